@@ -43,7 +43,7 @@ $(VENV)/.development: $(VENV)/.serving pyproject.toml requirements/torch-cpu.txt
 serve: $(VENV)/.serving ## Set up what serving needs and start the service on HOST:PORT
 	$(BIN)/dragoman serve --host $(HOST) --port $(PORT)
 
-train: $(VENV)/.development ## Train, or go on training, the model that RECIPE describes
+train: $(VENV)/.development ## Train, or resume training, the model that RECIPE describes
 	MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_TOP_PAD_=268435456 \
 		OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m training $(RECIPE)
 

@@ -97,117 +97,94 @@ def quality_table(result: Result) -> str:
 
 def gemm_table(result: Result) -> str:
     """Render the speed of int8 products on one core."""
-    by_rows: dict[int, dict[bool, Result]] = {}
+    by_rows: dict[int, dict[str, Result]] = {}
     for rate in result["gemm"]:
-        by_rows.setdefault(rate["rows"], {})[rate["is_cold"]] = rate
-    return table(
-        ["rows", "us, weights in cache", "us, weights cold", "GOP/s in cache", "GOP/s cold", "GB/s cold"],
-        (
-            [
-                str(rows),
-                f"{pair[False]['microseconds']:.1f}",
-                f"{pair[True]['microseconds']:.1f}",
-                f"{pair[False]['gops_per_s']:.0f}",
-                f"{pair[True]['gops_per_s']:.0f}",
-                f"{pair[True]['weight_gb_per_s']:.1f}",
-            ]
-            for rows, pair in by_rows.items()
-        ),
-    )
+        by_rows.setdefault(rate["rows"], {})["cold" if rate["is_cold"] else "cached"] = rate
+    columns = {
+        "rows": "{cached[rows]}",
+        "us, weights in cache": "{cached[microseconds]:.1f}",
+        "us, weights cold": "{cold[microseconds]:.1f}",
+        "GOP/s in cache": "{cached[gops_per_s]:.0f}",
+        "GOP/s cold": "{cold[gops_per_s]:.0f}",
+        "GB/s cold": "{cold[weight_gb_per_s]:.1f}",
+    }
+    return formatted_table(columns, by_rows.values())
 
 
 def limits_table(result: Result) -> str:
     """Render the times at the limits and the measured times of the int8 engines."""
-    return table(
-        ["batch", "beam", "engine", "measured ms", "arithmetic alone, ms", "weights alone, ms", "share"],
-        (
-            [
-                str(row["batch"]),
-                str(row["beam_size"]),
-                row["engine"],
-                f"{row['measured_ms']:.1f}",
-                f"{row['arithmetic_ms']:.1f}",
-                f"{row['memory_ms']:.1f}",
-                f"{max(row['arithmetic_share'], row['memory_share']):.0%}",
-            ]
-            for row in result["results"]
-            if "int8" in row["engine"]
-        ),
+    columns = {
+        "batch": "{batch}",
+        "beam": "{beam_size}",
+        "engine": "{engine}",
+        "measured ms": "{measured_ms:.1f}",
+        "arithmetic alone, ms": "{arithmetic_ms:.1f}",
+        "weights alone, ms": "{memory_ms:.1f}",
+        "share": "{share:.0%}",
+    }
+    rows = (
+        {**row, "share": max(row["arithmetic_share"], row["memory_share"])}
+        for row in result["results"]
+        if "int8" in row["engine"]
     )
+    return formatted_table(columns, rows)
 
 
 def operator_table(result: Result) -> str:
     """Render the most costly operators of each graph, by setting."""
-    cells = []
+    rows: list[Result] = []
     for setting in result["operators"]:
         for graph in ("encoder", "decoder"):
             times = [one for one in setting["times"] if one["graph"] == graph][:LARGEST_OPERATORS]
-            cells += [
-                [
-                    f"{setting['batch']} x {setting['beam_size']}",
-                    graph,
-                    one["operator"],
-                    f"{one['share']:.0%}",
-                    f"{one['us_per_run']:.0f}",
-                    f"{one['calls_per_run']:.0f}",
-                ]
-                for one in times
-            ]
-    return table(["batch x beam", "graph", "operator", "share", "us a run", "nodes"], cells)
+            rows += [{**setting, **one} for one in times]
+    columns = {
+        "batch x beam": "{batch} x {beam_size}",
+        "graph": "{graph}",
+        "operator": "{operator}",
+        "share": "{share:.0%}",
+        "us a run": "{us_per_run:.0f}",
+        "nodes": "{calls_per_run:.0f}",
+    }
+    return formatted_table(columns, rows)
 
 
 def python_table(result: Result) -> str:
     """Render the time spent outside graphs."""
-    return table(
-        ["batch", "beam", "Python's share", "Python us a step"],
-        (
-            [
-                str(row["batch"]),
-                str(row["beam_size"]),
-                f"{row['python_share']:.1%}",
-                f"{row['python_us_per_step']:.0f}",
-            ]
-            for row in result["python"]
-        ),
-    )
+    columns = {
+        "batch": "{batch}",
+        "beam": "{beam_size}",
+        "Python's share": "{python_share:.1%}",
+        "Python us a step": "{python_us_per_step:.0f}",
+    }
+    return formatted_table(columns, result["python"])
 
 
 def online_table(result: Result, *, is_open: bool) -> str:
     """Render latency and throughput by the number of waiting clients, or by the offered rate."""
     rows = [row for row in result["results"] if (row["clients"] is None) == is_open]
-    return table(
-        ["offered" if is_open else "clients", "served by", "requests/s", "p50 ms", "p99 ms", "errors"],
-        (
-            [
-                f"{row['rate']:.1f}/s" if is_open else str(row["clients"]),
-                row["way"],
-                f"{row['requests_per_s']:.1f}",
-                f"{row['p50_ms']:.0f}",
-                f"{row['p99_ms']:.0f}",
-                str(row["errors"]),
-            ]
-            for row in sorted(rows, key=lambda row: row["rate"] or row["clients"])
-        ),
-    )
+    load = {"offered": "{rate:.1f}/s"} if is_open else {"clients": "{clients}"}
+    columns = {
+        **load,
+        "served by": "{way}",
+        "requests/s": "{requests_per_s:.1f}",
+        "p50 ms": "{p50_ms:.0f}",
+        "p99 ms": "{p99_ms:.0f}",
+        "errors": "{errors}",
+    }
+    return formatted_table(columns, sorted(rows, key=lambda row: row["rate"] or row["clients"]))
 
 
 def memory_table(result: Result) -> str:
     """Render start-up time and memory of each engine in a fresh process."""
-    head = ["engine", "first translation s", "after load MiB", "peak MiB", "requests", "after them MiB"]
-    return table(
-        head,
-        (
-            [
-                row["engine"],
-                f"{row['first_translation_s']:.2f}",
-                f"{row['loaded_mib']:.0f}",
-                f"{row['peak_mib']:.0f}",
-                str(row["requests"]),
-                f"{row['after_requests_mib']:.0f}",
-            ]
-            for row in result["footprint"]
-        ),
-    )
+    columns = {
+        "engine": "{engine}",
+        "first translation s": "{first_translation_s:.2f}",
+        "after load MiB": "{loaded_mib:.0f}",
+        "peak MiB": "{peak_mib:.0f}",
+        "requests": "{requests}",
+        "after them MiB": "{after_requests_mib:.0f}",
+    }
+    return formatted_table(columns, result["footprint"])
 
 
 def growth_table(result: Result, by: str) -> str:
@@ -226,33 +203,25 @@ def growth_table(result: Result, by: str) -> str:
 
 def imports_table(result: Result) -> str:
     """Render the cost of importing a model and of opening its bundle."""
-    return table(
-        [
-            "model",
-            "million parameters",
-            "precision",
-            "bundle, MB",
-            "export, s",
-            "export's peak, MiB",
-            "open, s",
-            "opened, MiB",
-            "first sentence, s",
-            "peak after it, MiB",
-        ],
-        (
-            [
-                row["model"],
-                f"{row['parameters'] / 1e6:.0f}",
-                row["precision"],
-                *(f"{row[key]:.0f}" for key in ("bundle_mb", "export_s", "export_peak_mib")),
-                f"{row['open_s']:.1f}",
-                f"{row['opened_mib']:.0f}",
-                f"{row['first_s']:.1f}",
-                f"{row['translated_mib']:.0f}",
-            ]
-            for row in result["imports"]
-        ),
-    )
+    columns = {
+        "model": "{model}",
+        "million parameters": "{million_parameters:.0f}",
+        "precision": "{precision}",
+        "bundle, MB": "{bundle_mb:.0f}",
+        "export, s": "{export_s:.0f}",
+        "export's peak, MiB": "{export_peak_mib:.0f}",
+        "open, s": "{open_s:.1f}",
+        "opened, MiB": "{opened_mib:.0f}",
+        "first sentence, s": "{first_s:.1f}",
+        "peak after it, MiB": "{translated_mib:.0f}",
+    }
+    rows = ({**row, "million_parameters": row["parameters"] / 1e6} for row in result["imports"])
+    return formatted_table(columns, rows)
+
+
+def formatted_table(columns: Mapping[str, str], rows: Iterable[Result]) -> str:
+    """Render rows as Markdown; `columns` has the format of each column's cells, by the column's head."""
+    return table([*columns], ([cell.format(**row) for cell in columns.values()] for row in rows))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

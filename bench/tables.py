@@ -47,16 +47,12 @@ def throughput_table(result: dict[str, Any]) -> str:
         for row in result["results"]
     }
     callers = sorted({key[2] for key in rates})
-    lines = [
-        "| sentences a call | beam | "
-        + " | ".join(f"{number} caller{'s' * (number > 1)}" for number in callers)
-        + " |",
-        "|---|---|" + "---|" * len(callers),
-    ]
-    for batch, beam_size in sorted({key[:2] for key in rates}):
-        cells = " | ".join(f"{rates[batch, beam_size, number]:.0f}" for number in callers)
-        lines.append(f"| {batch} | {beam_size} | {cells} |")
-    return "\n".join(lines)
+    head = ["sentences a call", "beam", *(f"{number} caller{'s' * (number > 1)}" for number in callers)]
+    rows = (
+        (*setting, *(f"{rates[*setting, number]:.0f}" for number in callers))
+        for setting in sorted({key[:2] for key in rates})
+    )
+    return table(head, rows)
 
 
 def load_table(result: dict[str, Any]) -> str:

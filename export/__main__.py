@@ -78,7 +78,9 @@ def _write(staging: Path, files: ModelFiles, arguments: argparse.Namespace) -> l
     if files.revision is not None:
         original = original.with_origin({"hub": arguments.model, "revision": files.revision})
     _log(f"{arguments.model} is a {original.kind}")
-    facts, known_limits = _bundle_metadata(arguments, original), _read_known_limits(arguments.known_limits)
+    facts, known_limits = _bundle_metadata(arguments, original), NO_LIMITS
+    if arguments.known_limits is not None:
+        known_limits = arguments.known_limits.read_text(encoding="utf8")
     texts = choose_texts(original.languages, arguments.sentences, arguments.model)
     samples: list[Sample] = []
     if arguments.precision in CALIBRATED:
@@ -109,23 +111,22 @@ def _check_shortlist_precision(precision: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m export", description="Turn a model into a bundle that the engine serves."
+        prog="python -m export", description="Export a model as a bundle that the engine can load."
     )
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="a folder written by `python -m training`; a Hugging Face folder of a Marian (OPUS-MT), "
-        "M2M-100, NLLB or MBart model; a folder or .zip with Marian's own .npz; or OWNER/NAME on the "
-        "Hugging Face hub",
+        help="folder written by `python -m training`; Hugging Face folder of a Marian (OPUS-MT), M2M-100, "
+        "NLLB or MBart model; folder or .zip with Marian's own .npz; or OWNER/NAME on the Hugging Face hub",
     )
     parser.add_argument("bundle", type=Path, help="folder to write, such as models/de-en")
     parser.add_argument(
         "--precision",
         choices=PRECISIONS,
         default=PRECISIONS[0],
-        help="int8 (default) for CPUs; int4 for few rows at a time there; fp16 for GPUs; fp32 as trained",
+        help="int8 (default) for CPUs; int4 for small batches on CPUs; fp16 for GPUs; fp32 as trained",
     )
-    parser.add_argument("--name", help="default: the bundle folder's name")
+    parser.add_argument("--name", help="name of the bundle; default: the name of its folder")
     for side in ("source", "target"):
         parser.add_argument(
             f"--{side}-lang",
@@ -134,36 +135,42 @@ def _parser() -> argparse.ArgumentParser:
             type=_parse_codes,
             default=(),
             metavar="CODE[,CODE...]",
-            help="default: what the model's files say; of a model of many languages, those to be served",
+            help=f"{side} languages; default: those in the model's files",
         )
-    parser.add_argument("--licence", help="of the weights; default: what the model's files say")
-    parser.add_argument("--scores", type=Path, help="file written by `python -m bench.quality`")
+    parser.add_argument("--licence", help="licence of the weights; default: the one in the model's files")
+    parser.add_argument(
+        "--scores", type=Path, help="scores for the manifest: a file written by `python -m bench.quality`"
+    )
     parser.add_argument(
         "--shortlist-of",
         type=Path,
         metavar="BUNDLE",
-        help="take the shortlist of a bundle with the same vocabulary",
+        help="copy the shortlist of a bundle with the same vocabulary",
     )
-    parser.add_argument("--known-limits", type=Path, help="Markdown for the model card")
+    parser.add_argument(
+        "--known-limits", type=Path, help="Markdown file with known limits, for the model card"
+    )
     _add_alignment(parser)
     parser.add_argument(
         "--max-source-tokens",
         type=int,
-        help=f"default: {MAX_SOURCE_TOKENS}, or fewer if the model reads fewer",
+        help=f"maximum source tokens of a segment; default: {MAX_SOURCE_TOKENS}, or the model's lower limit",
     )
     parser.add_argument(
-        "--max-target-tokens", type=int, help=f"default: the model's own limit, or {MAX_TARGET_TOKENS}"
+        "--max-target-tokens",
+        type=int,
+        help=f"maximum target tokens of a segment; default: the model's limit, or {MAX_TARGET_TOKENS}",
     )
     parser.add_argument(
         "--calibration",
         type=Path,
-        help="source text, a sentence a line, that int8 and int4 are measured on; default: --sentences",
+        help="source text to calibrate int8 and int4 on, one sentence per line; default: --sentences",
     )
     parser.add_argument(
         "--sentences",
         type=Path,
-        help="200 or more sentences in the first source language to validate on, one a line; German and "
-        "English ones are built in",
+        help="source text to validate on, in the first source language: 200 or more sentences, one per line; "
+        "default for German and English: built-in text",
     )
     return parser
 
@@ -171,21 +178,21 @@ def _parser() -> argparse.ArgumentParser:
 def _add_alignment(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "word alignment",
-        "which attention tells what of the source a target token says; default: what the model was trained "
-        f"to, else all heads: of a decoder of {DEEP} or more layers the middle one's at the step that reads "
-        "the token, of a shallower one the last one's at the step that says it",
+        "attention that aligns target tokens with the source; default: the one it was trained for; "
+        f"otherwise all heads of one layer: with {DEEP} or more decoder layers the middle one, at the step "
+        "that reads the token; with fewer the last one, at the step that predicts it",
     )
-    group.add_argument("--alignment-layer", type=int, metavar="L", help="of the decoder; 0 is the first")
+    group.add_argument("--alignment-layer", type=int, metavar="L", help="decoder layer; 0 is the first")
     group.add_argument(
         "--alignment-heads",
         type=_parse_heads,
         metavar="H[,H...]",
-        help="averaged; 0 is the first; default: all",
+        help="heads to average; 0 is the first; default: all",
     )
     group.add_argument(
         "--alignment-step",
         choices=tuple(ALIGNMENT_STEPS),
-        help="whether the step counts that reads the token, or the one before, that says it",
+        help="decoder step to use for a token: the one that reads it, or the one before, which predicts it",
     )
 
 
@@ -229,10 +236,6 @@ def _bundle_metadata(arguments: argparse.Namespace, original: Original) -> Bundl
         arguments.alignment_layer, arguments.alignment_heads, arguments.alignment_step, original
     )
     return BundleMetadata(name, licence, limits, scores, alignment)
-
-
-def _read_known_limits(path: Path | None) -> str:
-    return NO_LIMITS if path is None else path.read_text(encoding="utf8")
 
 
 def choose_limits(

@@ -125,8 +125,9 @@ def write_bundle(
     config = original.model.config
     check_exportable(config, original.languages, original.decoding, metadata.limits)
     alignment = _alignment(original, metadata)
-    plan = _GraphOptions(precision, alignment.layer, external_from_bytes)
-    cache_dtype = _write_graphs(folder, original.model, plan, samples)
+    cache_dtype = _write_graphs(
+        folder, original.model, precision, samples, alignment.layer, external_from_bytes
+    )
     source_tokenizer = write_tokenizer(folder, "source", original.source_tokenizer)
     target_tokenizer = source_tokenizer
     if original.target_tokenizer != original.source_tokenizer:
@@ -170,27 +171,22 @@ def _alignment(original: Original, metadata: BundleMetadata) -> AlignmentHeads:
     return alignment
 
 
-@dataclass(frozen=True, slots=True)
-class _GraphOptions:
-    """Settings of the graphs."""
-
-    precision: str
-    alignment_layer: int
-    external_from_bytes: int
-
-
 def _write_graphs(
-    folder: Path, model: Transformer, plan: _GraphOptions, samples: Sequence[Sample]
+    folder: Path,
+    model: Transformer,
+    precision: str,
+    samples: Sequence[Sample],
+    alignment_layer: int,
+    external_from_bytes: int,
 ) -> CacheDType:
     """Write both graphs and return the dtype of the K/V caches."""
     calibration = None
-    if plan.precision in CALIBRATED:
-        model, calibration = _balance_and_calibrate(model, plan.precision, samples)
-    writers = make_writers(plan.precision, calibration)
-    write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, plan.external_from_bytes)
-    write_decoder(model, writers.decoder, plan.alignment_layer, PRODUCER).save(
-        folder / DECODER_FILE, plan.external_from_bytes
-    )
+    if precision in CALIBRATED:
+        model, calibration = _balance_and_calibrate(model, precision, samples)
+    writers = make_writers(precision, calibration)
+    write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, external_from_bytes)
+    decoder = write_decoder(model, writers.decoder, alignment_layer, PRODUCER)
+    decoder.save(folder / DECODER_FILE, external_from_bytes)
     return writers.decoder.cache_dtype
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import sentencepiece
+
 from dragoman.languages import Languages
 from dragoman.manifest import AlignmentHeads, DecodingDefaults
 from export.model import Transformer
@@ -18,6 +20,18 @@ class ImportRejectedError(ValueError):
         self.origin = origin
         """Folder, file or hub id of the model."""
         self.problems = problems
+
+
+def open_sentencepiece(path: Path, problems: list[str]) -> sentencepiece.SentencePieceProcessor | None:
+    """Open a SentencePiece model; return None and add a problem if it is missing or damaged."""
+    if not path.is_file():
+        problems.append(f"{path.name} is missing")
+        return None
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        problems.append(f"{path.name} is not a SentencePiece model: {error}")
+        return None
 
 
 @dataclass(frozen=True, slots=True)

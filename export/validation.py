@@ -197,11 +197,15 @@ def _flatten(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> list[NDArray
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m export.validation")
     parser.add_argument("bundle", type=Path)
-    parser.add_argument("model", type=Path, help="the folder it was made of")
+    parser.add_argument("model", type=Path, help="folder of the model that it was exported from")
     parser.add_argument("--source-lang", default="")
     parser.add_argument("--target-lang", default="")
     parser.add_argument(
-        "--text", nargs=3, action="append", metavar=("SOURCE", "TARGET", "FILE"), help="a sentence a line"
+        "--text",
+        nargs=3,
+        action="append",
+        metavar=("SOURCE", "TARGET", "FILE"),
+        help="text to validate on, one sentence per line; may be repeated",
     )
     arguments = parser.parse_args()
     wanted = RequestedLanguages(_split_codes(arguments.source_lang), _split_codes(arguments.target_lang))

@@ -125,7 +125,9 @@ def _open_documents(settings: Settings, jobs: JobService | None) -> DocumentServ
     if settings.documents == "off":
         return None
     if jobs is None:
-        logger.warning("files are not translated for clients of DeepL and LibreTranslate: there are no jobs")
+        logger.warning(
+            "document translation is disabled in the DeepL and LibreTranslate APIs because jobs are disabled"
+        )
         return None
     return DocumentService(jobs)
 

@@ -40,7 +40,7 @@ class ModelWatcher:
             try:
                 await self.look()
             except Exception:
-                logger.exception("the models' folders could not be looked at")
+                logger.exception("cannot scan the models folder")
 
     def _log_new_problems(self, problems: Mapping[str, tuple[str, ...]]) -> None:
         """Log each problem of a folder once; the operator must fix it."""

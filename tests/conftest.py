@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import dragoman.graphs  # noqa: F401 -- onnxruntime must not report what tests do, whoever imports it first
 from tests.postgres import Postgres, run_postgres
+
+settings.register_profile("any_time", deadline=None)  # no test asserts a time
+settings.load_profile("any_time")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -17,6 +21,17 @@ def collections_are_quick() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def one_torch_thread() -> Iterator[None]:
+    """Tiny models gain nothing from a second thread, and wait for it if others compute as well."""
+    import torch  # noqa: PLC0415 -- most tests do without it
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

@@ -11,20 +11,20 @@ from training.exit_status import SIGNALLED, exit_status
 from training.run import train
 
 EPILOG = """\
-what is written, all under the config's run_dir:
-  data/         vocabulary and token ids, made once
+output, under the config's run_dir:
+  data/         vocabulary and token ids, written once
   resume/       the two newest resume points
   snapshots/    the newest weights, averaged at the end
   history.jsonl, history.png
                 loss and validation scores, and their plot
-  checkpoint/   the result: what `python -m export` reads
+  checkpoint/   the result, for `python -m export`
 
-The same command after Ctrl-C, SIGTERM or a kill goes on from the newest resume point.
+After Ctrl-C, SIGTERM or a kill, the same command continues from the newest resume point.
 
-exit status: 0 the checkpoint is written; 2 config or data must be fixed first, the message says where;
-130 or 143 stopped by Ctrl-C or SIGTERM, to be gone on with.
+exit status: 0 the checkpoint is written; 2 error in the config or the data, which the message names;
+130 or 143 stopped by Ctrl-C or SIGTERM; the same command continues.
 
-docs/guides/training.md explains a recipe.
+docs/guides/training.md explains recipes.
 """
 
 
@@ -35,22 +35,22 @@ def main() -> int:
     try:
         return exit_status(lambda: train(load_config(arguments.config)))
     except KeyboardInterrupt:
-        sys.stderr.write("stopped before the first step; the same command starts again\n")
+        sys.stderr.write("stopped before the first step; run the same command to start again\n")
         return SIGNALLED + signal.SIGINT
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m training",
-        description="Train a translation model on parallel text, or go on training it.",
+        description="Train a translation model on parallel text, or resume its training.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "config",
         type=Path,
-        help="the run as a TOML file, such as training/recipes/de-en.toml; "
-        "paths in it are relative to the current folder",
+        help="recipe of the run, a TOML file such as training/recipes/de-en.toml; "
+        "its paths are relative to the current folder",
     )
     return parser
 

@@ -67,7 +67,9 @@ def _record(checkpoints: Sequence[Checkpoint]) -> dict[str, Any]:
 
 def main() -> int:
     """Average, and return the exit status: 2 if a checkpoint cannot be used."""
-    parser = argparse.ArgumentParser(prog="python -m training.average", description="Average checkpoints.")
+    parser = argparse.ArgumentParser(
+        prog="python -m training.average", description="Average the weights of checkpoints."
+    )
     parser.add_argument("checkpoints", type=Path, nargs="+")
     parser.add_argument("-o", "--output", type=Path, required=True)
     arguments = parser.parse_args()

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils.data import IterableDataset
 
 from training.tokenised import TokenisedCorpus
 
@@ -45,7 +46,7 @@ class BatchSettings:
     round_pairs: int = ROUND_PAIRS
 
 
-class BatchStream:
+class BatchStream(IterableDataset[Batch]):
     """Batches from number `first` on: rounds of weighted draws, each cut into batches of similar length.
 
     Each of several processes takes every `stride`-th batch.

@@ -35,7 +35,7 @@ class ProgressCallback(Callback):
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.history.rewind(trainer.global_step)
         self.bar = step_bar(self.total_steps, trainer.global_step)
-        self.mark = (time.monotonic(), as_translation_module(pl_module).pairs_seen)
+        self.mark = (time.monotonic(), as_translation_module(pl_module).counters.pairs_seen)
 
     @override
     def on_train_batch_start(
@@ -52,8 +52,8 @@ class ProgressCallback(Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        module = as_translation_module(pl_module)
-        module.train_seconds += time.monotonic() - self.step_began
+        counters = as_translation_module(pl_module).counters
+        counters.train_seconds += time.monotonic() - self.step_began
         self.losses.append(outputs["loss"].detach())
         if self.bar is None:
             raise RuntimeError("training has not started")
@@ -61,11 +61,11 @@ class ProgressCallback(Callback):
         if trainer.global_step % LOSS_EVERY_STEPS == 0:
             loss = torch.stack(self.losses).mean().item()
             self.losses.clear()
-            now, pairs = time.monotonic(), module.pairs_seen
+            now, pairs = time.monotonic(), counters.pairs_seen
             rate = (pairs - self.mark[1]) / (now - self.mark[0])
             self.mark = (now, pairs)
             self.bar.set_postfix(loss=f"{loss:.3f}", pairs_per_s=f"{rate:.0f}", refresh=False)
-            self.history.append(Event(trainer.global_step, pairs, module.train_seconds, loss=loss))
+            self.history.append(Event(trainer.global_step, pairs, counters.train_seconds, loss=loss))
 
     @override
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
@@ -101,12 +101,7 @@ class ValidationCallback(Callback):
 
     @override
     def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, *_: Any
     ) -> None:
         step = trainer.global_step
         if step % self.every_steps and step != self.last_step:
@@ -115,7 +110,7 @@ class ValidationCallback(Callback):
         for lines in self.held_out:
             scores = validate(module.model, lines, *self.processors)
             write_line(f"step {step}, {lines.direction}: BLEU {scores.bleu:.2f}, chrF {scores.chrf:.2f}")
-            state = (step, module.pairs_seen, module.train_seconds)
+            state = (step, module.counters.pairs_seen, module.counters.train_seconds)
             self.history.append(Event(*state, bleu=scores.bleu, chrf=scores.chrf, direction=lines.direction))
         self.history.plot()
 
@@ -138,12 +133,7 @@ class SnapshotCallback(Callback):
 
     @override
     def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, *_: Any
     ) -> None:
         step = trainer.global_step
         if step % self.every_steps and step != self.last_step:

@@ -1,26 +1,19 @@
 """Parallel text on disk: reading and cleaning."""
 
-import bz2
-import gzip
 import hashlib
-import lzma
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from random import Random
-from typing import IO, cast
 
 from dragoman.text.normalization import normalise_segment
+from export.compression import UNREADABLE, open_decompressed
 from training.config import Corpus, Data
 from training.errors import CorpusError
 
 COLUMNS_WITHOUT_TAG = 2
 COLUMNS_WITH_TAG = 3
-
-OPENERS: dict[str, Callable[[Path], object]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-"""Functions that open compressed files, by file extension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +72,12 @@ def _read_file(path: Path, chosen: set[int] | None, *, is_reversed: bool) -> Ite
 def _lines(path: Path) -> Iterator[bytes]:
     number = 0
     try:
-        with _open(path) as lines:
+        with open_decompressed(path) as lines:  # only a line feed ends a line
             for line in lines:
                 number += 1
                 yield line
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+    except UNREADABLE as error:
         raise CorpusError(f"{path}: not readable after line {number}: {error}") from error
-
-
-def _open(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes and decompress it by its extension; only a line feed ends a line."""
-    return cast("IO[bytes]", OPENERS[path.suffix](path) if path.suffix in OPENERS else path.open("rb"))
 
 
 def _parse(line: bytes, where: str, *, is_reversed: bool) -> Pair:

@@ -22,13 +22,13 @@ TRIM_EVERY_STEPS = 10
 """Steps between releases of free memory; batches of many shapes fragment about a gigabyte of it a minute."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Counters:
-    """Totals of a run: pairs and target tokens seen, and seconds of training."""
+    """Totals of a run so far: pairs and target tokens seen, and seconds of training."""
 
-    pairs_seen: int
-    tokens_seen: int
-    train_seconds: float
+    pairs_seen: int = 0
+    tokens_seen: int = 0
+    train_seconds: float = 0.0
 
 
 class TranslationModule(lightning.LightningModule):
@@ -46,9 +46,7 @@ class TranslationModule(lightning.LightningModule):
         """Whether any process of the run has a stop request; all of them stop after the step."""
         self.num_own = (0, 0)
         """Number of pairs and target tokens in this process's batch."""
-        self.pairs_seen = 0
-        self.tokens_seen = 0
-        self.train_seconds = 0.0
+        self.counters = Counters()
 
     @override
     def on_train_start(self) -> None:
@@ -77,16 +75,11 @@ class TranslationModule(lightning.LightningModule):
         """Average gradients and add up counts and stop requests over the processes of the run."""
         is_stopping = self.stop.signal_number is not None
         counts = self.workers.average(self.model, StepCounts(*self.num_own, is_stopping=is_stopping))
-        self.pairs_seen += counts.pairs
-        self.tokens_seen += counts.tokens
+        self.counters.pairs_seen += counts.pairs
+        self.counters.tokens_seen += counts.tokens
         self.is_stopping = counts.is_stopping
         if self.global_step % TRIM_EVERY_STEPS == 0:
             give_back_free_memory()
-
-    @property
-    def counters(self) -> "Counters":
-        """Totals of the run so far."""
-        return Counters(self.pairs_seen, self.tokens_seen, self.train_seconds)
 
     @override
     def configure_optimizers(self) -> Any:
@@ -106,10 +99,7 @@ class TranslationModule(lightning.LightningModule):
 
     @override
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        counters = Counters(**checkpoint["counters"])
-        self.pairs_seen = counters.pairs_seen
-        self.tokens_seen = counters.tokens_seen
-        self.train_seconds = counters.train_seconds
+        self.counters = Counters(**checkpoint["counters"])
 
 
 def dropout_seed(seed: int, step: int) -> int:

@@ -51,12 +51,7 @@ class ResumePointCallback(Callback):
 
     @override
     def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, *_: Any
     ) -> None:
         step = trainer.global_step
         module = as_translation_module(pl_module)
@@ -87,12 +82,7 @@ class StopCallback(Callback):
 
     @override
     def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, *_: Any
     ) -> None:
         raise_if_stopping(as_translation_module(pl_module), trainer.global_step, self.last_step)
 

@@ -13,11 +13,11 @@ import lightning
 import sentencepiece
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from export.checkpoint import save_weights
 from export.model import ModelConfig, Transformer
-from training.batches import Batch, BatchSettings, BatchStream
+from training.batches import BatchSettings, BatchStream
 from training.callbacks import (
     ProgressCallback,
     SnapshotCallback,
@@ -56,16 +56,6 @@ IGNORED_WARNINGS = (
 )
 
 
-class _BatchDataset(IterableDataset[Batch]):
-    """`BatchStream` as the iterable data set that a data loader expects."""
-
-    def __init__(self, stream: BatchStream) -> None:
-        self.stream = stream
-
-    def __iter__(self) -> Iterator[Batch]:
-        return iter(self.stream)
-
-
 def train(config: TrainingConfig) -> Path:
     """Train to the last step, starting from the newest resume point; return the checkpoint folder.
 
@@ -94,7 +84,7 @@ def train(config: TrainingConfig) -> Path:
         module, start_record = _make_module(config, processors, workers, stop)
         trainer = _trainer(config, callbacks)
         last_step = _fit(config, trainer, module, processors, corpora)
-    log.info("averaging snapshots, translating the held-out lines")
+    log.info("averaging snapshots and translating the held-out lines")
     num_averaged = _average(config, module)
     module.model.to(trainer.strategy.root_device)
     scores = [validate(module.model, lines, *processors) for lines in held_out]
@@ -170,19 +160,25 @@ def _fit(
     """Run the remaining steps; return the number of the last one."""
     point = next(reversed(resume_points(config.run_dir)), None)
     workers, step = module.workers, 0 if point is None else point.step
-    plan = _plan(config, processors, corpora)
+    plan = BatchSettings(
+        weights=tuple(corpus.weight for corpus in corpora),
+        budget_tokens=config.optimisation.budget_tokens,
+        seed=data_seed(config),
+        pad_id=processors[0].pad_id(),
+        bos_id=processors[0].bos_id(),
+    )
     first = step * workers.count + workers.rank
     stream = BatchStream([corpus.tokenised for corpus in corpora], plan, first, workers.count)
-    loader = DataLoader(_BatchDataset(stream), batch_size=None)
+    loader = DataLoader(stream, batch_size=None)
     if point is None:
         trainer.fit(module, loader)
         return config.optimisation.steps
     check_resume_point(point, module)
     if point.step >= config.optimisation.steps:
-        log.info("all %d steps are made", point.step)
+        log.info("all %d steps are done", point.step)
         load_resume_point(point, module)
         return point.step
-    log.info("going on from step %d", point.step)
+    log.info("resuming from step %d", point.step)
     trainer.fit(module, loader, ckpt_path=point.path, weights_only=True)
     return config.optimisation.steps
 
@@ -221,16 +217,6 @@ def _silence_lightning() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
-
-
-def _plan(config: TrainingConfig, processors: Processors, corpora: list[WeightedCorpus]) -> BatchSettings:
-    return BatchSettings(
-        weights=tuple(corpus.weight for corpus in corpora),
-        budget_tokens=config.optimisation.budget_tokens,
-        seed=data_seed(config),
-        pad_id=processors[0].pad_id(),
-        bos_id=processors[0].bos_id(),
-    )
 
 
 def _average(config: TrainingConfig, module: TranslationModule) -> int:

@@ -1,5 +1,6 @@
 """A corpus as token ids in one flat file, so that training never waits for text processing."""
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,8 @@ def tokenise(
     if max(source_processor.vocab_size(), target_processor.vocab_size()) > MAX_VOCABULARY:
         raise ValueError(f"vocabulary over {MAX_VOCABULARY} pieces does not fit uint16 ids")
     parts: list[NDArray[np.uint16]] = []
-    for chunk in _chunks(pairs):
+    remaining = iter(pairs)
+    while chunk := list(itertools.islice(remaining, ENCODE_CHUNK)):
         sources = controls.encode(source_processor, [pair.source for pair in chunk])
         targets = target_processor.encode([pair.target for pair in chunk], add_eos=True)
         for source, target in zip(sources, targets, strict=True):
@@ -73,14 +75,3 @@ def tokenise(
     lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
     ids = np.concatenate(parts) if parts else np.empty(0, IDS_DTYPE)
     return TokenisedCorpus(ids, np.concatenate([[0], np.cumsum(lengths)]))
-
-
-def _chunks(pairs: Iterable[Pair]) -> Iterable[list[Pair]]:
-    chunk: list[Pair] = []
-    for pair in pairs:
-        chunk.append(pair)
-        if len(chunk) == ENCODE_CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk

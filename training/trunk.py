@@ -55,7 +55,7 @@ def begin(config: TrainingConfig, checkpoint: Path) -> Path:
     torch.manual_seed(config.optimisation.seed)
     model = make_model(config, processors)
     earlier = load_with_new_vocabulary(checkpoint, model, processors[0])
-    record = run_record(config, Counters(0, 0, 0.0), None) | {"steps": 0, "started_from": earlier}
+    record = run_record(config, Counters(), None) | {"steps": 0, "started_from": earlier}
     save_weights(partial, model.half(), record)
     partial.rename(folder)
     return folder
@@ -168,17 +168,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.trunk", description="Begin, branch or keep a run that never ends."
+        prog="python -m training.trunk", description="Begin, branch or save a run that never ends."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    make = commands.add_parser("begin", help="make the recipe's start_from out of another model")
+    make = commands.add_parser(
+        "begin", help="create the recipe's start_from from a model with another vocabulary"
+    )
     make.add_argument("recipe", type=Path)
-    make.add_argument("checkpoint", type=Path, help="with another vocabulary")
-    part = commands.add_parser("branch", help="lead the learning rate to zero: a model to release")
+    make.add_argument("checkpoint", type=Path, help="folder of the model's checkpoint")
+    part = commands.add_parser("branch", help="train a model to release: decay the learning rate to zero")
     part.add_argument("recipe", type=Path)
-    part.add_argument("run_dir", type=Path, help="of the branch")
-    part.add_argument("--steps", type=int, required=True, help="over which the learning rate falls")
-    part.add_argument("--direction", help="the only one to train, such as de-en; all of the trunk's without")
+    part.add_argument("run_dir", type=Path, help="run folder of the branch")
+    part.add_argument(
+        "--steps", type=int, required=True, help="number of steps over which the learning rate falls"
+    )
+    part.add_argument(
+        "--direction", help="the only direction to train, such as de-en; default: all of the trunk's"
+    )
     keep = commands.add_parser("save", help="write the trunk's weights and history to its start_from")
     keep.add_argument("recipe", type=Path)
     return parser

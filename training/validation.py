@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import sacrebleu
 import sentencepiece
-import torch
 
 from dragoman.text.normalization import normalise_segment
 from export.model import Transformer
-from export.model.generate import generate_greedy
+from export.model.generate import generate_greedy, pad
 from training.config import Direction, TrainingConfig
 from training.errors import HeldOutError
 
@@ -117,10 +116,6 @@ def _encode(lines: Sequence[str], processor: sentencepiece.SentencePieceProcesso
 
 def _translate(model: Transformer, ids: list[list[int]]) -> list[list[int]]:
     device = model.output_bias.device
-    width = max(len(row) for row in ids)
-    padded = torch.full((len(ids), width), model.config.pad_id)
-    for index, row in enumerate(ids):
-        padded[index, : len(row)] = torch.tensor(row)
-    mask = torch.arange(width)[None, :] < torch.tensor([len(row) for row in ids])[:, None]
-    max_tokens = min(2 * width + 10, model.config.max_positions)
+    padded, mask = pad(ids, model.config.pad_id)
+    max_tokens = min(2 * padded.shape[1] + 10, model.config.max_positions)
     return generate_greedy(model, padded.to(device), mask.to(device), max_tokens)

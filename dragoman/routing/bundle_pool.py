@@ -213,7 +213,7 @@ class BundlePool(Generic[T]):
             try:
                 task()
             except Exception:  # keep running, as others wait
-                logger.exception("a bundle could not be closed")
+                logger.exception("cannot close a bundle")
 
     def _open(self, place: PoolEntry[T], entry: _OfferedBundle) -> None:
         outcome: T | Exception

@@ -1,7 +1,5 @@
 """Decoder graph: one step for every row, from its last token to the K best next tokens."""
 
-from dataclasses import dataclass
-
 from dragoman import contract
 from export.graph.attention import CrossAttentionWriter, cross_attention, self_attention
 from export.graph.blocks import GraphWriter
@@ -11,6 +9,7 @@ from export.graph.projection import write_logprobs
 from export.graph.recurrence import self_recurrence
 from export.graph.written import ExportedGraph
 from export.model import Transformer
+from export.model.attention import Attention
 from export.model.layers import DecoderLayer
 
 
@@ -25,10 +24,15 @@ def write_decoder(
     last_ids = graph.op("Unsqueeze", "last_ids", graph.ints(1))
     states = writer.embed(last_ids, positions, model.target_embedding)  # [R, 1, d] from here on
     states = writer.norm(states, "decoder.embedding_norm", model.decoder_embedding_norm)
-    attend_to_source = cross_attention(writer, states)
-    reading = _CrossAttention(alignment_layer, attend_to_source)
+    attend = cross_attention(writer, states)
+
+    def attend_to_source(queries: str, index: int, attention: Attention) -> str:
+        if index == alignment_layer:
+            queries = graph.rename(queries, contract.QUERIES)
+        return attend(queries, index, attention)
+
     for index, layer in enumerate(model.decoder_layers()):
-        states = _layer(writer, states, (index, layer), reading)
+        states = _layer(writer, states, (index, layer), attend_to_source)
     states = writer.norm(states, "decoder.norm", model.decoder_norm)
     write_logprobs(writer, graph.reshape(states, -1, config.d_model))
     shape = (config.decoder_layers, precision.cache_dtype, config.autoregression)
@@ -40,16 +44,8 @@ def write_decoder(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _CrossAttention:
-    """How layers attend to the source."""
-
-    alignment_layer: int
-    attend: CrossAttentionWriter
-
-
 def _layer(
-    writer: GraphWriter, states: str, indexed: tuple[int, DecoderLayer], reading: _CrossAttention
+    writer: GraphWriter, states: str, indexed: tuple[int, DecoderLayer], attend: CrossAttentionWriter
 ) -> str:
     index, layer = indexed
     name = f"decoder.{index}"
@@ -62,9 +58,7 @@ def _layer(
     def read_source(inputs: str) -> str:
         attention = layer.cross_attention
         queries = writer.linear(inputs, f"{name}.cross_attention.query", attention.query)
-        if index == reading.alignment_layer:
-            queries = writer.graph.rename(queries, contract.QUERIES)
-        return reading.attend(queries, index, attention)
+        return attend(queries, index, attention)
 
     def feed_forward(inputs: str) -> str:
         return writer.feed_forward(inputs, f"{name}.feed_forward", layer.feed_forward)

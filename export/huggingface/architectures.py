@@ -23,16 +23,15 @@ class Architecture:
     """Default activation."""
     vocab_size: int
     """Default vocabulary size."""
-    scales_embeddings: bool
+    scales_embeddings: bool = False
     """Default of whether token vectors are scaled."""
-    has_embedding_norm: bool
+    has_embedding_norm: bool = False
     """Whether a norm follows the sum of token and position, in encoder and decoder."""
-    has_output_bias: bool
-    can_split_vocabulary: bool
+    can_split_vocabulary: bool = False
     """Whether encoder and decoder may have separate vocabularies."""
-    position_offset: int
+    position_offset: int = 0
     """Rows of a table of learned positions before the row of the first token."""
-    has_positions_after_padding: bool
+    has_positions_after_padding: bool = False
     """Whether the first token's position in a sinusoidal table is the padding id plus one."""
 
 
@@ -43,12 +42,7 @@ MARIAN = Architecture(
     positions="sinusoidal",
     activation="gelu",
     vocab_size=58101,
-    scales_embeddings=False,
-    has_embedding_norm=False,
-    has_output_bias=True,
     can_split_vocabulary=True,
-    position_offset=0,
-    has_positions_after_padding=False,
 )
 M2M_100 = Architecture(
     name="M2M100ForConditionalGeneration",
@@ -58,10 +52,6 @@ M2M_100 = Architecture(
     activation="relu",
     vocab_size=128112,
     scales_embeddings=True,
-    has_embedding_norm=False,
-    has_output_bias=False,
-    can_split_vocabulary=False,
-    position_offset=0,
     has_positions_after_padding=True,
 )
 MBART = Architecture(
@@ -71,12 +61,8 @@ MBART = Architecture(
     positions="learned",
     activation="gelu",
     vocab_size=50265,
-    scales_embeddings=False,
     has_embedding_norm=True,
-    has_output_bias=True,
-    can_split_vocabulary=False,
     position_offset=2,
-    has_positions_after_padding=False,
 )
 ARCHITECTURES: tuple[Architecture, ...] = (MARIAN, M2M_100, MBART)
 

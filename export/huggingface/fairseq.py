@@ -21,11 +21,10 @@ from export.huggingface.rebuilt import UNKNOWN, rebuild_model
 from export.huggingface.vocabularies import (
     Vocabularies,
     check_ids,
-    list_pieces,
-    open_model,
+    make_tokenizer,
     read_added_tokens,
 )
-from export.original import TokenizerSource
+from export.original import open_sentencepiece
 
 MODEL = "sentencepiece.bpe.model"
 FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, UNKNOWN: 3}
@@ -91,11 +90,7 @@ def read_fairseq(
         scratch = Path(tempfile.mkdtemp(prefix="dragoman-"))
         path = scratch / MODEL
         path.write_bytes(rebuilt)
-    pieces = TokenizerSource(
-        model=path,
-        vocabulary=list_pieces(ids, size=size, textless=special, unknown=UNKNOWN, unk_id=FIRST[UNKNOWN]),
-        normalises=False,
-    )
+    pieces = make_tokenizer(path, ids, size=size, textless=special, unknown=UNKNOWN, unk_id=FIRST[UNKNOWN])
     return Vocabularies(
         tokenizer_class=class_name,
         source=pieces,
@@ -114,7 +109,7 @@ def _model_ids(
     settings: Settings, convention: LanguageConvention, fast: FastTokenizer | None, problems: list[str]
 ) -> dict[str, int]:
     """Return the ids of a SentencePiece model's pieces, and of the tokens after them."""
-    model = open_model(settings.folder / MODEL, problems)
+    model = open_sentencepiece(settings.folder / MODEL, problems)
     if model is None:
         return {}
     if (model.unk_id(), model.bos_id(), model.eos_id()) != OWN_SPECIAL_IDS or model.id_to_piece(0) != UNKNOWN:

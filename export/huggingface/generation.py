@@ -8,101 +8,22 @@ are ignored, all others are rejected by name.
 """
 
 import reprlib
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from export.huggingface.fields import Fields
 from export.huggingface.files import CONFIG_FILE, GENERATION_FILE, Settings
 
-SUPPORTED = frozenset(
-    {
-        "num_beams",
-        "length_penalty",
-        "early_stopping",
-        "decoder_start_token_id",
-        "forced_bos_token_id",
-        "forced_eos_token_id",
-        "bad_words_ids",
-        "suppress_tokens",
-        "renormalize_logits",
-        "max_length",
-        "max_new_tokens",
-        "eos_token_id",
-        "pad_token_id",
-        "bos_token_id",
-    }
+_KNOWN: Mapping[str, Any] = tomllib.loads(
+    (Path(__file__).parent / "generation_settings.toml").read_text(encoding="utf8")
 )
-WITHOUT_EFFECT: Mapping[str, tuple[object, ...]] = {
-    "do_sample": (False,),
-    "min_length": (0,),
-    "min_new_tokens": (0,),
-    "repetition_penalty": (1,),
-    "encoder_repetition_penalty": (1,),
-    "no_repeat_ngram_size": (0,),
-    "encoder_no_repeat_ngram_size": (0,),
-    "num_beam_groups": (1,),
-    "diversity_penalty": (0,),
-    "penalty_alpha": (0,),
-    "guidance_scale": (1,),
-    "begin_suppress_tokens": ([],),
-    "sequence_bias": ({}, []),
-    "force_words_ids": ([],),
-    "constraints": ([],),
-    "exponential_decay_length_penalty": (),
-    "watermarking_config": (),
-    "stop_strings": ([],),
-    "max_time": (),
-    "token_healing": (False,),
-    "dola_layers": (),
-    "use_mtp": (False,),
-    "force_bos_token_to_be_generated": (False,),
-}
+SUPPORTED = frozenset[str](_KNOWN["supported"])
+WITHOUT_EFFECT: Mapping[str, list[object]] = _KNOWN["without_effect"]
 """Settings that change the output, with the values that do not; a missing setting does not either."""
-IGNORED = frozenset(
-    {
-        # Sampling, which is rejected.
-        "temperature",
-        "top_k",
-        "top_p",
-        "min_p",
-        "top_h",
-        "typical_p",
-        "epsilon_cutoff",
-        "eta_cutoff",
-        # Additional return values.
-        "num_return_sequences",
-        "output_attentions",
-        "output_hidden_states",
-        "output_scores",
-        "output_logits",
-        "return_dict_in_generate",
-        # Execution and memory.
-        "use_cache",
-        "cache_implementation",
-        "cache_config",
-        "max_cache_len",
-        "low_memory",
-        "prefill_chunk_size",
-        "compile_config",
-        "disable_compile",
-        "continuous_batching_config",
-        "remove_invalid_values",
-        # Smaller models that draft for this one.
-        "is_assistant",
-        "num_assistant_tokens",
-        "num_assistant_tokens_schedule",
-        "assistant_confidence_threshold",
-        "prompt_lookup_num_tokens",
-        "max_matching_ngram_size",
-        "assistant_early_exit",
-        "assistant_lookbehind",
-        "target_lookbehind",
-        "assistant_ensemble_weight",
-        "speculation_type",
-        "transformers_version",
-    }
-)
+IGNORED = frozenset[str](_KNOWN["ignored"])
 
 
 @dataclass(frozen=True, slots=True)

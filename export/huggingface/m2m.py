@@ -8,13 +8,14 @@ from export.huggingface.vocabularies import (
     Vocabularies,
     check_added_tokens,
     check_ids,
-    list_pieces,
-    open_model,
+    make_tokenizer,
+    read_special_tokens,
 )
-from export.original import TokenizerSource
+from export.original import open_sentencepiece
 
 MODEL = "sentencepiece.bpe.model"
 VOCABULARY = "vocab.json"
+SPECIAL_TOKENS = {"unk_token": "<unk>", "eos_token": "</s>", "bos_token": "<s>", "pad_token": "<pad>"}
 CODES = {"m2m100": M2M_100, "wmt21": WMT_21}
 """Codes by the name of their list in tokenizer_config.json."""
 
@@ -36,34 +37,18 @@ def read_m2m(settings: Settings, shape: HuggingFaceShape, problems: list[str]) -
     if len(ids) + len(languages) > size:
         problems.append(f"{VOCABULARY} and {len(languages)} languages exceed the model's {size} ids")
     tokens = {f"__{code}__": index for code, index in languages.items()}
-    special = {
-        field: fields.text(field) or default
-        for field, default in (
-            ("unk_token", "<unk>"),
-            ("eos_token", "</s>"),
-            ("bos_token", "<s>"),
-            ("pad_token", "<pad>"),
-        )
-    }
-    problems += [
-        f"{VOCABULARY} does not have {special[field]!r}, the {field}"
-        for field in ("unk_token", "eos_token")
-        if special[field] not in ids
-    ]
+    special = read_special_tokens(fields, SPECIAL_TOKENS, {VOCABULARY: ids}, problems)
     check_added_tokens(settings, {**ids, **tokens}, problems)
-    model = open_model(settings.folder / MODEL, problems)
+    model = open_sentencepiece(settings.folder / MODEL, problems)
     if problems or model is None:
         return None
-    pieces = TokenizerSource(
-        model=settings.folder / MODEL,
-        vocabulary=list_pieces(
-            ids,
-            size=size,
-            textless=special.values(),
-            unknown=model.id_to_piece(model.unk_id()),
-            unk_id=ids[special["unk_token"]],
-        ),
-        normalises=False,
+    pieces = make_tokenizer(
+        settings.folder / MODEL,
+        ids,
+        size=size,
+        textless=special.values(),
+        unknown=model.id_to_piece(model.unk_id()),
+        unk_id=ids[special["unk_token"]],
     )
     return Vocabularies(
         tokenizer_class="M2M100Tokenizer",

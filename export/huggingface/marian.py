@@ -10,15 +10,16 @@ from export.huggingface.vocabularies import (
     Vocabularies,
     check_added_tokens,
     check_ids,
-    list_pieces,
-    open_model,
+    make_tokenizer,
+    read_special_tokens,
 )
-from export.original import TokenizerSource
+from export.original import open_sentencepiece
 
 SOURCE_MODEL = "source.spm"
 TARGET_MODEL = "target.spm"
 VOCABULARY = "vocab.json"
 TARGET_VOCABULARY = "target_vocab.json"
+SPECIAL_TOKENS = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 
 _CODE = re.compile(">>(.+)<<")
 
@@ -36,33 +37,22 @@ def read_marian(settings: Settings, shape: HuggingFaceShape, problems: list[str]
         check_ids(read_object(settings.folder / name, problems), size, name, problems)
         for name, size in zip(names, sizes, strict=True)
     ]
-    special = {
-        field: fields.text(field) or default
-        for field, default in (("unk_token", "<unk>"), ("eos_token", "</s>"), ("pad_token", "<pad>"))
-    }
-    problems += [
-        f"{name} does not have {special[field]!r}, the {field}"
-        for name, vocabulary in zip(names, ids, strict=True)
-        for field in ("unk_token", "eos_token")
-        if special[field] not in vocabulary
-    ]
+    by_name = dict(zip(names, ids, strict=True))
+    special = read_special_tokens(fields, SPECIAL_TOKENS, by_name, problems)
     check_added_tokens(settings, ids[0], problems)
-    models = [open_model(settings.folder / name, problems) for name in (SOURCE_MODEL, TARGET_MODEL)]
+    models = [open_sentencepiece(settings.folder / name, problems) for name in (SOURCE_MODEL, TARGET_MODEL)]
     if problems or models[0] is None or models[1] is None:
         return None
     codes = _codes(ids[0])
     textless = {*special.values(), *(f">>{code}<<" for code in codes)}
     source, target = (
-        TokenizerSource(
-            model=settings.folder / name,
-            vocabulary=list_pieces(
-                vocabulary,
-                size=size,
-                textless=textless,
-                unknown=model.id_to_piece(model.unk_id()),
-                unk_id=vocabulary[special["unk_token"]],
-            ),
-            normalises=False,
+        make_tokenizer(
+            settings.folder / name,
+            vocabulary,
+            size=size,
+            textless=textless,
+            unknown=model.id_to_piece(model.unk_id()),
+            unk_id=vocabulary[special["unk_token"]],
         )
         for name, model, vocabulary, size in zip(
             (SOURCE_MODEL, TARGET_MODEL), filter(None, models), ids, sizes, strict=True

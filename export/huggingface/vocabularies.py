@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import sentencepiece
-
+from export.huggingface.fields import Fields
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
 from export.original import TokenizerSource
 
@@ -40,24 +39,13 @@ class Vocabularies:
     """Temporary folder with a rebuilt SentencePiece model; to be removed after use."""
 
 
-def open_model(path: Path, problems: list[str]) -> sentencepiece.SentencePieceProcessor | None:
-    """Open a SentencePiece model; return None and add a problem if it is missing or damaged."""
-    if not path.is_file():
-        problems.append(f"{path.name} is missing")
-        return None
-    try:
-        return sentencepiece.SentencePieceProcessor(model_file=str(path))
-    except (RuntimeError, OSError) as error:
-        problems.append(f"{path.name} is not a SentencePiece model: {error}")
-        return None
-
-
-def list_pieces(
-    ids: Mapping[str, int], *, size: int, textless: Iterable[str], unknown: str, unk_id: int
-) -> tuple[str, ...]:
-    """Return the pieces in order of their ids, as a bundle stores them.
+def make_tokenizer(
+    model: Path, ids: Mapping[str, int], *, size: int, textless: Iterable[str], unknown: str, unk_id: int
+) -> TokenizerSource:
+    """Return a tokenizer with the pieces in order of their ids, as a bundle stores them.
 
     Args:
+        model: SentencePiece model.
         ids: ids of all pieces.
         size: size of the model's vocabulary; ids without a piece represent no text.
         textless: pieces that represent no text.
@@ -70,7 +58,31 @@ def list_pieces(
         if piece not in left_out and _SURROGATE.search(piece) is None:
             pieces[index] = piece
     pieces[unk_id] = unknown
-    return tuple(pieces)
+    return TokenizerSource(model, tuple(pieces), normalises=False)
+
+
+def read_special_tokens(
+    fields: Fields,
+    defaults: Mapping[str, str],
+    vocabularies: Mapping[str, Mapping[str, int]],
+    problems: list[str],
+) -> dict[str, str]:
+    """Return the special tokens by the name of their field in tokenizer_config.json.
+
+    Args:
+        fields: tokenizer_config.json.
+        defaults: special tokens that the file need not name.
+        vocabularies: by file name; each must have the unknown and the end-of-sentence token.
+        problems: problems are added here.
+    """
+    special = {field: fields.text(field) or default for field, default in defaults.items()}
+    problems += [
+        f"{name} does not have {special[field]!r}, the {field}"
+        for name, ids in vocabularies.items()
+        for field in ("unk_token", "eos_token")
+        if special[field] not in ids
+    ]
+    return special
 
 
 def check_ids(ids: Mapping[str, object], size: int, name: str, problems: list[str]) -> dict[str, int]:

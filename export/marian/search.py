@@ -25,16 +25,8 @@ UNSUPPORTED = ("word-penalty", "output-sampling", "skip-cost", "force-decode", "
 WITHOUT_EFFECT = frozenset(
     {
         *("relative-paths", "models", "model", "vocabs", "mini-batch", "maxi-batch", "maxi-batch-sort"),
-        *(
-            "mini-batch-words",
-            "workspace",
-            "cpu-threads",
-            "devices",
-            "num-devices",
-            "quiet",
-            "log",
-            "log-level",
-        ),
+        *("mini-batch-words", "workspace", "cpu-threads", "devices", "num-devices"),
+        *("quiet", "log", "log-level"),
         *("quiet-translation", "input", "output", "n-best", "alignment", "word-scores", "stat-freq", "seed"),
         *("beam-size", "normalize", "allow-unk", "allow-special"),
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 import sentencepiece
 
 from export.marian.entries import read_pieces
-from export.original import TokenizerSource
+from export.original import TokenizerSource, open_sentencepiece
 
 END = "</s>"
 UNKNOWN = "<unk>"
@@ -67,7 +67,8 @@ def read_vocabulary(path: Path, model: Path | None, problems: list[str]) -> Voca
         The vocabulary; None if there are problems.
     """
     is_own = path.suffix == SENTENCEPIECE_SUFFIX
-    processor = _load_processor(path if is_own else model, problems)
+    model_path = path if is_own else model
+    processor = None if model_path is None else open_sentencepiece(model_path, problems)
     if is_own:
         return None if processor is None else _sentencepiece_vocabulary(path, processor, problems)
     try:
@@ -93,13 +94,3 @@ def _sentencepiece_vocabulary(
     pieces = tuple(str(processor.id_to_piece(index)) for index in range(processor.vocab_size()))
     unk_id = int(processor.unk_id())
     return Vocabulary(pieces, int(processor.eos_id()), unk_id, path, pieces[unk_id])
-
-
-def _load_processor(path: Path | None, problems: list[str]) -> sentencepiece.SentencePieceProcessor | None:
-    if path is None:
-        return None
-    try:
-        return sentencepiece.SentencePieceProcessor(model_file=str(path))
-    except (RuntimeError, OSError) as error:
-        problems.append(f"{path.name} is not a SentencePiece model: {error}")
-        return None

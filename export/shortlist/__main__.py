@@ -63,7 +63,7 @@ def _build(folder: Path, arguments: argparse.Namespace, settings: ShortlistSetti
     learning = [pair for place, pair in enumerate(own) if place % CHOOSING_INTERVAL] + tokenise(
         bundle, parallel
     )
-    _say(f"{len(learning)} pairs to learn from, {len(choosing)} to choose by")
+    _say(f"{len(learning)} pairs for alignment, {len(choosing)} for the choice of candidates")
     shortlist = build_shortlist(
         TokenPairs.of(learning), TokenPairs.of(choosing), read_vocabularies(bundle), settings
     )
@@ -77,17 +77,24 @@ def _build(folder: Path, arguments: argparse.Namespace, settings: ShortlistSetti
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m export.shortlist",
-        description="Give a bundle a vocabulary shortlist, learned from its own translations.",
+        description="Add a vocabulary shortlist to a bundle, learned from its own translations.",
     )
-    parser.add_argument("bundle", type=Path, help="folder of the bundle; replaced when all is done")
+    parser.add_argument(
+        "bundle", type=Path, help="folder of the bundle; replaced once the shortlist is complete"
+    )
     for option, what in (
-        ("--text", "source-language text to translate, a sentence a line"),
-        ("--pairs", "parallel text to align, and to translate its sources: (tag,) source, target"),
-        ("--held-out", "source-language text to measure coverage on, a sentence a line"),
+        ("--text", "source text to translate, one sentence per line"),
+        (
+            "--pairs",
+            "parallel text to align, whose sources are also translated; TSV columns: (tag,) source, target",
+        ),
+        ("--held-out", "source text to measure coverage on, one sentence per line"),
     ):
         parser.add_argument(option, type=Path, nargs="+", default=[], metavar="FILE", help=what)
-    parser.add_argument("--translate", type=int, default=100_000, help="most lines to translate")
-    parser.add_argument("--max-pairs", type=int, default=400_000, help="most pairs of parallel text to align")
+    parser.add_argument("--translate", type=int, default=100_000, help="maximum lines to translate")
+    parser.add_argument(
+        "--max-pairs", type=int, default=400_000, help="maximum pairs of parallel text to align"
+    )
     parser.add_argument("--listed-per-piece", type=int, default=DEFAULTS.listed_per_piece)
     parser.add_argument("--min-tokens", type=int, default=DEFAULTS.min_tokens)
     parser.add_argument("--num-always", type=int, default=DEFAULTS.num_always)

@@ -1,20 +1,15 @@
 """Lines of plain or parallel text files."""
 
-import bz2
-import gzip
-import lzma
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 
 from export.bundle import ExportError
+from export.compression import UNREADABLE, open_decompressed
 
 COLUMNS = (2, 3)
-OPENERS: dict[str, Callable[[Path], object]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-"""Openers by file suffix; each returns the uncompressed bytes."""
 
 Item = TypeVar("Item")
 
@@ -53,14 +48,10 @@ def evenly_spaced(items: Sequence[Item], max_items: int) -> list[Item]:
 def _read(path: Path) -> Iterator[tuple[int, str]]:
     number = 0
     try:
-        with _open(path) as lines:
+        with open_decompressed(path) as lines:
             for number, line in enumerate(lines, start=1):
                 yield number, line.decode("utf8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise ExportError(f"{path}:{number}: not UTF-8: {error}") from error
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+    except UNREADABLE as error:
         raise ExportError(f"{path}: cannot be read after line {number}: {error}") from error
-
-
-def _open(path: Path) -> IO[bytes]:
-    return cast("IO[bytes]", OPENERS[path.suffix](path) if path.suffix in OPENERS else path.open("rb"))

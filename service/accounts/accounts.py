@@ -130,7 +130,7 @@ class Accounts:
         # not give the reason; the log does.
         if not key.is_valid_at(self.options.clock.now()):
             logger.info(
-                "key %s was refused: it %s", key.id, "was revoked" if key.revoked_at else "has expired"
+                "key %s was rejected: it %s", key.id, "was revoked" if key.revoked_at else "has expired"
             )
             raise UnknownKey
         return key

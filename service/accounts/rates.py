@@ -169,7 +169,7 @@ class RateLimiter:
             except (StorageError, OSError) as error:  # TimeoutError is one
                 self._redis_retry_at_s = time.monotonic() + REDIS_RETRY_S
                 logger.error(  # noqa: TRY400 -- a traceback adds nothing and would repeat every few seconds
-                    "rates: Redis failed (%s); this process counts alone and asks again in %g s",
+                    "rate limits: Redis failed (%s); this process counts requests alone and retries in %g s",
                     type(error.__cause__ or error).__name__,
                     REDIS_RETRY_S,
                 )

@@ -42,7 +42,7 @@ DEFAULTS = DecodingOptions()
 
 app = typer.Typer(
     name="dragoman",
-    help="A self-hosted translation server: text in, text out.",
+    help="Translate text and files, or serve translations over HTTP.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -54,7 +54,7 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         metavar="DIR|NAME[,...]",
-        help="A bundle's folder, or its name in the models folder; all that are there by default.",
+        help="Folder of a bundle, or its name in the models folder. Default: all bundles in that folder.",
     ),
 ]
 ProvidersOption = Annotated[
@@ -62,12 +62,16 @@ ProvidersOption = Annotated[
     typer.Option(
         "--providers",
         metavar="NAME[,NAME...]",
-        help="cpu, cuda or tensorrt; of several, the most wanted first.",
+        help="Hardware to run on: cpu, cuda or tensorrt; the most preferred first.",
     ),
 ]
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Settings in TOML; options and environment win."),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="TOML file with settings; options and environment variables override it.",
+    ),
 ]
 
 
@@ -104,46 +108,53 @@ def root(
 @app.command()
 def translate(  # noqa: PLR0913 -- the command's options
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="UTF-8 text; stdin when absent or -.")
+        Path | None, typer.Argument(metavar="[FILE]", help="UTF-8 text file. Default: stdin, as with -.")
     ] = None,
     *,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write; stdout when absent."),
+        typer.Option("--output", "-o", metavar="FILE", help="Output file. Default: stdout."),
     ] = None,
     source: Annotated[
         str | None,
-        typer.Option(metavar="LANGUAGE", help="Of the text, as in de; where several are possible."),
+        typer.Option(
+            metavar="LANGUAGE", help="Language of the text, such as de; needed if several are possible."
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="LANGUAGE", help="To translate into; where several are possible.")
+        str | None,
+        typer.Option(metavar="LANGUAGE", help="Language to translate into; needed if several are possible."),
     ] = None,
     model: ModelOption = None,
     providers: ProvidersOption = None,
     beam_size: Annotated[
-        int | None, typer.Option(help="1 is greedy search; the model's own by default.")
+        int | None,
+        typer.Option(help="Hypotheses kept at each step; 1 is greedy search. Default: the model's."),
     ] = DEFAULTS.beam_size,
     length_penalty: Annotated[
         float | None,
-        typer.Option(help="More favours longer translations; the model's own by default."),
+        typer.Option(help="Higher values favour longer translations. Default: the model's."),
     ] = DEFAULTS.length_penalty,
     early_stopping: Annotated[
         bool | None,
         typer.Option(
             "--early-stopping/--no-early-stopping",
-            help="End a search as soon as it has enough hypotheses; the model's own by default.",
+            help="End a search once as many hypotheses as the beam size are finished. Default: the model's.",
         ),
     ] = DEFAULTS.early_stopping,
-    max_length: Annotated[int | None, typer.Option(help="Most target tokens of a segment.")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Maximum target tokens of a segment.")] = None,
     use_shortlist: Annotated[
         bool,
-        typer.Option("--shortlist/--no-shortlist", help="Look only at target tokens the source suggests."),
+        typer.Option(
+            "--shortlist/--no-shortlist", help="Compute only target tokens that the source makes likely."
+        ),
     ] = DEFAULTS.use_shortlist,
     config: ConfigOption = None,
 ) -> None:
-    """Translate line by line: the n-th line out is the translation of the n-th line in.
+    """Translate a text line by line.
 
-    A line that cannot be translated is written unchanged and reported on stderr; the exit status is then 1.
+    Output line n is the translation of input line n. A line that cannot be translated is written
+    unchanged and reported on stderr; the exit status is then 1.
     """
     options = DecodingOptions(
         beam_size=beam_size,
@@ -172,15 +183,21 @@ def serve(  # noqa: PLR0913 -- the command's options
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     model: ModelOption = None,
     replicas: Annotated[
-        int | None, typer.Option(help="Searches that run at the same time; by default one for each CPU.")
+        int | None,
+        typer.Option(help="Number of concurrent searches. Default: CPUs divided by --threads; 1 on a GPU."),
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads inside one replica.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Number of threads per replica.")] = None,
     providers: ProvidersOption = None,
     watch: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Look for new and changed bundles so often; 0 never."),
+        typer.Option(
+            metavar="SECONDS", help="Time between scans for new and changed bundles; 0 disables them."
+        ),
     ] = None,
-    log_level: Annotated[str | None, typer.Option(help="critical, error, warning, info or debug.")] = None,
+    log_level: Annotated[
+        str | None,
+        typer.Option(help="Minimum severity that is logged: critical, error, warning, info or debug."),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Serve translations over HTTP until stopped."""
@@ -203,12 +220,15 @@ def serve(  # noqa: PLR0913 -- the command's options
 @app.command()
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A bundle, of which all languages are listed.")
+        str | None, typer.Argument(metavar="[NAME]", help="Bundle whose languages to list.")
     ] = None,
     *,
     config: ConfigOption = None,
 ) -> None:
-    """List the bundles in the models folder and verify their files; exit status 1 if one is bad."""
+    """List the bundles in the models folder and verify their files.
+
+    The exit status is 1 if a bundle is invalid.
+    """
     models_dir = load_settings(config).models_dir
     if name is not None:
         print_languages(read_bundle(find_bundle(name, models_dir)).manifest.languages)
@@ -221,7 +241,7 @@ def models(
 
 @app.command()
 def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
-    """Show the versions that run here and the facts of a bundle."""
+    """Show the installed versions and the properties of a bundle."""
     settings = load_settings(config, {"model": model})
     print_versions()
     folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
@@ -247,5 +267,7 @@ def _route_bundles(router: Router, source: str | None, target: str | None) -> li
     names = [step.offer.name for step in route.steps]
     if route.way is RouteKind.PIVOT:
         pivot = route.steps[0].pair.target
-        typer.echo(f"dragoman: {route.pair} goes through {pivot} ({', then '.join(names)})", err=True)
+        typer.echo(
+            f"dragoman: {route.pair} is translated through {pivot} ({', then '.join(names)})", err=True
+        )
     return names

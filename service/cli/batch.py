@@ -9,9 +9,9 @@ import typer
 from dragoman import DecodingOptions
 from service.settings import load_settings
 
-EPILOG = """Exit status: 0 all is translated; 1 all is written, but some entries could not be translated
-(OUT.errors.jsonl says which and why); 2 refused: files are as they were, and the message says what to do; 3
-stopped: the same command with --resume goes on."""
+EPILOG = """Exit status: 0 all entries are translated; 1 all files are written, but some entries could not be
+translated (OUT.errors.jsonl lists them with the reasons); 2 rejected: files are unchanged, and the message
+says what to do; 3 stopped: the same command with --resume continues."""
 
 
 class FailurePolicy(StrEnum):
@@ -33,7 +33,7 @@ def batch(  # noqa: PLR0913 -- the command's options
         list[str],
         typer.Argument(
             metavar="IN...",
-            help="Files, folders, or patterns in quotes, as in 'texts/**/*.po'. Hidden files are left out.",
+            help="Files, folders, or quoted patterns such as 'texts/**/*.po'. Hidden files are ignored.",
         ),
     ],
     *,
@@ -43,77 +43,97 @@ def batch(  # noqa: PLR0913 -- the command's options
             "--output",
             "-o",
             metavar="OUT",
-            help="A file for a single file, else a folder, in which files have the places that they had.",
+            help="Output file if IN is a single file; otherwise a folder, which keeps the input's tree.",
         ),
     ],
     source: Annotated[
         str | None,
-        typer.Option(metavar="LANGUAGE", help="Of the texts; `auto` detects it for each file."),
+        typer.Option(metavar="LANGUAGE", help="Language of the texts; `auto` detects it for each file."),
     ] = None,
-    target: Annotated[str | None, typer.Option(metavar="LANGUAGE", help="To translate into.")] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="LANGUAGE", help="Language to translate into.")
+    ] = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="DIR|NAME[,...]", help="A bundle's folder, or its name in the models folder."),
+        typer.Option(
+            metavar="DIR|NAME[,...]",
+            help="Folder of a bundle, or its name in the models folder. Default: all bundles in that folder.",
+        ),
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Of a table, by name or number, or a key of JSON lines; may be given several times."
-        ),
+        typer.Option(help="Column of a table by name or number, or key of JSON lines; may be repeated."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where a run of the same command was stopped.")
+        bool,
+        typer.Option("--resume", help="Continue a stopped run of the same command; start if there is none."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Begin anew, and replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start again and replace existing output.")] = False,
     untrusted: Annotated[
         bool,
         typer.Option(
             "--untrusted",
-            help="Files come from others: read them within the limits of the settings file_memory_bytes, "
+            help="Read and write each file in a separate process, within the settings file_memory_bytes, "
             "file_cpu_s and file_timeout_s.",
         ),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Write nothing; count, and estimate the time from a sample."),
+        typer.Option(
+            "--dry-run", help="Count the entries and estimate the time from a sample; write nothing."
+        ),
     ] = False,
     on_failure: Annotated[
-        FailurePolicy, typer.Option(help="What stands in the place of what could not be translated.")
+        FailurePolicy,
+        typer.Option(help="Text to write for an entry that could not be translated: its source, or nothing."),
     ] = FailurePolicy.SOURCE,
     engine: Annotated[
-        EngineKind, typer.Option(help="ray: on a cluster, with the extra `ray`.")
+        EngineKind,
+        typer.Option(help="Translate in this process, or on a Ray cluster; ray needs the extra `ray`."),
     ] = EngineKind.LOCAL,
     ray_address: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="Of a cluster, as in HOST:PORT; without it this machine is one."
+            metavar="ADDRESS",
+            help="Address of the Ray cluster, such as HOST:PORT. Default: a cluster on this machine.",
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Engines on the cluster.")] = 1,
-    worker_cpus: Annotated[int, typer.Option(min=1, help="CPUs of each engine on the cluster.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of engines on the cluster.")] = 1,
+    worker_cpus: Annotated[int, typer.Option(min=1, help="Number of CPUs per engine on the cluster.")] = 1,
     beam_size: Annotated[
-        int | None, typer.Option(help="1 is greedy search; the model's own by default.")
+        int | None,
+        typer.Option(help="Hypotheses kept at each step; 1 is greedy search. Default: the model's."),
     ] = None,
     length_penalty: Annotated[
-        float | None, typer.Option(help="More favours longer translations; the model's own by default.")
+        float | None, typer.Option(help="Higher values favour longer translations. Default: the model's.")
     ] = None,
-    max_length: Annotated[int | None, typer.Option(help="Most target tokens of a segment.")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Maximum target tokens of a segment.")] = None,
     use_shortlist: Annotated[
         bool,
-        typer.Option("--shortlist/--no-shortlist", help="Look only at target tokens the source suggests."),
+        typer.Option(
+            "--shortlist/--no-shortlist", help="Compute only target tokens that the source makes likely."
+        ),
     ] = True,
     providers: Annotated[
         str | None,
-        typer.Option(metavar="NAME[,NAME...]", help="cpu, cuda or tensorrt; the most wanted first."),
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            help="Hardware to run on: cpu, cuda or tensorrt; the most preferred first.",
+        ),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Settings in TOML; options and environment win.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="TOML file with settings; options and environment variables override it."
+        ),
     ] = None,
 ) -> None:
-    """Translate whole files: txt, jsonl, csv, tsv, parquet, srt, vtt, po, xliff, tmx, html, md, docx, odt and
-    epub, also with .gz or .zst after it.
+    """Translate whole files in many formats.
 
-    Nothing is lost if a run is killed: --resume ends with the same bytes as an uninterrupted run.
+    Formats: txt, jsonl, csv, tsv, parquet, srt, vtt, po, xliff, tmx, html, md, docx, odt and epub. A further
+    .gz or .zst marks a compressed file.
+
+    A killed run can continue: with --resume, the output has the same bytes as that of an uninterrupted run.
     """
     if resume and force:
         raise typer.BadParameter("cannot be combined with --force", param_hint="--resume")

@@ -43,7 +43,7 @@ def show_report(report: BatchReport, problems_path: Path) -> None:
     if report.num_cut:
         typer.echo(f"dragoman: {report.num_cut:,} reached the length limit and may be incomplete", err=True)
     if report.num_failed or report.num_cut:
-        typer.echo(f"dragoman: {problems_path} says which", err=True)
+        typer.echo(f"dragoman: {problems_path} lists them", err=True)
 
 
 def show_contents(contents: Contents, characters_per_s: float) -> None:

@@ -94,9 +94,7 @@ def _find_files(arguments: BatchArguments) -> FileMappings:
     if mappings.skipped:
         names = ", ".join(map(str, mappings.skipped[:SHOWN]))
         more = f" and {len(mappings.skipped) - SHOWN} more" if len(mappings.skipped) > SHOWN else ""
-        typer.echo(
-            f"dragoman: left aside, as files of their kind are not translated: {names}{more}", err=True
-        )
+        typer.echo(f"dragoman: skipped files of unsupported formats: {names}{more}", err=True)
     return mappings
 
 
@@ -145,7 +143,7 @@ def _stop_on_signals() -> Iterator[Event]:
         del number, frame
         stop.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        typer.echo("dragoman: stopping; once more to stop at once", err=True)
+        typer.echo("dragoman: stopping; interrupt again to stop at once", err=True)
 
     previous_handlers = {
         number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)

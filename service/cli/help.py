@@ -1,4 +1,4 @@
-"""Help on the settings, for `dragoman serve --help` and docs/reference/settings.md."""
+"""Help on the settings, for `dragoman serve --help` and docs/reference/settings*.md."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,8 @@ from pydantic.fields import FieldInfo
 from service.settings import ENV_PREFIX, Settings
 
 WIDTH = 76
-PRECEDENCE = """Settings. An option wins over the environment variable, and that over the file of --config
-(TOML), in which settings have their names as keys."""
+PRECEDENCE = """Settings. An option overrides the environment variable, which overrides the TOML file of
+--config. The keys of the file are the names of the settings."""
 KEEP_LINES = "\b"
 """Marker before a paragraph of a command's help whose lines must not be refilled."""
 GROUPS: Mapping[str, Sequence[str]] = {
@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "reload_endpoint",
     ),
     "Engine": ("providers", "replicas", "threads", "queue_size", "segment_cache_size", "segment_cache"),
-    "Listening": (
+    "Network": (
         "host",
         "port",
         "reuse_port",
@@ -46,7 +46,13 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "max_texts",
         "max_characters",
     ),
-    "Keys and rates": ("database_url", "requires_key", "rate_limit", "rate_storage_url", "discovery"),
+    "API keys and rate limits": (
+        "database_url",
+        "requires_key",
+        "rate_limit",
+        "rate_storage_url",
+        "discovery",
+    ),
     "APIs": ("apis", "documents", "document_lifetime_s", "glossaries"),
     "Jobs": (
         "jobs",
@@ -68,7 +74,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "webhook_previous_secret",
         "webhook_private",
     ),
-    "Observing": ("metrics", "log_level", "log_format", "log_addresses", "log_texts", "otlp_endpoint"),
+    "Telemetry": ("metrics", "log_level", "log_format", "log_addresses", "log_texts", "otlp_endpoint"),
 }
 OTHER_GROUP = "Others"
 """Group of the settings that are in no other group."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 keys = typer.Typer(
     name="keys",
-    help="API keys: who may use the server, for what, and how much.",
+    help="Manage API keys.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -26,34 +26,47 @@ keys = typer.Typer(
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Settings in TOML; options and environment win."),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="TOML file with settings; options and environment variables override it.",
+    ),
 ]
 
 
 @keys.command()
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is, or what for.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the key, such as its holder or purpose.")
+    ],
     *,
     scopes: Annotated[
         list[Scope] | None,
         typer.Option(
             "--scope",
-            help=f"What it is for; may be repeated. {', '.join(sorted(DEFAULT_SCOPES))} by default.",
+            help=f"Scope of the key; may be repeated. Default: {', '.join(sorted(DEFAULT_SCOPES))}.",
         ),
     ] = None,
     characters_per_month: Annotated[
-        int | None, typer.Option(metavar="N", help="Of a calendar month, UTC; no limit by default.")
+        int | None,
+        typer.Option(metavar="N", help="Maximum characters per calendar month, UTC. Default: no limit."),
     ] = None,
     requests_per_minute: Annotated[
-        int | None, typer.Option(metavar="N", help="The server's own limit by default.")
+        int | None,
+        typer.Option(metavar="N", help="Maximum requests per minute. Default: the server's rate_limit."),
     ] = None,
     expires: Annotated[
         str | None,
-        typer.Option(metavar="DATE", help="As in 2027-01-31: from 0:00 UTC of then on it is refused."),
+        typer.Option(
+            metavar="DATE", help="Date, or time, from which the key is rejected, such as 2027-01-31; UTC."
+        ),
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Create a key and print it, this once: only its hash is stored."""
+    """Create a key and print it.
+
+    The key cannot be shown again, because only its hash is stored.
+    """
     arguments = KeyOptions(
         name=name,
         scopes=frozenset(scopes) if scopes else DEFAULT_SCOPES,
@@ -63,12 +76,14 @@ def create(
     with _open_stores(config) as stores:
         new_key = stores.keys.create(arguments, datetime.now(UTC))
     typer.echo(new_key.presented)
-    typer.echo(f"dragoman: key {new_key.key.id} is made; it is not shown again, so keep it now", err=True)
+    typer.echo(
+        f"dragoman: created key {new_key.key.id}; save it now, because it cannot be shown again", err=True
+    )
 
 
 @keys.command("list")
 def list_keys(*, config: ConfigOption = None) -> None:
-    """List all keys, also those that have expired or were revoked."""
+    """List all keys, including expired and revoked ones."""
     with _open_stores(config) as stores:
         found = stores.keys.list()
     now = datetime.now(UTC)
@@ -78,11 +93,16 @@ def list_keys(*, config: ConfigOption = None) -> None:
 
 @keys.command()
 def revoke(
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's, as `dragoman keys list` shows it.")],
+    key_id: Annotated[
+        str, typer.Argument(metavar="ID", help="ID of the key; `dragoman keys list` shows it.")
+    ],
     *,
     config: ConfigOption = None,
 ) -> None:
-    """Revoke a key: the server rejects it within seconds, for ever."""
+    """Revoke a key for good.
+
+    The server rejects it within seconds.
+    """
     with _open_stores(config) as stores:
         stores.keys.revoke(key_id, datetime.now(UTC))
 
@@ -92,14 +112,18 @@ def usage(
     key_id: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ID]", help="A key, of which every month is listed; all keys' month otherwise."
+            metavar="[ID]",
+            help="ID of a key whose usage to show for every month. Default: this month of all keys.",
         ),
     ] = None,
     *,
     config: ConfigOption = None,
 ) -> None:
-    """Show the usage of this month, UTC; with an ID, that key's usage of every month."""
-    from service.jobs.storage import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
+    """Show the usage of keys.
+
+    Without an ID, the usage of all keys in this month, UTC; with one, that of the key in every month.
+    """
+    from service.jobs.queries import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
 
     stored_bytes: dict[str | None, int] = {}
     with _open_stores(config) as stores:
@@ -123,11 +147,16 @@ def usage(
 
 @keys.command("webhook-secret")
 def webhook_secret(
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's, as `dragoman keys list` shows it.")],
+    key_id: Annotated[
+        str, typer.Argument(metavar="ID", help="ID of the key; `dragoman keys list` shows it.")
+    ],
     *,
     config: ConfigOption = None,
 ) -> None:
-    """Print the secret that signs webhooks about a key's jobs; the key's holder verifies them with it."""
+    """Print the secret of a key's webhooks.
+
+    It signs the webhooks of the key's jobs; receivers verify them with it.
+    """
     from service.jobs.job_storage import read_webhook_options  # noqa: PLC0415 -- other commands start sooner
     from service.jobs.webhooks import key_secret, write_secret  # noqa: PLC0415 -- as above
 

@@ -47,7 +47,7 @@ def write_lines(
                 if line.problem is not None:
                     is_complete = False
                     bar.write(
-                        f"dragoman: line {line.number}: {line.problem}; left as it was", file=sys.stderr
+                        f"dragoman: line {line.number}: {line.problem}; written unchanged", file=sys.stderr
                     )
                 if line.is_cut:
                     bar.write(

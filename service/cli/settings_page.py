@@ -1,4 +1,4 @@
-"""The tables of docs/reference/settings.md: `python -m service.cli.settings_page docs/reference/settings.md`.
+"""Write the tables of settings: `python -m service.cli.settings_page docs/reference/settings*.md`.
 
 The text around the tables stays unchanged.
 """
@@ -14,23 +14,25 @@ ROWS = re.compile(r"\| setting \|[^\n]*\n\|[-|]+\n(?:\|[^\n]*\n)*")
 
 
 class PageError(ValueError):
-    """The page lacks a heading, or a table below it."""
+    """A heading on the page has no table below it."""
 
 
 def update_tables(page: str) -> str:
-    """Return the page with each group's settings in the first table below the group's heading.
+    """Return the page with each group's settings in the first table below the group's heading, if it has one.
 
     Raises:
-        PageError: names the heading that is missing, or has no table below it.
+        PageError: names the heading that has no table below it.
     """
     for group, settings in grouped_settings().items():
         before, heading, after = page.partition(f"\n## {group}\n")
+        if not heading:
+            continue
         section, next_heading, rest = after.partition("\n## ")
         table = HEAD + "".join(map(_row, settings))
         replaced, count = ROWS.subn(lambda _: table, section, count=1)  # noqa: B023 -- called at once
-        if not heading or not count:
+        if not count:
             names = ", ".join(setting.name for setting in settings)
-            raise PageError(f"the page wants a heading `## {group}` and a table below it, for {names}")
+            raise PageError(f"the heading `## {group}` needs a table below it, for {names}")
         page = before + heading + replaced + next_heading + rest
     return page
 
@@ -42,9 +44,9 @@ def _row(setting: SettingHelp) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Update the tables of the given page."""
-    page = Path(arguments[0])
-    page.write_text(update_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
+    """Update the tables of the given pages."""
+    for page in map(Path, arguments):
+        page.write_text(update_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def print_facts(bundle: Bundle) -> None:
         ("format version", str(manifest.format_version)),
         ("autoregression", manifest.autoregression),
         ("decoder layers", str(sizes.decoder_layers)),
-        ("heads", f"{sizes.heads} of {sizes.head_size}"),
+        ("heads", f"{sizes.heads} of size {sizes.head_size}"),
         ("vocabulary", f"{sizes.source_vocab} source, {sizes.target_vocab} target pieces"),
         ("segment limits", f"{limits.max_source_tokens} source, {limits.max_target_tokens} target tokens"),
         ("search", f"beam {decoding.beam_size}, length penalty {decoding.length_penalty:g}"),

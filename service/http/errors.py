@@ -260,7 +260,7 @@ def _from_engine(error: DragomanError) -> ApiError:
         case DeadlineExceeded():
             return ApiError(ErrorKind.TIMEOUT, str(error))
         case BundleError() | ProviderError():
-            logger.error("a model cannot be opened: %s", error)
+            logger.error("cannot open a model: %s", error)
             return ApiError(ErrorKind.INTERNAL, "the model cannot be opened; the server's log says why")
         case _:
             raise error
@@ -274,7 +274,7 @@ def _from_accounts(error: AccountsError) -> ApiError:
         case GlossaryInvalid():
             return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
         case StoreError():
-            logger.error("the database of accounts failed: %s", error)
+            logger.error("the accounts database failed: %s", error)
             message = "keys and quotas cannot be looked up at the moment; try again later"
             return ApiError(ErrorKind.STORE_UNAVAILABLE, message, headers=RETRY_AFTER)
     for cause, kind, headers in ACCOUNTS_ERRORS:

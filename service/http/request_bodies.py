@@ -110,7 +110,7 @@ def _disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        logger.error("a request's body cannot be kept on the disk: %s", error)  # noqa: TRY400 -- the message is enough
+        logger.error("cannot store a request body on disk: %s", error)  # noqa: TRY400 -- the message is enough
         problem = "the body cannot be stored at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error
 

@@ -145,7 +145,7 @@ class BoundedProtocol(H11Protocol):
             ):
                 self.transport.write(self.conn.send(event) or b"")
         except h11.LocalProtocolError:
-            logger.debug("a client sent what is no HTTP behind a request that is answered")
+            logger.debug("cannot send an error response: another response has begun")
         if self._has_request():  # discard what the application sends
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -237,7 +237,7 @@ class DrainingServer(uvicorn.Server):
     def _close_connections(self) -> None:
         connections = list(self.server_state.connections)
         logger.warning(
-            "%d connections are closed: they were not done %g s after the stop",
+            "closing %d connections that are still open %g s after the shutdown began",
             len(connections),
             self._stopping.timeout_s,
         )

@@ -43,7 +43,7 @@ def _logging_failures(job_id: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        logger.error("files of job %s cannot be removed: %s", job_id, error)  # noqa: TRY400 -- a traceback adds nothing
+        logger.error("cannot remove the files of job %s: %s", job_id, error)  # noqa: TRY400 -- a traceback adds nothing
 
 
 def remove(storage: JobStorage, runner: JobRunner, job: Job) -> None:

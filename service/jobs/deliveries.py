@@ -70,7 +70,7 @@ class WebhookSender:
         try:
             return await run_in_thread(lambda: self._queue.claim(CLAIM_S, busy))
         except StoreError as error:
-            logger.error("webhooks cannot be looked up: %s", error)  # noqa: TRY400 -- a traceback adds nothing
+            logger.error("cannot look up the webhooks to send: %s", error)  # noqa: TRY400 -- a traceback adds nothing
             return None
 
     async def _send(self, job: Job) -> None:
@@ -78,7 +78,7 @@ class WebhookSender:
             note = await self._try(job)
             await run_in_thread(note)
         except StoreError as error:  # it is due again once the hold is over
-            logger.error("job %s: what came of its webhook cannot be kept: %s", job.id, error)  # noqa: TRY400
+            logger.error("job %s: cannot store the outcome of its webhook: %s", job.id, error)  # noqa: TRY400
         finally:
             self._in_progress[job.key_id] -= 1
             self._has_ended.set()
@@ -104,12 +104,14 @@ class WebhookSender:
         pause_s = retry_delay_s(job.webhook_tries, self._options.first_pause_s)
         if pause_s is None:
             return self._give_up(job, problem)
-        logger.info("job %s: its end was not told, at try %d: %s", job.id, job.webhook_tries, problem)
+        logger.info(
+            "job %s: attempt %d to deliver its webhook failed: %s", job.id, job.webhook_tries, problem
+        )
         self._counters.webhooks.add(RETRIED)
         return partial(self._queue.retry, job.id, pause_s, problem)
 
     def _give_up(self, job: Job, problem: str) -> Callable[[], None]:
-        logger.warning("job %s: its end is told to nobody: %s", job.id, problem)
+        logger.warning("job %s: its webhook is not delivered: %s", job.id, problem)
         self._counters.webhooks.add(WebhookState.FAILED)
         return partial(self._queue.end, job.id, WebhookState.FAILED, problem)
 

@@ -1,5 +1,8 @@
 """Documents: jobs that are translated completely or fail, accessible with the document key only."""
 
+import hashlib
+import hmac
+import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,12 +17,12 @@ from service.accounts.callers import Caller
 from service.http.errors import ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.cleanup import remove_files
-from service.jobs.document_keys import key_sha256, new_document_key, opens
 from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 
 UPLOAD_NAME = "sent"
+DOCUMENT_KEY_BYTES = 32
 Result = TypeVar("Result")
 
 
@@ -145,6 +148,26 @@ class DocumentService:
 def unknown_document() -> ApiError:
     """Return the error for callers that lack the document's id or its key."""
     return ApiError(ErrorKind.NOT_FOUND, str(UnknownDocument()))
+
+
+def new_document_key() -> str:
+    """Return the secret that gives access to one document: 64 hexadecimal digits that nobody can guess."""
+    return secrets.token_hex(DOCUMENT_KEY_BYTES)
+
+
+def key_sha256(document_key: str) -> str:
+    """Return the hash that the database stores, in hexadecimal digits.
+
+    The key is long and random, so a salt adds nothing.
+    """
+    return hashlib.sha256(document_key.encode("utf-8", "replace")).hexdigest()
+
+
+def opens(document_key: str, job: Job) -> bool:
+    """Return whether a document key belongs to a document, in constant time."""
+    return job.document_key_sha256 is not None and hmac.compare_digest(
+        job.document_key_sha256, key_sha256(document_key)
+    )
 
 
 async def _copy_upload(

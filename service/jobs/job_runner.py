@@ -154,7 +154,7 @@ class JobRunner:
             report = run()
         except (OtherJob, JournalDamaged) as error:
             # Translations of two models must not be mixed, and a damaged journal must not be trusted.
-            logger.warning("job %s begins anew: %s", job.id, error)
+            logger.warning("job %s starts again from the beginning: %s", job.id, error)
             journal.forget()
             report = run()
         refund = 0

@@ -61,7 +61,7 @@ def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) 
     if settings.jobs == "off":
         return None
     if settings.jobs is None and _lacks_location(settings, accounts):
-        logger.warning("there are no jobs: %s", LOCATION_MISSING)
+        logger.warning("jobs are disabled: %s", LOCATION_MISSING)
         return None
     webhooks = read_webhook_options(settings)
     try:

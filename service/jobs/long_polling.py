@@ -69,7 +69,7 @@ class EndWaiter:
         try:
             unfinished = await run_in_thread(lambda: self._store.filter_unfinished(requested))
         except StoreError as error:
-            logger.warning("ends of jobs cannot be looked up: %s", error)
+            logger.warning("cannot look up which jobs have ended: %s", error)
             return
         for job_id in requested - unfinished:
             for end in self._ends.pop(job_id, ()):

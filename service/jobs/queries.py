@@ -1,11 +1,20 @@
-"""SQL conditions that select rows of jobs."""
+"""SQL conditions that select rows of jobs, and the number of bytes that jobs' files take."""
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, ScalarSelect, and_, func, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, inspect, select
 
+from service.accounts.database import Database
 from service.jobs.job import JobState
 from service.jobs.tables import JOBS
+
+# The source counts twice while it is kept, to reserve space for its translation of about the same size.
+_SIZES = (
+    2 * JOBS.c.input_size_bytes
+    + func.coalesce(JOBS.c.result_size_bytes, 0)
+    + func.coalesce(JOBS.c.errors_size_bytes, 0)
+)
+_TOTAL = func.coalesce(func.sum(_SIZES), 0)
 
 
 def of_key(key_id: str | None) -> ColumnElement[bool]:
@@ -27,3 +36,23 @@ def num_running(now: datetime) -> ScalarSelect[int]:
 
 def is_leased_to(job_id: str, worker: str) -> ColumnElement[bool]:
     return and_(JOBS.c.id == job_id, JOBS.c.worker == worker, JOBS.c.state == JobState.RUNNING)
+
+
+def stored_bytes(connection: Connection, *conditions: ColumnElement[bool]) -> int:
+    """Return the bytes of the files of all jobs that fit the conditions, with space reserved for results."""
+    return int(connection.execute(select(_TOTAL).where(*conditions)).scalar_one())
+
+
+def stored_bytes_of_key(database: Database, key_id: str | None) -> int:
+    """Return the bytes of a key's files, or of all callers without a key. Raises StoreError."""
+    with database.reading() as connection:
+        return stored_bytes(connection, has_key(key_id))
+
+
+def stored_bytes_by_key(database: Database) -> dict[str | None, int]:
+    """Return the same for every key that has jobs; empty if there is no table of jobs. Raises StoreError."""
+    with database.reading() as connection:
+        if not inspect(connection).has_table(JOBS.name):
+            return {}
+        rows = connection.execute(select(JOBS.c.key_id, _TOTAL).group_by(JOBS.c.key_id))
+        return {key_id: int(size_bytes) for key_id, size_bytes in rows}

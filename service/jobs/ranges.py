@@ -32,7 +32,7 @@ def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
     specification allows this) or refers to another version of the file.
 
     Raises:
-        Unsatisfiable: the file has no byte of the requested range.
+        RangeNotSatisfiable: the file has no byte of the requested range.
     """
     whole = Part(0, size_bytes, size_bytes, is_whole=True)
     requested = _ONE_RANGE.fullmatch(headers.get("range", "").replace(" ", ""))

@@ -35,6 +35,7 @@ from service.jobs.errors import FileRejected, JobUnfinished, NoResult, UnknownJo
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
 from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
+from service.jobs.queries import stored_bytes_of_key
 from service.jobs.ranges import RangeNotSatisfiable, matches_etag, requested_part
 from service.jobs.request_fields import read_job_request
 from service.jobs.requests import (
@@ -45,7 +46,6 @@ from service.jobs.requests import (
     ListJobsQuery,
 )
 from service.jobs.responses import JobResponse, JobsResponse, job_response, present_page
-from service.jobs.storage import stored_bytes_of_key
 from service.jobs.upload_form import JSON_LINES, receive
 
 ONE = "/jobs/{job_id}"

@@ -29,9 +29,8 @@ from service.accounts.usage import Charge, charge_in_transaction, refund_in_tran
 from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyBytes, TooManyJobs, UnknownJob
 from service.jobs.job import FINAL_STATES, Job, JobOutcome, JobState, NewJob, RunProgress, new_job_id
 from service.jobs.problems import MAX_SETBACKS, UNREADABLE
-from service.jobs.queries import has_key, is_leased_to, num_running, of_key
+from service.jobs.queries import has_key, is_leased_to, num_running, of_key, stored_bytes
 from service.jobs.rows import as_job, new_row
-from service.jobs.storage import stored_bytes
 from service.jobs.tables import JOBS, lock_jobs
 
 LEASE_S = 30.0
@@ -199,7 +198,7 @@ class JobStore:
             try:
                 return _read_one(connection, row.id)
             except JobUnreadable as error:  # it must not block all other claims for ever
-                logger.error("%s; it is given up", error)  # noqa: TRY400 -- a traceback adds nothing
+                logger.error("%s; the job fails", error)  # noqa: TRY400 -- a traceback adds nothing
                 given_up = {"state": JobState.FAILED, "problem": UNREADABLE, "finished_at": now}
                 connection.execute(mine.values(given_up))
                 return None

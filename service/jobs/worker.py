@@ -146,7 +146,7 @@ class JobWorkers:
             except Exception as error:  # noqa: BLE001 -- the loop must continue
                 self._counters.restarts.add(name)
                 traceback = "".join(traceback_without_messages(error))
-                logger.error("the worker loop %s failed and is started again\n%s", name, traceback)  # noqa: TRY400 -- messages may quote texts
+                logger.error("worker loop %s failed and is restarted\n%s", name, traceback)  # noqa: TRY400 -- messages may quote texts
                 await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
 
     async def _keep_looking(self, name: str) -> None:
@@ -173,7 +173,7 @@ class JobWorkers:
         try:
             return await run_in_thread(lambda: self._store.claim(worker, claimed))
         except StoreError as error:
-            logger.error("no job can be claimed: %s", error)  # noqa: TRY400 -- a traceback adds nothing
+            logger.error("cannot claim a job: %s", error)  # noqa: TRY400 -- a traceback adds nothing
             return None
 
     async def _work_on(self, assignment: _Assignment) -> _Outcome:
@@ -199,7 +199,7 @@ class JobWorkers:
             return
         working.cancel()
         job_id = assignment.job.id
-        logger.warning("job %s: its work did not break off within %g s; it goes back", job_id, self._stop_s)
+        logger.warning("job %s did not stop within %g s; it returns to the queue", job_id, self._stop_s)
         with suppress(StoreError):  # its lease will expire, and another worker will take over
             await run_in_thread(lambda: self._store.release(job_id, assignment.worker))
 
@@ -219,7 +219,7 @@ class JobWorkers:
             except Exception as error:  # noqa: BLE001 -- the job continues while its lease lasts
                 if not isinstance(error, StoreError):
                     log_unexpected(error)
-                logger.warning("job %s: its worker cannot tell that it lives", job_id)
+                logger.warning("job %s: cannot store a heartbeat", job_id)
                 if time.monotonic() - last_s > self._store.lease_s:
                     assignment.stop.set()
                 continue
@@ -246,7 +246,7 @@ class JobWorkers:
             if not isinstance(error, _TEMPORARY_ERRORS):
                 log_unexpected(error)
             level = logging.WARNING if is_failure else logging.INFO
-            logger.log(level, "job %s goes back: %s", job.id, _loggable(error))
+            logger.log(level, "job %s returns to the queue: %s", job.id, _loggable(error))
         with suppress(StoreError):  # its lease will expire, and another worker will take over
             self._store.release(job.id, worker, num_setbacks=int(is_failure))
         return _Outcome(is_setback=is_failure)
@@ -338,7 +338,7 @@ class JobWorkers:
                     lambda: sweep(self._storage, self._runner, partial(self._counters.beat, name))
                 )
             except (StoreError, OSError) as error:
-                logger.error("old jobs cannot be removed: %s", error)  # noqa: TRY400 -- as above
+                logger.error("cannot remove old jobs: %s", error)  # noqa: TRY400 -- as above
             self._counters.beat(name, SWEEP_S + HEARTBEAT_S)
             await asyncio.sleep(SWEEP_S)
 
@@ -353,7 +353,7 @@ def _problem_for_owner(error: Exception) -> str:
     if isinstance(error, BatchRejected | FileFormatError | InputError):
         return str(error)
     if isinstance(error, BundleError | ProviderError):
-        logger.error("a model cannot be opened: %s", error)
+        logger.error("cannot open a model: %s", error)
         return MODEL_FAILED
     log_unexpected(error)
     return SERVER_FAILED

@@ -100,4 +100,4 @@ def traceback_without_messages(error: BaseException | None) -> Iterator[str]:
         yield f"{type(error).__module__}.{type(error).__qualname__}\n"
         error = error.__cause__ or error.__context__
         if error is not None:
-            yield "which came from\n"
+            yield "caused by\n"

@@ -77,10 +77,10 @@ class Metrics:
         yield from _of_engine(self._engine.total())
         yield from _of_workers(self._workers)
         yield from _of_state(self._look())
-        yield _gauge(
-            "memory_budget_bytes", "Memory that open models may be reckoned to take", self._budget_bytes
+        yield _gauge("memory_budget_bytes", "Maximum estimated memory of the open models", self._budget_bytes)
+        build = GaugeMetricFamily(
+            PREFIX + "build_info", "Version of the server; the value is always 1", labels=["version"]
         )
-        build = GaugeMetricFamily(PREFIX + "build_info", "1, with the release", labels=["version"])
         build.add_metric([installed_version("dragoman")], 1)
         yield build
 
@@ -96,23 +96,26 @@ class _FamilyCollector(Collector):
 def _request_families(counters: RequestCounters) -> Iterator[Metric]:
     durations = HistogramMetricFamily(
         PREFIX + "request_seconds",
-        "From a request's head to the end of its answer",
+        "Time from the head of a request to the end of its response",
         labels=["api", "route", "status"],
     )
     for labels, distribution in counters.durations_s.copy().items():
         durations.add_metric(labels, distribution.buckets(), distribution.total)
     yield durations
-    yield _gauge("requests_in_flight", "Requests that are not answered yet", counters.in_flight)
-    yield _counter("rejections", "Requests that were answered with an error", ["reason"], counters.rejections)
-    yield _counter("characters", "Characters that clients wanted translated", ["api"], counters.characters)
+    yield _gauge("requests_in_flight", "Requests in progress", counters.in_flight)
+    yield _counter("rejections", "Requests with an error response", ["reason"], counters.rejections)
+    yield _counter("characters", "Characters of the texts in requests", ["api"], counters.characters)
 
 
 def _of_engine(counters: EngineCounters) -> Iterator[Metric]:
     distributions: Mapping[str, tuple[str, Histogram]] = {
-        "queue_seconds": ("What a segment waited before a replica took it", counters.queue_s),
-        "first_token_seconds": ("From a segment's arrival to its first token", counters.first_token_s),
-        "step_seconds": ("A step of a replica", counters.step_s),
-        "step_rows": ("Rows that a step of a replica had", counters.step_rows),
+        "queue_seconds": ("Time that a segment waited in the queue", counters.queue_s),
+        "first_token_seconds": (
+            "Time from the submission of a segment to its first token",
+            counters.first_token_s,
+        ),
+        "step_seconds": ("Duration of a decoder step of a replica", counters.step_s),
+        "step_rows": ("Rows in a decoder step of a replica", counters.step_rows),
     }
     for name, (meaning, distribution) in distributions.items():
         family = HistogramMetricFamily(PREFIX + name, meaning)
@@ -120,47 +123,57 @@ def _of_engine(counters: EngineCounters) -> Iterator[Metric]:
         yield family
     totals: Mapping[str, tuple[str, int]] = {
         "step_capacity_rows": (
-            "Rows that there was room for, in all steps together",
+            "Maximum rows of a decoder step, summed over all steps",
             counters.capacity_row_steps,
         ),
-        "source_tokens": ("Tokens of segments that were translated", counters.source_tokens),
-        "target_tokens": ("Tokens of their best translations", counters.target_tokens),
-        "segments_refused": ("Segments that were not let in, as too many waited", counters.refused),
-        "segments_from_cache": ("Segments whose translation was remembered", counters.cache_hit),
+        "source_tokens": ("Source tokens of translated segments", counters.source_tokens),
+        "target_tokens": (
+            "Target tokens of translated segments, in the best hypothesis",
+            counters.target_tokens,
+        ),
+        "segments_refused": ("Segments rejected because the queue was full", counters.refused),
+        "segments_from_cache": ("Segments translated from the segment cache", counters.cache_hit),
     }
     for name, (meaning, total) in totals.items():
         yield CounterMetricFamily(PREFIX + name, meaning, value=total)
-    yield _counter("segments", "Segments that left the engine", ["method", "ending"], counters.segments)
-    yield _counter("segments_finished", "Why translated segments ended", ["reason"], counters.finished)
+    yield _counter(
+        "segments",
+        "Segments that left the scheduler, by method and outcome",
+        ["method", "ending"],
+        counters.segments,
+    )
+    yield _counter(
+        "segments_finished", "Translated segments, by finish reason", ["reason"], counters.finished
+    )
 
 
 def _of_workers(counters: WorkerCounters) -> Iterator[Metric]:
     ages = GaugeMetricFamily(
         PREFIX + "worker_heartbeat_age_seconds",
-        "Since a loop of job workers was last seen",
+        "Time since the last heartbeat of a job worker loop",
         labels=["worker"],
     )
     for worker, age_s in counters.heartbeat_ages_s().items():
         ages.add_metric([worker], age_s)
     yield ages
-    yield _gauge("workers_silent", "Loops of job workers whose heartbeat is overdue", len(counters.silent()))
-    yield _counter("worker_restarts", "Loops of job workers that failed", ["worker"], counters.restarts)
-    yield _counter("jobs_ended", "Jobs that ended here", ["state"], counters.jobs)
-    yield _counter("webhook_tries", "Tries to deliver webhooks", ["outcome"], counters.webhooks)
+    yield _gauge("workers_silent", "Job worker loops whose heartbeat is overdue", len(counters.silent()))
+    yield _counter(
+        "worker_restarts", "Restarts of job worker loops after a failure", ["worker"], counters.restarts
+    )
+    yield _counter("jobs_ended", "Jobs that ended in this process", ["state"], counters.jobs)
+    yield _counter("webhook_tries", "Attempts to deliver webhooks", ["outcome"], counters.webhooks)
 
 
 def _of_state(state: ServerState) -> Iterator[Metric]:
-    yield _gauge("ready", "1 once warm-up sentences were translated", float(state.is_ready))
-    models = GaugeMetricFamily(
-        PREFIX + "models", "Models that are offered, by whether they are open", labels=["state"]
-    )
+    yield _gauge("ready", "1 if the warm-up sentences are translated, else 0", float(state.is_ready))
+    models = GaugeMetricFamily(PREFIX + "models", "Available models, open or closed", labels=["state"])
     models.add_metric(["open"], state.num_open_models)
     models.add_metric(["closed"], state.num_models - state.num_open_models)
     yield models
-    yield _gauge("models_memory_bytes", "Memory that open models are reckoned to take", state.memory_bytes)
-    yield _gauge("segments_waiting", "Segments that wait for a replica", state.queue.num_waiting)
-    yield _gauge("segments_running", "Segments that are searched for", state.queue.num_running)
-    yield _gauge("queue_size", "Segments that may wait in open models together", state.queue.queue_size)
+    yield _gauge("models_memory_bytes", "Estimated memory of the open models", state.memory_bytes)
+    yield _gauge("segments_waiting", "Queued segments", state.queue.num_waiting)
+    yield _gauge("segments_running", "Segments in progress on a replica", state.queue.num_running)
+    yield _gauge("queue_size", "Maximum queued segments of all open models", state.queue.queue_size)
 
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:

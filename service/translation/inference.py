@@ -160,17 +160,13 @@ class Inference:
                 route = self.router.route(*pair, name)
                 [outcome] = await self.run([EngineCall(route, WARM_UP_TEXT)])
             except Exception:
-                logger.exception(
-                    "%s could not translate its warm-up sentence; the server stays not ready", name
-                )
+                logger.exception("%s failed to translate its warm-up sentence; the server is not ready", name)
                 return
             if isinstance(outcome, InputError):
-                logger.error(
-                    "%s rejected its warm-up sentence (%s); the server stays not ready", name, outcome
-                )
+                logger.error("%s rejected its warm-up sentence (%s); the server is not ready", name, outcome)
                 return
         self.is_ready = True
-        logger.info("ready; in memory: %s", ", ".join(self._preloaded) or "none")
+        logger.info("ready; loaded models: %s", ", ".join(self._preloaded) or "none")
 
 
 async def _outcome(future: Future[RoutedTranslation]) -> Outcome:

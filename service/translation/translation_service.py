@@ -308,7 +308,7 @@ class TranslationService:
         try:
             self._accounts.refund(charge)
         except StoreError as error:  # the caller gets the first failure
-            logger.error("%d characters of key %s stay charged: %s", charge.characters, charge.key_id, error)  # noqa: TRY400 -- a traceback says no more
+            logger.error("cannot refund %d characters to key %s: %s", charge.characters, charge.key_id, error)  # noqa: TRY400 -- a traceback says no more
 
 
 def _with_callbacks(

@@ -37,7 +37,7 @@ def test_charges_add_up_by_key(accounts: Accounts, keys: KeyStore) -> None:
     assert accounts.usage(second) == Usage(MONTH, characters=1, requests=1)
 
 
-def test_a_limit_may_be_reached_and_not_passed(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_limit_can_be_reached_but_not_exceeded(accounts: Accounts, keys: KeyStore) -> None:
     caller = accounts.identify(new_key(keys, limited(10)).presented)
     accounts.charge(caller, 7)
     with pytest.raises(QuotaExceeded) as refused:
@@ -51,14 +51,14 @@ def test_a_limit_may_be_reached_and_not_passed(accounts: Accounts, keys: KeyStor
     assert accounts.usage(caller).characters == 10
 
 
-def test_a_months_first_charge_does_not_pass_the_limit_either(accounts: Accounts, keys: KeyStore) -> None:
+def test_the_first_charge_of_a_month_cannot_exceed_the_limit(accounts: Accounts, keys: KeyStore) -> None:
     caller = accounts.identify(new_key(keys, limited(10)).presented)
     with pytest.raises(QuotaExceeded):
         accounts.charge(caller, 11)
     assert accounts.usage(caller) == Usage(MONTH)
 
 
-def test_a_key_without_a_limit_is_counted_all_the_same(accounts: Accounts, keys: KeyStore) -> None:
+def test_usage_of_a_key_without_a_limit_is_counted(accounts: Accounts, keys: KeyStore) -> None:
     caller = accounts.identify(new_key(keys, limited(None)).presented)
     accounts.charge(caller, 10**12)
     accounts.charge(caller, 10**12)
@@ -75,7 +75,7 @@ def test_months_begin_at_midnight_utc(accounts: Accounts, keys: KeyStore, times:
     assert accounts.usage(caller) == Usage("2026-12", characters=10, requests=1)
 
 
-def test_a_refund_gives_back_all_but_the_request(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_refund_restores_everything_but_the_request_count(accounts: Accounts, keys: KeyStore) -> None:
     caller = accounts.identify(new_key(keys, limited(10)).presented)
     accounts.charge(caller, 2)
     failed = accounts.charge(caller, 8, documents=1)
@@ -83,7 +83,7 @@ def test_a_refund_gives_back_all_but_the_request(accounts: Accounts, keys: KeySt
     assert accounts.usage(caller) == Usage(MONTH, characters=2, requests=2)
 
 
-def test_a_refund_is_of_the_month_of_its_charge(accounts: Accounts, keys: KeyStore, times: Times) -> None:
+def test_a_refund_counts_in_the_month_of_its_charge(accounts: Accounts, keys: KeyStore, times: Times) -> None:
     caller = accounts.identify(new_key(keys).presented)
     failed = accounts.charge(caller, 8)
     times.now += timedelta(days=30)
@@ -103,13 +103,13 @@ def test_no_more_is_refunded_than_was_charged(accounts: Accounts, keys: KeyStore
     assert accounts.usage(caller).characters == 0
 
 
-def test_less_than_nothing_cannot_be_charged(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_negative_charge_is_rejected(accounts: Accounts, keys: KeyStore) -> None:
     caller = accounts.identify(new_key(keys).presented)
     with pytest.raises(ValueError, match="-1 characters"):
         accounts.charge(caller, -1)
 
 
-def test_who_comes_without_a_key_is_not_counted(url: str, times: Times) -> None:
+def test_callers_without_a_key_are_not_counted(url: str, times: Times) -> None:
     with open_accounts(url, times, requires_key=False) as accounts:
         accounts.refund(accounts.charge(ANONYMOUS, 10))
         assert accounts.usage(ANONYMOUS) == Usage(MONTH)
@@ -117,7 +117,7 @@ def test_who_comes_without_a_key_is_not_counted(url: str, times: Times) -> None:
         accounts.refund(accounts.charge(ANONYMOUS, 10))
 
 
-def test_usage_outlives_the_server(url: str, times: Times, keys: KeyStore) -> None:
+def test_usage_survives_a_restart(url: str, times: Times, keys: KeyStore) -> None:
     new = new_key(keys)
     with open_accounts(url, times, requires_key=True) as accounts:
         accounts.charge(accounts.identify(new.presented), 10)
@@ -125,7 +125,7 @@ def test_usage_outlives_the_server(url: str, times: Times, keys: KeyStore) -> No
         assert accounts.usage(accounts.identify(new.presented)).characters == 10
 
 
-def test_the_usage_of_a_key_is_told_by_month_the_latest_first(database: Database, keys: KeyStore) -> None:
+def test_the_usage_of_a_key_is_listed_by_month_newest_first(database: Database, keys: KeyStore) -> None:
     key_id = new_key(keys).key.id
     usage = UsageStore(database)
     for month, characters in (("2026-11", 1), ("2027-01", 3), ("2026-12", 2)):
@@ -137,14 +137,14 @@ def test_the_usage_of_a_key_is_told_by_month_the_latest_first(database: Database
     ]
 
 
-def test_threads_together_do_not_pass_the_limit(database: Database, keys: KeyStore) -> None:
+def test_concurrent_threads_cannot_exceed_the_limit(database: Database, keys: KeyStore) -> None:
     key_id = new_key(keys).key.id
     num_passed = charge_from_threads(database, Charge(key_id, MONTH, 7, 0), 400)
     assert num_passed == 57  # 57 * 7 = 399
     assert UsageStore(database).get_month(key_id, MONTH) == Usage(MONTH, characters=399, requests=57)
 
 
-def test_processes_together_do_not_pass_the_limit(url: str, database: Database, keys: KeyStore) -> None:
+def test_concurrent_processes_cannot_exceed_the_limit(url: str, database: Database, keys: KeyStore) -> None:
     key_id = new_key(keys).key.id
     command = [sys.executable, "-m", "tests.accounts.charging", url, key_id, "1400", "3"]
     processes = [
@@ -163,14 +163,12 @@ def test_processes_together_do_not_pass_the_limit(url: str, database: Database, 
     assert UsageStore(database).get_month(key_id, MONTH).characters == 1398
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     limit=st.integers(0, 50),
     steps=st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=20),
 )
-def test_what_is_counted_is_what_passed_and_was_not_refunded(
-    limit: int, steps: list[tuple[int, bool]]
-) -> None:
+def test_usage_is_the_accepted_charges_less_refunds(limit: int, steps: list[tuple[int, bool]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(f"sqlite:///{folder}/accounts.db")
         key_id = new_key(KeyStore(database)).key.id

@@ -56,7 +56,7 @@ def as_nobody() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_a_locked_database_is_given_up_in_time(file: Path) -> None:
+def test_waiting_for_a_locked_database_times_out(file: Path) -> None:
     database = Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
     key_id = new_key(KeyStore(database)).key.id
     charge = Charge(key_id, MONTH, 5, 0)
@@ -72,7 +72,7 @@ def test_a_locked_database_is_given_up_in_time(file: Path) -> None:
     database.close()
 
 
-def test_who_writes_while_another_thread_does_waits_no_longer_than_the_timeout(file: Path) -> None:
+def test_a_concurrent_write_waits_no_longer_than_the_timeout(file: Path) -> None:
     database = Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
     with database._write_lock, pytest.raises(StoreError, match="locked by other writers") as failed:
         new_key(KeyStore(database))
@@ -80,7 +80,7 @@ def test_who_writes_while_another_thread_does_waits_no_longer_than_the_timeout(f
     database.close()
 
 
-def test_who_read_before_it_writes_is_not_overtaken(file: Path) -> None:
+def test_a_transaction_that_reads_before_it_writes_is_serialized(file: Path) -> None:
     """By another process, which has a lock of its own."""
     first, second = (Database.open(f"sqlite:///{file}", timeout_s=SOON_S) for _ in range(2))
     with first.writing() as connection:
@@ -93,7 +93,7 @@ def test_who_read_before_it_writes_is_not_overtaken(file: Path) -> None:
         database.close()
 
 
-def test_reading_goes_on_while_another_writes(file: Path) -> None:
+def test_reads_continue_during_a_write(file: Path) -> None:
     database = Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
     new = new_key(KeyStore(database))
     with database.writing() as connection:
@@ -104,7 +104,7 @@ def test_reading_goes_on_while_another_writes(file: Path) -> None:
     database.close()
 
 
-def test_a_full_disk_is_told_and_nothing_is_half_written(file: Path) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_partially_written(file: Path) -> None:
     database = Database.open(f"sqlite:///{file}")
     key_id = new_key(KeyStore(database)).key.id
 
@@ -122,7 +122,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_written(file: Path) -> None:
     database.close()
 
 
-def test_a_read_only_file_is_told(folder: Path) -> None:
+def test_a_read_only_file_is_reported(folder: Path) -> None:
     file = folder / "accounts.db"
     Database.open(f"sqlite:///{file}").close()
     file.chmod(0o444)
@@ -132,7 +132,7 @@ def test_a_read_only_file_is_told(folder: Path) -> None:
     assert str(file) in str(failed.value)
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No such file or directory"):
         Database.open(f"sqlite:///{tmp_path / 'missing' / 'accounts.db'}")
 
@@ -140,7 +140,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"garbage " * 1000, b"SQLite format 3\x00" + bytes(range(1, 200)) * 40], ids=["all", "head"]
 )
-def test_garbage_in_the_file_is_told_and_left_as_it_is(file: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_reported_and_unchanged(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(StoreError) as failed:
         Database.open(f"sqlite:///{file}")
@@ -148,7 +148,7 @@ def test_garbage_in_the_file_is_told_and_left_as_it_is(file: Path, content: byte
     assert file.read_bytes() == content
 
 
-def test_a_file_of_which_pages_are_lost_is_told(file: Path) -> None:
+def test_a_database_with_missing_pages_is_reported(file: Path) -> None:
     database = Database.open(f"sqlite:///{file}")
     new_key(KeyStore(database))
     database.close()
@@ -165,12 +165,12 @@ def test_an_empty_file_becomes_a_database(file: Path) -> None:
     Database.open(f"sqlite:///{file}").close()
 
 
-def test_the_file_is_its_owners_alone(file: Path) -> None:
+def test_the_database_file_is_readable_by_its_owner_only(file: Path) -> None:
     Database.open(f"sqlite:///{file}").close()
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_a_newer_schema_is_refused_by_its_number(url: str) -> None:
+def test_a_newer_schema_is_rejected_with_its_number(url: str) -> None:
     database = Database.open(url)
     with database.writing() as connection:
         connection.execute(update(SCHEMA).values(version=SCHEMA_VERSION + 1))
@@ -181,7 +181,7 @@ def test_a_newer_schema_is_refused_by_its_number(url: str) -> None:
         Database.open(url)
 
 
-def test_tables_whose_version_is_not_told_are_refused(url: str) -> None:
+def test_tables_without_a_version_are_rejected(url: str) -> None:
     database = Database.open(url)
     with database.writing() as connection:
         connection.execute(text("DELETE FROM schema_version"))
@@ -190,7 +190,7 @@ def test_tables_whose_version_is_not_told_are_refused(url: str) -> None:
         Database.open(url)
 
 
-def test_tables_of_others_are_not_taken_for_our_own(url: str) -> None:
+def test_tables_of_other_programs_are_rejected(url: str) -> None:
     database = Database.open(url)
     with database.writing() as connection:
         connection.execute(text("DROP TABLE schema_version"))
@@ -199,7 +199,7 @@ def test_tables_of_others_are_not_taken_for_our_own(url: str) -> None:
         Database.open(url)
 
 
-def test_what_fails_in_the_middle_is_undone(url: str) -> None:
+def test_a_failed_transaction_is_rolled_back(url: str) -> None:
     database = Database.open(url)
 
     def write_half() -> None:
@@ -213,7 +213,7 @@ def test_what_fails_in_the_middle_is_undone(url: str) -> None:
     Database.open(url).close()
 
 
-def test_a_key_that_is_not_there_cannot_be_charged(url: str) -> None:
+def test_a_missing_key_cannot_be_charged(url: str) -> None:
     database = Database.open(url)
     with pytest.raises(StoreError):
         UsageStore(database).charge(Charge("00000000", MONTH, 5, 0), None)
@@ -236,7 +236,7 @@ def test_a_key_that_is_not_there_cannot_be_charged(url: str) -> None:
         "postgresql://user:hunter2@host:hunter2/name",
     ],
 )
-def test_a_url_of_another_form_is_refused_and_not_quoted(url: str) -> None:
+def test_an_invalid_url_is_rejected_without_quoting_it(url: str) -> None:
     with pytest.raises(DatabaseUrlInvalid) as refused:
         Database.open(url)
     assert "database_url" in str(refused.value)
@@ -244,7 +244,7 @@ def test_a_url_of_another_form_is_refused_and_not_quoted(url: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
-def test_a_server_that_is_away_is_told_without_the_password(
+def test_an_unreachable_server_is_reported_without_the_password(
     scheme: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -255,7 +255,7 @@ def test_a_server_that_is_away_is_told_without_the_password(
     assert PASSWORD not in "".join(traceback.format_exception(failed.value)) + caplog.text
 
 
-def test_a_lock_in_postgresql_is_given_up_in_time(postgres: Postgres) -> None:
+def test_waiting_for_a_lock_in_postgresql_times_out(postgres: Postgres) -> None:
     url = postgres.new_database()
     holder, waiter = Database.open(url), Database.open(url, timeout_s=SOON_S)
     with holder.writing() as connection:
@@ -268,7 +268,7 @@ def test_a_lock_in_postgresql_is_given_up_in_time(postgres: Postgres) -> None:
         database.close()
 
 
-def test_a_server_that_started_again_is_used_again(postgres: Postgres) -> None:
+def test_dropped_database_connections_are_replaced(postgres: Postgres) -> None:
     url = postgres.new_database()
     database, other = Database.open(url), Database.open(url)
     KeyStore(database).list()

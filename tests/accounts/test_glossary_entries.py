@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.accounts.errors import GlossaryInvalid
@@ -23,7 +23,6 @@ def parse(text: str, form: EntriesFormat = TSV) -> dict[str, str]:
     return parse_entries(text, form, "de", "en")
 
 
-@settings(deadline=None)
 @given(ENTRIES)
 def test_what_is_written_as_tsv_is_read_as_it_was(entries: dict[str, str]) -> None:
     written = write_tsv(entries)
@@ -31,7 +30,6 @@ def test_what_is_written_as_tsv_is_read_as_it_was(entries: dict[str, str]) -> No
     assert read_tsv(written) == entries
 
 
-@settings(deadline=None)
 @given(ENTRIES, st.sampled_from(["\n", "\r\n"]), st.sampled_from([(), ("de", "EN")]))
 def test_what_another_program_writes_as_csv_is_read_as_it_was(
     entries: dict[str, str], line_end: str, languages: tuple[str, ...]
@@ -41,9 +39,8 @@ def test_what_another_program_writes_as_csv_is_read_as_it_was(
     assert list(parse(written.getvalue(), CSV).items()) == list(entries.items())
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from('ab\t,"\n\r \u2028\x00é'), max_size=40), st.sampled_from(list(EntriesFormat)))
-def test_any_text_is_entries_or_is_refused(text: str, form: EntriesFormat) -> None:
+def test_any_text_is_parsed_as_entries_or_rejected(text: str, form: EntriesFormat) -> None:
     try:
         entries = parse(text, form)
     except GlossaryInvalid:
@@ -56,7 +53,7 @@ def test_quotation_marks_are_characters_in_tsv_and_quote_in_csv() -> None:
     assert parse('"Hut, rot","a ""red"" hat"', CSV) == {"Hut, rot": 'a "red" hat'}
 
 
-def test_a_byte_order_mark_and_empty_lines_say_nothing() -> None:
+def test_a_byte_order_mark_and_empty_lines_are_ignored() -> None:
     assert parse("\ufeffHut\that\r\n\r\nRad\twheel\n\n") == {"Hut": "hat", "Rad": "wheel"}
 
 
@@ -85,9 +82,7 @@ def test_a_byte_order_mark_and_empty_lines_say_nothing() -> None:
         ("Hut\t\ud800", TSV, "lone surrogate"),
     ],
 )
-def test_entries_that_cannot_be_are_refused_by_their_line(
-    text: str, form: EntriesFormat, problem: str
-) -> None:
+def test_invalid_entries_are_rejected_by_line(text: str, form: EntriesFormat, problem: str) -> None:
     with pytest.raises(GlossaryInvalid) as refused:
         parse(text, form)
     assert refused.value.field == "entries"
@@ -109,7 +104,7 @@ def test_entries_may_have_10_mebibytes_and_no_more() -> None:
         parse("".join(lines) + last + "x")
 
 
-def test_a_refusal_quotes_no_term() -> None:
+def test_an_error_quotes_no_term() -> None:
     for text in ("secret\tx\nsecret\ty", "secret", "secret \tx", "secret\t"):
         with pytest.raises(GlossaryInvalid) as refused:
             parse(text)

@@ -28,7 +28,7 @@ def stranger(accounts: Accounts, keys: KeyStore) -> Caller:
     return accounts.identify(new_key(keys).presented)
 
 
-def test_a_glossary_comes_back_as_it_was_sent(accounts: Accounts, caller: Caller) -> None:
+def test_a_glossary_is_read_as_it_was_sent(accounts: Accounts, caller: Caller) -> None:
     made = accounts.add_glossary(caller, HATS)
     assert str(uuid.UUID(made.id)) == made.id
     assert (made.name, made.source, made.target) == ("Hats\u00a0& more", "de", "en-GB")
@@ -39,13 +39,13 @@ def test_a_glossary_comes_back_as_it_was_sent(accounts: Accounts, caller: Caller
     assert accounts.glossary_tsv(caller, made.id) == "Hut\that\nÄrmel\tsleeve\n"
 
 
-def test_entries_sent_as_csv_come_back_as_tsv(accounts: Accounts, caller: Caller) -> None:
+def test_entries_sent_as_csv_are_returned_as_tsv(accounts: Accounts, caller: Caller) -> None:
     new = replace(HATS, entries='"Hut, rot",red hat\n', format=EntriesFormat.CSV)
     assert accounts.glossary_tsv(caller, accounts.add_glossary(caller, new).id) == "Hut, rot\tred hat\n"
 
 
 @pytest.mark.parametrize("whose", ["key", "anyone"])
-def test_a_glossary_is_its_owners_alone(
+def test_a_glossary_is_visible_to_its_owner_only(
     accounts: Accounts, caller: Caller, stranger: Caller, whose: str
 ) -> None:
     owner, other = (caller, ANONYMOUS) if whose == "key" else (ANONYMOUS, caller)
@@ -73,7 +73,9 @@ def test_a_deleted_glossary_is_gone(accounts: Accounts, caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("glossary_id", ["", "x" * 1000, "a\x00b", "\ud800", "' OR 1=1 --", "é"])
-def test_any_text_may_be_asked_for_as_an_id(accounts: Accounts, caller: Caller, glossary_id: str) -> None:
+def test_any_text_as_an_id_is_an_unknown_glossary(
+    accounts: Accounts, caller: Caller, glossary_id: str
+) -> None:
     accounts.add_glossary(caller, HATS)
     for ask in (accounts.get_glossary, accounts.glossary_tsv, accounts.delete_glossary):
         with pytest.raises(UnknownGlossary) as refused:
@@ -94,7 +96,7 @@ def test_any_text_may_be_asked_for_as_an_id(accounts: Accounts, caller: Caller, 
         (replace(HATS, entries="Hut"), "entries"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_by_its_field(
+def test_an_invalid_glossary_is_rejected_by_field(
     accounts: Accounts, caller: Caller, new: NewGlossary, field: str
 ) -> None:
     with pytest.raises(GlossaryInvalid) as refused:
@@ -107,7 +109,7 @@ def test_deepls_number_of_glossaries_is_the_limit() -> None:
     assert glossaries.MAX_GLOSSARIES == 1000
 
 
-def test_a_key_has_no_more_glossaries_than_the_limit_however_many_come_at_once(
+def test_concurrent_requests_cannot_exceed_the_number_of_glossaries(
     accounts: Accounts, caller: Caller, stranger: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(glossaries, "MAX_GLOSSARIES", 3)

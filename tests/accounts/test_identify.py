@@ -20,7 +20,7 @@ WISHES = KeyOptions(
 )
 
 
-def test_a_caller_is_what_the_key_says(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_caller_has_the_name_and_limits_of_its_key(accounts: Accounts, keys: KeyStore) -> None:
     new = new_key(keys, WISHES)
     caller = accounts.identify(new.presented)
     assert (caller.key_id, caller.name) == (new.key.id, "Ann's")
@@ -29,13 +29,13 @@ def test_a_caller_is_what_the_key_says(accounts: Accounts, keys: KeyStore) -> No
     assert accounts.identify(new.presented + ":fx") == caller
 
 
-def test_what_is_kept_of_a_key_comes_back_as_it_was(keys: KeyStore) -> None:
+def test_a_stored_key_is_read_unchanged(keys: KeyStore) -> None:
     new = new_key(keys, WISHES)
     assert keys.find(new.key.id) == new.key
     assert keys.list() == [new.key]
 
 
-def test_a_caller_may_do_what_its_scopes_say_and_nothing_else(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_caller_has_only_the_scopes_of_its_key(accounts: Accounts, keys: KeyStore) -> None:
     caller = accounts.identify(new_key(keys, WISHES).presented)
     caller.require(Scope.TRANSLATE)
     with pytest.raises(ScopeMissing) as refused:
@@ -45,12 +45,14 @@ def test_a_caller_may_do_what_its_scopes_say_and_nothing_else(accounts: Accounts
 
 
 @pytest.mark.parametrize("presented", [None, ""])
-def test_where_keys_are_required_none_is_refused(accounts: Accounts, presented: str | None) -> None:
+def test_a_missing_key_is_rejected_if_keys_are_required(accounts: Accounts, presented: str | None) -> None:
     with pytest.raises(MissingKey):
         accounts.identify(presented)
 
 
-def test_where_keys_are_not_required_anyone_may_come(url: str, times: Times, keys: KeyStore) -> None:
+def test_anonymous_callers_are_accepted_if_keys_are_not_required(
+    url: str, times: Times, keys: KeyStore
+) -> None:
     with open_accounts(url, times, requires_key=False) as accounts:
         assert accounts.identify(None) is ANONYMOUS
         new = new_key(keys)
@@ -59,12 +61,12 @@ def test_where_keys_are_not_required_anyone_may_come(url: str, times: Times, key
             accounts.identify(new.presented[:-1])
 
 
-def test_anyone_may_not_do_what_is_the_operators() -> None:
+def test_anonymous_callers_have_no_operator_scopes() -> None:
     with pytest.raises(ScopeMissing):
         ANONYMOUS.require(Scope.ADMIN)
 
 
-def test_without_a_database_there_are_no_keys_to_look_at() -> None:
+def test_keys_are_ignored_without_a_database() -> None:
     with Accounts.open(None, requires_key=False) as accounts:
         assert accounts.identify("whatever a client insists on sending") is ANONYMOUS
 
@@ -77,7 +79,7 @@ def test_another_secret_or_another_id_is_unknown(accounts: Accounts, keys: KeySt
             accounts.identify(presented)
 
 
-def test_expired_and_revoked_keys_look_unknown_and_are_told_apart_in_the_log(
+def test_expired_and_revoked_keys_look_unknown_and_only_the_log_distinguishes_them(
     accounts: Accounts, keys: KeyStore, times: Times, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -92,11 +94,11 @@ def test_expired_and_revoked_keys_look_unknown_and_are_told_apart_in_the_log(
     with pytest.raises(UnknownKey) as unknown:
         accounts.identify("drg_00000000_" + "A" * 43)
     assert messages == {str(unknown.value)}
-    assert f"{expired.key.id} was refused: it has expired" in caplog.text
-    assert f"{revoked.key.id} was refused: it was revoked" in caplog.text
+    assert f"{expired.key.id} was rejected: it has expired" in caplog.text
+    assert f"{revoked.key.id} was rejected: it was revoked" in caplog.text
 
 
-def test_the_log_says_nothing_of_a_revoked_key_to_who_has_not_its_secret(
+def test_a_revoked_key_is_logged_only_if_its_secret_matches(
     accounts: Accounts, keys: KeyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -107,7 +109,7 @@ def test_the_log_says_nothing_of_a_revoked_key_to_who_has_not_its_secret(
     assert revoked.key.id not in caplog.text
 
 
-def test_a_revoked_key_works_no_longer_than_it_is_remembered(
+def test_a_revoked_key_works_no_longer_than_it_is_cached(
     accounts: Accounts, keys: KeyStore, times: Times
 ) -> None:
     new = new_key(keys)
@@ -118,9 +120,7 @@ def test_a_revoked_key_works_no_longer_than_it_is_remembered(
         accounts.identify(new.presented)
 
 
-def test_a_key_that_was_seen_lately_costs_no_look_at_the_database(
-    accounts: Accounts, keys: KeyStore, times: Times
-) -> None:
+def test_a_cached_key_needs_no_database_query(accounts: Accounts, keys: KeyStore, times: Times) -> None:
     new = new_key(keys)
     caller = accounts.identify(new.presented)
     keys.revoke(new.key.id, NOON)
@@ -130,7 +130,7 @@ def test_a_key_that_was_seen_lately_costs_no_look_at_the_database(
         accounts.identify(new.presented[:-4] + "AAAA")
 
 
-def test_a_remembered_key_expires_on_time(accounts: Accounts, keys: KeyStore, times: Times) -> None:
+def test_a_cached_key_expires_on_time(accounts: Accounts, keys: KeyStore, times: Times) -> None:
     new = new_key(keys, WISHES)
     accounts.identify(new.presented)
     times.now += timedelta(days=1)
@@ -138,7 +138,7 @@ def test_a_remembered_key_expires_on_time(accounts: Accounts, keys: KeyStore, ti
         accounts.identify(new.presented)
 
 
-def test_a_key_works_as_soon_as_it_is_made(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_key_works_as_soon_as_it_is_created(accounts: Accounts, keys: KeyStore) -> None:
     with pytest.raises(UnknownKey):
         accounts.identify("drg_00000000_" + "A" * 43)
     new = new_key(keys)

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.accounts.errors import KeyInvalid
@@ -41,7 +41,7 @@ def test_two_keys_have_nothing_in_common() -> None:
     assert first.secret != second.secret
 
 
-def test_of_a_secret_only_its_sha256_is_kept() -> None:
+def test_only_the_sha256_of_a_secret_is_stored() -> None:
     new = make_key(KeyOptions("mine"), NOW)
     secret = new.presented.removeprefix(f"drg_{new.key.id}_")
     assert new.key.secret_sha256 == hashlib.sha256(secret.encode()).digest()
@@ -68,18 +68,17 @@ def test_the_ending_of_deepls_free_keys_is_ignored() -> None:
         f"drg_{chr(0x660) * 8}_{SECRET}",
     ],
 )
-def test_what_has_another_form_is_no_key(presented: str) -> None:
+def test_a_malformed_key_is_rejected(presented: str) -> None:
     assert parse_key(presented) is None
 
 
-@settings(deadline=None)
 @given(st.text())
-def test_any_text_is_a_key_or_none(presented: str) -> None:
+def test_parsing_any_text_as_a_key_never_fails(presented: str) -> None:
     parts = parse_key(presented)
     assert parts is None or presented.removesuffix(":fx") == f"drg_{parts.id}_{parts.secret}"
 
 
-def test_a_secret_is_that_of_its_own_key_alone() -> None:
+def test_a_secret_matches_only_its_own_key() -> None:
     mine, other = make_key(KeyOptions("mine"), NOW), make_key(KeyOptions("other"), NOW)
     presented = parse_key(mine.presented)
     assert presented is not None
@@ -88,7 +87,7 @@ def test_a_secret_is_that_of_its_own_key_alone() -> None:
     assert not is_secret_of(presented, None)
 
 
-def test_what_is_compared_for_an_unknown_id_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dummy_hash_for_unknown_ids_matches_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even one whose hash were the decoy."""
 
     class Decoy:
@@ -118,7 +117,7 @@ def test_a_key_is_valid_until_it_expires_or_is_revoked() -> None:
         (KeyOptions("mine", expires_at=NOW), "expires"),
     ],
 )
-def test_a_key_that_cannot_be_is_refused_by_its_field(options: KeyOptions, field: str) -> None:
+def test_an_invalid_key_is_rejected_by_field(options: KeyOptions, field: str) -> None:
     with pytest.raises(KeyInvalid) as refused:
         make_key(options, NOW)
     assert refused.value.field == field
@@ -132,7 +131,7 @@ def test_a_key_that_cannot_be_is_refused_by_its_field(options: KeyOptions, field
         (None, 0, "requests_per_minute"),
     ],
 )
-def test_a_limit_that_cannot_be_is_refused_by_its_field(
+def test_an_invalid_limit_is_rejected_by_field(
     characters: int | None, requests: int | None, field: str
 ) -> None:
     with pytest.raises(KeyInvalid) as refused:
@@ -140,5 +139,5 @@ def test_a_limit_that_cannot_be_is_refused_by_its_field(
     assert refused.value.field == field
 
 
-def test_a_key_without_wishes_is_not_the_operators() -> None:
+def test_a_key_has_no_operator_scope_by_default() -> None:
     assert Scope.ADMIN not in make_key(KeyOptions("mine"), NOW).key.scopes

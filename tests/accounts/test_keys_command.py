@@ -44,19 +44,19 @@ def accounts(tmp_path: Path, command: Command) -> Accounts:
     return Accounts.open(f"sqlite:///{tmp_path / 'accounts.db'}", requires_key=True)
 
 
-def test_a_key_that_was_made_opens_the_server(command: Command, accounts: Accounts) -> None:
+def test_a_created_key_is_accepted_by_the_server(command: Command, accounts: Accounts) -> None:
     caller = accounts.identify(made_by(command("create", "Ann")))
     assert (caller.name, caller.scopes, caller.limits) == ("Ann", DEFAULT_SCOPES, KeyLimits())
 
 
-def test_stdout_is_the_key_alone_and_stderr_never_has_it(command: Command) -> None:
+def test_stdout_has_only_the_key_and_stderr_never_has_it(command: Command) -> None:
     result = command("create", "Ann")
     assert re.fullmatch(r"drg_[0-9a-f]{8}_[A-Za-z0-9_-]{43}\n", result.stdout)
     assert id_of(result.stdout) in result.stderr
     assert result.stdout.strip() not in result.stderr
 
 
-def test_options_are_what_the_key_may_do(command: Command, accounts: Accounts) -> None:
+def test_options_set_the_limits_and_scopes_of_a_key(command: Command, accounts: Accounts) -> None:
     scopes = ["--scope", "translate", "--scope", "admin"]
     limits = ["--characters-per-month", "100", "--requests-per-minute", "5"]
     caller = accounts.identify(made_by(command("create", "Ann", *scopes, *limits)))
@@ -84,14 +84,14 @@ def test_a_list_names_every_key_and_no_secret(command: Command) -> None:
     assert not any(key.split("_", 2)[2] in listed for key in made)
 
 
-def test_a_revoked_key_is_refused(command: Command, accounts: Accounts) -> None:
+def test_a_revoked_key_is_rejected(command: Command, accounts: Accounts) -> None:
     presented = made_by(command("create", "Ann"))
     made_by(command("revoke", id_of(presented)))
     with pytest.raises(UnknownKey):
         accounts.identify(presented)
 
 
-def test_usage_is_told_of_all_keys_and_of_one(command: Command, accounts: Accounts) -> None:
+def test_usage_is_shown_for_all_keys_or_one(command: Command, accounts: Accounts) -> None:
     month = f"{datetime.now(UTC):%Y-%m}"
     used, unused = (made_by(command("create", name, "--characters-per-month", "100")) for name in "AB")
     accounts.charge(accounts.identify(used), 42, documents=1)
@@ -116,7 +116,7 @@ def test_usage_is_told_of_all_keys_and_of_one(command: Command, accounts: Accoun
         (["usage", "00000000"], "id"),
     ],
 )
-def test_what_cannot_be_done_is_told_by_its_field(command: Command, arguments: list[str], field: str) -> None:
+def test_an_invalid_option_is_reported_by_field(command: Command, arguments: list[str], field: str) -> None:
     error = command(*arguments).exception
     assert isinstance(error, KeyInvalid)
     assert error.field == field
@@ -128,12 +128,12 @@ def test_an_unknown_scope_is_a_wrong_option(command: Command) -> None:
     assert "translate" in result.stderr
 
 
-def test_a_database_that_cannot_be_used_is_told(command: Command, tmp_path: Path) -> None:
+def test_an_unusable_database_is_reported(command: Command, tmp_path: Path) -> None:
     (tmp_path / "accounts.db").write_bytes(b"garbage " * 1000)
     assert isinstance(command("list").exception, StoreError)
 
 
-def test_the_webhook_secret_of_a_key_is_shown_and_is_its_own(
+def test_each_key_has_its_own_webhook_secret_which_can_be_shown(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (id_of(made_by(command("create", name))) for name in ("Ann", "Ben"))

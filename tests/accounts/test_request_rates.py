@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from limits.aio.strategies import MovingWindowRateLimiter
 
@@ -61,7 +61,7 @@ async def passes(rates: RateLimiter, identity: str, limits: RateLimits) -> bool:
     return True
 
 
-def test_so_many_requests_pass_and_the_next_is_told_when_to_come_back(storage_url: str) -> None:
+def test_requests_over_the_limit_are_rejected_with_a_retry_time(storage_url: str) -> None:
     async def hit() -> None:
         rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("3 per 1 minute")
         for _ in range(3):
@@ -77,7 +77,7 @@ def test_so_many_requests_pass_and_the_next_is_told_when_to_come_back(storage_ur
     asyncio.run(hit())
 
 
-def test_a_window_that_has_moved_on_has_room(storage_url: str) -> None:
+def test_requests_pass_again_when_the_window_has_moved(storage_url: str) -> None:
     async def hit() -> None:
         rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("1/second")
         await rates.hit("moving", limits)
@@ -100,7 +100,6 @@ def test_several_servers_count_together_in_redis(redis_url: str) -> None:
     asyncio.run(hit())
 
 
-@settings(deadline=None)
 @given(
     amount=st.integers(1, 4),
     hits=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), max_size=40),
@@ -128,7 +127,7 @@ def test_in_no_stretch_of_a_window_do_more_pass_and_none_is_refused_for_nothing(
     asyncio.run(check())
 
 
-def test_what_a_short_window_refuses_takes_no_place_in_a_long_one() -> None:
+def test_a_request_rejected_by_a_short_window_does_not_count_in_a_long_one() -> None:
     async def check() -> None:
         times = Times()
         rates, limits = rates_in_memory(times), RateLimits.parse("3/hour; 1/minute")
@@ -146,7 +145,7 @@ def test_what_a_short_window_refuses_takes_no_place_in_a_long_one() -> None:
     asyncio.run(check())
 
 
-def test_identities_that_are_gone_take_no_memory() -> None:
+def test_expired_identities_take_no_memory() -> None:
     async def check() -> None:
         times = Times()
         windows = MemoryWindowStorage(lambda: times.monotonic_s)
@@ -161,7 +160,7 @@ def test_identities_that_are_gone_take_no_memory() -> None:
     asyncio.run(check())
 
 
-def test_a_keys_own_rate_takes_the_place_of_the_default() -> None:
+def test_the_rate_of_a_key_overrides_the_default() -> None:
     async def count(caller: Caller) -> int:
         rates, num_passed = RateLimiter.open(None, "2/minute"), 0
         while num_passed < 9:
@@ -205,7 +204,7 @@ def test_a_network_of_ipv6_counts_as_one_client() -> None:
 @pytest.mark.parametrize(
     "text", ["", "many", "20", "20/fortnight", "0/minute", "5 per 0 minutes", "20/minute;", "-1/hour"]
 )
-def test_a_rate_that_cannot_be_read_is_refused_at_the_start(text: str) -> None:
+def test_an_invalid_rate_is_rejected_at_startup(text: str) -> None:
     with pytest.raises(RatesInvalid) as refused:
         RateLimiter.open(None, text)
     assert refused.value.field == "rate_limit"
@@ -215,14 +214,14 @@ def test_a_rate_that_cannot_be_read_is_refused_at_the_start(text: str) -> None:
 @pytest.mark.parametrize(
     "url", ["hunter2", "memcached://user:hunter2@host", "redis://user:hunter2@host:hunter2"]
 )
-def test_a_storage_of_another_kind_is_refused_and_not_quoted(url: str) -> None:
+def test_an_unsupported_storage_is_rejected_without_quoting_it(url: str) -> None:
     with pytest.raises(RatesInvalid) as refused:
         RateLimiter.open(url, None)
     assert refused.value.field == "rate_storage_url"
     assert "hunter2" not in str(refused.value)
 
 
-def test_while_redis_is_away_this_process_counts_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_rates_are_counted_per_process_while_redis_is_unreachable(caplog: pytest.LogCaptureFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
 
@@ -241,7 +240,7 @@ def test_while_redis_is_away_this_process_counts_alone(caplog: pytest.LogCapture
     assert "hunter2" not in caplog.text
 
 
-def test_a_redis_that_does_not_answer_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_redis_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 0.05)
 
     async def check() -> None:
@@ -255,7 +254,7 @@ def test_a_redis_that_does_not_answer_is_given_up_in_time(monkeypatch: pytest.Mo
     asyncio.run(check())
 
 
-def test_redis_is_asked_again_after_its_rest(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_is_retried_after_a_pause(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 0.0)
 
     async def check() -> None:

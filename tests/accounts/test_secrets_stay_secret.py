@@ -63,7 +63,7 @@ def test_no_log_and_no_error_has_a_secret(
     assert new.key.id in caplog.text
 
 
-def test_an_error_of_the_database_has_nothing_of_the_row(database: Database) -> None:
+def test_a_database_error_does_not_quote_the_row(database: Database) -> None:
     with pytest.raises(AccountsError) as failed:
         UsageStore(database).charge(Charge(NOT_THERE, "2026-11", 5, 0), None)
     assert NOT_THERE not in "".join(traceback.format_exception(failed.value))

@@ -18,7 +18,7 @@ def last_line(terminal: Terminal) -> str:
     return terminal.getvalue().rstrip("\n").rpartition("\r")[2]
 
 
-def test_a_terminal_shows_how_far_a_job_is_and_what_failed() -> None:
+def test_a_terminal_shows_progress_and_failures() -> None:
     with redirect_stderr(Terminal()) as terminal, progress_bar() as on_progress:
         on_progress(BatchProgress(100, 0, 0, 0))
         on_progress(BatchProgress(100, 60, 2, 40))
@@ -27,7 +27,7 @@ def test_a_terminal_shows_how_far_a_job_is_and_what_failed() -> None:
     assert "entries/s, failed=2]" in last_line(terminal)
 
 
-def test_what_runs_before_did_counts_as_done_and_for_no_speed() -> None:
+def test_work_of_earlier_runs_counts_as_done_but_not_towards_the_speed() -> None:
     with redirect_stderr(Terminal()) as terminal, progress_bar() as on_progress:
         on_progress(BatchProgress(100, 30, 0, 0))
         on_progress(BatchProgress(100, 100, 0, 0))
@@ -36,7 +36,7 @@ def test_what_runs_before_did_counts_as_done_and_for_no_speed() -> None:
     assert "? entries/s]" in last_line(terminal)
 
 
-def test_where_there_is_no_terminal_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_progress_is_shown_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with progress_bar() as on_progress:
         on_progress(BatchProgress(100, 60, 0, 60))
 

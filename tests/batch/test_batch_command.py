@@ -20,7 +20,7 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_is_translated_and_nothing_is_left_beside_it(run: Run, tmp_path: Path) -> None:
+def test_a_file_is_translated_without_leftover_files(run: Run, tmp_path: Path) -> None:
     finished = run("in.txt", "-o", "out.txt", "--source", "de", "--target", "en")
 
     assert (finished.returncode, finished.stdout) == (0, "")
@@ -29,7 +29,9 @@ def test_a_file_is_translated_and_nothing_is_left_beside_it(run: Run, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "models", "out.txt"]
 
 
-def test_what_fails_keeps_its_place_and_the_exit_status_says_so(run: Run, tmp_path: Path, text: Path) -> None:
+def test_failed_entries_keep_their_positions_and_set_the_exit_status(
+    run: Run, tmp_path: Path, text: Path
+) -> None:
     text.write_text("eins\nunusable\ndrei\n")
 
     finished = run("in.txt", "-o", "out.txt")
@@ -37,7 +39,7 @@ def test_what_fails_keeps_its_place_and_the_exit_status_says_so(run: Run, tmp_pa
     assert finished.returncode == 1
     assert (tmp_path / "out.txt").read_text() == "EINS\nunusable\nDREI\n"
     assert "1 failed" in finished.stderr
-    assert "out.txt.errors.jsonl says which" in finished.stderr
+    assert "out.txt.errors.jsonl lists them" in finished.stderr
     (told,) = map(json.loads, (tmp_path / "out.txt.errors.jsonl").read_text().splitlines())
     assert (told["file"], told["place"], told["text"]) == ("in.txt", "line 2", "unusable")
     assert run("in.txt", "-o", "out.txt", "--resume").returncode == 1  # nothing to resume: as it was
@@ -55,7 +57,7 @@ def test_a_folder_is_translated_with_its_tree(run: Run, tmp_path: Path) -> None:
     finished = run("texts", "-o", "en")
 
     assert finished.returncode == 0
-    assert "left aside, as files of their kind are not translated: texts/image.png" in finished.stderr
+    assert "skipped files of unsupported formats: texts/image.png" in finished.stderr
     assert (tmp_path / "en" / "a.txt").read_text() == "EINS\n"
     assert gzip.decompress((tmp_path / "en" / "deep" / "b.txt.gz").read_bytes()) == b"ZWEI\n"
     assert {path.name for path in tmp_path.iterdir()} == {"texts", "en", "in.txt", "models"}
@@ -82,7 +84,7 @@ def test_columns_of_a_table_are_translated(run: Run, tmp_path: Path) -> None:
         (["broken.txt", "-o", "out.txt"], "broken.txt: line 1 is not UTF-8"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_one_line_and_nothing_is_written(
+def test_an_invalid_command_is_rejected_in_one_line_without_output_files(
     run: Run, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "there.txt").write_text("there")
@@ -97,9 +99,7 @@ def test_what_cannot_be_done_is_refused_in_one_line_and_nothing_is_written(
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
-def test_other_options_than_those_of_the_stopped_run_are_refused(
-    run: Run, tmp_path: Path, text: Path
-) -> None:
+def test_resuming_with_other_options_is_rejected(run: Run, tmp_path: Path, text: Path) -> None:
     text.write_text("eins\nzwei\nexplode\n")
     stop_at_explode(run)
     assert (tmp_path / "out.txt.journal").exists()
@@ -116,7 +116,7 @@ def test_other_options_than_those_of_the_stopped_run_are_refused(
     assert run("in.txt", "-o", "out.txt", "--force").returncode == 0
 
 
-def test_another_bundle_than_that_of_the_stopped_run_is_refused(run: Run, tmp_path: Path, text: Path) -> None:
+def test_resuming_with_another_bundle_is_rejected(run: Run, tmp_path: Path, text: Path) -> None:
     text.write_text("eins\nexplode\n")
     stop_at_explode(run)
     manifest = tmp_path / "models" / "tiny" / "manifest.json"
@@ -165,7 +165,7 @@ def test_the_language_of_each_file_is_detected(
     assert (tmp_path / "out" / "de.txt").read_text() not in {"", english, text.read_text()}
 
 
-def test_a_pipe_is_refused(run: Run) -> None:
+def test_a_pipe_is_rejected(run: Run) -> None:
     finished = run("-", "-o", "out.txt")
 
     assert finished.returncode == 2
@@ -178,7 +178,7 @@ def stop_at_explode(run: Run) -> None:
         run("in.txt", "-o", "out.txt")
 
 
-def test_files_of_others_are_read_within_limits_where_that_is_wanted(
+def test_limits_for_untrusted_files_can_be_enabled(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "in.html").write_bytes(b"")

@@ -16,7 +16,7 @@ from tests.batch.conftest import Run
     ],
     ids=["the journal", "the output"],
 )
-def test_a_full_disk_stops_a_job_which_then_goes_on(
+def test_a_job_stopped_by_a_full_disk_can_be_resumed(
     tmp_path: Path, run_apart: Run, lines: list[str], limit_bytes: int, problem: str
 ) -> None:
     (tmp_path / "in.txt").write_text("".join(f"{line}\n" for line in lines))

@@ -38,7 +38,7 @@ def problems(job: Job) -> list[dict[str, str]]:
     return [json.loads(line) for line in job.problems_path.read_text().splitlines()]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(
     st.lists(st.sampled_from([*"abcdefg", "unusable", "cut"]), max_size=60),
     st.integers(1, 9),

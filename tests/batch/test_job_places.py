@@ -32,18 +32,18 @@ def pairs(found: FileMappings) -> dict[str, str]:
     return {str(place.source): os.path.relpath(place.target) for place in found.mappings}
 
 
-def test_a_file_becomes_a_file() -> None:
+def test_a_file_is_mapped_to_a_file() -> None:
     assert pairs(find("docs/b.md", output="c.md")) == {"docs/b.md": "c.md"}
 
 
 @pytest.mark.parametrize("output", ["docs", "new/"])
-def test_a_file_goes_into_a_folder_that_is_there_or_named_as_one(output: str) -> None:
+def test_a_file_is_mapped_into_an_existing_or_named_folder(output: str) -> None:
     assert pairs(find("docs/b.md", output=output + "/out/")) == {
         "docs/b.md": os.path.normpath(f"{output}/out/b.md")
     }
 
 
-def test_a_folder_becomes_a_folder_with_its_tree() -> None:
+def test_a_folder_is_mapped_with_its_tree() -> None:
     found = find("docs", output="en")
 
     assert pairs(found) == {
@@ -55,7 +55,7 @@ def test_a_folder_becomes_a_folder_with_its_tree() -> None:
     assert [place.name for place in found.mappings] == ["a.txt", "b.md", "deep/c.txt"]
 
 
-def test_a_pattern_keeps_the_tree_below_where_it_begins() -> None:
+def test_a_pattern_keeps_the_tree_below_its_fixed_part() -> None:
     assert pairs(find("docs/**/*.txt", output="en")) == {
         "docs/a.txt": "en/a.txt",
         "docs/deep/c.txt": "en/deep/c.txt",
@@ -63,20 +63,20 @@ def test_a_pattern_keeps_the_tree_below_where_it_begins() -> None:
     assert pairs(find("docs/d*/c.txt", output="en")) == {"docs/deep/c.txt": "en/deep/c.txt"}
 
 
-def test_a_name_that_looks_like_a_pattern_is_a_name_first(tree: Path) -> None:
+def test_an_existing_name_takes_precedence_over_a_pattern(tree: Path) -> None:
     (tree / "x[1].txt").write_text("text")
 
     assert pairs(find("x[1].txt", output="y.txt")) == {"x[1].txt": "y.txt"}
 
 
-def test_what_was_written_before_is_not_read_again() -> None:
+def test_earlier_output_is_not_read_as_input() -> None:
     (Path("docs/en")).mkdir()
     (Path("docs/en/a.txt")).write_text("written before")
 
     assert "docs/en/a.txt" not in pairs(find("docs", output="docs/en"))
 
 
-def test_inputs_that_are_not_there_or_of_no_known_kind_are_named() -> None:
+def test_missing_inputs_and_unknown_formats_are_named() -> None:
     with pytest.raises(InputProblem, match=r"no\.txt.*no\*.*docs/\.git"):
         find("no.txt", "no*", "a.txt", "docs/.git/x", output="en")
     with pytest.raises(InputProblem, match=r"image\.png: this file format is not supported"):
@@ -86,19 +86,19 @@ def test_inputs_that_are_not_there_or_of_no_known_kind_are_named() -> None:
 
 
 @pytest.mark.parametrize("output", ["docs/../docs/b.md", "docs/"])
-def test_nothing_is_written_over_an_input(output: str) -> None:
+def test_an_input_is_never_overwritten(output: str) -> None:
     with pytest.raises(OutputProblem, match="is an input"):
         find("docs/b.md", output=output)
 
 
-def test_an_input_is_not_written_over_through_a_link() -> None:
+def test_an_input_is_never_overwritten_through_a_link() -> None:
     Path("link.md").symlink_to("docs/b.md")
 
     with pytest.raises(OutputProblem, match="is an input"):
         find("docs/b.md", output="link.md")
 
 
-def test_two_inputs_that_would_have_one_name_are_refused() -> None:
+def test_two_inputs_with_the_same_output_are_rejected() -> None:
     with pytest.raises(OutputProblem, match=r"a\.txt and docs/a\.txt would both"):
         find("a.txt", "docs", output="en")
 

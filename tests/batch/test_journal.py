@@ -48,9 +48,9 @@ def any_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Jour
     database.close()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(KEYS, OUTCOMES))
-def test_outcomes_are_found_as_they_were_committed(
+def test_committed_outcomes_can_be_looked_up(
     any_journal: Journal, outcomes: dict[bytes, Translated | Untranslated]
 ) -> None:
     any_journal.forget()
@@ -61,9 +61,9 @@ def test_outcomes_are_found_as_they_were_committed(
     assert any_journal.num_outcomes() == len(outcomes)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(KEYS, OUTCOMES))
-def test_outcomes_come_back_as_they_were_after_the_journal_was_closed(
+def test_outcomes_survive_closing_the_journal(
     tmp_path: Path, outcomes: dict[bytes, Translated | Untranslated]
 ) -> None:
     path = tmp_path / "journal"
@@ -80,7 +80,7 @@ def test_outcomes_come_back_as_they_were_after_the_journal_was_closed(
     assert found == outcomes
 
 
-def test_more_keys_than_a_statement_takes_are_found(any_journal: Journal) -> None:
+def test_more_keys_than_fit_in_a_statement_can_be_looked_up(any_journal: Journal) -> None:
     outcomes = {number.to_bytes(16): Translated(str(number)) for number in range(3000)}
     any_journal.commit(outcomes)
 
@@ -88,7 +88,7 @@ def test_more_keys_than_a_statement_takes_are_found(any_journal: Journal) -> Non
     assert any_journal.num_outcomes() == 3000
 
 
-def test_jobs_of_one_store_know_nothing_of_each_other(any_journal: Journal) -> None:
+def test_jobs_in_one_database_have_separate_journals(any_journal: Journal) -> None:
     journal = any_journal
     other = Journal(journal.store, "other")
     journal.begin({"model": "a"})
@@ -112,7 +112,7 @@ NO_ROOM_FOR_B = {
 }
 
 
-def test_a_chunk_is_kept_wholly_or_not_at_all(any_journal: Journal) -> None:
+def test_a_chunk_is_committed_atomically(any_journal: Journal) -> None:
     with any_journal.store.writing() as connection:
         connection.execute(text(NO_ROOM_FOR_B[connection.dialect.name]))
 
@@ -133,9 +133,7 @@ def test_a_chunk_is_kept_wholly_or_not_at_all(any_journal: Journal) -> None:
         {"key": b"3" * 16},
     ],
 )
-def test_a_row_that_is_not_what_was_written_is_a_clear_stop(
-    any_journal: Journal, change: dict[str, object]
-) -> None:
+def test_a_damaged_row_is_a_clear_error(any_journal: Journal, change: dict[str, object]) -> None:
     any_journal.commit({ONE: Translated("eins")})
     with any_journal.store.writing() as connection:
         connection.execute(update(TRANSLATIONS).values(**change))
@@ -144,7 +142,7 @@ def test_a_row_that_is_not_what_was_written_is_a_clear_stop(
         any_journal.outcomes([ONE, b"3" * 16])
 
 
-def test_a_file_that_is_no_journal_is_a_clear_stop(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_journal_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_bytes(b"not a database at all" * 1000)
 
@@ -152,7 +150,7 @@ def test_a_file_that_is_no_journal_is_a_clear_stop(tmp_path: Path) -> None:
         JournalFile.open(path)
 
 
-def test_pages_that_were_damaged_are_a_clear_stop(tmp_path: Path) -> None:
+def test_damaged_pages_are_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     store = JournalFile.open(path)
     Journal(store).commit({number.to_bytes(16): Translated("text " * 50) for number in range(500)})
@@ -167,7 +165,7 @@ def test_pages_that_were_damaged_are_a_clear_stop(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_damaged_name_that_is_no_utf_8_is_a_clear_stop(tmp_path: Path) -> None:
+def test_a_damaged_name_that_is_not_utf_8_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     JournalFile.open(path).close()
     content = path.read_bytes()
@@ -177,7 +175,7 @@ def test_a_damaged_name_that_is_no_utf_8_is_a_clear_stop(tmp_path: Path) -> None
         JournalFile.open(path)
 
 
-def test_a_journal_that_another_process_writes_is_not_used(tmp_path: Path) -> None:
+def test_a_journal_in_use_by_another_process_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     store = JournalFile.open(path)
     Journal(store).begin({"model": "a"})
@@ -187,7 +185,7 @@ def test_a_journal_that_another_process_writes_is_not_used(tmp_path: Path) -> No
     store.close()
 
 
-def test_nothing_of_a_removed_journal_comes_back(tmp_path: Path) -> None:
+def test_a_removed_journal_is_empty_when_created_again(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     store = JournalFile.open(path)
     Journal(store).commit({ONE: Translated("eins")})
@@ -201,7 +199,7 @@ def test_nothing_of_a_removed_journal_comes_back(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_job_with_other_facts_is_refused_and_told_what_differs(any_journal: Journal) -> None:
+def test_a_job_with_another_fingerprint_is_rejected_with_the_differences(any_journal: Journal) -> None:
     journal = any_journal
     journal.begin({"model": "a", "beam": "1", "same": "yes"})
 
@@ -216,7 +214,7 @@ def test_a_job_with_other_facts_is_refused_and_told_what_differs(any_journal: Jo
     journal.begin({"same": "yes", "beam": "1", "model": "a"})
 
 
-def test_texts_in_a_journal_are_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_journal_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     JournalFile.open(tmp_path / "journal").close()
 
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
@@ -227,7 +225,7 @@ def test_every_row_has_a_checksum(journal: Journal) -> None:
         connection.execute(insert(TRANSLATIONS).values(job="", key=ONE, is_cut=False))
 
 
-def test_a_commit_outlives_a_process_that_is_killed(journal: Journal, tmp_path: Path) -> None:
+def test_a_commit_survives_the_death_of_its_process(journal: Journal, tmp_path: Path) -> None:
     journal.commit({ONE: Translated("eins")})
     for ending in ("", "-wal"):  # what is on the disk now, with the journal still open
         (tmp_path / f"copy{ending}").write_bytes((tmp_path / f"journal{ending}").read_bytes())

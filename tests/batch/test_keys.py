@@ -29,13 +29,13 @@ def test_entries_have_one_key_if_and_only_if_text_markup_and_languages_are_the_s
     assert {len(key) for key in keys} == {KEY_SIZE_BYTES}
 
 
-def test_where_an_entry_stands_is_no_part_of_its_key() -> None:
+def test_the_position_of_an_entry_is_not_part_of_its_key() -> None:
     pair = Pair("de", "en")
 
     assert entry_key(Entry("ja", "line 1"), pair) == entry_key(Entry("ja", "row 2, column b"), pair)
 
 
-def test_the_order_in_which_tags_were_named_is_no_part_of_a_key() -> None:
+def test_the_order_of_tags_is_not_part_of_a_key() -> None:
     names = [f"tag{number}" for number in range(50)]
     one, other = (
         MarkupOptions(MarkupLanguage.XML, frozenset(order)) for order in (names, list(reversed(names)))

@@ -40,7 +40,7 @@ def test_a_job_that_is_killed_hundreds_of_times_ends_with_the_same_bytes(
     assert int(told[1]) >= NUM_KILLS
 
 
-def test_a_job_of_the_engine_that_is_killed_ends_with_the_same_bytes(
+def test_a_killed_job_of_the_engine_ends_with_the_same_bytes(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     draw = random.Random(5)  # noqa: S311 -- no secret

@@ -40,11 +40,9 @@ ENTRIES = {
 }
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from(list(ENTRIES)), max_size=30), st.integers(1, 12))
-def test_what_becomes_of_an_entry_has_nothing_to_do_with_the_others(
-    router: Router, names: list[str], read_ahead: int
-) -> None:
+def test_entries_are_translated_independently(router: Router, names: list[str], read_ahead: int) -> None:
     translator = RoutedEntryTranslator(router, "de", "en", read_ahead=read_ahead)
     by_itself = {name: list(translator.translate([ENTRIES[name]])) for name in set(names)}
 
@@ -54,7 +52,7 @@ def test_what_becomes_of_an_entry_has_nothing_to_do_with_the_others(
     assert len(outcomes) == len(names)
 
 
-def test_plain_text_is_translated_as_ever(router: Router) -> None:
+def test_plain_text_is_translated_as_without_markup(router: Router) -> None:
     text = "Ich habe ein Haus. Guten Morgen!"
 
     assert list(RoutedEntryTranslator(router, "de", "en").translate([Entry(text, "1")])) == [
@@ -62,7 +60,7 @@ def test_plain_text_is_translated_as_ever(router: Router) -> None:
     ]
 
 
-def test_markup_comes_back_around_what_it_held(router: Router) -> None:
+def test_markup_is_restored_around_its_text(router: Router) -> None:
     (outcome,) = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES["blocks"]])
 
     assert outcome == Translated(
@@ -70,7 +68,7 @@ def test_markup_comes_back_around_what_it_held(router: Router) -> None:
     )
 
 
-def test_plain_text_beside_markup_is_translated_as_alone(router: Router) -> None:
+def test_plain_text_among_markup_is_translated_as_alone(router: Router) -> None:
     outcomes = list(
         RoutedEntryTranslator(router, "de", "en").translate([ENTRIES["marked"], ENTRIES["plain"]])
     )
@@ -86,14 +84,14 @@ def test_plain_text_beside_markup_is_translated_as_alone(router: Router) -> None
         ("no Unicode in markup", "surrogate"),
     ],
 )
-def test_what_cannot_be_translated_says_why(router: Router, name: str, problem: str) -> None:
+def test_an_entry_that_fails_has_a_reason(router: Router, name: str, problem: str) -> None:
     (outcome,) = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES[name]])
 
     assert isinstance(outcome, Untranslated)
     assert problem in outcome.problem
 
 
-def test_a_translation_that_reached_its_limit_is_said_to_be_cut(router: Router) -> None:
+def test_a_translation_that_reached_its_limit_is_marked_as_truncated(router: Router) -> None:
     short = RoutedEntryTranslator(router, "de", "en", type(BATCH)(return_scores=False, max_length=1))
 
     (outcome,) = short.translate([ENTRIES["plain"]])
@@ -102,7 +100,7 @@ def test_a_translation_that_reached_its_limit_is_said_to_be_cut(router: Router) 
     assert outcome.is_cut
 
 
-def test_no_more_is_read_than_is_under_way(router: Router) -> None:
+def test_entries_are_read_only_as_they_are_translated(router: Router) -> None:
     num_read = 0
 
     def entries() -> Iterator[Entry]:
@@ -118,7 +116,7 @@ def test_no_more_is_read_than_is_under_way(router: Router) -> None:
     assert len(list(outcomes)) == 99
 
 
-def test_what_is_in_the_target_language_stays_as_it_is() -> None:
+def test_entries_in_the_target_language_are_unchanged() -> None:
     entries = [*ENTRIES.values()]
 
     assert list(UnchangedTranslator().translate(entries)) == [Translated(entry.text) for entry in entries]

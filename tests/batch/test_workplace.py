@@ -37,9 +37,7 @@ def stop_a_run(workplace: JobDirectory, *, outcomes: int = 1, start: StartMode =
         run()
 
 
-def test_a_run_that_comes_to_its_end_leaves_nothing_beside_its_output(
-    workplace: JobDirectory, output: Path
-) -> None:
+def test_a_finished_run_leaves_only_its_output(workplace: JobDirectory, output: Path) -> None:
     with workplace.locked(), workplace.opened([output], StartMode.NEW) as journal:
         journal.begin({"model": "a"})
         output.write_text("whole")
@@ -47,9 +45,7 @@ def test_a_run_that_comes_to_its_end_leaves_nothing_beside_its_output(
     assert list(output.parent.iterdir()) == [output]
 
 
-def test_what_a_cluster_left_goes_when_a_run_without_one_comes_to_its_end(
-    workplace: JobDirectory, output: Path
-) -> None:
+def test_a_finished_local_run_removes_files_of_a_cluster_run(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace)
     workplace.partitions_path.mkdir()
     (workplace.partitions_path / "00000.parquet").write_bytes(b"left")
@@ -60,7 +56,7 @@ def test_what_a_cluster_left_goes_when_a_run_without_one_comes_to_its_end(
     assert list(output.parent.iterdir()) == [output]
 
 
-def test_a_run_that_is_stopped_leaves_its_journal(workplace: JobDirectory, output: Path) -> None:
+def test_a_stopped_run_keeps_its_journal(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace)
 
     with pytest.raises(OutputProblem, match="continue it with --resume"):
@@ -75,14 +71,14 @@ def test_a_run_that_translated_nothing_leaves_nothing(workplace: JobDirectory, o
     assert list(output.parent.iterdir()) == []
 
 
-def test_what_was_begun_is_forgotten_when_a_run_begins_anew(workplace: JobDirectory, output: Path) -> None:
+def test_starting_over_discards_the_journal(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace)
 
     with workplace.opened([output], StartMode.OVERWRITE) as journal:
         assert (journal.num_outcomes(), journal.facts()) == (0, {})
 
 
-def test_a_damaged_journal_can_be_done_without(workplace: JobDirectory, output: Path) -> None:
+def test_starting_over_works_despite_a_damaged_journal(workplace: JobDirectory, output: Path) -> None:
     workplace.journal_path.write_text("no database" * 1000)
 
     with pytest.raises(JournalDamaged):
@@ -91,9 +87,7 @@ def test_a_damaged_journal_can_be_done_without(workplace: JobDirectory, output: 
         assert journal.num_outcomes() == 0
 
 
-def test_an_output_that_is_there_is_replaced_only_when_that_is_wanted(
-    workplace: JobDirectory, output: Path
-) -> None:
+def test_an_existing_output_is_replaced_only_on_request(workplace: JobDirectory, output: Path) -> None:
     output.write_text("before")
 
     with pytest.raises(OutputProblem, match="already exists; replace it with --force"):
@@ -103,28 +97,26 @@ def test_an_output_that_is_there_is_replaced_only_when_that_is_wanted(
         pass
 
 
-def test_a_side_file_that_is_there_is_replaced_only_when_that_is_wanted(
-    workplace: JobDirectory, output: Path
-) -> None:
+def test_an_existing_side_file_is_replaced_only_on_request(workplace: JobDirectory, output: Path) -> None:
     workplace.problems_path.write_text("before")
 
     with pytest.raises(OutputProblem, match=r"out\.txt\.errors\.jsonl: already exists"):
         workplace.opened([output], StartMode.NEW).__enter__()
 
 
-def test_to_resume_begins_where_nothing_was_begun(workplace: JobDirectory, output: Path) -> None:
+def test_resuming_without_a_journal_starts_a_new_run(workplace: JobDirectory, output: Path) -> None:
     with workplace.opened([output], StartMode.RESUME) as journal:
         assert journal.facts() == {}
 
 
-def test_there_is_nothing_to_resume_where_all_files_are_there(workplace: JobDirectory, output: Path) -> None:
+def test_resuming_a_finished_run_is_rejected(workplace: JobDirectory, output: Path) -> None:
     output.write_text("whole")
 
     with pytest.raises(NothingToResume):
         workplace.opened([output], StartMode.RESUME).__enter__()
 
 
-def test_files_of_which_only_some_are_there_are_not_taken_for_an_earlier_run(workplace: JobDirectory) -> None:
+def test_some_existing_files_do_not_count_as_a_finished_run(workplace: JobDirectory) -> None:
     folder = workplace.output
     folder.mkdir()
     (folder / "a.txt").write_text("whole")
@@ -133,7 +125,7 @@ def test_files_of_which_only_some_are_there_are_not_taken_for_an_earlier_run(wor
         workplace.opened([folder / "a.txt", folder / "b.txt"], StartMode.RESUME).__enter__()
 
 
-def test_a_second_run_on_one_output_is_refused_at_once(workplace: JobDirectory) -> None:
+def test_a_second_run_on_the_same_output_is_rejected_at_once(workplace: JobDirectory) -> None:
     with workplace.locked():
         with multiprocessing.get_context("spawn").Pool(1) as others:
             assert others.apply(is_refused, [str(workplace.output)])
@@ -151,7 +143,7 @@ def is_refused(output: str) -> bool:
         return True
 
 
-def test_a_folder_where_nothing_can_be_written_is_told_of(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with (

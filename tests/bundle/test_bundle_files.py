@@ -111,7 +111,7 @@ def test_a_huge_manifest_is_refused_unread(folder: Path) -> None:
     assert problems_of(folder) == (f"manifest.json has more than {MAX_MANIFEST_BYTES} bytes",)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary() | st.text(alphabet='{}[]":,0tnull \\').map(str.encode))
 def test_any_bytes_as_manifest_are_a_bundle_error(content: bytes, folder: Path) -> None:
     (folder / "manifest.json").write_bytes(content)
@@ -210,7 +210,7 @@ def test_a_link_to_nothing_or_itself_is_a_missing_file(target: str, folder: Path
 
 
 @given(content=st.binary())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_sha256_is_of_the_whole_content(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)
 

@@ -125,11 +125,11 @@ def test_images_are_named_by_the_release(container: Document) -> None:
 @pytest.mark.parametrize(
     "container", [each for name, each in CONTAINERS if name != "ray submitter"], ids=lambda each: each["name"]
 )
-def test_whatever_goes_on_running_is_asked_whether_it_lives_and_is_ready(container: Document) -> None:
+def test_every_long_running_container_has_liveness_and_readiness_probes(container: Document) -> None:
     assert {"readinessProbe", "livenessProbe"} <= container.keys()
 
 
-def test_the_server_is_asked_for_what_each_probe_is_for() -> None:
+def test_each_probe_requests_its_own_route() -> None:
     container = server()
 
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
@@ -166,14 +166,14 @@ def test_a_pod_is_not_killed_before_it_has_drained() -> None:
     assert drain_s > readiness["periodSeconds"] * readiness["failureThreshold"]
 
 
-def test_files_on_their_way_have_room() -> None:
+def test_temporary_files_have_a_volume() -> None:
     temporary = volume("tmp")["emptyDir"]["sizeLimit"]
 
     assert size_bytes(temporary) > FILES_ON_THEIR_WAY * Settings().max_job_bytes
     assert size_bytes(server()["resources"]["limits"]["ephemeral-storage"]) > size_bytes(temporary)
 
 
-def test_files_of_jobs_lie_where_all_pods_see_them() -> None:
+def test_job_files_are_on_storage_shared_by_all_pods() -> None:
     claim = of_kind("PersistentVolumeClaim", KUBERNETES)
     (mount,) = (each for each in server()["volumeMounts"] if each["name"] == "files")
     folder = PurePosixPath(of_kind("ConfigMap")["data"]["DRAGOMAN_JOBS_FILES"])
@@ -196,7 +196,7 @@ def test_everything_is_about_the_same_pods() -> None:
     assert "replicas" not in deployment["spec"]
 
 
-def test_nodes_can_be_emptied_while_the_server_goes_on() -> None:
+def test_nodes_can_be_drained_while_the_server_runs() -> None:
     autoscaler, budget = of_kind("HorizontalPodAutoscaler"), of_kind("PodDisruptionBudget")
 
     assert autoscaler["spec"]["minReplicas"] > budget["spec"]["maxUnavailable"] >= 1
@@ -257,11 +257,11 @@ def test_all_nodes_of_the_cluster_have_the_one_ray() -> None:
     assert len(images) == 1
 
 
-def test_the_cluster_does_nothing_for_whoever_has_no_token() -> None:
+def test_the_cluster_requires_a_token() -> None:
     assert of_kind("RayJob")["spec"]["rayClusterSpec"]["authOptions"] == {"mode": "token"}
 
 
-def test_nothing_is_phoned_home_by_ray() -> None:
+def test_ray_usage_statistics_are_disabled() -> None:
     for name in ("ray head", "ray engines"):
         (container,) = pod_templates()[name]["spec"]["containers"]
         assert {"name": "RAY_USAGE_STATS_ENABLED", "value": "0"} in container["env"]
@@ -287,14 +287,14 @@ def test_the_job_gives_a_command_that_there_is() -> None:
     assert parsed["inputs"] == ["/data/in"]
 
 
-def test_a_second_try_of_the_job_goes_on_from_the_first() -> None:
+def test_a_retry_of_the_job_resumes_the_first_attempt() -> None:
     job = of_kind("RayJob")["spec"]
 
     assert job["backoffLimit"] > 0
     assert "--resume" in entrypoint()
 
 
-def test_input_and_output_lie_where_all_nodes_see_them() -> None:
+def test_input_and_output_are_on_storage_shared_by_all_nodes() -> None:
     claim = of_kind("PersistentVolumeClaim", KUBERAY)
     paths = [entrypoint()[2], _option("--output")]
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.types import Pair
@@ -39,7 +39,6 @@ outcomes = st.builds(Translated, any_text, st.booleans()) | st.builds(
 keys = st.binary(min_size=16, max_size=16)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(keys, entries, min_size=1))
 def test_entries_come_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, given_: dict[bytes, Entry]
@@ -50,7 +49,6 @@ def test_entries_come_back_as_they_were(
     assert dict(zip(read.keys, read.entries, strict=True)) == given_
 
 
-@settings(deadline=None)
 @given(st.dictionaries(keys, outcomes, min_size=1))
 def test_outcomes_come_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, given_: dict[bytes, Outcome]
@@ -60,7 +58,7 @@ def test_outcomes_come_back_as_they_were(
     assert read_outcomes(write_outcomes(folder, "1", list(given_), list(given_.values()))) == given_
 
 
-def test_any_byte_that_changed_is_noticed(tmp_path: Path) -> None:
+def test_any_changed_byte_is_detected(tmp_path: Path) -> None:
     path = write_outcomes(tmp_path, "1", [b"k" * 16], [Translated("abc")])
     content = path.read_bytes()
 
@@ -73,7 +71,7 @@ def test_any_byte_that_changed_is_noticed(tmp_path: Path) -> None:
         read_outcomes(path)
 
 
-def test_a_file_that_is_not_whole_is_none(tmp_path: Path) -> None:
+def test_an_incomplete_partition_is_ignored(tmp_path: Path) -> None:
     folder = PartitionFolder(tmp_path / "job")
     folder.prepare()
     (folder.outcomes_path / "x.partial").write_bytes(b"begun")
@@ -82,9 +80,7 @@ def test_a_file_that_is_not_whole_is_none(tmp_path: Path) -> None:
     assert list(folder.finished()) == [path]
 
 
-def test_nothing_is_left_of_a_file_that_could_not_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 

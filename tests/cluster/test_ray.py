@@ -121,7 +121,7 @@ def test_a_worker_that_dies_costs_no_more_than_time(place: Place, tmp_path: Path
     assert len(list(notes.iterdir())) > 2
 
 
-def test_what_another_job_left_is_not_taken(place: Place) -> None:
+def test_partitions_of_another_job_are_not_used(place: Place) -> None:
     job = place.job(["a"])
     place.partitions.prepare()
     key = entry_key(Entry("a", ""), PAIR)
@@ -132,7 +132,7 @@ def test_what_another_job_left_is_not_taken(place: Place) -> None:
     assert place.target.read_text() == "A\n"
 
 
-def test_a_job_with_other_facts_is_refused(place: Place) -> None:
+def test_a_job_with_another_fingerprint_is_rejected(place: Place) -> None:
     journal = place.journal()
     begin(place.job(["a"]), journal, Event())
 
@@ -140,7 +140,7 @@ def test_a_job_with_other_facts_is_refused(place: Place) -> None:
         run_on_ray(place.cluster_job(place.job(["a"], {"engine": "another"}), DoubleEngine()), journal)
 
 
-def test_after_the_process_that_leads_was_killed_a_job_goes_on(place: Place) -> None:
+def test_a_job_can_be_resumed_after_its_driver_was_killed(place: Place) -> None:
     num_lines = 240
     command = [sys.executable, "-m", "tests.cluster.killed", str(place.folder), str(num_lines)]
     with subprocess.Popen(command, cwd=PROJECT) as leading:
@@ -170,9 +170,7 @@ def test_a_node_with_other_bundles_ends_the_job(place: Place) -> None:
     assert not place.partitions.path.exists()
 
 
-def test_a_partition_that_was_damaged_on_its_way_ends_the_job(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_partition_ends_the_job(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def damage(*arguments: object) -> Path:
         path: Path = write(*arguments)  # type: ignore[arg-type]
         path.write_bytes(path.read_bytes()[:-1])
@@ -185,7 +183,7 @@ def test_a_partition_that_was_damaged_on_its_way_ends_the_job(
         run_on_ray(place.cluster_job(place.job(["a"]), DoubleEngine()), place.journal())
 
 
-def test_a_stop_is_heeded_while_engines_open(place: Place) -> None:
+def test_a_job_can_be_stopped_while_engines_open(place: Place) -> None:
     stop = Event()
 
     def stop_at_once(progress: BatchProgress) -> None:

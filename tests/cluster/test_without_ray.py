@@ -24,14 +24,14 @@ def test_neither_the_server_nor_a_local_job_imports_ray() -> None:
     )
 
 
-def test_without_ray_a_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_ray_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
 
     with pytest.raises(ClusterMissing, match=r'pip install "dragoman\[ray\]"'), connect(ClusterOptions()):
         pass
 
 
-def test_a_cluster_that_does_not_answer_is_told_of() -> None:
+def test_an_unreachable_cluster_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"127.0.0.1:{closed.getsockname()[1]}"
 
@@ -39,7 +39,7 @@ def test_a_cluster_that_does_not_answer_is_told_of() -> None:
         pass
 
 
-def test_without_what_partitions_are_written_with_a_cluster_is_refused() -> None:
+def test_a_cluster_without_the_partition_library_is_rejected() -> None:
     _run(
         "import sys\n"
         "sys.modules['pyarrow'] = None\n"

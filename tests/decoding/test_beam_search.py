@@ -50,7 +50,7 @@ def source_of(
 
 
 @given(random_models(), beams())
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_beam_search_equals_the_same_in_plain_python(
     model: RandomModel, beam: tuple[int, list[Source]]
 ) -> None:
@@ -100,7 +100,6 @@ def test_a_beam_wide_enough_for_all_sequences_finds_the_best_of_all(
 
 
 @given(random_models(), beams())
-@settings(deadline=None)
 def test_hypotheses_are_distinct_and_sorted_by_score(
     model: RandomModel, beam: tuple[int, list[Source]]
 ) -> None:
@@ -115,7 +114,6 @@ def test_hypotheses_are_distinct_and_sorted_by_score(
 
 
 @given(random_models(), beams())
-@settings(deadline=None)
 def test_limits_hold_and_count_forced_tokens_and_the_end_of_sentence_as_documented(
     model: RandomModel, beam: tuple[int, list[Source]]
 ) -> None:
@@ -135,7 +133,6 @@ def test_limits_hold_and_count_forced_tokens_and_the_end_of_sentence_as_document
 
 
 @given(random_models(), beams())
-@settings(deadline=None)
 def test_a_logprob_is_the_sum_over_the_hypothesis_own_tokens_without_the_forced_ones(
     model: RandomModel, beam: tuple[int, list[Source]]
 ) -> None:

@@ -82,7 +82,7 @@ def search_as_they_arrive(
 
 
 @given(random_models(min_vocab=3), arrivals, st.sampled_from([1, 2, 3, 5]))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_a_source_gets_the_same_hypotheses_whenever_it_joins(
     model: RandomModel, delays: list[int], beam_size: int
 ) -> None:
@@ -97,7 +97,6 @@ def test_a_source_gets_the_same_hypotheses_whenever_it_joins(
 
 
 @given(random_models(min_vocab=3), arrivals, st.sampled_from([1, 2, 4]), st.integers(0, 9))
-@settings(deadline=None)
 def test_sources_that_are_dropped_leave_the_others_as_they_were(
     model: RandomModel, delays: list[int], beam_size: int, num_dropped: int
 ) -> None:
@@ -121,7 +120,7 @@ def company(draw: st.DrawFn) -> tuple[int, list[Source], list[int]]:
 
 
 @given(random_models(min_vocab=3), company(), st.data())
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_forced_tokens_and_early_stopping_of_one_source_are_nothing_to_another(
     model: RandomModel, together: tuple[int, list[Source], list[int]], data: st.DataObject
 ) -> None:

@@ -56,7 +56,7 @@ def search_filtered(
 
 
 @given(models, st.integers(2, 5), st.data())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_a_beam_with_filters_finds_what_plain_python_does(
     model: RandomModel, beam_size: int, data: st.DataObject
 ) -> None:
@@ -76,7 +76,7 @@ def test_a_beam_with_filters_finds_what_plain_python_does(
 
 
 @given(models, st.data())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_greedy_search_with_filters_finds_what_plain_python_does(
     model: RandomModel, data: st.DataObject
 ) -> None:
@@ -95,7 +95,6 @@ def test_greedy_search_with_filters_finds_what_plain_python_does(
 
 
 @given(models, st.sampled_from([1, 3]), st.lists(st.integers(0, 5), min_size=1, max_size=5), st.data())
-@settings(deadline=None)
 def test_filters_of_one_source_are_nothing_to_another_whenever_it_joins(
     model: RandomModel, beam_size: int, delays: list[int], data: st.DataObject
 ) -> None:
@@ -262,7 +261,6 @@ def test_a_faulty_source_that_alone_had_filters_leaves_the_others_as_they_were(b
         max_size=5,
     )
 )
-@settings(deadline=None)
 def test_repeats_are_those_that_complete_an_ngram_read_before(rows: list[tuple[list[int], int]]) -> None:
     width = max(len(read) for read, _ in rows)
     padded = np.array([read + [0] * (width - len(read)) for read, _ in rows])

@@ -22,7 +22,7 @@ def search_greedily(stepper: FakeStepper, sources: list[Source]) -> list[Hypothe
 
 
 @given(random_models(), st.lists(random_sources(beam_size=1), max_size=6))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_greedy_takes_the_best_token_at_each_step(model: RandomModel, sources: list[Source]) -> None:
     stepper = FakeStepper(model, range(len(sources)))
 
@@ -38,7 +38,6 @@ def test_greedy_takes_the_best_token_at_each_step(model: RandomModel, sources: l
 
 
 @given(random_models(max_impossible=0), st.lists(random_sources(beam_size=1), min_size=1, max_size=6))
-@settings(deadline=None)
 def test_a_beam_of_1_equals_greedy(model: RandomModel, sources: list[Source]) -> None:
     target = TargetVocabulary(EOS, model.vocab_size)
     results = []

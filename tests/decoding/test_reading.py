@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -80,7 +80,6 @@ def given_sources(draw: st.DrawFn, number: int) -> Source:
 
 
 @given(given_sources(number=3), st.sampled_from([SCORE, ALIGN]))
-@settings(deadline=None)
 def test_each_token_has_its_logprob_and_what_the_step_that_says_it_attends_to(
     source: Source, kind: SearchKind
 ) -> None:
@@ -123,7 +122,6 @@ def test_only_scores_ask_for_logprobs() -> None:
     st.integers(0, 2),
     st.data(),
 )
-@settings(deadline=None)
 def test_a_source_is_read_the_same_in_any_company(
     delays: list[int], kind: SearchKind, num_dropped: int, data: st.DataObject
 ) -> None:

@@ -157,7 +157,6 @@ def test_an_end_too_early_is_not_drawn_and_gives_its_place_to_others() -> None:
     samplings.filter(lambda sampling: sampling.temperature > 1e-9),
     st.sampled_from([1.0, 4.0]),
 )
-@settings(deadline=None)
 def test_candidates_are_as_likely_as_transformers_makes_them(
     seed: int, sampling: Sampling, sharpness: float
 ) -> None:
@@ -211,7 +210,7 @@ def source_of(number: int, sampling: Sampling, num_draws: int) -> Source:
     st.sampled_from([1, 2, 5]),
     st.integers(0, 2),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_a_source_gets_the_same_draws_in_any_company(
     model: RandomModel, arrivals: list[tuple[int, Sampling]], num_draws: int, num_dropped: int
 ) -> None:
@@ -235,7 +234,6 @@ def test_a_source_gets_the_same_draws_in_any_company(
 
 
 @given(random_models(min_vocab=3, max_impossible=0), st.integers(1, 6), samplings, st.data())
-@settings(deadline=None)
 def test_draws_are_counted_and_scored_as_the_model_says_whatever_the_temperature(
     model: RandomModel, num_draws: int, sampling: Sampling, data: st.DataObject
 ) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -36,7 +36,6 @@ def strategy_for(limits: list[TargetLimits], beam_size: int, vocab_size: int = 9
     st.lists(st.integers(0, 50), unique=True, min_size=1, max_size=8),
     st.sampled_from([1, 2, 3, 5]),
 )
-@settings(deadline=None)
 def test_a_source_gets_the_same_hypotheses_alone_and_in_company(
     model: RandomModel, sources: list[int], beam_size: int
 ) -> None:

@@ -156,7 +156,7 @@ def test_a_document_in_the_target_language_already_is_an_error_and_costs_nothing
     assert (keys.usage(key).characters, keys.usage(key).documents) == (len(GERMAN) + len("12 + 3"), 2)
 
 
-def test_any_key_will_do_where_none_is_required(keyless: httpx.Client, keys: Keys) -> None:
+def test_any_key_is_accepted_if_none_is_required(keyless: httpx.Client, keys: Keys) -> None:
     """DeepL's clients cannot go without one."""
     own = keys.make()
     for key in ("any", "12345678-1234-1234-1234-123456789abc:fx", own[:-1] + "?", "drg_00000000_" + "x" * 43):
@@ -173,9 +173,7 @@ def test_any_key_will_do_where_none_is_required(keyless: httpx.Client, keys: Key
     assert keys.usage(own).characters == 5
 
 
-def test_a_key_that_nobody_knows_is_counted_once_by_the_rate_of_its_address(
-    tmp_path: Path, keys: Keys
-) -> None:
+def test_an_unknown_key_counts_once_in_the_rate_of_its_address(tmp_path: Path, keys: Keys) -> None:
     write_bundle(tmp_path / "models" / "a", "german")
     bundles = DoubleBundles()
     with (

@@ -174,7 +174,7 @@ def test_what_fails_on_the_way_is_told_and_not_charged(
         ({"target_lang": "EN", "glossary_id": "x"}, b"x", "glossary_id: "),
     ],
 )
-def test_what_cannot_be_translated_is_refused_at_once(
+def test_an_untranslatable_document_is_rejected_at_the_upload(
     http: httpx.Client, auth: Auth, form: dict[str, str], content: bytes, message: str
 ) -> None:
     response = http.post("/v2/document", data=form, files={"file": ("a.txt", content)}, headers=auth)
@@ -182,7 +182,7 @@ def test_what_cannot_be_translated_is_refused_at_once(
     assert message in response.text
 
 
-def test_a_document_without_a_file_is_refused(http: httpx.Client, auth: Auth) -> None:
+def test_an_upload_without_a_file_is_rejected(http: httpx.Client, auth: Auth) -> None:
     for form in ({"target_lang": "EN"}, {"target_lang": "EN", "file": "text"}):
         status, message = error_of(http.post("/v2/document", data=form, headers=auth))
         assert status == 400
@@ -201,7 +201,7 @@ def test_a_document_is_had_by_its_sender_with_its_own_key_alone(
     assert translated(client, handle).done
 
 
-def test_a_document_over_the_quota_is_refused_at_once(client_of: ClientOf, keys: Keys) -> None:
+def test_a_document_over_the_quota_is_rejected_at_the_upload(client_of: ClientOf, keys: Keys) -> None:
     key = keys.make(KeyLimits(characters_per_month=10))
     client = client_of(key)
     with pytest.raises(deepl.QuotaExceededException):
@@ -217,7 +217,7 @@ def test_a_key_must_be_for_documents(client_of: ClientOf, keys: Keys) -> None:
         client.translate_document_upload("x", target_lang="EN-GB", filename="a.txt")
 
 
-def test_of_two_who_fetch_at_a_time_one_gets_the_document(http: httpx.Client, auth: Auth) -> None:
+def test_one_of_two_simultaneous_downloads_gets_the_document(http: httpx.Client, auth: Auth) -> None:
     for _ in range(5):
         form = {"target_lang": "EN"}
         handle = http.post(

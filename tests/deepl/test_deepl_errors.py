@@ -253,7 +253,7 @@ NAMES = st.sampled_from(
 PATHS = ["/v2/translate", "/v2/languages", "/v2/glossaries", "/v2/document", "/v2/document/x", "/v2/usage"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(NAMES, VALUES, max_size=6), st.sampled_from(PATHS))
 def test_no_fields_make_the_server_fail(
     http: httpx.Client, auth: Auth, fields: dict[str, object], path: str

@@ -41,7 +41,7 @@ def test_a_glossary_is_kept_until_it_is_deleted(client: deepl.DeepLClient) -> No
     assert client.list_glossaries() == []
 
 
-def test_a_glossary_comes_in_csv_as_well(client: deepl.DeepLClient) -> None:
+def test_a_glossary_can_be_sent_as_csv(client: deepl.DeepLClient) -> None:
     made = client.create_glossary_from_csv("Tiere", "DE", "EN", 'Hund,"dog, big",de,en\n')
     assert client.get_glossary_entries(made) == {"Hund": "dog, big"}
 
@@ -56,7 +56,7 @@ def test_a_glossary_that_is_not_there_is_not_found(
                 ask(glossary_id)
 
 
-def test_a_term_that_comes_twice_is_refused_with_its_line(http: httpx.Client, auth: Auth) -> None:
+def test_a_repeated_term_is_rejected_with_its_line(http: httpx.Client, auth: Auth) -> None:
     response = http.post("/v2/glossaries", json=NEW | {"entries": "a\tb\na\tc"}, headers=auth)
     status, message = error_of(response)
     assert (status, message) == (400, "entries: " + response.json()["detail"])
@@ -115,7 +115,7 @@ def test_pairs_are_those_that_are_translated_where_glossaries_are_stored(
     assert listed == []  # this server refuses glossaries
 
 
-def test_a_translation_that_names_a_glossary_is_refused(client: deepl.DeepLClient) -> None:
+def test_a_translation_with_a_glossary_is_rejected(client: deepl.DeepLClient) -> None:
     made = client.create_glossary("Tiere", "DE", "EN", ENTRIES)
     with pytest.raises(deepl.DeepLException, match=r"glossary_id: .*not used in translations"):
         client.translate_text("Hund", source_lang="DE", target_lang="EN-GB", glossary=made)
@@ -150,7 +150,7 @@ def refusing(bundle: Path, keys: Keys) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_a_glossary_that_no_translation_would_use_is_refused(
+def test_a_glossary_that_no_translation_would_use_is_rejected(
     refusing: httpx.Client, http: httpx.Client, auth: Auth, key: str
 ) -> None:
     """Weblate looks at the pairs, and sends no glossaries where there are none."""

@@ -21,7 +21,7 @@ def forgetful(double: DoubleTranslator) -> None:
     double.seen.clear()
 
 
-def test_one_text_comes_back_with_its_language_and_what_it_cost(client: deepl.DeepLClient) -> None:
+def test_a_translation_has_its_detected_language_and_billed_characters(client: deepl.DeepLClient) -> None:
     result = client.translate_text("Größe?", target_lang="EN-GB")
     assert isinstance(result, deepl.TextResult)
     assert (result.text, result.detected_source_lang, result.billed_characters) == ("GRÖSSE?", "DE", 6)
@@ -44,7 +44,7 @@ def test_a_region_that_a_model_has_is_found_without_it(many: httpx.Client, targe
     assert translate(many, text=[ENGLISH], target_lang=target)["text"] == f"{ENGLISH}|wide"
 
 
-def test_a_region_that_no_model_has_is_refused(many: httpx.Client) -> None:
+def test_a_regional_variant_that_no_model_has_is_rejected(many: httpx.Client) -> None:
     response = many.post("/v2/translate", json={"text": ["Hi"], "target_lang": "PT-PT"})
     status, message = error_of(response)
     assert status == 400
@@ -94,7 +94,7 @@ def test_the_type_of_model_is_how_wide_the_search_is(
         ({"tag_handling": "xml"}, Splitting.SENTENCES),
     ],
 )
-def test_sentences_are_split_as_asked(
+def test_sentences_are_split_by_the_requested_mode(
     http: httpx.Client, auth: Auth, double: DoubleTranslator, fields: dict[str, str], splitting: Splitting
 ) -> None:
     translate(http, auth, **fields)
@@ -127,7 +127,7 @@ def test_tags_are_text_where_nobody_asks_for_their_handling(http: httpx.Client, 
     assert answer == {"detected_source_language": "DE", "text": "<B>X</B>"}
 
 
-def test_xml_that_is_not_well_formed_is_refused_by_its_text(http: httpx.Client, auth: Auth) -> None:
+def test_xml_that_is_not_well_formed_is_rejected_by_its_text(http: httpx.Client, auth: Auth) -> None:
     wanted = {"text": ["<a>", "gut", "</b>"], "target_lang": "EN", "tag_handling": "xml"}
     response = http.post("/v2/translate", json=wanted, headers=auth)
     assert error_of(response)[0] == 400
@@ -143,7 +143,7 @@ def test_a_formality_that_is_only_preferred_changes_nothing(
 
 
 @pytest.mark.parametrize("formality", ["more", "less"])
-def test_a_formality_that_no_model_has_is_refused(client: deepl.DeepLClient, formality: str) -> None:
+def test_a_formality_that_no_model_has_is_rejected(client: deepl.DeepLClient, formality: str) -> None:
     with pytest.raises(deepl.DeepLException, match=f"'formality' is not supported .* prefer_{formality}"):
         client.translate_text("Hallo", target_lang="EN-GB", formality=formality)
 
@@ -164,7 +164,7 @@ def test_context_changes_nothing(client: deepl.DeepLClient, double: DoubleTransl
         ("custom_instructions", ["Be brief."]),
     ],
 )
-def test_what_would_change_a_translation_and_cannot_be_met_is_refused(
+def test_unsupported_options_that_would_change_a_translation_are_rejected(
     http: httpx.Client, auth: Auth, double: DoubleTranslator, field: str, value: object
 ) -> None:
     wanted = {"text": ["Hallo"], "target_lang": "EN"}
@@ -177,7 +177,7 @@ def test_what_would_change_a_translation_and_cannot_be_met_is_refused(
         assert translate(http, auth, **{field: nothing})["text"] == "HALLO"
 
 
-def test_fields_that_nobody_knows_are_passed_over(client: deepl.DeepLClient) -> None:
+def test_unknown_fields_are_ignored(client: deepl.DeepLClient) -> None:
     result = client.translate_text(
         "Hallo", target_lang="EN-GB", extra_body_parameters={"of_tomorrow": {"a": [1]}}
     )

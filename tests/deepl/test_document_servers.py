@@ -73,7 +73,9 @@ def result_of(http: httpx.Client, handle: dict[str, str], headers: Auth) -> http
     return http.post(f"/v2/document/{handle['document_id']}/result", json=body, headers=headers)
 
 
-def test_what_is_sent_to_one_server_is_fetched_at_another(start: Start, own_auth: Auth) -> None:
+def test_a_document_uploaded_to_one_server_can_be_downloaded_from_another(
+    start: Start, own_auth: Auth
+) -> None:
     idle, working, third = start(jobs_at_a_time=0), start(), start(jobs_at_a_time=0)
     assert working.get("/v2/usage", headers=own_auth).status_code == 200
     handle = sent(idle, b"Hallo\n", own_auth)
@@ -162,7 +164,7 @@ def test_a_server_that_takes_no_documents_has_no_paths_for_them(
     start: Start, own_auth: Auth, settings: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert error_of(send(start(**settings), b"x", own_auth))[0] == 404
-    assert ("files are not translated" in caplog.text) == ("jobs" in settings)
+    assert ("document translation is disabled" in caplog.text) == ("jobs" in settings)
 
 
 def test_what_is_under_way_when_the_server_stops_goes_back(
@@ -180,7 +182,7 @@ def test_what_is_under_way_when_the_server_stops_goes_back(
     assert status_of(http, handle, own_auth) == "queued"
 
 
-def test_who_has_many_documents_waiting_waits(start: Start, own_keys: Keys, own_auth: Auth) -> None:
+def test_a_key_with_many_documents_queued_is_limited(start: Start, own_keys: Keys, own_auth: Auth) -> None:
     http = start(jobs_at_a_time=0, max_jobs_of_key=1)
     job = http.post(
         "/v1/jobs",

@@ -79,7 +79,7 @@ def test_nothing_is_stopped_before_what_is_under_way_can_be_done() -> None:
     assert _number(r"--stop-timeout (\d+)", PAGE) > alone_s
 
 
-def test_files_on_their_way_have_room() -> None:
+def test_temporary_files_have_room_in_memory() -> None:
     wanted_bytes = FILES_ON_THEIR_WAY * Settings().max_job_bytes
     (tmpfs,) = SERVICE["tmpfs"]
 

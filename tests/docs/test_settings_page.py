@@ -1,4 +1,4 @@
-"""docs/reference/settings.md and `dragoman serve --help` tell of every setting."""
+"""docs/reference/settings*.md and `dragoman serve --help` list every setting."""
 
 import os
 import re
@@ -14,7 +14,10 @@ from service.settings import ENV_PREFIX, Settings, load_settings
 from tests.service.conftest import forget_settings
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf8")
+PAGES = {
+    path.name: path.read_text(encoding="utf8") for path in (ROOT / "docs" / "reference").glob("settings*.md")
+}
+PAGE = PAGES["settings.md"]
 GROUPED = [name for names in GROUPS.values() for name in names]
 WIDE = 200
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
@@ -35,24 +38,31 @@ def test_every_setting_has_a_meaning() -> None:
     assert mute == [], "write a docstring below them in service/settings.py"
 
 
-def test_the_page_is_in_step() -> None:
-    absent = [
-        name for name in Settings.model_fields if f"\n| `{name}` | `{ENV_PREFIX}{name.upper()}` |" not in PAGE
-    ]
-    command = "python -m service.cli.settings_page docs/reference/settings.md"
+def test_each_setting_is_on_one_page() -> None:
+    rows = "".join(PAGES.values())
+    counts = {
+        name: rows.count(f"\n| `{name}` | `{ENV_PREFIX}{name.upper()}` |") for name in Settings.model_fields
+    }
 
-    assert absent == [], f"write the page: {command}"
-    assert update_tables(PAGE) == PAGE, f"write the page: {command}"
-
-
-def test_a_page_without_a_place_for_a_group_is_refused() -> None:
-    with pytest.raises(PageError, match=r"## Engine.* below it, for providers, replicas"):
-        update_tables(PAGE.replace("## Engine", "## Motor"))
-    with pytest.raises(PageError, match="## Observing"):
-        update_tables(PAGE[: PAGE.index("## Observing")] + "## Observing\n\nSee there.\n")
+    assert {name: count for name, count in counts.items() if count != 1} == {}
+    assert [sum(f"\n## {group}\n" in page for page in PAGES.values()) for group in GROUPS] == [1] * len(
+        GROUPS
+    )
 
 
-def test_what_stands_around_the_tables_stays() -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_are_as_generated(name: str) -> None:
+    command = "python -m service.cli.settings_page docs/reference/settings*.md"
+
+    assert update_tables(PAGES[name]) == PAGES[name], f"write the page: {command}"
+
+
+def test_a_group_without_a_table_is_an_error() -> None:
+    with pytest.raises(PageError, match=r"## Telemetry.* below it, for metrics"):
+        update_tables(PAGE[: PAGE.index("## Telemetry")] + "## Telemetry\n\nSee there.\n")
+
+
+def test_text_around_the_tables_is_unchanged() -> None:
     told = "\n## Engine\n\nMuch to tell.\n"
     changed = PAGE.replace("\n## Engine\n", told).replace("| `replicas` |", "| `copies` |")
 

@@ -52,7 +52,7 @@ def test_odd_text_gets_a_translation(tiny: Translator, text: str) -> None:
 
 
 @given(st.text(max_size=120))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text_gives_text_or_a_typed_error(tiny: Translator, text: str) -> None:
     (outcome,) = tiny.translate([text], GREEDY)
 
@@ -61,7 +61,7 @@ def test_any_text_gives_text_or_a_typed_error(tiny: Translator, text: str) -> No
 
 
 @given(st.text(st.characters(categories=("Cs", "Lu", "Ll")), min_size=1, max_size=20))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_lone_surrogates_are_an_error_that_names_the_item(tiny: Translator, text: str) -> None:
     has_surrogate = any(0xD800 <= ord(character) <= 0xDFFF for character in text)
 

@@ -1,4 +1,4 @@
-"""Which attention a bundle names as the one that aligns."""
+"""The attention that a bundle names for word alignment."""
 
 import dataclasses
 import itertools
@@ -32,8 +32,8 @@ def written(folder: Path, model: Original, alignment: AlignmentHeads | None) -> 
     return read_bundle(folder).manifest.alignment
 
 
-def test_a_bundle_names_what_was_asked_for_or_trained_or_the_default(tmp_path: Path) -> None:
-    asked = AlignmentHeads(1, (4, 0), reads_token=False)
+def test_alignment_is_as_requested_else_as_trained_else_the_default(tmp_path: Path) -> None:
+    requested = AlignmentHeads(1, (4, 0), reads_token=False)
     folders = (tmp_path / str(number) for number in itertools.count())
 
     def name(model: Original, alignment: AlignmentHeads | None) -> AlignmentHeads:
@@ -41,7 +41,7 @@ def test_a_bundle_names_what_was_asked_for_or_trained_or_the_default(tmp_path: P
         folder.mkdir()
         return written(folder, model, alignment)
 
-    assert name(original(TRAINED), asked) == asked
+    assert name(original(TRAINED), requested) == requested
     assert name(original(TRAINED), None) == TRAINED
     assert name(original(), None) == default_alignment(original().model.config)
 
@@ -56,7 +56,7 @@ def test_a_bundle_names_what_was_asked_for_or_trained_or_the_default(tmp_path: P
         (AlignmentHeads(0, (5,), reads_token=True), "alignment head 5 is not between 0 and 4"),
     ],
 )
-def test_attention_that_the_model_has_not_is_refused(
+def test_alignment_attention_that_the_model_lacks_is_rejected(
     alignment: AlignmentHeads, problem: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ExportError) as caught:
@@ -76,7 +76,7 @@ def test_attention_that_the_model_has_not_is_refused(
         ((1, (4,), "saying"), AlignmentHeads(1, (4,), reads_token=False)),
     ],
 )
-def test_what_the_command_does_not_say_is_as_trained(arguments: Any, expected: AlignmentHeads) -> None:
+def test_alignment_options_default_to_the_trained_ones(arguments: Any, expected: AlignmentHeads) -> None:
     """But for the heads of another layer: those of the trained one mean nothing there."""
     layer, heads, step = arguments
 
@@ -87,7 +87,7 @@ def test_what_the_command_does_not_say_is_as_trained(arguments: Any, expected: A
     ("layers", "expected"),
     [(1, (0, False)), (2, (1, False)), (3, (2, False)), (4, (1, True)), (6, (2, True))],
 )
-def test_by_default_a_deep_decoder_is_asked_in_the_middle_and_a_shallow_one_at_its_end(
+def test_by_default_a_deep_decoder_aligns_in_its_middle_layer_and_a_shallow_one_in_its_last(
     layers: int, expected: tuple[int, bool]
 ) -> None:
     config = ModelConfig(source_vocab_size=9, target_vocab_size=9, decoder_layers=layers, heads=2, d_model=16)
@@ -116,7 +116,7 @@ LAYER = "transformer-guided-alignment-layer"
         ({LAYER: "first"}, {}, None),
     ],
 )
-def test_marian_names_the_layer_whose_first_head_it_trained(
+def test_marian_models_align_with_the_first_head_of_the_configured_layer(
     options: dict[str, Any], decoder_options: dict[str, Any], layer: int | None
 ) -> None:
     expected = None if layer is None else AlignmentHeads(layer, (0,), reads_token=False)

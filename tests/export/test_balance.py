@@ -1,4 +1,4 @@
-"""Balancing moves ranges between maps and changes nothing else."""
+"""Balancing moves ranges between layers and changes nothing else."""
 
 import dataclasses
 
@@ -48,7 +48,7 @@ def logits(model: Transformer) -> torch.Tensor:
 
 @pytest.mark.parametrize("autoregression", ["attention", "ssru"])
 @pytest.mark.parametrize("share_kv", [False, True])
-def test_a_balanced_model_is_the_same_function(*, share_kv: bool, autoregression: Autoregression) -> None:
+def test_balancing_keeps_the_function_of_a_model(*, share_kv: bool, autoregression: Autoregression) -> None:
     model = random_model(share_kv=share_kv, autoregression=autoregression)
     before = logits(model)
 
@@ -60,7 +60,7 @@ def test_a_balanced_model_is_the_same_function(*, share_kv: bool, autoregression
 
 @pytest.mark.parametrize(("autoregression", "kinds"), [("attention", 2), ("ssru", 1)])
 @pytest.mark.parametrize("share_kv", [False, True])
-def test_one_step_then_serves_all_channels(
+def test_balancing_gives_all_channels_the_same_quantisation_step(
     *, share_kv: bool, autoregression: Autoregression, kinds: int
 ) -> None:
     model = random_model(share_kv=share_kv, autoregression=autoregression)
@@ -73,7 +73,7 @@ def test_one_step_then_serves_all_channels(
         np.testing.assert_allclose(channels, 1.0, rtol=1e-3)
 
 
-def test_a_balanced_feed_forward_is_the_same_function_with_one_largest_weight() -> None:
+def test_a_balanced_feed_forward_computes_the_same_function() -> None:
     model = random_model(share_kv=False)
     before = logits(model)
 
@@ -86,7 +86,7 @@ def test_a_balanced_feed_forward_is_the_same_function_with_one_largest_weight() 
         torch.testing.assert_close(largest, largest.max().expand_as(largest))
 
 
-def test_a_row_of_zeros_stays_one() -> None:
+def test_balancing_keeps_a_row_of_zeros() -> None:
     model = random_model(share_kv=False)
     inner = feed_forwards(model)[0].inner
     with torch.no_grad():
@@ -100,7 +100,7 @@ def test_a_row_of_zeros_stays_one() -> None:
 
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "quick_gelu", "swish"])
-def test_other_activations_let_no_factor_pass(activation: Activation) -> None:
+def test_a_feed_forward_without_relu_is_not_balanced(activation: Activation) -> None:
     model = random_model(activation=activation)
 
     balanced = balance_feed_forward(model)

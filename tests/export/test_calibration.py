@@ -1,4 +1,4 @@
-"""Ranges of int8 activations: the least error that a clip can give, for everything that is read in 8 bits."""
+"""Ranges of int8 activations have the least error that a clip can give."""
 
 from collections.abc import Iterator
 
@@ -23,6 +23,8 @@ from export.model import ModelConfig, Transformer
 from export.model.config import Activation
 from export.model.generate import generate_greedy
 
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
+
 VOCAB = 40
 BOS, EOS = 2, 3
 SOURCES = [
@@ -30,14 +32,6 @@ SOURCES = [
     for seed, length in enumerate((5, 1, 17, 30, 9, 2))
 ]
 Floats = NDArray[np.float64]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def random_model(
@@ -95,7 +89,7 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_the_clip_is_the_one_that_trying_all_finds(name: str) -> None:
+def test_the_best_clip_equals_that_of_an_exhaustive_search(name: str) -> None:
     values = SAMPLES[name]
     is_signed = bool((values < 0).any())
     least, most = (-127, 127) if is_signed else (0, 255)
@@ -107,7 +101,7 @@ def test_the_clip_is_the_one_that_trying_all_finds(name: str) -> None:
     assert real_error(values, clip, least, most) <= 1.02 * least_error
 
 
-def test_one_outlier_among_a_million_values_is_cut_far_below_itself() -> None:
+def test_one_outlier_among_a_million_values_is_clipped_far_below_itself() -> None:
     values = np.append(np.random.default_rng(6).normal(0, 1, 1_000_000), -60.0)
 
     clip = clip_of(values, is_signed=True)
@@ -116,11 +110,11 @@ def test_one_outlier_among_a_million_values_is_cut_far_below_itself() -> None:
     assert real_error(values, clip, -127, 127) < real_error(values, 60.0, -127, 127) / 4
 
 
-def test_nothing_is_cut_where_all_magnitudes_are_alike() -> None:
+def test_equal_magnitudes_are_not_clipped() -> None:
     assert clip_of(np.array([-2.0, 2.0] * 50), is_signed=True) == pytest.approx(2.0)
 
 
-def test_values_that_are_never_negative_have_all_255_steps() -> None:
+def test_values_that_are_never_negative_use_all_255_levels() -> None:
     """Twice the steps make each half as wide, so a wider clip pays and the scale is finer."""
     values = SAMPLES["never negative"]
 
@@ -133,7 +127,7 @@ def test_values_that_are_never_negative_have_all_255_steps() -> None:
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swish"])
-def test_every_linear_map_and_the_output_have_a_range(activation: Activation) -> None:
+def test_every_linear_layer_and_the_output_have_a_range(activation: Activation) -> None:
     model = random_model(activation)
     names = {name for name, module in model.named_modules() if isinstance(module, nn.Linear)}
 
@@ -163,7 +157,7 @@ def read_texts(model: Transformer) -> Iterator[tuple[torch.Tensor, list[torch.Te
 
 
 @pytest.mark.parametrize("share_kv", [False, True])
-def test_cache_steps_hold_every_key_and_value_and_are_no_wider(*, share_kv: bool) -> None:
+def test_cache_steps_cover_every_key_and_value_exactly(*, share_kv: bool) -> None:
     model = random_model(share_kv=share_kv)
     by_text = [channels for _, channels in read_texts(model)]
     largest = [torch.cat(caches).abs().amax(dim=0).numpy() for caches in zip(*by_text, strict=True)]
@@ -186,7 +180,7 @@ def test_cache_steps_hold_every_key_and_value_and_are_no_wider(*, share_kv: bool
         assert (scales[name] * np.float32(127) >= channels * np.float32(1 - 1e-4)).all()
 
 
-def test_the_outputs_range_is_that_of_the_states_before_the_projection() -> None:
+def test_the_output_range_covers_the_states_before_the_projection() -> None:
     model = random_model()
     states = torch.cat([states for states, _ in read_texts(model)]).double().numpy().ravel()
 
@@ -196,7 +190,7 @@ def test_the_outputs_range_is_that_of_the_states_before_the_projection() -> None
     assert found.clip == pytest.approx(clip_of(states, is_signed=True), rel=0.02)
 
 
-def test_moments_are_mean_products_of_what_a_map_reads() -> None:
+def test_moments_are_the_mean_products_of_a_layers_inputs() -> None:
     model = random_model()
     states = torch.cat([states for states, _ in read_texts(model)]).double().numpy()
 
@@ -206,11 +200,11 @@ def test_moments_are_mean_products_of_what_a_map_reads() -> None:
     np.testing.assert_allclose(moments[OUTPUT], states.T @ states / len(states), rtol=1e-4, atol=1e-5)
 
 
-def test_nothing_is_multiplied_that_was_not_asked_for() -> None:
+def test_moments_are_computed_only_for_requested_layers() -> None:
     assert calibrate(random_model(), SOURCES).moments == {}
 
 
-def test_moments_of_maps_that_read_the_same_are_the_same() -> None:
+def test_layers_with_the_same_input_have_the_same_moments() -> None:
     model = random_model()
     first, second, other = (f"decoder.0.{name}" for name in MAPS_OF_ONE_LAYER)
 
@@ -224,7 +218,7 @@ MAPS_OF_ONE_LAYER = ("self_attention.query", "self_attention.key", "cross_attent
 """The first two read the same."""
 
 
-def test_maps_of_a_step_are_the_decoders_without_those_made_with_the_query_or_by_the_encoder() -> None:
+def test_layers_of_a_decoder_step_exclude_joined_layers_and_cross_keys_and_values() -> None:
     attentions = [f"{kind}_attention.{name}" for kind in ("self", "cross") for name in ("query", "output")]
     names = [*attentions, "feed_forward.inner", "feed_forward.outer"]
 
@@ -238,7 +232,7 @@ def recurrent() -> Transformer:
     return random_model(autoregression="ssru")
 
 
-def test_a_recurrent_unit_has_ranges_and_no_self_kv(recurrent: Transformer) -> None:
+def test_a_recurrent_unit_has_ranges_but_no_self_attention_cache(recurrent: Transformer) -> None:
     """Its gate is made with its cell, in one product that reads through the cell's range."""
     units = [f"decoder.{layer}.self_recurrence" for layer in (0, 1)]
 
@@ -256,33 +250,33 @@ def test_a_recurrent_unit_has_ranges_and_no_self_kv(recurrent: Transformer) -> N
 
 
 @pytest.mark.parametrize("begin", [(BOS,), (7,), (EOS, 9, 12)])
-def test_the_decoder_reads_what_the_target_begins_with(begin: tuple[int, ...]) -> None:
+def test_the_calibrated_decoder_reads_the_ids_that_begin_a_target(begin: tuple[int, ...]) -> None:
     """The forced ids, too, and then what greedy search says after them."""
     model = random_model()
     ids = torch.tensor([SOURCES[2].ids])
     mask = torch.ones_like(ids, dtype=torch.bool)
-    (said,) = generate_greedy(model, ids, mask, min(2 * ids.shape[1] + 10, 39), begin)
+    (output,) = generate_greedy(model, ids, mask, min(2 * ids.shape[1] + 10, 39), begin)
     with torch.inference_mode():
-        states = model(ids, mask, torch.tensor([[*begin, *said]]))[0].double().numpy()
+        states = model(ids, mask, torch.tensor([[*begin, *output]]))[0].double().numpy()
 
     moments = calibrate(model, [Sample(SOURCES[2].ids, begin)], [OUTPUT]).moments
 
     np.testing.assert_allclose(moments[OUTPUT], states.T @ states / len(states), rtol=1e-4, atol=1e-5)
 
 
-def test_no_source_is_refused() -> None:
+def test_calibration_without_sources_is_rejected() -> None:
     with pytest.raises(ValueError, match="at least one source"):
         calibrate(random_model(), [])
 
 
-def test_the_order_of_the_sources_changes_nothing() -> None:
+def test_the_order_of_sources_does_not_change_the_calibration() -> None:
     model = random_model()
     first, turned = calibrate(model, SOURCES), calibrate(model, SOURCES[::-1])
 
     assert first.ranges == turned.ranges
 
 
-def test_a_source_given_twice_widens_nothing() -> None:
+def test_a_repeated_source_does_not_widen_a_range() -> None:
     """Extremes stay where they are, and twice every count moves no minimum."""
     model = random_model()
     first, again = calibrate(model, SOURCES), calibrate(model, SOURCES + SOURCES)
@@ -290,7 +284,7 @@ def test_a_source_given_twice_widens_nothing() -> None:
     assert first.ranges == again.ranges
 
 
-def test_the_model_is_left_without_hooks() -> None:
+def test_calibration_removes_its_hooks() -> None:
     model = random_model()
 
     calibrate(model, SOURCES[:1])
@@ -298,7 +292,7 @@ def test_the_model_is_left_without_hooks() -> None:
     assert not any(module._forward_pre_hooks or module._forward_hooks for module in model.modules())
 
 
-def test_zeros_are_not_counted_as_they_are_exact_at_any_clip() -> None:
+def test_zeros_do_not_influence_the_best_clip() -> None:
     histogram = _Histogram(largest=2.0)
 
     histogram.read(torch.tensor([[0.0, -1.0], [0.0, 2.0]]))

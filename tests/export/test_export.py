@@ -1,4 +1,4 @@
-"""`python -m export`: a bundle stands whole and right, or not at all."""
+"""`python -m export` writes a complete, validated bundle, or none."""
 
 import dataclasses
 import json
@@ -55,17 +55,17 @@ def original() -> Original:
 
 
 def damage_weight(folder: Path, factor: float) -> None:
-    """Scale one weight of the decoder and vouch for the result, so that only answers tell."""
+    """Scale one weight of the decoder and update the manifest, so that only the output differs."""
     path = folder / "decoder.onnx"
     graph = onnx.load(path)
     weight = next(w for w in graph.graph.initializer if w.name == "decoder.1.feed_forward.outer.weight")
     weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * np.float32(factor), weight.name))
     onnx.save(graph, path)
-    vouch_for(folder, path.name)
+    update_manifest(folder, path.name)
 
 
-def vouch_for(folder: Path, *names: str) -> None:
-    """Write the manifest anew, as if these files had been exported so."""
+def update_manifest(folder: Path, *names: str) -> None:
+    """Write the manifest as if these files had been exported so."""
     manifest = read_bundle(folder).manifest
     records = {name: FileRecord(file_sha256(folder / name), (folder / name).stat().st_size) for name in names}
     write_manifest(folder, dataclasses.replace(manifest, files={**manifest.files, **records}))
@@ -99,7 +99,7 @@ def test_the_command_writes_a_validated_bundle(tmp_path: Path) -> None:
     assert [path.name for path in bundle.parent.iterdir()] == ["de-en"], "nothing temporary is left behind"
 
 
-def test_a_refused_export_leaves_the_old_bundle_as_it_was(tmp_path: Path) -> None:
+def test_a_rejected_export_keeps_the_old_bundle(tmp_path: Path) -> None:
     bundle = tmp_path / "de-en"
     shutil.copytree(TINY / "bundle-fp32", bundle)
     few = tmp_path / "few.txt"
@@ -116,7 +116,7 @@ def test_a_refused_export_leaves_the_old_bundle_as_it_was(tmp_path: Path) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {"de-en", "few.txt"}
 
 
-def test_limits_beyond_the_models_positions_are_refused_with_all_reasons(tmp_path: Path) -> None:
+def test_limits_beyond_the_models_positions_are_rejected_with_all_reasons(tmp_path: Path) -> None:
     config, languages = ModelConfig(10, 10, d_model=16, heads=4, max_positions=64), original().languages
     with pytest.raises(
         ExportError, match=r"head size 4 .* limits of 100 tokens exceed the model's 64 positions"
@@ -127,7 +127,7 @@ def test_limits_beyond_the_models_positions_are_refused_with_all_reasons(tmp_pat
     assert "exceed the model's 64 positions" in done.stderr
 
 
-def test_forced_tokens_take_positions_beyond_the_limit() -> None:
+def test_forced_tokens_need_positions_beyond_the_limit() -> None:
     config = ModelConfig(10, 10, d_model=16, heads=2, max_positions=64)
     targets = {"en": TargetLanguage((), (), (2, 5, 6))}
     languages = Languages(original().languages.sources, targets)
@@ -137,7 +137,7 @@ def test_forced_tokens_take_positions_beyond_the_limit() -> None:
         check_exportable(config, languages, DecodingDefaults(), ModelLimits(64, 63))
 
 
-def test_a_search_of_the_models_own_that_the_engine_does_not_have_is_refused() -> None:
+def test_search_defaults_that_the_engine_does_not_support_are_rejected() -> None:
     config, languages = ModelConfig(10, 10, d_model=16, heads=2), original().languages
 
     with pytest.raises(
@@ -146,7 +146,7 @@ def test_a_search_of_the_models_own_that_the_engine_does_not_have_is_refused() -
         check_exportable(config, languages, DecodingDefaults(beam_size=40), ModelLimits(8, 8))
 
 
-def test_a_folder_without_a_model_is_named_with_what_was_looked_for(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_rejected_with_the_supported_formats(tmp_path: Path) -> None:
     done = run_export(tmp_path, tmp_path / "x")
 
     assert done.returncode == 1
@@ -154,7 +154,7 @@ def test_a_folder_without_a_model_is_named_with_what_was_looked_for(tmp_path: Pa
     assert "Traceback" not in done.stderr
 
 
-def test_validation_passes_what_export_wrote(tmp_path: Path) -> None:
+def test_validation_accepts_an_exported_bundle(tmp_path: Path) -> None:
     write_bundle(tmp_path, original(), "fp32", facts(), [])
 
     report = validate_in_fresh_process(tmp_path, CHECKPOINT, RequestedLanguages(), TEXTS)
@@ -177,11 +177,11 @@ def test_the_command_writes_every_precision(precision: str, cache_dtype: str, tm
     assert (manifest.precision, manifest.cache_dtype) == (precision, cache_dtype)
 
 
-def test_every_precision_has_bounds_that_validation_holds_it_to() -> None:
+def test_every_precision_has_validation_bounds() -> None:
     assert MAX_LOGPROB_DIFFERENCE.keys() == MIN_EQUAL_SENTENCES.keys() == set(PRECISIONS)
 
 
-def test_a_precision_that_does_not_exist_is_refused_by_name(tmp_path: Path) -> None:
+def test_an_unknown_precision_is_rejected_by_name(tmp_path: Path) -> None:
     done = run_export(CHECKPOINT, tmp_path / "x", "--precision", "int2")
 
     assert done.returncode == 2
@@ -191,15 +191,15 @@ def test_a_precision_that_does_not_exist_is_refused_by_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("precision", CALIBRATED)
-def test_whole_numbers_need_text_to_be_measured_on(precision: str, tmp_path: Path) -> None:
+def test_integer_precisions_need_calibration_text(precision: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=f"{precision} calibration needs sentences"):
         write_bundle(tmp_path, original(), precision, facts(), [])
 
 
-def test_shortlists_are_for_the_precisions_whose_graphs_read_them(tmp_path: Path) -> None:
+def test_shortlists_are_rejected_for_precisions_whose_graphs_do_not_read_them(tmp_path: Path) -> None:
     calibration = Calibration({}, {})
-    taking = [name for name in PRECISIONS if make_writers(name, calibration).decoder.can_use_shortlists]
-    assert taking == list(SHORTLIST_PRECISIONS)
+    supporting = [name for name in PRECISIONS if make_writers(name, calibration).decoder.can_use_shortlists]
+    assert supporting == list(SHORTLIST_PRECISIONS)
 
     done = run_export(CHECKPOINT, tmp_path / "x", "--precision", "fp16", "--shortlist-of", TINY)
 
@@ -208,7 +208,7 @@ def test_shortlists_are_for_the_precisions_whose_graphs_read_them(tmp_path: Path
 
 
 @pytest.mark.parametrize("factor", [1.001, -1.0, float("nan")])
-def test_validation_refuses_a_graph_whose_weight_was_changed(factor: float, tmp_path: Path) -> None:
+def test_validation_rejects_a_graph_with_a_changed_weight(factor: float, tmp_path: Path) -> None:
     shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
     damage_weight(tmp_path, factor)
 
@@ -226,7 +226,7 @@ def test_validation_names_a_damaged_file(tmp_path: Path) -> None:
     assert any("encoder.onnx" in problem for problem in report.problems)
 
 
-def test_a_staged_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_staged_folder_appears_complete_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "bundle"
 
     def fail_midway() -> None:
@@ -245,7 +245,7 @@ def test_a_staged_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in target.iterdir()] == ["whole"]
 
 
-def test_large_graphs_keep_their_weights_beside_them_and_translate(tmp_path: Path) -> None:
+def test_large_graphs_keep_their_weights_in_a_separate_file_and_translate(tmp_path: Path) -> None:
     write_bundle(tmp_path, original(), "fp32", facts(), [], external_from_bytes=1000)
 
     assert {"decoder.weights", "encoder.weights"} < open_bundle(tmp_path).manifest.files.keys()
@@ -254,7 +254,7 @@ def test_large_graphs_keep_their_weights_beside_them_and_translate(tmp_path: Pat
     assert Translator.open(tmp_path).translate("Das ist ein Haus.").text == "This is a house."
 
 
-def test_int8_channels_are_rounded_to_their_own_scale() -> None:
+def test_each_int8_channel_has_its_own_scale() -> None:
     weight = np.array([[1.27, -0.63, 0.004], [0.0, 0.0, 0.0]], np.float32)
 
     quantised, scales = quantise_channels(weight)
@@ -263,7 +263,7 @@ def test_int8_channels_are_rounded_to_their_own_scale() -> None:
     assert np.abs(quantised * scales[:, None] - weight).max() <= 0.01 / 2
 
 
-def test_the_manifest_carries_the_training_record(tmp_path: Path) -> None:
+def test_the_manifest_contains_the_training_record(tmp_path: Path) -> None:
     bundle = tmp_path / "de-en"
     scores = tmp_path / "scores.json"
     scores.write_text(json.dumps({"results": [score(1, 11.11), score(4, 12.34)]}), encoding="utf8")

@@ -1,4 +1,4 @@
-"""Weights in 4 bits: what is packed is what onnxruntime reads, and rounding loses as little as it can."""
+"""Weights in 4 bits: onnxruntime reads what is packed, and rounding loses as little as possible."""
 
 import numpy as np
 import onnxruntime
@@ -51,7 +51,7 @@ def rounded_alone(weight: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 @pytest.mark.parametrize("num_inputs", INPUTS)
-def test_each_level_has_its_place_in_the_bytes(num_inputs: int) -> None:
+def test_each_4_bit_level_is_packed_at_its_position(num_inputs: int) -> None:
     """Read back by hand: lower half first, 8 stands for nothing, the last block filled up with that."""
     blocks = round_to_blocks(normal(6, num_inputs), np.eye(num_inputs))
     packed = blocks.packed()
@@ -64,7 +64,7 @@ def test_each_level_has_its_place_in_the_bytes(num_inputs: int) -> None:
 
 
 @pytest.mark.parametrize("num_inputs", INPUTS)
-def test_onnxruntime_multiplies_by_the_weight_that_the_levels_stand_for(num_inputs: int) -> None:
+def test_onnxruntime_multiplies_by_the_dequantised_weight(num_inputs: int) -> None:
     """Inputs of whole numbers with 127 in each block are not rounded, so both must agree."""
     weight, bias = normal(6, num_inputs), normal(6, seed=1)
     values = np.random.default_rng(2).integers(-127, 128, (5, num_inputs)).astype(np.float32)
@@ -96,9 +96,7 @@ IMPORTANCE = arrays.arrays(np.float64, 8, elements=st.floats(0.01, 100))
 
 
 @given(block=ROWS, importance=IMPORTANCE)
-def test_a_scale_that_cuts_is_never_worse_than_one_that_cuts_nothing(
-    block: Floats, importance: Floats
-) -> None:
+def test_a_clipping_scale_is_never_worse_than_one_without_clipping(block: Floats, importance: Floats) -> None:
     def error(scale: Floats) -> Floats:
         levels = np.clip(np.round(block / scale[:, None]), LOWEST, HIGHEST)
         found: Floats = (importance * (levels * scale[:, None] - block) ** 2).sum(axis=1)
@@ -109,7 +107,7 @@ def test_a_scale_that_cuts_is_never_worse_than_one_that_cuts_nothing(
     assert (error(best_scales(block, importance)) <= error(whole) * (1 + 1e-9) + 1e-12).all()
 
 
-def test_one_outlier_among_small_weights_is_cut() -> None:
+def test_one_outlier_among_small_weights_is_clipped() -> None:
     block = np.append(np.random.default_rng(4).normal(0, 1, 31), 12.0)[None].astype(np.float64)
     importance = np.ones(32)
     importance[31] = 1e-3
@@ -129,7 +127,7 @@ def test_an_important_outlier_is_kept() -> None:
     assert scale * -LOWEST == pytest.approx(12.0, rel=0.15)
 
 
-def test_weights_that_are_levels_already_are_kept_as_they_are() -> None:
+def test_weights_that_are_already_levels_do_not_change() -> None:
     levels = np.random.default_rng(5).integers(LOWEST, HIGHEST + 1, (4, 2 * BLOCK_SIZE)).astype(np.int8)
     levels[:, ::BLOCK_SIZE] = LOWEST
     scales = np.array([[0.5, 0.25], [1.0, 2.0], [-0.5, 4.0], [8.0, -0.125]], np.float32)
@@ -141,7 +139,7 @@ def test_weights_that_are_levels_already_are_kept_as_they_are() -> None:
     np.testing.assert_array_equal(blocks.scales, scales)
 
 
-def test_later_channels_make_up_for_what_earlier_ones_lost() -> None:
+def test_later_channels_compensate_the_rounding_of_earlier_ones() -> None:
     """On inputs like those seen the results are twice as near as with each weight on its own."""
     weight, inputs = normal(32, 128), correlated(2000, 128)
 
@@ -153,7 +151,7 @@ def test_later_channels_make_up_for_what_earlier_ones_lost() -> None:
     assert error(blocks.dequantise()) < error(rounded_alone(weight)) / 2
 
 
-def test_channels_never_seen_are_rounded_like_any_other() -> None:
+def test_channels_that_were_always_zero_are_rounded_to_nearest() -> None:
     """A ReLU that is never active leaves zeros in its row and column of the moments."""
     weight, inputs = normal(8, 64), correlated(100, 64)
     inputs[:, 10:40] = 0

@@ -1,4 +1,4 @@
-"""A table's cell shows any text as it is."""
+"""Cells of Markdown tables show any text literally."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,25 +31,23 @@ def shown(markdown: str) -> list[list[str]]:
 
 
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=3))
-def test_a_reader_sees_the_text_of_every_cell_with_its_white_space_folded(
-    rows: list[tuple[str, str]],
-) -> None:
+def test_cells_render_as_their_text_with_single_spaces(rows: list[tuple[str, str]]) -> None:
     expected = [[" ".join(text.split()) for text in row] for row in rows]
 
     assert shown(table(("a", "b"), rows)) == [["a", "b"], *expected]
 
 
-def test_bars_tags_links_and_emphasis_are_text() -> None:
+def test_markdown_and_html_syntax_in_a_cell_is_escaped() -> None:
     text = "a | b <b>c</b> *d* _e_ `f` [g](h) ~~i~~ &amp; \\| ![j](k)"
 
     assert shown(table(("", ""), [(text, "last")]))[1] == [text, "last"]
 
 
-def test_an_emoji_by_name_is_text() -> None:
+def test_an_emoji_name_in_a_cell_is_escaped() -> None:
     assert cell(":smile: at 12:30:45") == "\\:smile: at 12\\:30:45"
 
 
-def test_what_markdown_leaves_alone_is_not_escaped() -> None:
+def test_plain_characters_in_a_cell_are_not_escaped() -> None:
     plain = "Intel(R) Xeon(R) (x86_64), 2 threads, torch 2.13.0+cpu; CC BY-SA 3.0/4.0: free!"
 
     assert cell(plain) == plain

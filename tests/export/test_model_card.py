@@ -1,4 +1,4 @@
-"""The model card tells what a manifest says: every run, every score; what it shows can be typed."""
+"""The model card shows every run and score of a manifest, and its quick start works."""
 
 import dataclasses
 import os
@@ -63,7 +63,7 @@ def test_a_model_of_one_run_shows_its_data_and_steps_without_numbering() -> None
     assert "Run 1" not in card
 
 
-def test_a_model_that_started_from_another_shows_both_runs_the_first_first() -> None:
+def test_a_model_that_started_from_another_shows_both_runs_in_order() -> None:
     training = {**record(700, "parliament"), "started_from": record(500, "everyday")}
 
     card = render_card(trained(training), "Many.")
@@ -75,7 +75,7 @@ def test_a_model_that_started_from_another_shows_both_runs_the_first_first() -> 
     assert card.count("Run 2:") == 2
 
 
-def test_an_imported_model_shows_where_it_comes_from_in_whole_table_rows() -> None:
+def test_an_imported_model_shows_its_origin_as_table_rows() -> None:
     origin = {"hub": "owner/name", "note": "a|b\nc", "kind": "MarianMTModel", "shortlist": {"pairs": 7}}
 
     card = render_card(dataclasses.replace(TINY_MANIFEST, origin=origin), "Many.")
@@ -87,7 +87,7 @@ def test_an_imported_model_shows_where_it_comes_from_in_whole_table_rows() -> No
     assert "Translates de to en." in card
 
 
-def test_the_shape_is_told_from_the_record_and_without_one_from_the_manifests_own_sizes() -> None:
+def test_the_shape_comes_from_the_origin_else_from_the_manifests_sizes() -> None:
     whole = architecture_line(TINY_MANIFEST)
     known = architecture_line(trained({}))
 
@@ -99,29 +99,29 @@ def test_the_shape_is_told_from_the_record_and_without_one_from_the_manifests_ow
 
 
 @pytest.mark.parametrize("limits", ["Many.", "- one\n- two\n\n### More\n\ntext", "x\n## A heading\n\ny"])
-def test_known_limits_are_found_again_in_the_card_that_was_made_of_them(limits: str) -> None:
+def test_known_limits_can_be_read_back_from_a_card(limits: str) -> None:
     sections = [Section("Known things", "none"), Section("Examples", "| ## Known limits |")]
 
     assert read_known_limits(render_card(TINY_MANIFEST, limits, sections)) == limits
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_whatever_limits_say_they_are_found_again(limits: str) -> None:
+def test_any_known_limits_can_be_read_back(limits: str) -> None:
     assert read_known_limits(render_card(TINY_MANIFEST, limits)) == limits.strip()
 
 
-def test_a_card_without_known_limits_has_none_to_keep() -> None:
+def test_a_card_without_known_limits_returns_none() -> None:
     assert read_known_limits("# a card\n\nKnown limits\n") is None
 
 
-def test_scores_of_one_search_have_a_table_of_test_sets() -> None:
+def test_scores_of_one_search_are_a_table_of_test_sets() -> None:
     card = render_card(scored({"news": {"bleu": 21.84, "chrf": 49.36, "beam_size": 4}}), "Many.")
 
     assert "| news | 21.8 | 49.4 |" in card
     assert "Not measured." in render_card(scored({}), "Many.")
 
 
-def test_scores_of_all_variants_have_a_row_for_each_search_and_the_change_from_first_to_last() -> None:
+def test_scores_of_all_variants_have_a_row_per_search_and_the_change_from_first_to_last() -> None:
     variants = [
         variant(precision, beam_size, bleu, shortlist=shortlist)
         for precision, shortlist, by_beam in (
@@ -142,7 +142,7 @@ def test_scores_of_all_variants_have_a_row_for_each_search_and_the_change_from_f
     assert "BLEU `nrefs:1|bleu`; chrF `nrefs:1|chrf`." in card
 
 
-def test_a_variant_that_was_not_measured_on_a_set_has_a_dash_there() -> None:
+def test_a_variant_that_was_not_measured_has_a_dash() -> None:
     both = full_score(variant("fp32", 4, 22.0), variant("int8", 4, 21.0))
     one = full_score(variant("fp32", 4, 12.0))
 
@@ -152,7 +152,7 @@ def test_a_variant_that_was_not_measured_on_a_set_has_a_dash_there() -> None:
     assert "| one | 997 | beam 4 | 12.00 | - | - | 32.00 | - | - |" in card
 
 
-def test_a_bundle_measured_alone_shows_no_change() -> None:
+def test_a_single_variant_has_no_change_column() -> None:
     card = render_card(scored({"one": full_score(variant("fp32", 4, 12.0))}), "Many.")
 
     assert "| one | 997 | beam 4 | 12.00 | 32.00 |" in card
@@ -166,34 +166,34 @@ def code_of(card: str, language: str) -> str:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     """A folder whose models/ has the tiny bundle, by its name."""
     shutil.copytree(TINY / "bundle-int8", tmp_path / "models" / TINY_MANIFEST.name)
     return tmp_path
 
 
-def typed(command: list[str], place: Path) -> str:
+def run(command: list[str], folder: Path) -> str:
     """What is printed, with this tree's own packages."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
-def test_the_quick_starts_python_runs_as_it_stands(place: Path) -> None:
+def test_the_quick_starts_python_runs_unchanged(folder: Path) -> None:
     code = code_of(render_card(TINY_MANIFEST, "Many."), "python")
 
-    assert typed([sys.executable, "-c", code], place)
+    assert run([sys.executable, "-c", code], folder)
 
 
-def test_the_quick_starts_command_runs_as_it_stands(place: Path) -> None:
+def test_the_quick_starts_command_runs_unchanged(folder: Path) -> None:
     command = code_of(render_card(TINY_MANIFEST, "Many."), "sh").replace(
         "| dragoman ", f"| {sys.executable} -m service "
     )
 
-    assert typed(["/bin/bash", "-c", command], place)
+    assert run(["/bin/bash", "-c", command], folder)
 
 
-def test_the_quick_start_names_a_pair_where_a_bundle_has_several_and_quotes_what_a_shell_would_read() -> None:
+def test_the_quick_start_names_the_pair_of_a_multilingual_bundle_and_quotes_for_the_shell() -> None:
     sources = {code: SourceLanguage((), (), (3,)) for code in ("nl", "de")}
     targets = {code: TargetLanguage((), (), (2,)) for code in ("de", "en")}
     manifest = dataclasses.replace(TINY_MANIFEST, languages=Languages(sources, targets), name="it's $HOME")

@@ -1,4 +1,4 @@
-"""The best of many values, found through blocks of them."""
+"""Top-k of many values, found through blocks of them."""
 
 import numpy as np
 import onnxruntime
@@ -37,7 +37,7 @@ def best(
     return found[0], found[1]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from(sorted(SESSIONS)),
     st.sampled_from([1, MIN_BLOCK_ROWS - 1, MIN_BLOCK_ROWS, 2 * MIN_BLOCK_ROWS]),
@@ -45,7 +45,7 @@ def best(
     st.integers(1, 400),
     st.integers(0, 2**31),
 )
-def test_the_best_values_come_in_order_and_of_equal_ones_the_first(
+def test_top_k_returns_the_best_values_in_order_and_the_first_of_equal_ones(
     num_blocks: int, num_rows: int, num_best: int, num_levels: int, seed: int
 ) -> None:
     """Few levels mean many equal values, within a block and in several."""
@@ -60,7 +60,7 @@ def test_the_best_values_come_in_order_and_of_equal_ones_the_first(
 
 
 @pytest.mark.parametrize("num_rows", [1, MIN_BLOCK_ROWS])
-def test_values_that_fill_no_whole_blocks_are_searched_as_well(num_rows: int) -> None:
+def test_top_k_searches_an_incomplete_last_block(num_rows: int) -> None:
     values = np.random.default_rng(1).normal(size=(num_rows, 3 * BLOCK_TOKENS + 1)).astype(np.float32)
     values[:, -1] = 9.0
 
@@ -71,7 +71,7 @@ def test_values_that_fill_no_whole_blocks_are_searched_as_well(num_rows: int) ->
 
 
 @pytest.mark.parametrize("num_rows", [1, MIN_BLOCK_ROWS])
-def test_all_values_can_be_asked_for(num_rows: int) -> None:
+def test_top_k_can_return_all_values(num_rows: int) -> None:
     values = np.random.default_rng(1).normal(size=(num_rows, 3 * BLOCK_TOKENS)).astype(np.float32)
 
     found, _ = best(SESSIONS[3], values, 3 * BLOCK_TOKENS)

@@ -1,4 +1,4 @@
-"""A bundle gets a card without ever being a bundle that does not open."""
+"""A bundle opens at every moment while its card is replaced."""
 
 import dataclasses
 import shutil
@@ -28,7 +28,7 @@ def bundle(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_bundle_with_a_new_card_opens_translates_and_vouches_for_the_card(bundle: Path) -> None:
+def test_a_bundle_with_a_new_card_opens_translates_and_lists_its_hash(bundle: Path) -> None:
     before = open_bundle(bundle).manifest
 
     put_card(bundle, dataclasses.replace(before, scores={"news": {"bleu": 1.5}}), "# new: ä\n")
@@ -45,14 +45,14 @@ def test_a_bundle_with_a_new_card_opens_translates_and_vouches_for_the_card(bund
         assert translator.translate("Guten Morgen!").text == "Good morning!"
 
 
-def test_a_card_that_somebody_else_changes_is_not_vouched_for(bundle: Path) -> None:
+def test_a_card_that_was_changed_by_hand_fails_verification(bundle: Path) -> None:
     (bundle / CARD_FILE).write_text("# other\n", encoding="utf8")
 
     with pytest.raises(BundleError, match=CARD_FILE):
         open_bundle(bundle)
 
 
-def test_a_kill_before_any_line_leaves_a_bundle_that_opens_and_takes_the_card(bundle: Path) -> None:
+def test_after_a_kill_at_any_line_the_bundle_opens_and_the_update_can_be_repeated(bundle: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(KILLING), str(bundle)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Where models come from: what is found, what is refused, and in which words."""
+"""Where models come from: what is found, what is rejected, and with which message."""
 
 import os
 import shutil
@@ -26,13 +26,13 @@ def languages(sources: str, targets: str) -> Languages:
     )
 
 
-def test_a_folder_is_taken_where_it_lies() -> None:
+def test_a_local_folder_is_used_in_place() -> None:
     with found(str(CHECKPOINT)) as files:
         assert files.folder == CHECKPOINT
         assert files.revision is None
 
 
-def test_an_archive_is_unpacked_for_as_long_as_it_is_needed(tmp_path: Path) -> None:
+def test_an_archive_is_unpacked_only_while_the_context_is_open(tmp_path: Path) -> None:
     archive = tmp_path / "model.ZIP"
     with zipfile.ZipFile(archive, "w") as file:
         for path in CHECKPOINT.iterdir():
@@ -44,7 +44,7 @@ def test_an_archive_is_unpacked_for_as_long_as_it_is_needed(tmp_path: Path) -> N
     assert not files.folder.exists()
 
 
-def test_a_bare_file_and_an_unknown_name_are_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_bare_file_and_an_unknown_name_are_rejected_with_advice(tmp_path: Path) -> None:
     weights = tmp_path / "model.npz"
     weights.write_bytes(b"")
     with pytest.raises(ImportRejectedError, match="give its folder"), found(str(weights)):
@@ -53,7 +53,7 @@ def test_a_bare_file_and_an_unknown_name_are_refused_with_what_to_do(tmp_path: P
         pass
 
 
-def test_without_a_network_a_hub_id_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_without_a_network_a_hub_id_is_rejected_in_one_sentence(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "export", "nobody/opus-mt-de-en", str(tmp_path / "x")]
     offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
 
@@ -66,7 +66,7 @@ def test_without_a_network_a_hub_id_is_refused_in_one_sentence(tmp_path: Path) -
     )
 
 
-def test_files_of_two_kinds_are_refused_and_not_guessed_about(tmp_path: Path) -> None:
+def test_a_folder_with_two_kinds_of_models_is_rejected(tmp_path: Path) -> None:
     shutil.copytree(CHECKPOINT, tmp_path, dirs_exist_ok=True)
     (tmp_path / "config.json").write_text("{}", encoding="utf8")
 
@@ -76,7 +76,7 @@ def test_files_of_two_kinds_are_refused_and_not_guessed_about(tmp_path: Path) ->
     assert len(caught.value.problems) == 1
 
 
-def test_a_checkpoint_takes_the_languages_it_is_told_and_one_of_each(tmp_path: Path) -> None:
+def test_a_checkpoint_accepts_one_requested_language_per_side(tmp_path: Path) -> None:
     (pair,) = load_original(CHECKPOINT, RequestedLanguages(("gsw",), ("en-GB",))).languages.pairs()
     assert pair == Pair("gsw", "en-GB")
     with pytest.raises(ImportRejectedError, match="2 source languages are requested"):
@@ -87,7 +87,7 @@ def test_a_checkpoint_takes_the_languages_it_is_told_and_one_of_each(tmp_path: P
         load_original(tmp_path, NOTHING_WANTED)
 
 
-def test_built_in_text_is_taken_for_every_source_language_that_has_some() -> None:
+def test_built_in_text_is_used_for_every_source_language_that_has_one() -> None:
     texts = choose_texts(languages("fr de en", "fr de en"), None, "model")
 
     assert {(text.pair, text.path.stem) for text in texts} == {
@@ -99,7 +99,7 @@ def test_built_in_text_is_taken_for_every_source_language_that_has_some() -> Non
     assert len(text.lines()) >= 200
 
 
-def test_a_given_file_is_for_the_first_pair(tmp_path: Path) -> None:
+def test_a_given_sentences_file_is_for_the_first_pair(tmp_path: Path) -> None:
     given = tmp_path / "text.txt"
     given.write_text("Bonjour.\n\n  \nMerci.\n", encoding="utf8")
 
@@ -110,6 +110,6 @@ def test_a_given_file_is_for_the_first_pair(tmp_path: Path) -> None:
         choose_texts(languages("fr", "en"), tmp_path / "none.txt", "model")
 
 
-def test_languages_without_built_in_text_need_some() -> None:
+def test_languages_without_built_in_text_need_a_sentences_file() -> None:
     with pytest.raises(ImportRejectedError, match=r"in de, en.* 200 or more lines of fr$"):
         choose_texts(languages("fr es", "it"), None, "model")

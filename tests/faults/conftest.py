@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from tests.service.conftest import PROJECT, TINY_BUNDLE, forget_settings, is_rea
 
 URL = "/v1/translate"
 HOST = "127.0.0.1"
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+PORTS = iter(range(20_000 + 1000 * WORKER, 21_000 + 1000 * WORKER))
+"""Ports of servers, each used once; every process of a test run has its own."""
 
 
 @pytest.fixture(autouse=True)
@@ -99,10 +102,12 @@ def serving(log: Path, settings: dict[str, object]) -> Iterator[Server]:
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind((HOST, 0))
-        port: int = one.getsockname()[1]
-        return port
+    """Return a port below those that the system gives to servers and clients of other tests."""
+    for port in PORTS:
+        with socket.socket() as one, suppress(OSError):
+            one.bind((HOST, port))
+            return port
+    raise AssertionError("all ports are in use")
 
 
 def _answers(client: httpx.Client) -> bool:

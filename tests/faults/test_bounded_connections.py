@@ -68,7 +68,7 @@ def connect() -> Iterator[Connect]:
     ],
     ids=lambda value: str(value[:40]),
 )
-def test_what_is_no_proper_request_is_told_so_and_its_connection_ends(
+def test_a_malformed_request_is_rejected_and_its_connection_closed(
     server: Server, connect: Connect, sent: bytes, problem: bytes
 ) -> None:
     connection = connect(server)
@@ -101,7 +101,7 @@ def test_what_is_no_proper_request_is_told_so_and_its_connection_ends(
     ],
     ids=["chunks", "trailer", "websocket", "accept", "if-none-match", "90 headers"],
 )
-def test_what_is_unusual_and_proper_is_answered(server: Server, connect: Connect, sent: bytes) -> None:
+def test_unusual_but_valid_requests_are_answered(server: Server, connect: Connect, sent: bytes) -> None:
     connection = connect(server, sent + ALIVE)
 
     assert answer_of(connection)[0] == OK
@@ -131,7 +131,7 @@ def test_odd_targets_and_methods_are_answered(
     assert answer_of(connection, has_body=not line.startswith(b"HEAD"))[0] == status
 
 
-def test_rubbish_behind_an_early_answer_ends_the_connection_and_is_no_failure(
+def test_garbage_after_an_early_response_closes_the_connection_without_a_failure(
     server: Server, connect: Connect
 ) -> None:
     connection = connect(
@@ -145,7 +145,7 @@ def test_rubbish_behind_an_early_answer_ends_the_connection_and_is_no_failure(
     assert "Traceback" not in server.log.read_text()
 
 
-def test_connections_are_bounded_in_all_and_for_each_address(
+def test_connections_are_limited_in_total_and_per_address(
     start_server: StartServer, connect: Connect
 ) -> None:
     server = start_server(max_connections=4, max_connections_of_address=2)
@@ -164,9 +164,7 @@ def test_connections_are_bounded_in_all_and_for_each_address(
     until(lambda: answer_of(connect(server, ALIVE))[0] == OK)
 
 
-def test_a_proxy_that_is_trusted_may_have_all_connections(
-    start_server: StartServer, connect: Connect
-) -> None:
+def test_a_trusted_proxy_can_use_all_connections(start_server: StartServer, connect: Connect) -> None:
     server = start_server(max_connections_of_address=1, trusted_proxies="127.0.0.0/24")
 
     assert [answer_of(connect(server, ALIVE))[0] for _ in range(3)] == [OK] * 3
@@ -182,14 +180,14 @@ def ask_and_read_nothing(server: Server, connect: Connect) -> socket.socket:
     return connection
 
 
-def test_who_does_not_read_is_cut_off(start_server: StartServer, connect: Connect) -> None:
+def test_a_client_that_does_not_read_is_disconnected(start_server: StartServer, connect: Connect) -> None:
     server = start_server(client_timeout_s=1)
     ask_and_read_nothing(server, connect)
 
     until(lambda: server.gauge("requests_in_flight") <= 1)
 
 
-def test_who_does_not_read_does_not_keep_the_server_from_stopping(
+def test_a_client_that_does_not_read_does_not_delay_the_shutdown(
     start_server: StartServer, connect: Connect
 ) -> None:
     server = start_server(client_timeout_s=1000, stop_timeout_s=1)
@@ -199,9 +197,7 @@ def test_who_does_not_read_does_not_keep_the_server_from_stopping(
     assert server.stop() == 0
 
 
-def test_work_that_does_not_end_does_not_keep_the_server_from_stopping(
-    start_server: StartServer, connect: Connect
-) -> None:
+def test_endless_work_does_not_block_the_shutdown(start_server: StartServer, connect: Connect) -> None:
     server = start_server(client_timeout_s=1000, stop_timeout_s=1)
     connect(server, CHUNKED + b"\r\n1\r\n{\r\n")
     until(lambda: server.gauge("requests_in_flight") > 1)

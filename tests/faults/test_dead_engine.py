@@ -27,7 +27,7 @@ def ask(client: httpx.Client, text: str) -> httpx.Response:
     return client.post(URL, json={"text": text})
 
 
-def test_a_dying_engine_fails_its_request_in_the_form_of_all_errors_and_the_next_is_served(
+def test_a_crashing_engine_fails_its_request_with_a_regular_error_and_the_next_is_served(
     client: httpx.Client, meddler: Meddler, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = ask(client, TEXT).json()
@@ -43,7 +43,7 @@ def test_a_dying_engine_fails_its_request_in_the_form_of_all_errors_and_the_next
         assert client.get("/readyz").status_code == httpx.codes.OK
 
 
-def test_of_many_requests_those_the_dying_engine_had_fail_and_all_are_answered(
+def test_only_requests_inside_a_crashing_engine_fail_and_all_are_answered(
     client: httpx.Client, meddler: Meddler
 ) -> None:
     meddler.may_go_on.clear()
@@ -62,7 +62,7 @@ def test_of_many_requests_those_the_dying_engine_had_fail_and_all_are_answered(
     assert {response.status_code for response in again} == {httpx.codes.OK}
 
 
-def test_the_other_ways_in_are_served_again_as_well(client: httpx.Client, meddler: Meddler) -> None:
+def test_other_apis_are_served_again_after_an_engine_crash(client: httpx.Client, meddler: Meddler) -> None:
     body = {"text": TEXT}
     for path, again in (
         ("/v1/translate", body),
@@ -77,7 +77,7 @@ def test_the_other_ways_in_are_served_again_as_well(client: httpx.Client, meddle
         assert client.post(path, json=again, headers=headers).status_code == httpx.codes.OK, path
 
 
-def test_a_dead_engines_models_say_that_they_are_served(client: httpx.Client, meddler: Meddler) -> None:
+def test_models_are_listed_after_an_engine_crash(client: httpx.Client, meddler: Meddler) -> None:
     meddler.is_armed = True
     ask(client, TEXT)
     ask(client, TEXT)

@@ -72,7 +72,7 @@ def keyed(disk: Path, start_server: StartServer) -> KeyedServer:
     return KeyedServer(start_server(database_url=url), key, url)
 
 
-def test_without_room_a_key_cannot_be_charged_and_others_go_on_and_with_room_all_is_well(
+def test_a_full_disk_fails_only_requests_that_are_charged_until_there_is_space(
     keyed: KeyedServer, disk: Path
 ) -> None:
     assert keyed.with_key().status_code == OK
@@ -87,7 +87,7 @@ def test_without_room_a_key_cannot_be_charged_and_others_go_on_and_with_room_all
         assert keyed.without_key().status_code == OK
     assert keyed.server.client.get("/healthz").status_code == OK
     assert keyed.server.client.get("/readyz").status_code == OK
-    assert "the database of accounts failed" in keyed.server.log.read_text()
+    assert "the accounts database failed" in keyed.server.log.read_text()
 
     filler.unlink()
     assert keyed.with_key().status_code == OK

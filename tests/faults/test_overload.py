@@ -23,7 +23,7 @@ def assert_is_refused(response: httpx.Response) -> None:
     assert int(response.headers["Retry-After"]) >= 1
 
 
-def test_twice_what_the_queue_takes_is_taken_or_refused_and_then_all_is_well(meddler: Meddler) -> None:
+def test_requests_over_the_queue_size_are_rejected_and_the_server_recovers(meddler: Meddler) -> None:
     with (
         meddled_router(meddler, QUEUE_SIZE, replicas=1) as router,
         ready_client(router) as client,
@@ -51,7 +51,7 @@ def test_twice_what_the_queue_takes_is_taken_or_refused_and_then_all_is_well(med
         assert client.get("/readyz").status_code == OK
 
 
-def test_under_a_crowd_every_request_is_answered_and_a_refusal_says_when_to_come_back(
+def test_under_overload_every_request_is_answered_and_rejections_have_a_retry_time(
     start_server: StartServer,
 ) -> None:
     server = start_server(queue_size=QUEUE_SIZE, replicas=1, segment_cache_size=0)

@@ -77,7 +77,7 @@ def reload(server: Server) -> dict[str, object]:
         (describe_what_is_not_there, "decoder.onnx"),
     ],
 )
-def test_what_is_loaded_goes_on_and_the_report_names_the_rubbish_until_it_is_mended(
+def test_loaded_models_keep_working_and_an_invalid_bundle_is_reported_until_it_is_fixed(
     server: Server, models: Path, spoil: Callable[[Path], None], named: str
 ) -> None:
     wanted = translate(server)
@@ -100,7 +100,7 @@ def test_what_is_loaded_goes_on_and_the_report_names_the_rubbish_until_it_is_men
     assert translate(server) == wanted
 
 
-def test_another_good_bundle_in_the_place_of_rubbish_is_served(server: Server, models: Path) -> None:
+def test_a_valid_bundle_that_replaces_an_invalid_one_is_served(server: Server, models: Path) -> None:
     spoil_everything(models / "tiny")
     reload(server)
     shutil.rmtree(models / "tiny")
@@ -115,7 +115,7 @@ def test_another_good_bundle_in_the_place_of_rubbish_is_served(server: Server, m
     assert server.client.get("/v1/models").json()["models"][0]["name"] == "mended"
 
 
-def test_rubbish_beside_a_model_is_no_concern_of_the_model(server: Server, models: Path) -> None:
+def test_an_invalid_bundle_does_not_affect_another_model(server: Server, models: Path) -> None:
     wanted = translate(server)
     shutil.copytree(TINY_BUNDLE, models / "other")
     spoil_graphs_in_place(models / "other")

@@ -74,7 +74,7 @@ def server(start_server: StartServer) -> Server:
     return start_server(client_timeout_s=PATIENCE_S, segment_cache_size=0, log_level="warning")
 
 
-def test_who_dribbles_a_head_is_cut_off_and_who_dribbles_a_body_is_told_and_others_are_answered(
+def test_slow_headers_are_disconnected_and_slow_bodies_rejected_while_others_are_answered(
     server: Server,
 ) -> None:
     beginnings = [HEAD + b"X-Slow: "] * NUM_HEADS + [BODY] * NUM_BODIES
@@ -96,7 +96,7 @@ def test_who_dribbles_a_head_is_cut_off_and_who_dribbles_a_body_is_told_and_othe
     assert server.client.get("/readyz").status_code == OK
 
 
-def test_who_dribbles_a_body_that_was_answered_already_is_cut_off(server: Server) -> None:
+def test_a_slow_body_after_its_response_is_disconnected(server: Server) -> None:
     beginning = b"POST /nothing HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n"
 
     [client] = dribble(server, [beginning], lambda: None)
@@ -104,7 +104,7 @@ def test_who_dribbles_a_body_that_was_answered_already_is_cut_off(server: Server
     assert client.heard.startswith(b"HTTP/1.1 404 ")
 
 
-def test_who_says_nothing_at_all_is_cut_off(server: Server) -> None:
+def test_an_idle_new_connection_is_closed(server: Server) -> None:
     clients = [Dribbler(server.address, b"") for _ in range(20)]
     try:
         for client in clients:
@@ -115,7 +115,7 @@ def test_who_says_nothing_at_all_is_cut_off(server: Server) -> None:
             client.close()
 
 
-def test_a_crowd_is_answered_while_others_dribble(server: Server) -> None:
+def test_many_clients_are_answered_while_others_send_slowly(server: Server) -> None:
     statuses: list[int] = []
     with ThreadPoolExecutor(8) as clients:
 

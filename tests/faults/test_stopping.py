@@ -35,7 +35,7 @@ def begin_to_ask(
     return [clients.submit(ask_until, server, has_enough, number) for number in range(NUM_CLIENTS)]
 
 
-def test_told_to_stop_under_load_it_answers_all_it_took_and_says_that_it_is_not_ready(
+def test_a_stopping_server_answers_accepted_requests_and_reports_that_it_is_not_ready(
     start_server: StartServer,
 ) -> None:
     server = start_server(drain_s=3, segment_cache_size=0)
@@ -58,7 +58,7 @@ def test_told_to_stop_under_load_it_answers_all_it_took_and_says_that_it_is_not_
     assert "Traceback" not in server.log.read_text()
 
 
-def test_what_takes_longer_than_the_drain_is_answered_all_the_same(start_server: StartServer) -> None:
+def test_requests_longer_than_the_drain_time_are_still_answered(start_server: StartServer) -> None:
     server = start_server(drain_s=0.1, segment_cache_size=0, replicas=1)
     with ThreadPoolExecutor(4) as clients:
         texts = [f"Nummer {number}. " + "Das Kind spielt im Garten. " * 200 for number in range(4)]
@@ -71,7 +71,7 @@ def test_what_takes_longer_than_the_drain_is_answered_all_the_same(start_server:
     assert server.process.wait(TIMEOUT_S) == 0
 
 
-def test_two_servers_share_a_port_and_one_goes_on_when_the_other_has_stopped(
+def test_two_servers_share_a_port_and_one_continues_when_the_other_stops(
     start_server: StartServer,
 ) -> None:
     first = start_server(reuse_port=True, drain_s=1)
@@ -85,7 +85,7 @@ def test_two_servers_share_a_port_and_one_goes_on_when_the_other_has_stopped(
     assert second.stop() == 0
 
 
-def test_a_client_that_follows_a_job_does_not_keep_the_server_from_stopping(
+def test_a_client_that_streams_job_events_does_not_block_the_shutdown(
     start_server: StartServer, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path / 'jobs.db'}"

@@ -151,7 +151,7 @@ _SOUND = _archive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(st.tuples(st.integers(0, len(_SOUND) - 1), st.integers(0, 255)), min_size=1, max_size=4))
 def test_damage_is_a_problem_of_the_file_or_none(changes: list[tuple[int, int]]) -> None:
     content = bytearray(_SOUND)

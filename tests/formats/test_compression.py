@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats import compression
@@ -44,7 +44,6 @@ def written(file_format: FileFormat, content: bytes, *texts: str) -> bytes:
     return target.getvalue()
 
 
-@settings(deadline=None)
 @given(
     lines=st.lists(st.text("abc ü\r", max_size=20)),
     suffix=st.sampled_from(COMPRESSIONS),

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.delimited import CommaFormat, DelimitedFormat, TabFormat
@@ -34,7 +34,6 @@ def written(table: DelimitedFormat, content: bytes, *texts: str) -> bytes:
     return target.getvalue()
 
 
-@settings(deadline=None)
 @given(
     rows=st.lists(st.tuples(cells_with_marks, cells_with_marks, cells_with_marks), min_size=1),
     delimiter=st.sampled_from([",", "\t"]),
@@ -65,7 +64,6 @@ def test_what_csv_writes_is_read_as_csv_reads_it_and_comes_back_byte_for_byte(
     assert written(table, content, *(entry.text for entry in entries)) == content
 
 
-@settings(deadline=None)
 @given(
     rows=st.lists(st.tuples(cells_with_marks, st.text("xy", min_size=1)), min_size=1),
     translation=cells_with_marks,
@@ -85,7 +83,6 @@ def test_translations_are_read_back_from_their_cells(
     ]
 
 
-@settings(deadline=None)
 @given(st.text('ab,"\n', max_size=30))
 def test_whatever_is_not_refused_is_what_csv_reads(text: str) -> None:
     try:

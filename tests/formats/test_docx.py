@@ -328,7 +328,7 @@ def _things(content: bytes) -> list[str]:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_CONTENTS)
 def test_any_paragraph_comes_back_with_its_own_text(xml: str) -> None:
     content = _with_paragraph(xml)
@@ -336,7 +336,7 @@ def test_any_paragraph_comes_back_with_its_own_text(xml: str) -> None:
     assert _members(rewritten(DOCX, content, own)) == _members(content)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_CONTENTS, SEEDS)
 def test_whatever_is_said_all_that_is_no_text_is_there_again(xml: str, random: Random) -> None:
     content = _with_paragraph(xml)

@@ -54,7 +54,7 @@ def test_a_page_says_another_language_only_if_it_said_that_of_the_source() -> No
     assert rewritten(PAGES, page.encode(), shouted).decode() == page.replace("Ja", "JA")
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 @given(HTML)
 def test_any_page_comes_back_with_its_own_text(html: str) -> None:
     content = html.encode("utf-8", "replace")
@@ -62,7 +62,7 @@ def test_any_page_comes_back_with_its_own_text(html: str) -> None:
     assert rewritten(PAGES, content, own) == content
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(GOOD_HTML)
 def test_entries_are_the_blocks_that_readers_see(html: str) -> None:
     blocks = parse(html, MarkupOptions(MarkupLanguage.HTML)).blocks
@@ -87,7 +87,7 @@ class _Tags(HTMLParser):
         self.tags.append(f"/{tag}")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(GOOD_HTML, SEEDS)
 def test_whatever_is_said_tags_are_there_once_each(html: str, random: Random) -> None:
     result = rewritten(PAGES, html.encode(), anything(random)).decode()

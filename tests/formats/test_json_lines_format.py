@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.entries import Entry, FileOptions
@@ -35,7 +35,6 @@ def written(content: bytes, translations: list[str], *keys: str) -> bytes:
     return target.getvalue()
 
 
-@settings(deadline=None)
 @given(
     rows=st.lists(st.tuples(objects, texts), min_size=1),
     is_ascii=st.booleans(),
@@ -56,7 +55,6 @@ def test_with_their_own_texts_lines_come_back_byte_for_byte(
     assert written(content, [entry.text for entry in entries]) == content
 
 
-@settings(deadline=None)
 @given(rows=st.lists(st.tuples(objects, texts), min_size=1), is_ascii=st.booleans())
 def test_translations_are_in_their_places_and_all_else_as_it_was(
     rows: list[tuple[dict[str, Any], str]], *, is_ascii: bool
@@ -152,7 +150,6 @@ def test_bad_lines_are_refused_with_their_place(line: bytes, problem: str) -> No
         read(b'{"text": "a"}\n' + line + b"\n")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60) | st.text('{}[]",:\\text 1nul', max_size=40).map(str.encode))
 def test_whatever_is_read_is_read_or_refused(content: bytes) -> None:
     try:

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.entries import Entry, FileOptions
@@ -26,7 +26,6 @@ def written(content: bytes, *texts: str) -> bytes:
     return target.getvalue()
 
 
-@settings(deadline=None)
 @given(lines=st.lists(st.tuples(contents, endings)), last=contents, mark=st.sampled_from(["", "\ufeff"]))
 def test_with_their_own_texts_lines_come_back_byte_for_byte(
     lines: list[tuple[str, str]], last: str, mark: str
@@ -47,7 +46,6 @@ def test_lines_are_entries_and_blank_ones_are_none() -> None:
     assert written(content, "One", "Two", "Five") == b"\xef\xbb\xbfOne\r\n\n \t\nTwo\nFive"
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.text("a\r\n")))
 def test_no_translation_moves_the_lines_after_it(translations: list[str]) -> None:
     content = b"".join(b"a%d\n" % i for i in range(len(translations)))

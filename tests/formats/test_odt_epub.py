@@ -177,7 +177,7 @@ def _things(odt: bytes) -> list[str]:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_INSIDE, SEEDS)
 def test_whatever_is_said_all_that_is_no_text_is_there_again(inner: str, random: Random) -> None:
     content = _odt(f"<text:p>{inner}</text:p>")
@@ -313,7 +313,7 @@ def test_chapters_in_utf_16_are_read_and_written(encoding: str) -> None:
     assert _members(rewritten(EPUB, content, own)) == _members(content)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(SEEDS)
 def test_whatever_is_said_a_chapter_is_well_formed_and_has_its_elements(random: Random) -> None:
     content = _epub(_CHAPTER.format("<p>a <b>b <i>c</i></b><img src='x'/></p>"))

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats import parquet
@@ -103,7 +103,6 @@ def test_all_but_the_texts_stays() -> None:
                 assert getattr(new, name) == getattr(old, name), (name, old.path_in_schema)
 
 
-@settings(deadline=None)
 @given(
     texts=st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=12),
     kind=st.sampled_from(["string", "large_string", "string_view", "dictionary"]),

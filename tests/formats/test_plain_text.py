@@ -5,7 +5,7 @@ import gzip
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.entries import FileOptions
@@ -35,7 +35,6 @@ def written(content: bytes, *texts: str) -> bytes:
     return target.getvalue()
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from([*MARKS]))
 def test_text_with_a_mark_comes_back_byte_for_byte(text: str, encoding: str) -> None:
     # A NUL after the mark of UTF-16 looks like that of UTF-32.
@@ -44,7 +43,6 @@ def test_text_with_a_mark_comes_back_byte_for_byte(text: str, encoding: str) -> 
     assert written(content, *(own for own, _ in read(content))) == content
 
 
-@settings(deadline=None)
 @given(st.binary())
 def test_what_has_no_mark_is_read_as_lines_are(content: bytes) -> None:
     def read_by(opened: PlainTextFormat | LinesFormat) -> list[str] | str:

@@ -163,7 +163,7 @@ _TEXTS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(_TEXTS, max_size=5), SEEDS)
 def test_whatever_is_said_placeholders_are_there_once_each(msgids: list[str], random: Random) -> None:
     catalogue = HEADER + "\n".join(str(polib.POEntry(msgid=msgid)) for msgid in msgids)
@@ -176,7 +176,7 @@ def test_whatever_is_said_placeholders_are_there_once_each(msgids: list[str], ra
             assert not entry.msgstr or entry.msgstr.count(placeholder) == entry.msgid.count(placeholder)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(_TEXTS, max_size=5))
 def test_own_texts_are_their_own_translations(msgids: list[str]) -> None:
     catalogue = HEADER + "\n".join(str(polib.POEntry(msgid=msgid)) for msgid in msgids)

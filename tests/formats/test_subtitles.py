@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.cue_text import CueText, TagStyle
@@ -174,7 +174,6 @@ def test_cues_may_follow_without_a_blank_line() -> None:
     assert written(SRT, cue, "one", "two") == cue.replace(b"eins", b"one").replace(b"zwei", b"two")
 
 
-@settings(deadline=None)
 @given(
     words=st.lists(st.text("abcdefg", min_size=1, max_size=9), min_size=1, max_size=30),
     num_lines=st.integers(1, 8),
@@ -190,7 +189,6 @@ def test_lines_are_as_many_as_before_none_is_blank_and_no_word_is_lost(
     assert [word for line in lines for word in line.split(" ")] == words
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("abcdefg", min_size=4, max_size=6), min_size=8, max_size=20), st.integers(2, 4))
 def test_lines_are_about_as_long_as_one_another(words: list[str], num_lines: int) -> None:
     lines = CueText.of("x", TagStyle.SRT).break_lines(" ".join(words), num_lines)
@@ -230,7 +228,6 @@ TAGS = [
 ]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(TAGS) | st.text("ab &;", min_size=1, max_size=4), max_size=12),
     st.sampled_from(TagStyle),
@@ -267,7 +264,6 @@ blocks = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(blocks | st.text("ab<>-{}\\ \r", max_size=4), st.sampled_from(["\n", "\r\n"]))),
     st.sampled_from([(SRT, "00:00:01,000 --> 00:00:02,000\n"), (VTT, "WEBVTT\n\n")]),

@@ -183,7 +183,7 @@ _CODES = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(_CODES, max_size=3), SEEDS)
 def test_whatever_is_said_codes_are_there_once_each(sources: list[str], random: Random) -> None:
     content = _v1("".join(f"<trans-unit id='1'><source>{source}</source></trans-unit>" for source in sources))

@@ -129,7 +129,7 @@ class RunningBatch(RuleBasedStateMachine):
 
 
 TestRunningBatch = RunningBatch.TestCase
-TestRunningBatch.settings = settings(deadline=None, max_examples=60, stateful_step_count=12)
+TestRunningBatch.settings = settings(max_examples=60, stateful_step_count=12)
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ TestSelfOfRunningRows = SelfOfRunningRows.TestCase
 TestCellsOfRunningRows = CellsOfRunningRows.TestCase
 TestCrossOfRunningSources = CrossOfRunningSources.TestCase
 for case in (TestSelfOfRunningRows, TestCellsOfRunningRows, TestCrossOfRunningSources):
-    case.settings = settings(deadline=None, max_examples=60, stateful_step_count=15)
+    case.settings = settings(max_examples=60, stateful_step_count=15)
 
 
 @pytest.mark.parametrize("dtype", sorted(DEVICES))

@@ -36,3 +36,9 @@ def copy_of(tmp_path: Path) -> Callable[[Path], Path]:
         return Path(shutil.copytree(folder, tmp_path / folder.name))
 
     return copy
+
+
+@pytest.fixture
+def folder(marian_folder: Path, copy_of: Callable[[Path], Path]) -> Path:
+    """A Marian folder whose files a test may change."""
+    return copy_of(marian_folder)

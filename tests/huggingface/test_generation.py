@@ -1,7 +1,6 @@
-"""What `generate` would do with a model's settings, and what of it cannot be done."""
+"""Search settings of `generate`: which are imported and which are rejected."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from export import huggingface
 from export.original import ImportRejectedError, Original, RequestedLanguages
 from tests.huggingface.make_models import edit_json
 
-Copy = Callable[[Path], Path]
 FILE = "generation_config.json"
 PAD = 645
 VOCAB_SIZE = 646
@@ -29,9 +27,7 @@ def problems_with(folder: Path, settings: dict[str, object]) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def test_the_search_is_as_the_model_has_it(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
-
+def test_search_defaults_come_from_the_models_files(folder: Path) -> None:
     original = with_settings(folder, {"num_beams": 6, "length_penalty": 0.6, "early_stopping": True})
     assert original.decoding == DecodingDefaults(6, 0.6, early_stopping=True)
     original = with_settings(folder, {"num_beams": 1})
@@ -43,15 +39,12 @@ def test_the_search_is_as_the_model_has_it(marian_folder: Path, copy_of: Copy) -
     assert original.max_target_tokens is None
 
 
-def test_the_longest_target_does_not_count_its_start(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
-
+def test_the_maximum_target_length_excludes_the_start_id(folder: Path) -> None:
     assert with_settings(folder, {"max_length": 100}).max_target_tokens == 99
     assert with_settings(folder, {"max_new_tokens": 30}).max_target_tokens == 30
 
 
-def test_older_folders_have_the_settings_among_the_models_own(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_older_folders_have_generation_settings_in_config_json(folder: Path) -> None:
     (folder / FILE).unlink()
     edit_json(folder / "config.json", {"num_beams": 6, "max_length": 512, "bad_words_ids": [[PAD]]})
 
@@ -65,8 +58,7 @@ def test_older_folders_have_the_settings_among_the_models_own(marian_folder: Pat
         huggingface.load(folder, RequestedLanguages())
 
 
-def test_forbidden_ids_lose_their_probability_or_share_it(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_forbidden_ids_are_masked_before_or_after_the_softmax(folder: Path) -> None:
     settings: dict[str, object] = {"bad_words_ids": [[PAD], [9], [0]], "suppress_tokens": [9, 11]}
 
     lost = with_settings(folder, settings | {"renormalize_logits": False}).model
@@ -80,15 +72,13 @@ def test_forbidden_ids_lose_their_probability_or_share_it(marian_folder: Path, c
     assert torch.equal(shared.output_bias[others], lost.output_bias[others])
 
 
-def test_the_end_of_a_sentence_is_no_bad_word(marian_folder: Path, copy_of: Copy) -> None:
-    model = with_settings(copy_of(marian_folder), {"bad_words_ids": [[0]], "renormalize_logits": False}).model
+def test_the_end_of_sentence_cannot_be_a_bad_word(folder: Path) -> None:
+    model = with_settings(folder, {"bad_words_ids": [[0]], "renormalize_logits": False}).model
 
     assert model.config.suppressed_ids == ()
 
 
-def test_special_ids_are_those_of_generation(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
-
+def test_special_ids_come_from_the_generation_settings(folder: Path) -> None:
     original = with_settings(folder, {"decoder_start_token_id": 5, "pad_token_id": 6, "bos_token_id": 7})
     assert (original.model.config.bos_id, original.model.config.pad_id) == (5, 6)
     assert original.languages.targets["en"].begin == (5,)
@@ -98,14 +88,12 @@ def test_special_ids_are_those_of_generation(marian_folder: Path, copy_of: Copy)
     assert original.languages.targets["en"].begin == (PAD,)
 
 
-def test_one_end_may_stand_in_a_list_but_not_two(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
-
+def test_a_list_of_one_end_id_is_accepted_and_of_two_rejected(folder: Path) -> None:
     assert with_settings(folder, {"eos_token_id": [0]}).model.config.eos_id == 0
     assert problems_with(folder, {"eos_token_id": [0, 2]}) == (f"{FILE}: eos_token_id is [0, 2], not an id",)
 
 
-def test_settings_without_effect_are_no_reason(marian_folder: Path, copy_of: Copy) -> None:
+def test_settings_without_effect_are_accepted(folder: Path) -> None:
     harmless: dict[str, object] = {
         "do_sample": False,
         "temperature": 0.2,
@@ -121,7 +109,7 @@ def test_settings_without_effect_are_no_reason(marian_folder: Path, copy_of: Cop
         "_from_model_config": True,
     }
 
-    assert with_settings(copy_of(marian_folder), harmless).kind == "MarianMTModel"
+    assert with_settings(folder, harmless).kind == "MarianMTModel"
 
 
 @pytest.mark.parametrize(
@@ -148,17 +136,17 @@ def test_settings_without_effect_are_no_reason(marian_folder: Path, copy_of: Cop
         ("early_stopping", "never"),
     ],
 )
-def test_a_setting_that_would_change_the_output_is_refused_by_name(
-    setting: str, value: object, marian_folder: Path, copy_of: Copy
+def test_a_setting_that_would_change_the_output_is_rejected_by_name(
+    setting: str, value: object, folder: Path
 ) -> None:
-    (problem,) = problems_with(copy_of(marian_folder), {setting: value})
+    (problem,) = problems_with(folder, {setting: value})
 
     assert problem.startswith(f"{FILE}: {setting} ")
 
 
-def test_every_reason_is_told_at_once(marian_folder: Path, copy_of: Copy) -> None:
+def test_all_problems_are_reported_at_once(folder: Path) -> None:
     assert problems_with(
-        copy_of(marian_folder),
+        folder,
         {
             "no_repeat_ngram_size": 3,
             "never_heard_of": 1,

@@ -58,7 +58,7 @@ def test_codes_become_bcp47(own: str, code: str | None) -> None:
 @pytest.mark.parametrize(
     ("codes", "drops_regions"), [(M2M_100, ""), (NLLB_200, ""), (MBART_25, "yes"), (MBART_50, "yes")]
 )
-def test_every_language_of_the_large_models_has_a_code_of_its_own(
+def test_every_language_of_the_large_models_has_a_distinct_code(
     codes: tuple[str, ...], drops_regions: str
 ) -> None:
     problems: list[str] = []
@@ -72,7 +72,7 @@ def test_every_language_of_the_large_models_has_a_code_of_its_own(
     assert all(own in each.names or own == each.code for own, each in zip(codes, tagged, strict=True))
 
 
-def test_codes_that_would_be_one_keep_what_sets_them_apart() -> None:
+def test_codes_that_would_collide_keep_their_distinguishing_subtag() -> None:
     problems: list[str] = []
 
     forms = tag_languages({"twi_Latn": 0, "aka_Latn": 1, "cmn": 2, "zho": 3}, problems)
@@ -83,7 +83,7 @@ def test_codes_that_would_be_one_keep_what_sets_them_apart() -> None:
     assert problems == []
 
 
-def test_codes_that_stay_one_are_named() -> None:
+def test_codes_that_still_collide_are_reported() -> None:
     problems: list[str] = []
 
     tag_languages({"deu": 0, "de": 1, "2x": 2}, problems)
@@ -94,7 +94,7 @@ def test_codes_that_stay_one_are_named() -> None:
     ]
 
 
-def test_a_name_that_many_use_is_kept_where_it_is_free() -> None:
+def test_a_common_name_is_kept_if_no_other_language_has_it() -> None:
     problems: list[str] = []
 
     assert [each.names for each in tag_languages({"tl": 0, "nob": 1}, problems)] == [("tl",), ("nob", "no")]
@@ -107,7 +107,7 @@ def test_a_model_of_one_pair_serves_the_pair_that_its_tokenizer_names(marian_fol
     )
 
 
-def test_the_callers_languages_go_before_those_of_the_files(marian_folder: Path) -> None:
+def test_requested_languages_override_those_of_the_files(marian_folder: Path) -> None:
     wanted = RequestedLanguages(("deu_Latn", "nds"), ("eng",))
 
     languages = languages_of(marian_folder, wanted)
@@ -118,10 +118,7 @@ def test_the_callers_languages_go_before_those_of_the_files(marian_folder: Path)
 
 
 @pytest.mark.parametrize("group", ["ROMANCE", "NORTH_EU", "NORWAY", "SCANDINAVIA", "gem", "mul", "sla"])
-def test_a_group_of_languages_is_for_the_caller_to_name(
-    group: str, marian_folder: Path, copy_of: Copy
-) -> None:
-    folder = copy_of(marian_folder)
+def test_a_group_of_languages_must_be_named_by_the_caller(group: str, folder: Path) -> None:
     edit_json(folder / "tokenizer_config.json", {"source_lang": group, "target_lang": group})
 
     source, target = problems_of(folder)
@@ -138,8 +135,7 @@ def test_a_group_of_languages_is_for_the_caller_to_name(
     ]
 
 
-def test_languages_that_no_file_names_are_for_the_caller(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_languages_that_no_file_names_must_be_given_by_the_caller(folder: Path) -> None:
     edit_json(folder / "tokenizer_config.json", {"source_lang": None, "target_lang": None})
 
     assert problems_of(folder) == (
@@ -148,13 +144,13 @@ def test_languages_that_no_file_names_are_for_the_caller(marian_folder: Path, co
     )
 
 
-def test_one_target_cannot_be_two(marian_folder: Path) -> None:
+def test_two_targets_for_a_model_with_one_are_rejected(marian_folder: Path) -> None:
     assert problems_of(marian_folder, RequestedLanguages((), ("en", "fr"))) == (
         "2 target languages are requested (en, fr), but the model has one",
     )
 
 
-def test_target_codes_of_the_vocabulary_stand_before_the_source(tmp_path: Path) -> None:
+def test_target_codes_in_the_vocabulary_precede_the_source(tmp_path: Path) -> None:
     write_marian(tmp_path, targets=("deu", "pt_br", "cmn_Hans", "cmn_Hant"))
     vocabulary = huggingface.load(tmp_path, ALL).source_tokenizer.vocabulary
     assert vocabulary is not None
@@ -173,7 +169,7 @@ def test_target_codes_of_the_vocabulary_stand_before_the_source(tmp_path: Path) 
     assert len({target.begin for target in targets.values()}) == 1
 
 
-def test_wanted_targets_alone_are_served_and_unclear_ones_do_no_harm(tmp_path: Path) -> None:
+def test_only_requested_targets_are_served_and_ambiguous_others_are_ignored(tmp_path: Path) -> None:
     write_marian(tmp_path, targets=("deu", "fra", "2x"))
 
     assert problems_of(tmp_path) == ("language '2x' is not a language tag; exclude it with --target-lang",)
@@ -184,7 +180,7 @@ def test_wanted_targets_alone_are_served_and_unclear_ones_do_no_harm(tmp_path: P
     )
 
 
-def test_m2m_puts_the_code_before_the_source_and_forces_that_of_the_target(tmp_path: Path) -> None:
+def test_m2m_prefixes_the_source_code_and_forces_the_target_code(tmp_path: Path) -> None:
     size = write_m2m(tmp_path).config.vocab_size
     german, english = (size - 108 + M2M_100.index(code) for code in ("de", "en"))
 
@@ -195,7 +191,7 @@ def test_m2m_puts_the_code_before_the_source_and_forces_that_of_the_target(tmp_p
     assert languages.targets["en"] == TargetLanguage((), (), (2, english))
 
 
-def test_nllb_puts_the_code_first_or_in_its_old_way_last(nllb_folder: Path, copy_of: Copy) -> None:
+def test_nllb_puts_the_source_code_first_or_last_in_legacy_mode(nllb_folder: Path, copy_of: Copy) -> None:
     folder = copy_of(nllb_folder)
     edit_json(folder / "tokenizer_config.json", {"legacy_behaviour": True})
     new, old = languages_of(nllb_folder), languages_of(folder)
@@ -208,7 +204,7 @@ def test_nllb_puts_the_code_first_or_in_its_old_way_last(nllb_folder: Path, copy
     assert len(new.sources) == len(new.targets) == 202
 
 
-def test_mbart_ends_a_source_with_its_code_and_starts_a_target_with_it(mbart_folder: Path) -> None:
+def test_mbart_appends_the_source_code_and_starts_the_target_with_its_code(mbart_folder: Path) -> None:
     languages = languages_of(mbart_folder)
 
     german = languages.targets["de"].begin[0]
@@ -217,7 +213,7 @@ def test_mbart_ends_a_source_with_its_code_and_starts_a_target_with_it(mbart_fol
     assert len(languages.sources) == len(languages.targets) == 25
 
 
-def test_mbart_50_starts_a_source_with_its_code_and_forces_that_of_the_target(tmp_path: Path) -> None:
+def test_mbart_50_prefixes_the_source_code_and_forces_the_target_code(tmp_path: Path) -> None:
     write_mbart(tmp_path, is_50=True)
 
     languages = languages_of(tmp_path)
@@ -228,7 +224,9 @@ def test_mbart_50_starts_a_source_with_its_code_and_forces_that_of_the_target(tm
     assert len(languages.sources) == len(languages.targets) == 52
 
 
-def test_a_forced_language_is_the_only_one_unless_others_are_wanted(nllb_folder: Path, copy_of: Copy) -> None:
+def test_a_forced_target_is_the_only_one_unless_others_are_requested(
+    nllb_folder: Path, copy_of: Copy
+) -> None:
     folder = copy_of(nllb_folder)
     (french,) = languages_of(folder).sources["fr"].before
     edit_json(folder / "generation_config.json", {"forced_bos_token_id": french})
@@ -250,8 +248,7 @@ def test_a_language_that_starts_every_target_is_the_only_one(mbart_folder: Path,
     assert languages_of(folder).targets["ro"].begin == (2, romanian)
 
 
-def test_a_token_forced_first_is_forced_for_every_target(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_a_token_forced_first_is_forced_for_every_target(folder: Path) -> None:
     edit_json(folder / "generation_config.json", {"forced_bos_token_id": 9})
 
     assert languages_of(folder).targets["en"].begin == (645, 9)
@@ -261,7 +258,7 @@ CODES: Mapping[str, tuple[str, str]] = {"nllb": ("deu_Latn", "eng_Latn"), "plain
 
 
 @pytest.mark.parametrize("spelling", CODES)
-def test_wanted_languages_are_found_by_any_of_their_names(spelling: str, nllb_folder: Path) -> None:
+def test_requested_languages_are_found_by_any_of_their_names(spelling: str, nllb_folder: Path) -> None:
     source, target = CODES[spelling]
 
     languages = languages_of(nllb_folder, RequestedLanguages((source,), (target,)))
@@ -269,7 +266,7 @@ def test_wanted_languages_are_found_by_any_of_their_names(spelling: str, nllb_fo
     assert list(languages.pairs()) == [Pair("de", "en")]
 
 
-def test_an_unknown_language_among_many_is_told_their_number(nllb_folder: Path) -> None:
+def test_an_unknown_language_is_rejected_with_the_number_of_known_ones(nllb_folder: Path) -> None:
     assert problems_of(nllb_folder, RequestedLanguages(("tlh",), ("de", "qya"))) == (
         "tlh is not one of its source languages: 202 languages",
         "qya is not one of its target languages: 202 languages",

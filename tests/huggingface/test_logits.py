@@ -81,26 +81,26 @@ def logits_of_both(model: PreTrainedModel, original: Original) -> tuple[torch.Te
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_logits_are_those_of_the_original(name: str, tmp_path: Path) -> None:
+def test_logits_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
     model = MODELS[name](tmp_path)
     original = huggingface.load(tmp_path, RequestedLanguages())
 
     theirs, ours = logits_of_both(model, original)
 
-    said = ours.isfinite()
-    assert float(said.float().mean()) > 0.99
+    possible = ours.isfinite()
+    assert float(possible.float().mean()) > 0.99
     assert float(theirs.std()) > 0.5  # so that a difference would show
-    assert float((theirs - ours)[said].abs().max()) <= MOST
+    assert float((theirs - ours)[possible].abs().max()) <= MOST
 
 
-def test_positions_of_m2m_are_the_originals_to_the_last_bit(tmp_path: Path) -> None:
+def test_positions_of_m2m_are_bit_identical_to_transformers(tmp_path: Path) -> None:
     model = write_m2m(tmp_path, {"max_position_embeddings": 1024})
     table = huggingface.load(tmp_path, RequestedLanguages()).model.position_table
 
     assert torch.equal(table, model.model.encoder.embed_positions.weights[2:1026])
 
 
-def test_a_bias_of_the_logits_counts(marian_folder: Path) -> None:
+def test_the_bias_of_the_logits_is_applied(marian_folder: Path) -> None:
     bias = huggingface.load(marian_folder, RequestedLanguages()).model.output_bias.detach()
 
     assert float(bias[bias.isfinite()].std()) > 0.5
@@ -117,7 +117,7 @@ def test_a_bias_of_the_logits_counts(marian_folder: Path) -> None:
         (mbart(UNTIED), 3),
     ],
 )
-def test_tables_that_are_one_are_kept_once(write: Write, tables: int, tmp_path: Path) -> None:
+def test_shared_tables_are_stored_once(write: Write, tables: int, tmp_path: Path) -> None:
     write(tmp_path)
     config = huggingface.load(tmp_path, RequestedLanguages()).model.config
 

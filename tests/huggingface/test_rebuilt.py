@@ -1,4 +1,4 @@
-"""SentencePiece models made of tokenizer.json, and what of it SentencePiece could not do."""
+"""SentencePiece models rebuilt from tokenizer.json, and what cannot be rebuilt."""
 
 import gc
 import json
@@ -36,7 +36,7 @@ def processor(path: Path) -> sentencepiece.SentencePieceProcessor:
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_a_rebuilt_model_cuts_every_line_as_the_one_it_comes_from(kind: str, tmp_path: Path) -> None:
+def test_a_rebuilt_tokenizer_splits_every_line_like_the_original(kind: str, tmp_path: Path) -> None:
     if kind == "bpe":
         write_nllb(tmp_path)
     else:
@@ -59,7 +59,7 @@ def test_a_rebuilt_model_cuts_every_line_as_the_one_it_comes_from(kind: str, tmp
     ]
 
 
-def test_all_white_space_of_unicode_is_a_space_where_words_are_cut_there(tmp_path: Path) -> None:
+def test_all_unicode_white_space_is_a_space_if_the_pre_tokeniser_splits_there(tmp_path: Path) -> None:
     write_mbart(tmp_path, form="fast")
     original = huggingface.load(tmp_path, RequestedLanguages())
     pieces = processor(original.source_tokenizer.model)
@@ -71,7 +71,7 @@ def test_all_white_space_of_unicode_is_a_space_where_words_are_cut_there(tmp_pat
     } == set(SPACES)
 
 
-def test_a_rebuilt_model_lives_as_long_as_the_model(saved_folder: Path) -> None:
+def test_a_rebuilt_tokenizer_file_exists_as_long_as_the_model(saved_folder: Path) -> None:
     original = huggingface.load(saved_folder, RequestedLanguages())
     path = original.source_tokenizer.model
     assert path.parent != saved_folder
@@ -83,7 +83,7 @@ def test_a_rebuilt_model_lives_as_long_as_the_model(saved_folder: Path) -> None:
     assert not path.parent.exists()
 
 
-def test_a_rebuilt_model_goes_with_a_model_that_cannot_be_loaded(
+def test_a_rebuilt_tokenizer_file_is_deleted_if_the_model_is_rejected(
     saved_folder: Path, copy_of: Copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder, scratch = copy_of(saved_folder), tmp_path / "scratch"
@@ -149,7 +149,7 @@ def add_word(content: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_sentencepiece_could_not_do_is_refused(
+def test_tokenizer_features_without_a_sentencepiece_equivalent_are_rejected(
     edit: Callable[[dict[str, Any]], object], problem: str, saved_folder: Path, copy_of: Copy
 ) -> None:
     assert any(problem in each for each in change(copy_of(saved_folder), edit))
@@ -171,7 +171,7 @@ def test_scores_must_be_numbers(tmp_path: Path) -> None:
     assert problems == ("tokenizer.json: the vocabulary has no scores",)
 
 
-def test_a_models_own_pieces_go_before_the_merges_of_the_other_file(nllb_folder: Path, copy_of: Copy) -> None:
+def test_sentencepiece_takes_precedence_over_tokenizer_json(nllb_folder: Path, copy_of: Copy) -> None:
     folder = copy_of(nllb_folder)
     content = json.loads((folder / FAST).read_text(encoding="utf8"))
     shuffle_merges(content)
@@ -190,7 +190,7 @@ def test_both_files_must_agree_on_every_id(nllb_folder: Path, copy_of: Copy) -> 
     assert problems == ("'er' has id 4 in sentencepiece.bpe.model, but 5 in tokenizer.json",)
 
 
-def test_a_model_that_does_not_begin_as_those_of_fairseq_is_refused(nllb_folder: Path, copy_of: Copy) -> None:
+def test_a_model_without_fairseqs_first_pieces_is_rejected(nllb_folder: Path, copy_of: Copy) -> None:
     folder = copy_of(nllb_folder)
     trained = sentencepiece.SentencePieceTrainer
     trained.train(

@@ -4,6 +4,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -74,19 +75,12 @@ def open_tokenizer(side: TokenizerSource) -> Tokenizer:
     return Tokenizer.load(side.model, path, normalises=side.normalises)
 
 
-def marian(folder: Path) -> Both:
-    write_marian(folder)
-    return both_of(folder, open_marian(folder))
+def marian(*, is_separate: bool = False, is_target: bool = False) -> Callable[[Path], Both]:
+    def make(folder: Path) -> Both:
+        write_marian(folder, is_separate=is_separate)
+        return both_of(folder, open_marian(folder), is_target=is_target)
 
-
-def marian_target(folder: Path) -> Both:
-    write_marian(folder)
-    return both_of(folder, open_marian(folder), is_target=True)
-
-
-def marian_separate(folder: Path) -> Both:
-    write_marian(folder, is_separate=True)
-    return both_of(folder, open_marian(folder), is_target=True)
+    return make
 
 
 def open_marian(folder: Path) -> MarianTokenizer:
@@ -94,64 +88,34 @@ def open_marian(folder: Path) -> MarianTokenizer:
         return MarianTokenizer.from_pretrained(folder)
 
 
-def m2m(folder: Path) -> Both:
-    write_m2m(folder)
-    theirs = M2M100Tokenizer.from_pretrained(folder, src_lang="de")
-    return both_of(folder, theirs)
+def multilingual(
+    write: Callable[[Path], object], kind: type[PreTrainedTokenizerBase], german_code: str
+) -> Callable[[Path], Both]:
+    def make(folder: Path) -> Both:
+        write(folder)
+        return both_of(folder, kind.from_pretrained(folder, src_lang=german_code))
 
-
-def nllb(folder: Path) -> Both:
-    write_nllb(folder)
-    theirs = NllbTokenizer.from_pretrained(folder, src_lang="deu_Latn")
-    return both_of(folder, theirs)
-
-
-def nllb_saved(folder: Path) -> Both:
-    write_nllb(folder, form="fast")
-    theirs = NllbTokenizer.from_pretrained(folder, src_lang="deu_Latn")
-    return both_of(folder, theirs)
-
-
-def nllb_legacy(folder: Path) -> Both:
-    write_nllb(folder, settings={"legacy_behaviour": True})
-    theirs = NllbTokenizer.from_pretrained(folder, src_lang="deu_Latn")
-    return both_of(folder, theirs)
-
-
-def mbart_saved(folder: Path) -> Both:
-    write_mbart(folder, form="fast")
-    theirs = MBartTokenizer.from_pretrained(folder, src_lang="de_DE")
-    return both_of(folder, theirs)
-
-
-def mbart_50(folder: Path) -> Both:
-    write_mbart(folder, is_50=True)
-    theirs = MBart50Tokenizer.from_pretrained(folder, src_lang="de_DE")
-    return both_of(folder, theirs)
-
-
-def mbart_50_saved(folder: Path) -> Both:
-    write_mbart(folder, form="fast", is_50=True)
-    theirs = MBart50Tokenizer.from_pretrained(folder, src_lang="de_DE")
-    return both_of(folder, theirs)
+    return make
 
 
 SENTENCEPIECE: dict[str, Callable[[Path], Both]] = {
-    "marian": marian,
-    "marian-target": marian_target,
-    "marian-separate": marian_separate,
-    "m2m": m2m,
+    "marian": marian(),
+    "marian-target": marian(is_target=True),
+    "marian-separate": marian(is_separate=True, is_target=True),
+    "m2m": multilingual(write_m2m, M2M100Tokenizer, "de"),
 }
 """`transformers` calls SentencePiece."""
 REWRITTEN: dict[str, Callable[[Path], Both]] = {
-    "nllb": nllb,
-    "nllb-saved": nllb_saved,
-    "nllb-legacy": nllb_legacy,
-    "mbart-saved": mbart_saved,
-    "mbart-50": mbart_50,
-    "mbart-50-saved": mbart_50_saved,
+    "nllb": multilingual(write_nllb, NllbTokenizer, "deu_Latn"),
+    "nllb-saved": multilingual(partial(write_nllb, form="fast"), NllbTokenizer, "deu_Latn"),
+    "nllb-legacy": multilingual(
+        partial(write_nllb, settings={"legacy_behaviour": True}), NllbTokenizer, "deu_Latn"
+    ),
+    "mbart-saved": multilingual(partial(write_mbart, form="fast"), MBartTokenizer, "de_DE"),
+    "mbart-50": multilingual(partial(write_mbart, is_50=True), MBart50Tokenizer, "de_DE"),
+    "mbart-50-saved": multilingual(partial(write_mbart, form="fast", is_50=True), MBart50Tokenizer, "de_DE"),
 }
-"""`transformers` 5 does over again what SentencePiece does."""
+"""`transformers` 5 reimplements SentencePiece."""
 
 
 def differing(both: Both, lines: Sequence[str]) -> list[str]:
@@ -167,7 +131,7 @@ def differing_texts(both: Both, lines: Sequence[str]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", [*SENTENCEPIECE, *REWRITTEN])
-def test_real_lines_have_the_same_ids_and_come_back_the_same(kind: str, tmp_path: Path) -> None:
+def test_real_lines_have_the_same_ids_and_decode_to_the_same_text(kind: str, tmp_path: Path) -> None:
     both = (SENTENCEPIECE | REWRITTEN)[kind](tmp_path)
 
     assert differing(both, REAL) == []
@@ -175,7 +139,7 @@ def test_real_lines_have_the_same_ids_and_come_back_the_same(kind: str, tmp_path
 
 
 @pytest.mark.parametrize("kind", SENTENCEPIECE)
-def test_odd_lines_have_the_same_ids_and_come_back_the_same(kind: str, tmp_path: Path) -> None:
+def test_odd_lines_have_the_same_ids_and_decode_to_the_same_text(kind: str, tmp_path: Path) -> None:
     both = SENTENCEPIECE[kind](tmp_path)
 
     assert differing(both, ODD) == []
@@ -183,7 +147,7 @@ def test_odd_lines_have_the_same_ids_and_come_back_the_same(kind: str, tmp_path:
 
 
 @pytest.mark.parametrize("kind", REWRITTEN)
-def test_odd_lines_differ_only_where_sentencepiece_was_written_anew(kind: str, tmp_path: Path) -> None:
+def test_odd_lines_differ_only_for_reimplemented_tokenizers(kind: str, tmp_path: Path) -> None:
     """SentencePiece drops a space at the end, normalises mark by mark, and takes its own sign for a space."""
     both = REWRITTEN[kind](tmp_path)
 
@@ -207,7 +171,7 @@ def ends_in_space(both: Both, line: str) -> bool:
     return theirs == [*ours[:end], space, *ours[end:]]
 
 
-def test_a_model_of_fairseq_alone_has_the_ids_of_fairseq(tmp_path: Path) -> None:
+def test_a_tokenizer_with_only_a_sentencepiece_model_has_the_ids_of_fairseq(tmp_path: Path) -> None:
     write_nllb(tmp_path / "whole")
     write_nllb(tmp_path / "alone", form="model")
     whole, alone = (huggingface.load(tmp_path / name, RequestedLanguages()) for name in ("whole", "alone"))
@@ -216,7 +180,7 @@ def test_a_model_of_fairseq_alone_has_the_ids_of_fairseq(tmp_path: Path) -> None
     assert alone.languages == whole.languages
 
 
-def test_mbart_reads_text_as_sentencepiece_normalises_it(mbart_folder: Path) -> None:
+def test_mbart_text_is_normalised_by_sentencepiece(mbart_folder: Path) -> None:
     """`transformers` 5 leaves the normalisation out, so that an ellipsis is unknown to it."""
     original = huggingface.load(mbart_folder, RequestedLanguages())
     tokenizer = open_tokenizer(original.source_tokenizer)
@@ -224,7 +188,7 @@ def test_mbart_reads_text_as_sentencepiece_normalises_it(mbart_folder: Path) -> 
     assert tokenizer.encode(["Na, wie war dein Tag\u2026"]) == tokenizer.encode(["Na, wie war dein Tag..."])
 
 
-def test_what_a_text_spells_is_text(tmp_path: Path) -> None:
+def test_special_tokens_spelt_in_a_text_are_text(tmp_path: Path) -> None:
     """Here `transformers` sees tokens: a user could end the sentence, or choose the language."""
     write_marian(tmp_path, targets=("deu",))
     with pytest.raises(UnsupportedPair):
@@ -238,8 +202,8 @@ def test_what_a_text_spells_is_text(tmp_path: Path) -> None:
         assert not control & set(tokenizer.encode([text])[0])
 
 
-def test_ids_without_text_are_silent(tmp_path: Path) -> None:
-    both = nllb(tmp_path)
+def test_ids_without_text_decode_to_nothing(tmp_path: Path) -> None:
+    both = REWRITTEN["nllb"](tmp_path)
     tokenizer = both.ours
     (ids,) = tokenizer.encode(["Guten Morgen!"])
     silent = [index for index in range(tokenizer.vocab_size) if not tokenizer.decode([[index]])[0]]

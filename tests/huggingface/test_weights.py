@@ -1,4 +1,4 @@
-"""Every file format that weights come in, and files made to do harm."""
+"""Every file format of weights, and malicious files."""
 
 import json
 import pickle
@@ -64,9 +64,8 @@ def write_as(kind: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     "kind", ["bin", "old bin", "bin with tied tensors", "sharded safetensors", "sharded bin"]
 )
-def test_every_format_has_the_same_weights(kind: str, marian_folder: Path, copy_of: Copy) -> None:
+def test_every_format_has_the_same_weights(kind: str, marian_folder: Path, folder: Path) -> None:
     expected = weights_of(marian_folder)
-    folder = copy_of(marian_folder)
     write_as(kind, folder)
 
     found = weights_of(folder)
@@ -76,10 +75,7 @@ def test_every_format_has_the_same_weights(kind: str, marian_folder: Path, copy_
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_becomes_float32_as_it_is(
-    dtype: torch.dtype, marian_folder: Path, copy_of: Copy
-) -> None:
-    folder = copy_of(marian_folder)
+def test_half_precision_becomes_float32_with_the_same_values(dtype: torch.dtype, folder: Path) -> None:
     halves = {name: tensor.to(dtype) for name, tensor in load_file(str(folder / SAFE)).items()}
     save_file(halves, str(folder / SAFE))
 
@@ -102,7 +98,7 @@ def test_weights_in_float32_stay_in_their_file(marian_folder: Path) -> None:
     del original
 
 
-def test_what_older_releases_stored_besides_is_left_out(
+def test_unused_tensors_of_older_releases_are_ignored(
     nllb_folder: Path, marian_folder: Path, copy_of: Copy
 ) -> None:
     folder = copy_of(nllb_folder)
@@ -124,32 +120,30 @@ def test_what_older_releases_stored_besides_is_left_out(
     assert weights_of(folder).keys() == weights_of(marian_folder).keys()
 
 
-def refusal(folder: Path) -> ImportRejectedError:
+def rejection(folder: Path) -> ImportRejectedError:
     with pytest.raises(ImportRejectedError) as caught:
         huggingface.load(folder, RequestedLanguages())
     return caught.value
 
 
-def test_positions_that_are_not_the_computed_ones_are_refused(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_positions_other_than_computed_ones_are_rejected(folder: Path) -> None:
     tensors = load_file(str(folder / SAFE))
     tensors["model.decoder.embed_positions.weight"] = torch.randn(128, 32)
     save_file(tensors, str(folder / SAFE))
 
-    assert refusal(folder).problems == (
+    assert rejection(folder).problems == (
         "model.decoder.embed_positions.weight differs from the sinusoidal positions of MarianMTModel",
     )
 
 
-def test_every_tensor_at_fault_is_named(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_every_wrong_tensor_is_named(folder: Path) -> None:
     tensors = load_file(str(folder / SAFE))
     del tensors["model.encoder.layers.1.fc1.bias"], tensors["model.shared.weight"]
     tensors["model.encoder.layer_norm.weight"] = torch.ones(32)
     tensors["model.decoder.layers.0.fc2.bias"] = torch.ones(32, dtype=torch.int8)
     save_file(tensors, str(folder / SAFE))
 
-    assert refusal(folder).problems == (
+    assert rejection(folder).problems == (
         "lm_head.weight is missing",
         "model.decoder.embed_tokens.weight is missing",
         "model.decoder.layers.0.fc2.bias is int8; only 16-bit and 32-bit floats are supported",
@@ -159,14 +153,13 @@ def test_every_tensor_at_fault_is_named(marian_folder: Path, copy_of: Copy) -> N
     )
 
 
-def test_shapes_other_than_the_configuration_says_are_refused(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_tensors_of_another_shape_than_configured_are_rejected(folder: Path) -> None:
     edit_json(folder / "config.json", {"encoder_ffn_dim": 24})
 
-    (first, *_) = refusal(folder).problems
+    (first, *_) = rejection(folder).problems
 
     assert first.startswith("encoder.0.feed_forward.inner.weight has shape [48, 32]")
-    assert len(refusal(folder).problems) == 2 * 3
+    assert len(rejection(folder).problems) == 2 * 3
 
 
 class Trap:
@@ -180,14 +173,14 @@ class Trap:
 
 
 @pytest.mark.parametrize("is_zip", ["zip", "old"])
-def test_code_in_a_pytorch_file_is_not_run(is_zip: str, marian_folder: Path, copy_of: Copy) -> None:
-    folder, trap = copy_of(marian_folder), Trap(marian_folder / "sprung")
+def test_code_in_a_pytorch_file_is_not_run(is_zip: str, marian_folder: Path, folder: Path) -> None:
+    trap = Trap(marian_folder / "sprung")
     (folder / SAFE).unlink()
     torch.save({"model.shared.weight": trap}, folder / BIN, _use_new_zipfile_serialization=is_zip == "zip")
 
-    assert "it was not run" in str(refusal(folder))
+    assert "it was not run" in str(rejection(folder))
     (folder / BIN).write_bytes(pickle.dumps({"weight": trap}, protocol=2))
-    assert "pytorch_model.bin" in str(refusal(folder))
+    assert "pytorch_model.bin" in str(rejection(folder))
     assert not trap.path.exists()
 
 
@@ -201,39 +194,36 @@ def test_code_in_a_pytorch_file_is_not_run(is_zip: str, marian_folder: Path, cop
         "gone.safetensors",
     ],
 )
-def test_an_index_stays_inside_its_folder(place: str, marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_an_index_with_files_outside_its_folder_is_rejected(place: str, folder: Path) -> None:
     (folder / SAFE).rename(folder.parent / SAFE)
     write_json(folder / f"{SAFE}.index.json", {"weight_map": {"model.shared.weight": place}})
 
-    assert refusal(folder).problems == (
+    assert rejection(folder).problems == (
         f"{SAFE}.index.json names {place!r}, which is not a file in this folder",
     )
 
 
-def test_an_index_that_promises_too_much_or_too_little_is_refused(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_an_index_that_does_not_match_its_shards_is_rejected(folder: Path) -> None:
     write_as("sharded safetensors", folder)
     index = folder / f"{SAFE}.index.json"
     content = json.loads(index.read_text(encoding="utf8"))
     shard = next(iter(content["weight_map"].values()))
     write_json(index, {"weight_map": content["weight_map"] | {"model.more": shard}})
-    assert refusal(folder).problems == (f"{index.name} lists model.more, which is missing in {shard}",)
+    assert rejection(folder).problems == (f"{index.name} lists model.more, which is missing in {shard}",)
 
     other = next(name for name in content["weight_map"].values() if name != shard)
     both = load_file(str(folder / shard)) | load_file(str(folder / other))
     save_file(both, str(folder / other))
     write_json(index, content)
-    assert f"final_logits_bias is in {other} and in an earlier file" in refusal(folder).problems
+    assert f"final_logits_bias is in {other} and in an earlier file" in rejection(folder).problems
 
     write_json(index, {"weight_map": {"a": shard, "b": 1}})
-    assert refusal(folder).problems == (f"{index.name} has no weight_map from names to files",)
+    assert rejection(folder).problems == (f"{index.name} has no weight_map from names to files",)
 
 
 @pytest.mark.parametrize("kind", ["empty", "cut", "text", "header"])
 @pytest.mark.parametrize("name", [SAFE, BIN])
-def test_a_damaged_file_is_refused_by_name(kind: str, name: str, marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_a_damaged_file_is_rejected_by_name(kind: str, name: str, folder: Path) -> None:
     if name == BIN:
         write_as("bin", folder)
     whole = (folder / name).read_bytes()
@@ -245,28 +235,25 @@ def test_a_damaged_file_is_refused_by_name(kind: str, name: str, marian_folder: 
     }
     (folder / name).write_bytes(damaged[kind])
 
-    assert refusal(folder).problems[0].startswith(name)
+    assert rejection(folder).problems[0].startswith(name)
 
 
-def test_what_is_no_mapping_of_tensors_is_refused(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_a_file_that_is_not_a_mapping_of_tensors_is_rejected(folder: Path) -> None:
     (folder / SAFE).unlink()
     torch.save([torch.ones(2)], folder / BIN)
-    assert refusal(folder).problems == (f"{BIN} is not a mapping from names to tensors",)
+    assert rejection(folder).problems == (f"{BIN} is not a mapping from names to tensors",)
 
     torch.save({"model.shared.weight": "a string"}, folder / BIN)
-    assert refusal(folder).problems == (f"{BIN} is not a mapping from names to tensors",)
+    assert rejection(folder).problems == (f"{BIN} is not a mapping from names to tensors",)
 
 
-def test_a_folder_without_weights_is_refused(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_a_folder_without_weights_is_rejected(folder: Path) -> None:
     (folder / SAFE).unlink()
 
-    assert "no model.safetensors or pytorch_model.bin" in str(refusal(folder))
+    assert "no model.safetensors or pytorch_model.bin" in str(rejection(folder))
 
 
-def test_safetensors_are_preferred(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_safetensors_are_preferred(folder: Path) -> None:
     (folder / BIN).write_bytes(b"never read")
 
     assert read_weights(folder).file == SAFE

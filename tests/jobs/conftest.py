@@ -12,13 +12,20 @@ from sqlalchemy import select
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
+from dragoman.routing.router import Router
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyLimits, KeyOptions
 from service.accounts.tables import USAGE
-from service.jobs.store import JobStore
+from service.jobs.blobs import open_blobs
+from service.jobs.job import Job
+from service.jobs.job_runner import JobRunner
+from service.jobs.job_storage import JobStorage, ScratchFolder
+from service.jobs.store import ClaimKind, JobStore
 from service.jobs.tables import create_tables
+from service.jobs.webhooks import WebhookOptions
+from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import NOON, Times
 from tests.routing.doubles import until, write_bundle
 from tests.service.conftest import TINY_BUNDLE, forget_settings, ready_client, router_of
@@ -54,8 +61,33 @@ def store(database: Database, times: Times) -> JobStore:
     return JobStore(database, clock=Clock(lambda: times.now), lease_s=LEASE_S)
 
 
+@pytest.fixture
+def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
+    """Storage of workers that a test starts itself."""
+    with ExitStack() as opened:
+        database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
+        opened.callback(database.close)
+        create_tables(database)
+        store = JobStore(database, clock=Clock(lambda: times.now))
+        options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=3600)
+        yield JobStorage(store, open_blobs(str(tmp_path / "files")), ScratchFolder(opened), options)
+
+
+@pytest.fixture
+def runner(services: JobStorage) -> Iterator[JobRunner]:
+    with Router.open({"tiny": TINY_BUNDLE}) as router:
+        yield JobRunner(router, services.store.database, DetectionMode.OFF, 8)
+
+
 def pass_s(times: Times, seconds: float) -> None:
     times.now += timedelta(seconds=seconds)
+
+
+def claimed(store: JobStore, worker: str, kind: ClaimKind = ClaimKind.ANY) -> Job:
+    """Claim the next job, which there must be."""
+    job = store.claim(worker, kind)
+    assert job is not None
+    return job
 
 
 @pytest.fixture

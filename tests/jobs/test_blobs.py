@@ -30,14 +30,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_was_put_is_read_in_any_part(blobs: BlobStore, file: Path) -> None:
+def test_any_range_of_a_blob_can_be_read(blobs: BlobStore, file: Path) -> None:
     blobs.put("job/input", file)
 
     for start, stop in ((0, len(CONTENT)), (5, 10), (262_143, 262_145), (7, 7)):
         assert b"".join(blobs.read("job/input", start, stop)) == CONTENT[start:stop]
 
 
-def test_a_file_is_had_as_a_local_one(blobs: BlobStore, file: Path, tmp_path: Path) -> None:
+def test_a_blob_is_available_as_a_local_file(blobs: BlobStore, file: Path, tmp_path: Path) -> None:
     blobs.put("job/input", file)
 
     assert blobs.local("job/input", tmp_path).read_bytes() == CONTENT
@@ -45,7 +45,9 @@ def test_a_file_is_had_as_a_local_one(blobs: BlobStore, file: Path, tmp_path: Pa
         blobs.local("job/other", tmp_path)
 
 
-def test_a_jobs_files_go_together_and_no_others(blobs: BlobStore, file: Path, tmp_path: Path) -> None:
+def test_removing_a_jobs_files_keeps_those_of_other_jobs(
+    blobs: BlobStore, file: Path, tmp_path: Path
+) -> None:
     for name in ("a/input", "a/result", "b/input"):
         blobs.put(name, file)
     assert sorted(blobs.jobs()) == ["a", "b"]
@@ -58,14 +60,14 @@ def test_a_jobs_files_go_together_and_no_others(blobs: BlobStore, file: Path, tm
     assert blobs.local("b/input", tmp_path).read_bytes() == CONTENT
 
 
-def test_a_folder_is_for_nobody_else_to_look_into(tmp_path: Path, file: Path) -> None:
+def test_a_blob_folder_is_readable_by_its_owner_only(tmp_path: Path, file: Path) -> None:
     open_blobs(str(tmp_path / "files")).put("job/input", file)
 
     assert (tmp_path / "files").stat().st_mode & 0o077 == 0
     assert [path.name for path in (tmp_path / "files" / "job").iterdir()] == ["input"]
 
 
-def test_a_store_that_takes_nothing_is_told_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_blob_store_without_write_access_is_reported_at_startup(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise FileNotFoundError("the specified bucket does not exist")
 
@@ -74,7 +76,7 @@ def test_a_store_that_takes_nothing_is_told_at_the_start(monkeypatch: pytest.Mon
         open_blobs("memory://missing/jobs")
 
 
-def test_a_place_that_cannot_be_is_told(tmp_path: Path) -> None:
+def test_an_invalid_blob_location_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for where in (str(tmp_path / "file" / "folder"), "nosuchstore://bucket"):
         with pytest.raises(SettingsError, match="jobs_files"):
@@ -82,7 +84,7 @@ def test_a_place_that_cannot_be_is_told(tmp_path: Path) -> None:
 
 
 @given(st.binary(min_size=1, max_size=50), st.integers(0, 60), st.integers(0, 60))
-def test_a_part_is_what_its_range_says(content: bytes, first: int, last: int) -> None:
+def test_a_range_header_selects_the_bytes(content: bytes, first: int, last: int) -> None:
     def part(spelt: str) -> bytes:
         found = requested_part(Headers({"range": spelt}), len(content), '"x"')
         return content[found.start : found.stop]
@@ -99,7 +101,7 @@ def test_a_part_is_what_its_range_says(content: bytes, first: int, last: int) ->
 
 
 @given(st.text(max_size=20))
-def test_a_range_that_is_none_counts_for_nothing(spelt: str) -> None:
+def test_an_invalid_range_header_is_ignored(spelt: str) -> None:
     headers = Headers(raw=[(b"range", f"lines={spelt}".encode("latin-1", "replace"))])
 
     assert requested_part(headers, 10, '"x"').is_whole

@@ -14,7 +14,7 @@ def _result(client: httpx.Client, job_id: str) -> str:
     return client.get(f"/v1/jobs/{job_id}/result").text
 
 
-def test_a_job_whose_file_is_over_the_limit_is_refused_and_the_next_is_done(serve_double: ServeJobs) -> None:
+def test_a_job_over_the_file_limit_is_rejected_and_the_next_one_succeeds(serve_double: ServeJobs) -> None:
     client = serve_double(file_memory_bytes=MEMORY_BYTES)
 
     name, content = LARGE
@@ -27,7 +27,7 @@ def test_a_job_whose_file_is_over_the_limit_is_refused_and_the_next_is_done(serv
     assert _result(client, small["id"]) == "EINS\n"
 
 
-def test_a_document_over_the_limit_is_refused(serve_double: ServeJobs) -> None:
+def test_a_document_over_the_limit_is_rejected(serve_double: ServeJobs) -> None:
     client = serve_double(file_memory_bytes=MEMORY_BYTES, max_document_bytes=2**30)
     fields = {"source": "de", "target": "en"}
 
@@ -41,7 +41,7 @@ def test_a_document_over_the_limit_is_refused(serve_double: ServeJobs) -> None:
     assert MESSAGE in document.text
 
 
-def test_a_job_over_the_limits_of_the_worker_fails_and_the_worker_goes_on(serve_double: ServeJobs) -> None:
+def test_a_job_over_the_workers_limits_fails_and_the_worker_continues(serve_double: ServeJobs) -> None:
     receiving = serve_double(jobs_at_a_time=0)
     name, content = LARGE
     large, small = send(receiving, content, name), send(receiving, b"eins\n")
@@ -54,7 +54,7 @@ def test_a_job_over_the_limits_of_the_worker_fails_and_the_worker_goes_on(serve_
     assert ended(working, small["id"])["state"] == "done"
 
 
-def test_a_parser_with_a_bug_fails_its_job_and_the_worker_goes_on(
+def test_a_bug_in_a_parser_fails_the_job_and_the_worker_continues(
     serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> object:

@@ -11,7 +11,7 @@ from service.accounts.errors import SchemaUnknown
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions
 from service.accounts.usage import UsageStore
-from service.jobs.document_keys import key_sha256, new_document_key, opens
+from service.jobs.documents import key_sha256, new_document_key, opens
 from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
 from service.jobs.job import (
     Job,
@@ -28,7 +28,7 @@ from service.jobs.store import ClaimKind, JobLimits, JobStore
 from service.jobs.tables import MIGRATIONS, SCHEMA_VERSION, create_tables
 from service.jobs.webhook_queue import WebhookQueue
 from tests.accounts.conftest import NOON, Times
-from tests.jobs.conftest import LEASE_S, pass_s
+from tests.jobs.conftest import LEASE_S, claimed, pass_s
 
 MONTH = "2026-11"
 
@@ -44,13 +44,7 @@ def new_key_id(database: Database) -> Iterator[str]:
     return (KeyStore(database).create(KeyOptions("someone"), NOON).key.id for _ in range(10))
 
 
-def claimed(store: JobStore, worker: str, what: ClaimKind = ClaimKind.ANY) -> Job:
-    job = store.claim(worker, what)
-    assert job is not None
-    return job
-
-
-def test_the_key_with_the_fewest_jobs_under_way_is_the_next(
+def test_the_key_with_the_fewest_running_jobs_is_next(
     store: JobStore, new_key_id: Iterator[str], times: Times
 ) -> None:
     many, few = next(new_key_id), next(new_key_id)
@@ -64,7 +58,7 @@ def test_the_key_with_the_fewest_jobs_under_way_is_the_next(
     assert order == [ids[each] for each in expected]
 
 
-def test_what_a_silent_worker_has_counts_for_nothing(
+def test_jobs_with_an_expired_lease_do_not_count_as_running(
     store: JobStore, new_key_id: Iterator[str], times: Times
 ) -> None:
     one, other = next(new_key_id), next(new_key_id)
@@ -76,7 +70,7 @@ def test_what_a_silent_worker_has_counts_for_nothing(
     assert claimed(store, "next").id == left.id
 
 
-def test_some_workers_take_documents_alone(store: JobStore) -> None:
+def test_document_workers_claim_only_documents(store: JobStore) -> None:
     job = add(store)
     assert store.claim("for documents", ClaimKind.DOCUMENTS) is None
     document = add(store, document_key=new_document_key())
@@ -85,7 +79,7 @@ def test_some_workers_take_documents_alone(store: JobStore) -> None:
     assert claimed(store, "for any").id == job.id
 
 
-def test_a_document_is_had_by_its_id_alone_and_is_nobodys_job(
+def test_a_document_is_found_by_id_and_not_listed_as_a_job(
     store: JobStore, new_key_id: Iterator[str]
 ) -> None:
     for key_id in (None, next(new_key_id)):
@@ -102,7 +96,7 @@ def test_a_document_is_had_by_its_id_alone_and_is_nobodys_job(
         assert not opens("", job)
 
 
-def test_documents_and_jobs_are_counted_apart(database: Database, store: JobStore) -> None:
+def test_documents_and_jobs_have_separate_limits(database: Database, store: JobStore) -> None:
     few = JobStore(database, JobLimits(max_jobs_of_key=1), store.clock)
     add(few)
     add(few, document_key=new_document_key())
@@ -112,9 +106,7 @@ def test_documents_and_jobs_are_counted_apart(database: Database, store: JobStor
         add(few, document_key=new_document_key())
 
 
-def test_a_document_is_kept_for_its_own_time_and_one_that_is_given_up_not_at_all(
-    store: JobStore, times: Times
-) -> None:
+def test_a_document_expires_after_its_lifetime_or_when_cancelled(store: JobStore, times: Times) -> None:
     kept, given_up = add(store, document_key=new_document_key()), add(store, document_key=new_document_key())
     assert store.cancel(given_up).state is JobState.CANCELLED
     assert [job.id for job in store.expired()] == [given_up.id]
@@ -130,7 +122,7 @@ def test_a_document_is_kept_for_its_own_time_and_one_that_is_given_up_not_at_all
     assert len(store.expired()) == 2
 
 
-def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
+def test_a_job_added_as_ended_costs_only_storage(
     database: Database, store: JobStore, new_key_id: Iterator[str]
 ) -> None:
     small = JobStore(database, JobLimits(max_bytes=300), store.clock)
@@ -148,7 +140,7 @@ def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
         add_ended()
 
 
-def test_a_source_that_was_detected_is_kept(store: JobStore) -> None:
+def test_a_detected_source_language_is_stored(store: JobStore) -> None:
     first, second = add(store), add(store)
     store.beat(claimed(store, "one").id, "one", RunProgress(0, 0, None, "de"))
     store.end(claimed(store, "two"), "two", JobOutcome(JobState.DONE, detected_source="fr"))
@@ -157,7 +149,7 @@ def test_a_source_that_was_detected_is_kept(store: JobStore) -> None:
     assert store.again(first).job_request.source is None
 
 
-def test_of_several_ids_those_that_have_not_ended_are_told(store: JobStore) -> None:
+def test_unfinished_jobs_are_filtered_from_many_ids(store: JobStore) -> None:
     jobs = [add(store) for _ in range(3)]
     store.cancel(jobs[0])
     ids = {job.id for job in jobs} | {f"{number:032}" for number in range(2000)}
@@ -191,7 +183,7 @@ VALUES ('0123456789abcdef0123456789abcdef', 'queued', 'a.txt', '[]', 'source', 5
 """As version 1 of the tables was, with a job that waits."""
 
 
-def test_a_database_of_version_1_is_gone_on_with(any_url: str) -> None:
+def test_a_database_of_version_1_is_migrated(any_url: str) -> None:
     database = Database.open(any_url)
     with database.writing() as connection:
         for statement in VERSION_1.strip().removesuffix(";").split(";\n"):
@@ -214,7 +206,7 @@ def test_a_database_of_version_1_is_gone_on_with(any_url: str) -> None:
     database.close()
 
 
-def test_messages_that_are_due_in_a_database_of_version_2_are_sent(any_url: str) -> None:
+def test_due_webhooks_in_a_database_of_version_2_are_sent(any_url: str) -> None:
     database = Database.open(any_url)
     with database.writing() as connection:
         for statement in (*VERSION_1.strip().removesuffix(";").split(";\n"), *MIGRATIONS[1]):
@@ -234,7 +226,7 @@ def test_messages_that_are_due_in_a_database_of_version_2_are_sent(any_url: str)
     database.close()
 
 
-def test_a_database_of_a_later_version_is_left_alone(database: Database) -> None:
+def test_a_database_of_a_later_version_is_rejected(database: Database) -> None:
     with database.writing() as connection:
         connection.execute(text("UPDATE jobs_schema_version SET version = version + 1"))
     with pytest.raises(SchemaUnknown):

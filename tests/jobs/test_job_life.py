@@ -24,7 +24,7 @@ def result(client: httpx.Client, job_id: str, **headers: str) -> httpx.Response:
     return client.get(f"/v1/jobs/{job_id}/result", headers=headers)
 
 
-def test_a_file_is_translated_as_its_lines_are_alone(serve_jobs: ServeJobs) -> None:
+def test_a_file_is_translated_like_its_single_lines(serve_jobs: ServeJobs) -> None:
     client = serve_jobs()
     lines = ["ein haus", "zwei kinder", "ein haus"]
     job = ended(client, send(client, "\r\n".join(lines).encode(), "letter.TXT")["id"])
@@ -34,7 +34,7 @@ def test_a_file_is_translated_as_its_lines_are_alone(serve_jobs: ServeJobs) -> N
     assert result(client, job["id"]).text == "\r\n".join(alone)
 
 
-def test_a_job_tells_what_it_is_and_how_far(serve_double: ServeJobs) -> None:
+def test_a_job_reports_its_options_and_progress(serve_double: ServeJobs) -> None:
     client = serve_double()
     response = post(client, LINES, "letter.txt")
     job = response.json()
@@ -51,7 +51,7 @@ def test_a_job_tells_what_it_is_and_how_far(serve_double: ServeJobs) -> None:
     assert done["result"] == {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def test_a_text_that_fails_keeps_its_place_and_is_told(serve_double: ServeJobs) -> None:
+def test_a_failed_entry_keeps_its_position_and_is_reported(serve_double: ServeJobs) -> None:
     client = serve_double()
     job = ended(client, send(client, LINES)["id"])
     assert result(client, job["id"]).content == b"EIN HAUS\nunusable\n\nZWEI\nEIN HAUS\n"
@@ -71,7 +71,7 @@ def test_a_text_that_fails_keeps_its_place_and_is_told(serve_double: ServeJobs) 
     assert result(client, emptied["id"]).content == b"EIN HAUS\n\n\nZWEI\nEIN HAUS\n"
 
 
-def test_json_lines_come_as_a_body(serve_double: ServeJobs) -> None:
+def test_json_lines_can_be_sent_as_the_request_body(serve_double: ServeJobs) -> None:
     client = serve_double()
     body = b'{"id": 1, "title": "eins", "text": "zwei"}\n{"id": 2, "title": "drei", "text": "vier"}\n'
     for kind in ("application/x-ndjson", "application/jsonl; charset=utf-8"):
@@ -87,7 +87,7 @@ def test_json_lines_come_as_a_body(serve_double: ServeJobs) -> None:
         ]
 
 
-def test_what_is_the_same_is_translated_once_and_goes_behind_who_waits(
+def test_a_job_has_job_priority_and_its_journal_ends_with_it(
     serve_double: ServeJobs, double: DoubleTranslator
 ) -> None:
     client = serve_double()
@@ -98,7 +98,7 @@ def test_what_is_the_same_is_translated_once_and_goes_behind_who_waits(
     assert ended(client, send(client, b"eins\n")["id"])["progress"]["done"] == 1
 
 
-def test_a_result_is_fetched_in_parts(serve_double: ServeJobs) -> None:
+def test_a_result_can_be_downloaded_in_ranges(serve_double: ServeJobs) -> None:
     client = serve_double()
     job = ended(client, send(client, b"abcdefghij\n")["id"])
     whole = result(client, job["id"])
@@ -116,7 +116,7 @@ def test_a_result_is_fetched_in_parts(serve_double: ServeJobs) -> None:
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */11")
 
 
-def test_a_result_is_no_page_of_the_servers(serve_double: ServeJobs) -> None:
+def test_a_result_cannot_be_rendered_as_a_page_of_the_server(serve_double: ServeJobs) -> None:
     client = serve_double()
     job = ended(client, send(client, b"x\n", 'ü"\\evil/../name.txt')["id"])
     headers = result(client, job["id"]).headers
@@ -125,7 +125,7 @@ def test_a_result_is_no_page_of_the_servers(serve_double: ServeJobs) -> None:
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_events_tell_of_progress_and_of_the_end(serve_double: ServeJobs, double: DoubleTranslator) -> None:
+def test_events_report_progress_and_the_end(serve_double: ServeJobs, double: DoubleTranslator) -> None:
     client = serve_double()
     job = send(client, b"wait\nmore\n")
     until(double.is_waiting.is_set)
@@ -142,7 +142,9 @@ def test_events_tell_of_progress_and_of_the_end(serve_double: ServeJobs, double:
     assert (events[-1][0], events[-1][1]["state"]) == ("end", "done")
 
 
-def test_what_is_not_there_yet_is_a_conflict(serve_double: ServeJobs, double: DoubleTranslator) -> None:
+def test_requesting_an_unfinished_result_is_a_conflict(
+    serve_double: ServeJobs, double: DoubleTranslator
+) -> None:
     client = serve_double()
     job = send(client, b"wait\n")
     until(double.is_waiting.is_set)
@@ -151,7 +153,7 @@ def test_what_is_not_there_yet_is_a_conflict(serve_double: ServeJobs, double: Do
         assert (response.status_code, response.json()["error"]["type"]) == (409, "conflict")
 
 
-def test_a_job_that_is_worked_on_is_cancelled(serve_double: ServeJobs) -> None:
+def test_a_running_job_can_be_cancelled(serve_double: ServeJobs) -> None:
     client = serve_double()
     job = send(client, b"".join(b"slow %d\n" % number for number in range(1000)))
     until(lambda: look(client, job["id"])["progress"]["done"] > 0)
@@ -164,7 +166,7 @@ def test_a_job_that_is_worked_on_is_cancelled(serve_double: ServeJobs) -> None:
     assert ended(client, send(client, b"next\n")["id"])["state"] == "done"
 
 
-def test_a_job_that_waits_is_cancelled_at_once(serve_double: ServeJobs) -> None:
+def test_a_queued_job_is_cancelled_at_once(serve_double: ServeJobs) -> None:
     client = serve_double(jobs_at_a_time=0)
     job = send(client, b"eins\n")
     response = client.delete(f"/v1/jobs/{job['id']}")
@@ -172,7 +174,7 @@ def test_a_job_that_waits_is_cancelled_at_once(serve_double: ServeJobs) -> None:
     assert (response.status_code, response.json()["state"]) == (202, "cancelled")
 
 
-def test_a_job_that_has_ended_is_removed_with_its_files(serve_double: ServeJobs, tmp_path: Path) -> None:
+def test_deleting_an_ended_job_removes_its_files(serve_double: ServeJobs, tmp_path: Path) -> None:
     client = serve_double()
     job = ended(client, send(client, b"eins\n")["id"])
     assert client.delete(f"/v1/jobs/{job['id']}").status_code == 204
@@ -181,9 +183,7 @@ def test_a_job_that_has_ended_is_removed_with_its_files(serve_double: ServeJobs,
     assert list((tmp_path / "dragoman-jobs").iterdir()) == []
 
 
-def test_nothing_but_the_result_is_kept_of_a_job_that_has_ended(
-    serve_double: ServeJobs, tmp_path: Path
-) -> None:
+def test_only_the_result_of_an_ended_job_is_kept(serve_double: ServeJobs, tmp_path: Path) -> None:
     client = serve_double()
     job = ended(client, send(client, b"eins\n")["id"])
     folder = tmp_path / "dragoman-jobs" / job["id"]
@@ -192,7 +192,7 @@ def test_nothing_but_the_result_is_kept_of_a_job_that_has_ended(
     assert [path.read_bytes() for path in folder.iterdir()] == [b"EINS\n"]
 
 
-def test_jobs_are_listed_by_pages_the_latest_first(serve_double: ServeJobs) -> None:
+def test_jobs_are_listed_in_pages_newest_first(serve_double: ServeJobs) -> None:
     client = serve_double(jobs_at_a_time=0)
     ids = [send(client, b"eins\n")["id"] for _ in range(5)]
     found: list[str] = []
@@ -211,14 +211,14 @@ def test_jobs_are_listed_by_pages_the_latest_first(serve_double: ServeJobs) -> N
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=a", "state=gone", "page=2"])
-def test_a_page_that_cannot_be_is_refused(serve_double: ServeJobs, query: str) -> None:
+def test_invalid_page_parameters_are_rejected(serve_double: ServeJobs, query: str) -> None:
     response = serve_double().get(f"/v1/jobs?{query}")
 
     assert response.status_code == 422
     assert response.json()["error"]["fields"][0]["field"] == query.partition("=")[0]
 
 
-def test_a_source_that_is_not_named_is_detected_in_the_file(serve_jobs: ServeJobs) -> None:
+def test_a_missing_source_language_is_detected_from_the_file(serve_jobs: ServeJobs) -> None:
     client = serve_jobs(detection="on")
     german = "Der Hund rennt durch den Garten und die Kinder lachen darüber.\n"
     english = "The dog is running through the garden while the children laugh.\n"
@@ -234,7 +234,7 @@ def test_a_server_without_jobs_has_no_routes_for_them(serve_double: ServeJobs) -
     assert problem_of(post(serve_double(jobs="off"), b"x")) == "Not Found"
 
 
-def test_with_postgresql_it_must_be_said_where_files_are(
+def test_postgresql_requires_a_location_of_job_files(
     serve_double: ServeJobs, postgres: Postgres, tmp_path: Path
 ) -> None:
     url = postgres.new_database()
@@ -246,7 +246,7 @@ def test_with_postgresql_it_must_be_said_where_files_are(
     assert ended(client, send(client, b"eins\n")["id"])["state"] == "done"
 
 
-def test_jobs_outlive_the_server(serve_double: ServeJobs, serve_jobs: ServeJobs) -> None:
+def test_jobs_survive_a_restart(serve_double: ServeJobs, serve_jobs: ServeJobs) -> None:
     job = send(serve_double(jobs_at_a_time=0), b"ein haus\n")
 
     assert ended(serve_jobs(), job["id"])["state"] == "done"

@@ -11,14 +11,14 @@ def with_key(client: httpx.Client, key: str) -> httpx.Client:
     return client
 
 
-def test_a_key_is_needed_where_the_server_wants_one(serve_double: ServeJobs) -> None:
+def test_jobs_require_a_key_if_the_server_requires_keys(serve_double: ServeJobs) -> None:
     client = serve_double(requires_key=True)
 
     assert client.get("/v1/jobs").status_code == 401
     assert post(client, b"x\n").status_code == 401
 
 
-def test_nobody_sees_the_jobs_of_another(serve_double: ServeJobs, database_url: str) -> None:
+def test_a_caller_cannot_see_jobs_of_other_callers(serve_double: ServeJobs, database_url: str) -> None:
     client = serve_double(requires_key=True)
     one, other = new_key(database_url, "one"), new_key(database_url, "other")
     job_id = ended(with_key(client, one), send(client, b"x\n")["id"])["id"]
@@ -32,9 +32,7 @@ def test_nobody_sees_the_jobs_of_another(serve_double: ServeJobs, database_url: 
     assert look(client, job_id)["state"] == "done"
 
 
-def test_a_file_over_the_quota_is_refused_and_leaves_nothing(
-    serve_double: ServeJobs, database_url: str
-) -> None:
+def test_a_file_over_the_quota_is_rejected_and_removed(serve_double: ServeJobs, database_url: str) -> None:
     client = serve_double(requires_key=True)
     with_key(client, new_key(database_url, characters_per_month=10))
     response = post(client, b"x" * 11)
@@ -45,14 +43,16 @@ def test_a_file_over_the_quota_is_refused_and_leaves_nothing(
     assert used(database_url) == (10, 1)
 
 
-def test_what_could_not_be_translated_is_not_charged(serve_double: ServeJobs, database_url: str) -> None:
+def test_failed_entries_are_not_charged(serve_double: ServeJobs, database_url: str) -> None:
     client = with_key(serve_double(requires_key=True), new_key(database_url))
     ended(client, send(client, b"eins\nunusable\neins\n")["id"])
 
     assert used(database_url) == (8, 1)
 
 
-def test_a_cancelled_job_costs_what_was_translated(serve_double: ServeJobs, database_url: str) -> None:
+def test_a_cancelled_job_is_charged_for_its_translated_part(
+    serve_double: ServeJobs, database_url: str
+) -> None:
     client = with_key(serve_double(requires_key=True), new_key(database_url))
     job = send(client, b"first\n" + b"".join(b"slow %04d\n" % number for number in range(1000)))
     until(lambda: look(client, job["id"])["progress"]["done"] >= 1)
@@ -65,7 +65,7 @@ def test_a_cancelled_job_costs_what_was_translated(serve_double: ServeJobs, data
     assert (characters - 5) % len("slow 0000") == 0
 
 
-def test_one_has_no_more_jobs_under_way_than_one_may(serve_double: ServeJobs) -> None:
+def test_a_key_cannot_exceed_its_number_of_unfinished_jobs(serve_double: ServeJobs) -> None:
     client = serve_double(jobs_at_a_time=0, max_jobs_of_key=1)
     job = send(client, b"x\n")
     refused = post(client, b"x\n")
@@ -76,7 +76,7 @@ def test_one_has_no_more_jobs_under_way_than_one_may(serve_double: ServeJobs) ->
     send(client, b"x\n")
 
 
-def test_a_full_store_takes_no_more(serve_double: ServeJobs) -> None:
+def test_a_full_store_rejects_uploads(serve_double: ServeJobs) -> None:
     client = serve_double(jobs_at_a_time=0, max_jobs_bytes=100)
     refused = post(client, b"x" * 51)
 

@@ -27,7 +27,7 @@ from service.jobs.store import JobLimits, JobStore
 from service.jobs.tables import JOBS
 from service.jobs.webhook_queue import WebhookQueue
 from tests.accounts.conftest import NOON, Times
-from tests.jobs.conftest import LEASE_S, pass_s
+from tests.jobs.conftest import LEASE_S, claimed, pass_s
 
 MONTH = "2026-11"
 
@@ -47,13 +47,7 @@ def used(database: Database, key_id: str) -> Usage:
     return UsageStore(database).get_month(key_id, MONTH)
 
 
-def claimed(store: JobStore, worker: str) -> Job:
-    job = store.claim(worker)
-    assert job is not None
-    return job
-
-
-def test_a_job_comes_back_as_it_was_added(store: JobStore) -> None:
+def test_a_job_is_read_as_it_was_added(store: JobStore) -> None:
     job_request = JobRequest("ü.csv", None, "en", "m", ("title", "2"), webhook_url="https://example.com/?a=b")
     added = store.add(NewJob("0" * 32, None, job_request, 5, 6, 7))
 
@@ -62,7 +56,7 @@ def test_a_job_comes_back_as_it_was_added(store: JobStore) -> None:
     assert (added.state, added.num_entries, added.num_characters) == (JobState.QUEUED, 6, 7)
 
 
-def test_jobs_are_claimed_in_the_order_they_came(store: JobStore, times: Times) -> None:
+def test_jobs_are_claimed_in_order_of_arrival(store: JobStore, times: Times) -> None:
     ids = []
     for _ in range(3):
         ids.append(add(store).id)
@@ -72,7 +66,7 @@ def test_jobs_are_claimed_in_the_order_they_came(store: JobStore, times: Times) 
     assert store.claim("another") is None
 
 
-def test_workers_that_claim_at_once_never_get_the_same_job(any_url: str, store: JobStore) -> None:
+def test_simultaneous_claims_never_return_the_same_job(any_url: str, store: JobStore) -> None:
     ids = {add(store).id for _ in range(20)}
 
     def claim_all(number: int) -> list[str]:
@@ -89,7 +83,7 @@ def test_workers_that_claim_at_once_never_get_the_same_job(any_url: str, store: 
     assert sorted(found) == sorted(ids)
 
 
-def test_a_job_is_another_workers_once_its_lease_is_over(store: JobStore, times: Times) -> None:
+def test_a_job_can_be_claimed_when_its_lease_has_expired(store: JobStore, times: Times) -> None:
     job_id = add(store).id
     claimed(store, "first")
     pass_s(times, LEASE_S - 1)
@@ -104,7 +98,7 @@ def test_a_job_is_another_workers_once_its_lease_is_over(store: JobStore, times:
     assert store.get(None, job_id).state is JobState.RUNNING
 
 
-def test_who_beats_keeps_its_job(store: JobStore, times: Times) -> None:
+def test_a_heartbeat_renews_the_lease(store: JobStore, times: Times) -> None:
     job_id = add(store).id
     claimed(store, "first")
     for num_done in range(5):
@@ -116,7 +110,7 @@ def test_who_beats_keeps_its_job(store: JobStore, times: Times) -> None:
     assert (job.num_done, job.time_left_s) == (4, 3.0)
 
 
-def test_progress_does_not_go_back_when_another_takes_over(store: JobStore, times: Times) -> None:
+def test_progress_does_not_decrease_when_another_worker_takes_over(store: JobStore, times: Times) -> None:
     job_id = add(store).id
     claimed(store, "first")
     store.beat(job_id, "first", RunProgress(7, 2))
@@ -127,7 +121,7 @@ def test_progress_does_not_go_back_when_another_takes_over(store: JobStore, time
     assert (store.get(None, job_id).num_done, store.get(None, job_id).num_failed) == (7, 2)
 
 
-def test_what_kills_its_workers_is_known_and_what_gets_further_is_not_it(
+def test_attempts_without_progress_are_counted_and_progress_resets_the_count(
     store: JobStore, times: Times
 ) -> None:
     job = add(store)
@@ -141,7 +135,7 @@ def test_what_kills_its_workers_is_known_and_what_gets_further_is_not_it(
     assert not store.has_too_many_setbacks(job)
 
 
-def test_a_job_that_goes_back_is_claimed_at_once(store: JobStore) -> None:
+def test_a_released_job_can_be_claimed_at_once(store: JobStore) -> None:
     job = add(store)
     claimed(store, "first")
     store.release(job.id, "another")
@@ -163,7 +157,7 @@ def test_a_job_is_charged_with_its_document_or_not_added(
     assert len(store.page(key_id, 10)) == 1
 
 
-def test_what_was_not_translated_is_given_back_once(store: JobStore, database: Database, key_id: str) -> None:
+def test_untranslated_characters_are_refunded_once(store: JobStore, database: Database, key_id: str) -> None:
     add(store, key_id)
     job = claimed(store, "worker")
     store.end(job, "worker", JobOutcome(JobState.FAILED, problem="why", refund_characters=50))
@@ -174,7 +168,7 @@ def test_what_was_not_translated_is_given_back_once(store: JobStore, database: D
     assert store.get(key_id, job.id).problem == "why"
 
 
-def test_a_job_that_waits_is_cancelled_at_once_and_costs_nothing(
+def test_a_queued_job_is_cancelled_at_once_and_refunded(
     store: JobStore, database: Database, key_id: str
 ) -> None:
     job = add(store, key_id)
@@ -185,7 +179,7 @@ def test_a_job_that_waits_is_cancelled_at_once_and_costs_nothing(
     assert store.claim("worker") is None
 
 
-def test_a_worker_is_told_that_its_job_is_to_end(store: JobStore) -> None:
+def test_a_heartbeat_reports_that_the_job_is_being_cancelled(store: JobStore) -> None:
     job_id = add(store).id
     claimed(store, "worker")
     told = store.cancel(store.get(None, job_id))
@@ -194,7 +188,7 @@ def test_a_worker_is_told_that_its_job_is_to_end(store: JobStore) -> None:
     assert store.beat(job_id, "worker", RunProgress(0, 0)) is True
 
 
-def test_a_key_has_its_own_jobs_alone(store: JobStore, key_id: str) -> None:
+def test_a_key_sees_only_its_own_jobs(store: JobStore, key_id: str) -> None:
     mine, nobodys = add(store, key_id), add(store)
 
     assert [job.id for job in store.page(key_id, 10)] == [mine.id]
@@ -204,7 +198,7 @@ def test_a_key_has_its_own_jobs_alone(store: JobStore, key_id: str) -> None:
     assert store.get(key_id, mine.id).state is JobState.QUEUED
 
 
-def test_no_more_jobs_wait_than_may(database: Database, store: JobStore, key_id: str) -> None:
+def test_the_number_of_unfinished_jobs_is_limited(database: Database, store: JobStore, key_id: str) -> None:
     few = JobStore(database, JobLimits(max_jobs_of_key=2), store.clock)
     add(few, key_id)
     claimed(few, "worker")
@@ -215,7 +209,7 @@ def test_no_more_jobs_wait_than_may(database: Database, store: JobStore, key_id:
     add(few)  # another's
 
 
-def test_no_more_bytes_are_kept_than_may_be(database: Database, store: JobStore) -> None:
+def test_the_number_of_stored_bytes_is_limited(database: Database, store: JobStore) -> None:
     small = JobStore(database, JobLimits(max_bytes=300), store.clock)
     job = add(small)  # 100 bytes, and as many for its result
     with pytest.raises(JobsFull):
@@ -225,7 +219,7 @@ def test_no_more_bytes_are_kept_than_may_be(database: Database, store: JobStore)
     add(small)
 
 
-def test_a_job_goes_when_its_time_is_over(store: JobStore, times: Times) -> None:
+def test_a_job_expires_after_its_lifetime(store: JobStore, times: Times) -> None:
     job = add(store)
     store.end(claimed(store, "worker"), "worker", JobOutcome(JobState.DONE, result=StoredFile("r", 1, "s")))
     pass_s(times, store.limits.lifetime_s - 1)
@@ -249,7 +243,7 @@ def test_a_job_that_has_not_ended_is_not_removed(store: JobStore, times: Times) 
     assert store.get(None, job.id).id == job.id
 
 
-def test_an_end_is_told_by_one_at_a_time_and_again_when_it_is_due(store: JobStore, times: Times) -> None:
+def test_a_webhook_is_claimed_by_one_worker_and_again_when_it_is_due(store: JobStore, times: Times) -> None:
     queue = WebhookQueue(store.database, store.clock)
     add(store, webhook=True)
     assert queue.claim(60) is None
@@ -270,7 +264,7 @@ def test_an_end_is_told_by_one_at_a_time_and_again_when_it_is_due(store: JobStor
     assert queue.claim(60) is None
 
 
-def test_pages_follow_each_other_to_the_end(store: JobStore, times: Times) -> None:
+def test_pages_of_jobs_are_complete_and_do_not_overlap(store: JobStore, times: Times) -> None:
     ids: list[str] = []
     for _ in range(5):
         ids.insert(0, add(store).id)
@@ -282,7 +276,7 @@ def test_pages_follow_each_other_to_the_end(store: JobStore, times: Times) -> No
     assert store.page(None, 10, state=JobState.DONE) == []
 
 
-def test_rows_keep_no_input_size_once_it_is_gone(database: Database, store: JobStore) -> None:
+def test_a_cancelled_job_has_an_input_size_of_0(database: Database, store: JobStore) -> None:
     job = add(store)
     store.cancel(job)
 
@@ -290,7 +284,7 @@ def test_rows_keep_no_input_size_once_it_is_gone(database: Database, store: JobS
         assert connection.execute(select(JOBS.c.input_size_bytes)).scalar_one() == 0
 
 
-def test_messages_of_busy_keys_are_not_claimed(database: Database, store: JobStore, key_id: str) -> None:
+def test_webhooks_of_busy_keys_are_not_claimed(database: Database, store: JobStore, key_id: str) -> None:
     queue = WebhookQueue(database, store.clock)
     for key in (key_id, None):
         add(store, key, webhook=True)
@@ -305,7 +299,7 @@ def test_messages_of_busy_keys_are_not_claimed(database: Database, store: JobSto
 
 
 @pytest.mark.parametrize("column", ["on_failure", "columns"])
-def test_a_row_that_cannot_be_read_keeps_no_other_from_being_claimed(
+def test_an_unreadable_row_does_not_block_other_jobs(
     database: Database, store: JobStore, times: Times, column: str
 ) -> None:
     queue = WebhookQueue(database, store.clock)

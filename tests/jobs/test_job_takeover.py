@@ -64,7 +64,7 @@ def content(services: JobStorage, job: Job) -> bytes:
     return b"".join(services.blobs.read(kept.blob, 0, kept.size_bytes))
 
 
-def test_a_killed_workers_job_goes_on_from_its_last_chunk(
+def test_the_job_of_a_killed_worker_continues_from_its_last_chunk(
     services: JobStorage, any_url: str, tmp_path: Path
 ) -> None:
     store, files = services.store, tmp_path / "files"
@@ -87,7 +87,7 @@ def test_a_killed_workers_job_goes_on_from_its_last_chunk(
 
 
 @pytest.mark.parametrize("any_url", ["sqlite"], indirect=True)
-def test_a_worker_that_wakes_up_late_changes_nothing(
+def test_a_worker_that_lost_its_lease_changes_nothing(
     services: JobStorage, any_url: str, tmp_path: Path
 ) -> None:
     store, files = services.store, tmp_path / "files"
@@ -105,7 +105,9 @@ def test_a_worker_that_wakes_up_late_changes_nothing(
     assert content(services, job) == whole
 
 
-def test_two_workers_share_jobs_and_do_none_twice(services: JobStorage, any_url: str, tmp_path: Path) -> None:
+def test_two_workers_share_jobs_without_duplicate_work(
+    services: JobStorage, any_url: str, tmp_path: Path
+) -> None:
     store, files = services.store, tmp_path / "files"
     jobs = [add(services, tmp_path, 10) for _ in range(8)]
     with worker(any_url, files), worker(any_url, files):

@@ -25,21 +25,21 @@ def refused(serve_double: ServeJobs, content: bytes, name: str, **settings: obje
     return problem_of(response)
 
 
-def test_a_file_of_no_known_kind_is_refused(serve_double: ServeJobs) -> None:
+def test_a_file_of_unknown_format_is_rejected(serve_double: ServeJobs) -> None:
     assert ".docx" in refused(serve_double, b"x", "letter.exe")
 
 
-def test_a_file_that_is_not_utf_8_is_refused_with_its_place(serve_double: ServeJobs) -> None:
+def test_a_file_that_is_not_utf_8_is_rejected_with_the_position(serve_double: ServeJobs) -> None:
     assert "line 2" in refused(serve_double, b"eins\nzw\xffei\n", "a.txt")
 
 
-def test_a_file_that_is_not_what_its_name_says_is_refused(serve_double: ServeJobs) -> None:
+def test_a_file_that_does_not_match_its_name_is_rejected(serve_double: ServeJobs) -> None:
     refused(serve_double, b"no archive", "a.docx")
     refused(serve_double, b"no gzip", "a.txt.gz")
     refused(serve_double, b"{", "a.jsonl")
 
 
-def test_a_zip_bomb_is_refused(serve_double: ServeJobs) -> None:
+def test_a_zip_bomb_is_rejected(serve_double: ServeJobs) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         with archive.open("word/document.xml", "w", force_zip64=True) as part:
@@ -51,7 +51,7 @@ def test_a_zip_bomb_is_refused(serve_double: ServeJobs) -> None:
     refused(serve_double, packed.getvalue(), "a.docx")
 
 
-def test_a_compression_bomb_is_refused(serve_double: ServeJobs) -> None:
+def test_a_compression_bomb_is_rejected(serve_double: ServeJobs) -> None:
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="w", compresslevel=9) as file:
         for _ in range(200):
@@ -60,7 +60,7 @@ def test_a_compression_bomb_is_refused(serve_double: ServeJobs) -> None:
     refused(serve_double, packed.getvalue(), "a.txt.gz")
 
 
-def test_a_file_that_is_too_large_is_refused_while_it_comes(serve_double: ServeJobs) -> None:
+def test_a_file_that_is_too_large_is_rejected_during_the_upload(serve_double: ServeJobs) -> None:
     client = serve_double(max_job_bytes=1000)
     assert post(client, b"x" * 1000).status_code == 202
     too_large = post(client, b"x" * 1001)
@@ -85,7 +85,7 @@ def test_a_file_that_is_too_large_is_refused_while_it_comes(serve_double: ServeJ
         ({"webhook_url": "https://example.com/"}, "webhook_url"),  # no secret is set
     ],
 )
-def test_a_wish_that_cannot_be_is_refused_by_its_name(
+def test_an_invalid_option_is_rejected_by_name(
     serve_double: ServeJobs, fields: dict[str, Any], named: str
 ) -> None:
     response = post(serve_double(jobs_at_a_time=0), b"x\n", **fields)
@@ -109,7 +109,7 @@ def test_a_wish_that_cannot_be_is_refused_by_its_name(
         (FORM, b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n' + b"x" * 20000, 400),
     ],
 )  # fmt: skip
-def test_a_body_that_is_no_form_with_a_file_is_refused(
+def test_a_body_that_is_not_a_form_with_a_file_is_rejected(
     serve_double: ServeJobs, kind: str, body: bytes, status: int
 ) -> None:
     response = serve_double().post("/v1/jobs", content=body, headers={"Content-Type": kind})
@@ -117,7 +117,7 @@ def test_a_body_that_is_no_form_with_a_file_is_refused(
     assert response.status_code == status, response.text
 
 
-def test_no_file_stays_behind_that_was_refused(serve_double: ServeJobs, tmp_path: Path) -> None:
+def test_a_rejected_file_is_removed(serve_double: ServeJobs, tmp_path: Path) -> None:
     client = serve_double(jobs_files=str(tmp_path / "kept"))
     for content, name in ((b"\xff", "a.txt"), (b"x", "a.exe"), (b"", "")):
         assert post(client, content, name).status_code in {400, 422}
@@ -125,7 +125,7 @@ def test_no_file_stays_behind_that_was_refused(serve_double: ServeJobs, tmp_path
     assert list((tmp_path / "kept").iterdir()) == []
 
 
-def test_a_body_that_trickles_is_refused_though_it_never_stops(serve_double: ServeJobs) -> None:
+def test_a_body_that_trickles_in_is_rejected(serve_double: ServeJobs) -> None:
     client = serve_double(client_timeout_s=0.5)
     sent = 0
 
@@ -145,7 +145,7 @@ def test_a_body_that_trickles_is_refused_though_it_never_stops(serve_double: Ser
     assert sent < 600
 
 
-def test_a_body_that_pauses_is_taken_where_it_comes_fast_otherwise(serve_double: ServeJobs) -> None:
+def test_a_fast_body_with_a_pause_is_accepted(serve_double: ServeJobs) -> None:
     client = serve_double(client_timeout_s=2)
     line = b'{"text": "' + b"x" * 70_000 + b'"}\n'
 

@@ -1,48 +1,26 @@
 """What workers do beside translating: clear up, go on after failures, and stop when the server does."""
 
 import errno
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from dragoman.routing.router import Router
-from service.accounts.accounts import Clock
 from service.accounts.database import Database
-from service.jobs.blobs import FolderBlobs, open_blobs
+from service.jobs.blobs import FolderBlobs
 from service.jobs.cleanup import sweep
 from service.jobs.job import JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage, ScratchFolder
+from service.jobs.job_storage import JobStorage
 from service.jobs.problems import MAX_SETBACKS
 from service.jobs.store import UPLOAD_S, JobStore
-from service.jobs.tables import create_tables
-from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used
 from tests.routing.doubles import until
-from tests.service.conftest import TINY_BUNDLE, ready_client, router_of
+from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator
 
 
-@pytest.fixture
-def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
-    with ExitStack() as opened:
-        database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
-        opened.callback(database.close)
-        create_tables(database)
-        store = JobStore(database, clock=Clock(lambda: times.now))
-        yield JobStorage(store, open_blobs(str(tmp_path / "files")), ScratchFolder(opened), None)
-
-
-@pytest.fixture
-def runner(services: JobStorage) -> Iterator[JobRunner]:
-    with Router.open({"tiny": TINY_BUNDLE}) as router:
-        yield JobRunner(router, services.store.database, DetectionMode.OFF, 8)
-
-
-def test_what_is_over_goes_and_so_does_what_is_nobodys(
+def test_the_sweep_removes_expired_jobs_and_orphaned_files(
     services: JobStorage, runner: JobRunner, times: Times, tmp_path: Path
 ) -> None:
     store, sent = services.store, tmp_path / "sent"
@@ -66,7 +44,7 @@ def test_what_is_over_goes_and_so_does_what_is_nobodys(
     assert store.page(None, 10) == []
 
 
-def test_files_that_cannot_be_removed_keep_no_others_from_it(
+def test_the_sweep_continues_after_files_that_cannot_be_removed(
     services: JobStorage, runner: JobRunner, times: Times, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sent").write_bytes(b"x")
@@ -87,7 +65,7 @@ def test_files_that_cannot_be_removed_keep_no_others_from_it(
     assert set(services.blobs.jobs()) == set(ids[::2])
 
 
-def test_a_full_disk_is_waited_for_and_then_the_job_goes_on(
+def test_a_job_is_retried_after_the_disk_was_full(
     serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put, num_tries = FolderBlobs.put, 0
@@ -107,7 +85,9 @@ def test_a_full_disk_is_waited_for_and_then_the_job_goes_on(
     assert (job["state"], num_tries) == ("done", 2)
 
 
-def test_a_job_that_never_gets_further_fails(services: JobStorage, times: Times) -> None:
+def test_a_job_without_progress_fails_after_the_maximum_of_attempts(
+    services: JobStorage, times: Times
+) -> None:
     store = services.store
     job = store.add(NewJob(new_job_id(times.now), None, JobRequest("a.txt", "de", "en"), 1, 1, 1))
     for number in range(MAX_SETBACKS):
@@ -118,7 +98,7 @@ def test_a_job_that_never_gets_further_fails(services: JobStorage, times: Times)
     assert store.has_too_many_setbacks(job)
 
 
-def test_a_job_whose_file_is_gone_fails_and_says_so(serve_double: ServeJobs, tmp_path: Path) -> None:
+def test_a_job_whose_file_is_missing_fails_with_that_problem(serve_double: ServeJobs, tmp_path: Path) -> None:
     client = serve_double(jobs_at_a_time=0)
     job = send(client, b"eins\n")
     (tmp_path / "dragoman-jobs" / job["id"] / "input").unlink()
@@ -127,7 +107,7 @@ def test_a_job_whose_file_is_gone_fails_and_says_so(serve_double: ServeJobs, tmp
     assert (failed["state"], failed["problem"]) == ("failed", "its file no longer exists")
 
 
-def test_a_server_that_stops_gives_its_job_back(
+def test_a_stopping_server_requeues_its_job(
     double: DoubleTranslator, tmp_path: Path, database_url: str
 ) -> None:
     with (
@@ -143,7 +123,7 @@ def test_a_server_that_stops_gives_its_job_back(
     assert (left.state, left.worker) == (JobState.QUEUED, None)
 
 
-def test_a_job_that_was_given_back_is_cancelled_for_what_was_done(
+def test_a_requeued_job_that_is_cancelled_is_charged_for_its_finished_part(
     serve_double: ServeJobs, double: DoubleTranslator, tmp_path: Path, database_url: str
 ) -> None:
     content = b"first\n" + b"".join(b"slow %03d\n" % number for number in range(200))

@@ -23,7 +23,7 @@ def unit(language: str, text: str) -> str:
 
 @pytest.mark.parametrize("others", ["", UNLABELLED, unit("fr", "chien")])
 @pytest.mark.parametrize("name", ["a.tmx", "a.TMX"])
-def test_a_memory_is_charged_for_what_is_translated(
+def test_a_translation_memory_is_charged_for_its_translated_text(
     serve_double: ServeJobs, database_url: str, others: str, name: str
 ) -> None:
     client = serve_double()
@@ -38,14 +38,16 @@ def test_a_memory_is_charged_for_what_is_translated(
     assert used(database_url) == (len("einszwei!"), 1)
 
 
-def test_a_memory_without_the_source_language_is_refused(serve_double: ServeJobs) -> None:
+def test_a_translation_memory_without_the_source_language_is_rejected(serve_double: ServeJobs) -> None:
     response = post(serve_double(jobs_at_a_time=0), tmx(unit("fr", "chien")), "a.tmx")
 
     assert response.status_code == 422
     assert "none of its 1 units has a segment in de" in response.text
 
 
-def test_the_language_of_a_memory_is_found_in_it(serve_jobs: ServeJobs, database_url: str) -> None:
+def test_the_source_language_is_read_from_a_translation_memory(
+    serve_jobs: ServeJobs, database_url: str
+) -> None:
     client = serve_jobs(detection="on")
     client.headers.update(bearer(new_key(database_url)))
     content = tmx(unit("fr", "Le chien court dans le jardin.") + unit("de-DE", GERMAN), "de-DE")

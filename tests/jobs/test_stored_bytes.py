@@ -11,15 +11,13 @@ from service.http.errors import ApiError, ErrorKind
 from service.http.uploads import UploadLimits, Uploads, client_of
 from service.jobs.errors import JobsFull, TooManyBytes
 from service.jobs.job import JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
-from service.jobs.storage import stored_bytes_by_key, stored_bytes_of_key
+from service.jobs.queries import stored_bytes_by_key, stored_bytes_of_key
 from service.jobs.store import JobLimits, JobStore
 from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send
 from tests.routing.doubles import TIMEOUT_S, until
 
 
-def test_the_files_of_a_key_take_no_more_bytes_than_they_may(
-    serve_double: ServeJobs, database_url: str
-) -> None:
+def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, database_url: str) -> None:
     client = serve_double(max_jobs_bytes_of_key=3000)
     client.headers.update(bearer(new_key(database_url)))
     content = b"eins" + b" " * 996
@@ -39,7 +37,7 @@ def new_job(store: JobStore, size_bytes: int = 100) -> NewJob:
     return NewJob(new_job_id(store.clock.now()), None, JobRequest("a.txt", "de", "en"), size_bytes, 1, 1)
 
 
-def test_what_tells_of_errors_counts_and_a_result_that_finds_no_room_is_not_kept(
+def test_error_reports_count_as_stored_bytes_and_a_result_over_the_limit_is_not_kept(
     database: Database, store: JobStore
 ) -> None:
     store = JobStore(database, JobLimits(max_bytes=1000, max_bytes_of_key=500), store.clock)
@@ -61,7 +59,7 @@ def test_what_tells_of_errors_counts_and_a_result_that_finds_no_room_is_not_kept
         JobStore(database, JobLimits(max_bytes=399), store.clock).add(new_job(store))
 
 
-def test_a_job_whose_errors_find_no_room_fails(serve_double: ServeJobs) -> None:
+def test_a_job_whose_error_report_exceeds_the_limit_fails(serve_double: ServeJobs) -> None:
     client = serve_double(max_jobs_bytes_of_key=2000)
     job = ended(client, send(client, b"unusable\n" * 50, file_name="x" * 200 + ".txt")["id"])
 
@@ -70,7 +68,7 @@ def test_a_job_whose_errors_find_no_room_fails(serve_double: ServeJobs) -> None:
     assert client.get("/v1/jobs").json()["stored_bytes"] == 0
 
 
-def test_bytes_under_way_are_counted_by_client_and_in_all() -> None:
+def test_bytes_of_running_uploads_are_limited_per_client_and_in_total() -> None:
     uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=60))
     with uploads.track("a") as first, uploads.track("a") as second, uploads.track("b") as third:
         first.grow_to(60)
@@ -93,14 +91,14 @@ def test_bytes_under_way_are_counted_by_client_and_in_all() -> None:
         (b"x-api-key", b"drg_1"),
     ],
 )
-def test_a_key_is_one_client_whatever_api_it_comes_by(header: tuple[bytes, bytes]) -> None:
+def test_a_key_is_one_client_across_all_apis(header: tuple[bytes, bytes]) -> None:
     scope = {"type": "http", "headers": [header], "client": ("1.1.1.1", 1)}
     assert client_of(scope, has_keys=True) == "key drg_1"
     assert "1.1.1.1" in client_of(scope, has_keys=False)
     assert "1.1.1.1" in client_of({**scope, "headers": []}, has_keys=True)
 
 
-def test_a_file_that_comes_beside_too_many_others_is_refused_before_it_is_read(
+def test_an_upload_over_the_limit_of_simultaneous_bytes_is_rejected_before_it_is_read(
     serve_double: ServeJobs,
 ) -> None:
     client = serve_double(max_uploads_bytes_of_client=10_000)

@@ -119,7 +119,7 @@ def resolving(*addresses: str) -> Resolve:
     return resolve
 
 
-def test_the_end_of_a_job_is_told_signed_to_its_sender(serve_double: ServeJobs) -> None:
+def test_a_signed_webhook_is_sent_when_a_job_ends(serve_double: ServeJobs) -> None:
     with receiving(500, 200) as receiver:
         client = serve_double(webhook_secret=SECRET, webhook_private=True)
         job = send(client, b"eins\n", webhook_url=f"{receiver.url}/ended?a=b")
@@ -136,7 +136,7 @@ def test_the_end_of_a_job_is_told_signed_to_its_sender(serve_double: ServeJobs) 
     assert json.loads(body) == {"type": "job.ended", "job": told}
 
 
-def test_a_message_that_is_not_taken_is_sent_again() -> None:
+def test_a_failed_delivery_is_retried() -> None:
     message, options = Message("id", b"{}"), WebhookOptions(b"x" * 16, allows_private=True)
     with receiving(500, 204) as receiver:
         with pytest.raises(DeliveryFailed, match="500"):
@@ -182,7 +182,7 @@ def endless_answer() -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("answer", [trickle, endless_answer])
-def test_a_try_ends_however_slow_or_long_the_answer_is(answer: Callable[[], Iterator[bytes]]) -> None:
+def test_a_delivery_ends_however_slow_or_long_the_response_is(answer: Callable[[], Iterator[bytes]]) -> None:
     options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=0.5)
     with answering_with(answer()) as (url, is_left):
         with pytest.raises(DeliveryFailed):
@@ -190,7 +190,7 @@ def test_a_try_ends_however_slow_or_long_the_answer_is(answer: Callable[[], Iter
         assert is_left.wait(TIMEOUT_S)
 
 
-def test_each_key_has_a_secret_of_its_own_and_older_ones_go_on_until_they_are_taken_out() -> None:
+def test_each_key_has_its_own_secret_and_the_previous_one_still_signs() -> None:
     old, new = b"o" * 16, b"n" * 16
     message = Message("id", b"{}", "63ec77ec")
 
@@ -201,13 +201,13 @@ def test_each_key_has_a_secret_of_its_own_and_older_ones_go_on_until_they_are_ta
     assert signatures(WebhookOptions(new), Message("id", b"{}"), 5) == signature(new, message, 5)
 
 
-def test_a_secret_that_was_written_is_read() -> None:
+def test_a_formatted_secret_can_be_parsed() -> None:
     secret = key_secret(b"x" * 16, "63ec77ec")
 
     assert read_secret(write_secret(secret)) == secret
 
 
-def test_pauses_grow_and_end() -> None:
+def test_pauses_between_retries_grow_up_to_a_maximum_number_of_tries() -> None:
     pauses = [retry_delay_s(num_tries) for num_tries in range(1, MAX_TRIES + 1)]
 
     assert pauses[:3] == [5.0, 20.0, 80.0]
@@ -225,24 +225,24 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_addresses_that_are_not_public_are_refused(address: str) -> None:
+def test_addresses_that_are_not_public_are_rejected(address: str) -> None:
     with pytest.raises(AddressRejected):
         require_public(address)
 
 
 @pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"])
-def test_public_addresses_are_not(address: str) -> None:
+def test_public_addresses_are_accepted(address: str) -> None:
     require_public(address)
 
 
 @given(st.ip_addresses(v=4, network="10.0.0.0/8"))
-def test_no_private_address_is_reached_through_one_of_ipv6(address: object) -> None:
+def test_private_addresses_embedded_in_ipv6_are_rejected(address: object) -> None:
     for spelling in (f"::ffff:{address}", f"64:ff9b::{address}"):
         with pytest.raises(AddressRejected):
             require_public(spelling)
 
 
-def test_a_name_with_one_private_address_among_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_with_any_private_address_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     url = parse_webhook_url("https://example.com/")
     monkeypatch.setattr(socket, "getaddrinfo", resolving("1.1.1.1", "10.0.0.1"))
     with pytest.raises(AddressRejected):
@@ -252,7 +252,7 @@ def test_a_name_with_one_private_address_among_others_is_refused(monkeypatch: py
     assert resolve_peer(url, allows_private=False) == Peer("1.1.1.1", 443)
 
 
-def test_what_is_connected_to_is_the_address_that_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_connection_uses_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with receiving(200) as receiver:
         port = parse_webhook_url(receiver.url).port
         looked_up = []
@@ -294,9 +294,7 @@ def test_what_is_connected_to_is_the_address_that_was_looked_at(monkeypatch: pyt
         "https://example.com/" + "x" * 2000,
     ],
 )
-def test_an_address_that_cannot_be_sent_to_is_refused_with_the_file(
-    serve_double: ServeJobs, url: str
-) -> None:
+def test_an_upload_with_an_invalid_webhook_url_is_rejected(serve_double: ServeJobs, url: str) -> None:
     response = post(serve_double(jobs_at_a_time=0, webhook_secret=SECRET), b"x\n", webhook_url=url)
 
     assert response.status_code == 422, response.text
@@ -321,7 +319,7 @@ def test_an_address_that_cannot_be_sent_to_is_refused_with_the_file(
         "http://127.0.0.1./",
     ],
 )
-def test_a_host_that_cannot_be_looked_up_or_is_spelled_to_hide_is_refused(url: str) -> None:
+def test_an_unresolvable_or_obfuscated_host_is_rejected(url: str) -> None:
     with pytest.raises(AddressRejected):
         reject_private_literal(parse_webhook_url(url))
 
@@ -335,11 +333,11 @@ def test_a_host_that_cannot_be_looked_up_or_is_spelled_to_hide_is_refused(url: s
         "https://[2606:4700::1]/",
     ],
 )
-def test_a_public_host_is_not(url: str) -> None:
+def test_a_public_host_is_accepted(url: str) -> None:
     reject_private_literal(parse_webhook_url(url))
 
 
-def test_a_secret_is_long_enough_and_what_it_says_it_is() -> None:
+def test_a_secret_that_is_short_or_malformed_is_rejected() -> None:
     key = bytes(range(32))
     assert read_secret("whsec_" + base64.b64encode(key).decode()) == key
     for secret in ("short", "whsec_!", "whsec_AAAA"):

@@ -41,7 +41,7 @@ def failing_for(host: str, error: Exception) -> Anything:
 
 
 @pytest.mark.parametrize("error", [UnicodeError("label empty or too long"), RuntimeError("anything")])
-def test_no_delivery_ends_the_workers(
+def test_a_failing_delivery_does_not_end_the_workers(
     serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     client = serve_double(webhook_secret=SECRET, webhook_private=True)
@@ -67,7 +67,7 @@ def test_no_delivery_ends_the_workers(
         (JobRunner, "journal"),
     ],
 )
-def test_no_exception_of_one_job_or_sweep_ends_the_workers(
+def test_an_exception_in_a_job_or_sweep_does_not_end_the_workers(
     serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch, owner: type, method: str
 ) -> None:
     monkeypatch.setattr(worker, "SETBACK_PAUSE_POLLS", 0.1)

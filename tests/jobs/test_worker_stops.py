@@ -4,51 +4,27 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dragoman.routing.router import Router
-from service.accounts.accounts import Clock
-from service.accounts.database import Database
 from service.http.errors import ApiError
-from service.jobs.blobs import FolderBlobs, open_blobs
+from service.jobs.blobs import FolderBlobs
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, WebhookState, new_job_id
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage, ScratchFolder
+from service.jobs.job_storage import JobStorage
 from service.jobs.store import JobStore
-from service.jobs.tables import create_tables
 from service.jobs.webhooks import MAX_TRIES, WebhookOptions
 from service.jobs.worker import JobWorkers
 from service.readiness import Readiness
 from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
-from service.translation.source_language import DetectionMode
-from tests.accounts.conftest import Times
 from tests.jobs.conftest import SECRET, ServeJobs, bearer, ended, look, new_key, send
 from tests.jobs.test_webhooks import receiving
 from tests.routing.doubles import TIMEOUT_S, until
-from tests.service.conftest import TINY_BUNDLE
 
 POLL_S = 0.01
-
-
-@pytest.fixture
-def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
-    with ExitStack() as opened:
-        database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
-        opened.callback(database.close)
-        create_tables(database)
-        store = JobStore(database, clock=Clock(lambda: times.now))
-        options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=3600)
-        yield JobStorage(store, open_blobs(str(tmp_path / "files")), ScratchFolder(opened), options)
-
-
-@pytest.fixture
-def runner(services: JobStorage) -> Iterator[JobRunner]:
-    with Router.open({"tiny": TINY_BUNDLE}) as router:
-        yield JobRunner(router, services.store.database, DetectionMode.OFF, 8)
 
 
 @contextmanager
@@ -86,7 +62,7 @@ async def reached(event: threading.Event) -> None:
     assert await asyncio.to_thread(event.wait, TIMEOUT_S)
 
 
-def test_a_server_that_stops_waits_for_no_delivery_that_hangs(
+def test_a_stopping_server_does_not_wait_for_a_hanging_delivery(
     services: JobStorage, runner: JobRunner
 ) -> None:
     with tar_pit() as (url, has_come):
@@ -104,7 +80,7 @@ def test_a_server_that_stops_waits_for_no_delivery_that_hangs(
     assert services.store.again(job).webhook_state is WebhookState.PENDING
 
 
-def test_a_server_that_stops_waits_for_no_job_that_hangs_and_gives_it_back(
+def test_a_stopping_server_requeues_a_hanging_job_without_waiting(
     services: JobStorage, runner: JobRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has_begun, may_go_on = threading.Event(), threading.Event()
@@ -129,7 +105,7 @@ def test_a_server_that_stops_waits_for_no_job_that_hangs_and_gives_it_back(
         may_go_on.set()
 
 
-def test_a_loop_that_is_stuck_makes_the_server_not_ready(
+def test_a_stuck_worker_makes_the_server_unready(
     services: JobStorage, runner: JobRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_s = 0.0
@@ -159,7 +135,7 @@ def test_a_loop_that_is_stuck_makes_the_server_not_ready(
     )
 
 
-def test_readiness_names_the_workers_that_are_silent(serve_double: ServeJobs) -> None:
+def test_readiness_names_silent_workers(serve_double: ServeJobs) -> None:
     now_s = 0.0
     tally = WorkerCounters(lambda: now_s)
     tally.beat("jobs-1")
@@ -177,7 +153,9 @@ def test_readiness_names_the_workers_that_are_silent(serve_double: ServeJobs) ->
     assert "dragoman_workers_silent 0.0" in metrics
 
 
-def test_slow_receivers_of_one_key_hold_up_no_other_key(serve_double: ServeJobs, database_url: str) -> None:
+def test_slow_webhook_receivers_of_one_key_do_not_delay_other_keys(
+    serve_double: ServeJobs, database_url: str
+) -> None:
     with tar_pit() as (slow, has_come), receiving(200) as receiver:
         client = serve_double(webhook_secret=SECRET, webhook_private=True)
         client.headers.update(bearer(new_key(database_url, "slow")))
@@ -214,9 +192,7 @@ def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOpti
     return services.store.again(job)
 
 
-def test_a_message_that_is_never_taken_is_given_up_and_the_job_says_so(
-    services: JobStorage, runner: JobRunner
-) -> None:
+def test_a_webhook_that_always_fails_ends_as_failed(services: JobStorage, runner: JobRunner) -> None:
     with receiving(500) as receiver:
         options = WebhookOptions(b"x" * 16, allows_private=True, first_pause_s=0.0)
         job = told(services, runner, receiver.url, options)
@@ -227,7 +203,7 @@ def test_a_message_that_is_never_taken_is_given_up_and_the_job_says_so(
     assert job.webhook_due_at is None
 
 
-def test_an_address_that_must_not_be_sent_to_is_given_up_at_once(
+def test_a_webhook_to_a_forbidden_address_fails_without_a_retry(
     services: JobStorage, runner: JobRunner
 ) -> None:
     job = told(services, runner, "http://127.0.0.1:9/", WebhookOptions(b"x" * 16))

@@ -132,7 +132,7 @@ def test_a_detected_language_has_its_new_code(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("text", ["🙂", " ", "12:30"])
-def test_a_text_without_letters_is_said_to_be_english(client: httpx.Client, text: str) -> None:
+def test_a_text_without_letters_is_detected_as_english(client: httpx.Client, text: str) -> None:
     assert client.post("/detect", json={"q": text}).json() == [{"confidence": 0.0, "language": "en"}]
 
 

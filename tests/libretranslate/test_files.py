@@ -98,7 +98,7 @@ def test_whatever_a_file_is_called_it_can_be_fetched_under_its_name(
         ("a.txt", b"gut\nunusable", "Invalid request: a.txt: line 2: is not usable"),
     ],
 )
-def test_a_file_that_cannot_be_translated_is_refused(
+def test_an_untranslatable_file_is_rejected(
     client: httpx.Client, name: str, content: bytes, words: str
 ) -> None:
     status, message = error_of(send(client, name, content))
@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_translated_is_refused(
     assert message.startswith(words)
 
 
-def test_a_form_without_a_file_or_a_field_is_refused(client: httpx.Client) -> None:
+def test_a_form_without_a_file_or_a_required_field_is_rejected(client: httpx.Client) -> None:
     assert error_of(client.post("/translate_file", data=PAIR)) == (
         400,
         "Invalid request: missing file parameter",

@@ -20,9 +20,7 @@ FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=b"
 GOOD = {"q": "a", "source": "de", "target": "en"}
 
-many_examples = settings(
-    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+many_examples = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -84,7 +82,7 @@ GOOD_PARTS = b"".join(part(name, value.encode()) for name, value in GOOD.items()
     ],
     ids=lambda value: repr(value[:30]) if isinstance(value, bytes) else None,
 )
-def test_a_body_that_cannot_be_read_is_refused(
+def test_an_unreadable_body_is_rejected(
     client: httpx.Client, path: str, kind: str, content: bytes, status: int
 ) -> None:
     answered = post(client, content, kind, path)
@@ -95,7 +93,7 @@ def test_a_body_that_cannot_be_read_is_refused(
     assert len(answered.content) < 300
 
 
-def test_a_body_of_no_declared_type_is_refused(client: httpx.Client) -> None:
+def test_a_body_without_a_content_type_is_rejected(client: httpx.Client) -> None:
     assert error_of(client.post("/translate", content=b"q=a"))[0] == 415
 
 
@@ -120,7 +118,7 @@ def test_raw_bytes_in_a_form_are_utf_8(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["source", "target", "format", "alternatives", "api_key"])
-def test_a_field_of_one_value_that_comes_twice_is_refused(client: httpx.Client, name: str) -> None:
+def test_a_repeated_field_with_one_value_is_rejected(client: httpx.Client, name: str) -> None:
     fields = {"format": "text", "alternatives": "1", "api_key": "x", **GOOD}
     repeated = [*fields.items(), (name, fields[name])]
     content = urlencode(repeated)
@@ -130,7 +128,7 @@ def test_a_field_of_one_value_that_comes_twice_is_refused(client: httpx.Client, 
 
 
 @pytest.mark.parametrize("way", ["json", "data"])
-def test_a_field_in_the_url_and_in_the_body_is_refused(client: httpx.Client, way: str) -> None:
+def test_a_field_in_both_url_and_body_is_rejected(client: httpx.Client, way: str) -> None:
     answered = client.request("POST", "/translate?source=fr", **{way: GOOD})  # type: ignore[arg-type]
 
     status, message = error_of(answered)
@@ -138,11 +136,11 @@ def test_a_field_in_the_url_and_in_the_body_is_refused(client: httpx.Client, way
     assert "'source'" in message
 
 
-def test_a_url_that_is_not_utf_8_is_refused(client: httpx.Client) -> None:
+def test_a_url_that_is_not_utf_8_is_rejected(client: httpx.Client) -> None:
     assert error_of(client.post("/translate?q=%ff"))[0] == 400
 
 
-def test_a_file_in_place_of_a_text_is_refused_and_a_text_in_place_of_a_file(client: httpx.Client) -> None:
+def test_a_file_instead_of_a_text_is_rejected_and_a_text_instead_of_a_file(client: httpx.Client) -> None:
     file = {"q": ("a.txt", b"a")}
     texts = {"source": "de", "target": "en"}
 

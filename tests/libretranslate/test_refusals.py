@@ -79,7 +79,7 @@ def test_a_request_over_the_limit_of_characters_names_both(serve: Serve) -> None
     assert client.get("/frontend/settings").json()["charLimit"] == 100
 
 
-def test_too_many_texts_are_refused_in_the_same_words(serve: Serve) -> None:
+def test_too_many_texts_are_rejected_with_the_same_message(serve: Serve) -> None:
     rejected = serve(max_texts=3).post("/translate", json={**BODY, "q": ["a"] * 4})
 
     assert error_of(rejected) == (400, "Invalid request: request (4) exceeds text limit (3)")
@@ -132,7 +132,7 @@ def test_a_failure_tells_nothing_of_the_text(client: httpx.Client) -> None:
     assert "geheim" not in message
 
 
-def test_what_takes_too_long_is_504(client: httpx.Client) -> None:
+def test_a_request_over_the_time_limit_is_answered_with_504(client: httpx.Client) -> None:
     assert error_of(client.post("/translate", json={**BODY, "q": "late"}))[0] == 504
 
 
@@ -165,9 +165,7 @@ def test_a_key_may_stand_in_the_url_beside_a_body_or_in_a_header(
     assert client.post("/translate", json=BODY, headers=header).status_code == 200
 
 
-def test_a_key_that_is_for_something_else_is_refused(
-    serve: Serve, database_url: str, make_key: MakeKey
-) -> None:
+def test_a_key_without_the_scope_is_rejected(serve: Serve, database_url: str, make_key: MakeKey) -> None:
     client = serve(database_url=database_url)
     key = make_key(scopes=frozenset({Scope.GLOSSARIES}))
 

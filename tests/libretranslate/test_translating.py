@@ -19,7 +19,7 @@ GERMAN = "Das ist ein schönes Haus am Ufer des Flusses"
 ENGLISH = "This is a beautiful house on the bank of the river"
 
 
-def test_a_text_gives_a_text_and_nothing_that_was_not_asked_for(client: httpx.Client) -> None:
+def test_a_response_to_one_text_has_only_the_requested_fields(client: httpx.Client) -> None:
     assert translate(client) == {"translatedText": "Hallo|german"}
 
 
@@ -89,7 +89,9 @@ def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
         ("FR", "german|french"),
     ],
 )
-def test_codes_are_taken_old_and_new_in_any_case(client: httpx.Client, asked: str, taken: str) -> None:
+def test_old_and_new_language_codes_are_accepted_in_any_case(
+    client: httpx.Client, asked: str, taken: str
+) -> None:
     assert translate(client, source="DE", target=asked) == {"translatedText": f"Hallo|{taken}"}
 
 
@@ -98,7 +100,7 @@ def test_a_model_with_an_old_code_is_found_by_the_new_one(client: httpx.Client, 
     assert translate(client, source=asked) == {"translatedText": "Hallo|chinese"}
 
 
-def test_the_language_is_detected_and_told_when_the_source_is_auto(client: httpx.Client) -> None:
+def test_with_source_auto_the_language_is_detected_and_returned(client: httpx.Client) -> None:
     answer = translate(client, q=GERMAN, source="Auto")
 
     assert answer["translatedText"] == f"{GERMAN}|german"
@@ -114,9 +116,7 @@ def test_each_text_of_an_array_is_detected_by_itself(client: httpx.Client) -> No
 
 
 @pytest.mark.parametrize("text", ["🙂", "   ", "🙂 \n 🎉", "123"])
-def test_text_without_letters_stays_as_it_is_and_is_said_to_be_english(
-    client: httpx.Client, text: str
-) -> None:
+def test_text_without_letters_is_unchanged_and_detected_as_english(client: httpx.Client, text: str) -> None:
     assert translate(client, q=text, source="auto") == {
         "translatedText": text,
         "detectedLanguage": {"confidence": 0.0, "language": "en"},
@@ -132,7 +132,7 @@ def test_text_in_the_target_language_already_stays_as_it_is(client: httpx.Client
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "en"), ("EN", "en-US"), ("pb", "pt-BR")])
-def test_a_language_into_itself_leaves_texts_as_they_are(
+def test_equal_source_and_target_languages_leave_texts_unchanged(
     client: httpx.Client, source: str, target: str
 ) -> None:
     answer = translate(client, q=["a", "b"], source=source, target=target, alternatives=1)
@@ -155,7 +155,7 @@ def test_alternatives_come_best_first_without_the_best_of_all(client: httpx.Clie
     assert answer["alternatives"] == ["Hallo|german!", "Hallo|german!!", "Hallo|german!!!"]
 
 
-def test_alternatives_that_say_the_same_are_told_once() -> None:
+def test_equal_alternatives_are_returned_once() -> None:
     answer = TranslationResult("best", "de", "en", None, None, (), ("other", "best", "other", "third"))
     job_request = LibreTranslateParameters(("x",), False, Pair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
 
@@ -188,7 +188,7 @@ def test_html_keeps_its_markup_and_has_no_alternatives(client: httpx.Client, bun
     assert {text for text, _ in bundles.named("german").seen[-2:]} == {"Hallo", "Welt"}
 
 
-def test_text_is_not_taken_for_html(client: httpx.Client) -> None:
+def test_plain_text_is_not_parsed_as_html(client: httpx.Client) -> None:
     assert translate(client, q="<p>a & b</p>", format="text") == {"translatedText": "<p>a & b</p>|german"}
 
 
@@ -198,7 +198,7 @@ def test_null_is_as_good_as_nothing(client: httpx.Client) -> None:
     assert answer == {"translatedText": "Hallo|german"}
 
 
-def test_a_field_that_nobody_knows_is_not_looked_at(client: httpx.Client) -> None:
+def test_an_unknown_field_is_ignored(client: httpx.Client) -> None:
     assert translate(client, unknown=[{}]) == {"translatedText": "Hallo|german"}
 
 

@@ -1,11 +1,9 @@
 """SentencePiece models trained on real text, and folders with small models of Marian's."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.marian.written import (
     MARIANS_OWN_IDS,
@@ -23,12 +21,8 @@ from tests.marian.written import (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Tiny models gain nothing from a second thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def _one_thread(one_torch_thread: None) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +84,5 @@ def write_model(folder: Path, variant: Variant, tokenizers: Tokenizers, seed: in
 
 @pytest.fixture
 def written(tmp_path: Path, tokenizers: Tokenizers) -> Written:
-    """A plain model, to be spoilt."""
+    """A plain model whose files a test may change."""
     return write_model(tmp_path / "de-en", Variant(), tokenizers)

@@ -1,4 +1,4 @@
-"""Nothing in an archive leaves its folder, and no small archive becomes a large one."""
+"""Archives cannot write outside their folder or unpack to more than the limits."""
 
 import io
 import stat
@@ -24,12 +24,12 @@ def _archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
 
 
 def _rejection(path: Path, limits: ArchiveLimits | None = None) -> str:
-    with pytest.raises(ImportRejectedError) as refused, unpacked(path, limits):
+    with pytest.raises(ImportRejectedError) as caught, unpacked(path, limits):
         pytest.fail("was unpacked")
-    return str(refused.value)
+    return str(caught.value)
 
 
-def test_files_are_there_while_the_context_lasts_and_gone_afterwards(tmp_path: Path) -> None:
+def test_unpacked_files_exist_only_while_the_context_is_open(tmp_path: Path) -> None:
     path = _archive(
         tmp_path / "opus-2020-02-26.zip", ("a.txt", b"one"), ("sub/b.txt", b"two"), ("empty/", b"")
     )
@@ -42,7 +42,7 @@ def test_files_are_there_while_the_context_lasts_and_gone_afterwards(tmp_path: P
     assert not folder.exists()
 
 
-def test_they_are_gone_as_well_when_something_fails(tmp_path: Path) -> None:
+def test_unpacked_files_are_deleted_after_an_error(tmp_path: Path) -> None:
     path = _archive(tmp_path / "some.zip", ("a.txt", b"one"))
     folders = []
 
@@ -56,7 +56,7 @@ def test_they_are_gone_as_well_when_something_fails(tmp_path: Path) -> None:
     assert not folders[0].exists()
 
 
-def test_a_single_folder_in_an_archive_is_the_folder(tmp_path: Path) -> None:
+def test_the_single_folder_of_an_archive_is_returned(tmp_path: Path) -> None:
     path = _archive(tmp_path / "some.zip", ("de-en/", b""), ("de-en/a.txt", b"one"))
 
     with unpacked(path) as folder:
@@ -72,7 +72,7 @@ def test_a_single_folder_in_an_archive_is_the_folder(tmp_path: Path) -> None:
     ],
     ids=ascii,
 )
-def test_a_member_that_would_leave_its_folder_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_member_outside_the_folder_is_rejected(name: str, tmp_path: Path) -> None:
     path = _archive(tmp_path / "bad.zip", ("fine.txt", b"fine"), (_raw(name), b"bad"))
 
     assert "paths outside the folder" in _rejection(path)
@@ -86,7 +86,7 @@ def _raw(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def test_links_are_refused(tmp_path: Path) -> None:
+def test_links_in_an_archive_are_rejected(tmp_path: Path) -> None:
     link = zipfile.ZipInfo("link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     path = _archive(tmp_path / "bad.zip", (link, b"/etc/passwd"))
@@ -95,19 +95,19 @@ def test_links_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", [("a.txt", "a.txt"), ("a.txt", "A.TXT"), ("sub/a", "SUB/A")], ids=str)
-def test_names_that_stand_twice_are_refused(names: tuple[str, ...], tmp_path: Path) -> None:
+def test_duplicate_member_names_are_rejected(names: tuple[str, ...], tmp_path: Path) -> None:
     path = _archive(tmp_path / "bad.zip", *((name, b"x") for name in names))
 
     assert "the same name" in _rejection(path)
 
 
-def test_a_member_under_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_member_under_a_file_is_rejected(tmp_path: Path) -> None:
     path = _archive(tmp_path / "bad.zip", ("a", b"file"), ("a/b", b"under it"))
 
     assert "inside another member that is a file: 'a/b'" in _rejection(path)
 
 
-def test_encrypted_members_are_refused(tmp_path: Path) -> None:
+def test_encrypted_members_are_rejected(tmp_path: Path) -> None:
     path = _archive(tmp_path / "bad.zip", ("secret.txt", b"secret"))
     content = bytearray(path.read_bytes())
     directory = content.index(b"PK\x01\x02")
@@ -117,7 +117,7 @@ def test_encrypted_members_are_refused(tmp_path: Path) -> None:
     assert "encrypted: 'secret.txt'" in _rejection(path)
 
 
-def test_all_reasons_are_given_at_once(tmp_path: Path) -> None:
+def test_all_reasons_are_reported_at_once(tmp_path: Path) -> None:
     link = zipfile.ZipInfo("link")
     link.external_attr = stat.S_IFLNK << 16
     path = _archive(tmp_path / "bad.zip", (link, b"x"), (_raw("../a"), b"x"), ("b", bytes(1000)))
@@ -128,7 +128,7 @@ def test_all_reasons_are_given_at_once(tmp_path: Path) -> None:
         assert part in message
 
 
-def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path) -> None:
+def test_a_zip_bomb_is_rejected_by_its_ratio(tmp_path: Path) -> None:
     path = _archive(tmp_path / "bomb.zip", ("zeros", bytes(2**20)))
 
     assert "more than 100 times" in _rejection(path)
@@ -136,7 +136,7 @@ def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path) -> None:
         assert (folder / "zeros").stat().st_size == 2**20
 
 
-def test_what_a_member_unpacks_to_is_counted_whatever_it_declares(tmp_path: Path) -> None:
+def test_the_actual_size_of_a_member_is_checked(tmp_path: Path) -> None:
     path = _archive(tmp_path / "liar.zip", ("zeros", bytes(100_000)))
     content = path.read_bytes()
     path.write_bytes(content.replace(struct.pack("<L", 100_000), struct.pack("<L", 10)))
@@ -145,7 +145,7 @@ def test_what_a_member_unpacks_to_is_counted_whatever_it_declares(tmp_path: Path
         pytest.fail("was unpacked")
 
 
-def test_no_more_is_written_than_there_is_room_for() -> None:
+def test_unpacking_stops_at_the_size_limit() -> None:
     file = io.BytesIO()
 
     with pytest.raises(zipfile.BadZipFile, match="more than it declares"):
@@ -153,7 +153,7 @@ def test_no_more_is_written_than_there_is_room_for() -> None:
     assert not file.getvalue()
 
 
-def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_archive_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "some.zip"
     path.write_bytes(b"no archive")
 
@@ -162,7 +162,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=100), st.integers(0, 400), st.integers(0, 400))
-def test_a_damaged_archive_is_refused_and_never_more_than_that(
+def test_a_damaged_archive_raises_only_import_rejected_error(
     tmp_path_factory: pytest.TempPathFactory, noise: bytes, begin: int, end: int
 ) -> None:
     folder = tmp_path_factory.mktemp("damaged")

@@ -1,4 +1,4 @@
-"""Languages come from the caller or from papers that say it without a doubt, never from a guess."""
+"""Languages come from the caller or from unambiguous release files, never from a guess."""
 
 from pathlib import Path
 
@@ -43,16 +43,16 @@ def _with_targets(release: Written, tokenizers: Tokenizers, tokens: tuple[str, .
     return pieces
 
 
-def test_nothing_is_guessed(release: Written) -> None:
-    with pytest.raises(ImportRejectedError) as refused:
+def test_languages_are_not_guessed(release: Written) -> None:
+    with pytest.raises(ImportRejectedError) as caught:
         load(release.folder, NO_CALLBACKS)
 
-    source, target = refused.value.problems
+    source, target = caught.value.problems
     assert "give --source-lang" in source
     assert "give --target-lang" in target
 
 
-def test_a_source_ends_in_its_own_end_of_sentence_and_a_target_begins_with_zeros(release: Written) -> None:
+def test_a_source_ends_with_its_own_eos_and_a_target_begins_with_zeros(release: Written) -> None:
     original = load(release.folder, RequestedLanguages(("deu",), ("en",)))
 
     german, english = original.languages.sources["de"], original.languages.targets["en"]
@@ -72,13 +72,13 @@ def test_a_source_ends_in_its_own_end_of_sentence_and_a_target_begins_with_zeros
     ],
     ids=["new", "old", "commas", "two releases", "download"],
 )
-def test_a_readme_names_them(readme: str, release: Written) -> None:
+def test_a_readme_names_the_languages(readme: str, release: Written) -> None:
     (release.folder / "README.md").write_text(readme, encoding="utf8")
 
     assert _codes(load(release.folder, NO_CALLBACKS).languages) == (["de"], ["en"])
 
 
-def test_releases_that_contradict_each_other_name_none(release: Written) -> None:
+def test_contradicting_release_files_name_no_language(release: Written) -> None:
     two = README.replace("02-19", "01-01") + README.replace("02-19", "01-02").replace("deu\n", "fra\n")
     (release.folder / "README.md").write_text(two, encoding="utf8")
 
@@ -86,7 +86,7 @@ def test_releases_that_contradict_each_other_name_none(release: Written) -> None
         load(release.folder, NO_CALLBACKS)
 
 
-def test_a_description_in_yaml_names_them(release: Written) -> None:
+def test_a_yaml_description_names_the_languages(release: Written) -> None:
     (release.folder / "opus-2021-02-19.yml").write_text(
         "release: deu+nld-eng/opus-2021-02-19.zip\nsource-languages:\n   - deu\n   - nld\n"
         "target-languages:\n   - eng\n",
@@ -97,7 +97,7 @@ def test_a_description_in_yaml_names_them(release: Written) -> None:
 
 
 @pytest.mark.parametrize("name", ["opus-mt-de-en", "deu-eng"])
-def test_a_folders_name_counts_where_it_is_a_pair_of_languages(
+def test_a_folder_name_that_is_a_language_pair_names_the_languages(
     name: str, tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     write_model(tmp_path / name, Variant(), tokenizers)
@@ -106,7 +106,7 @@ def test_a_folders_name_counts_where_it_is_a_pair_of_languages(
 
 
 @pytest.mark.parametrize("name", ["en-roa", "my-own", "de-en-2", "model"])
-def test_a_folders_name_does_not_count_where_it_may_mean_something_else(
+def test_an_ambiguous_folder_name_names_no_language(
     name: str, tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     write_model(tmp_path / name, Variant(), tokenizers)
@@ -115,7 +115,7 @@ def test_a_folders_name_does_not_count_where_it_may_mean_something_else(
         load(tmp_path / name, NO_CALLBACKS)
 
 
-def test_the_caller_is_right_whatever_the_files_say(release: Written) -> None:
+def test_requested_languages_override_the_release_files(release: Written) -> None:
     (release.folder / "README.md").write_text(README, encoding="utf8")
 
     original = load(release.folder, RequestedLanguages(("nds", "gsw"), ("en-GB",)))
@@ -123,7 +123,7 @@ def test_the_caller_is_right_whatever_the_files_say(release: Written) -> None:
     assert _codes(original.languages) == (["nds", "gsw"], ["en-GB"])
 
 
-def test_tokens_for_targets_stand_before_the_source(release: Written, tokenizers: Tokenizers) -> None:
+def test_target_language_tokens_precede_the_source(release: Written, tokenizers: Tokenizers) -> None:
     pieces = _with_targets(release, tokenizers, ("deu", "nob", "zho_Hans", "xxx"))
 
     languages = load(release.folder, RequestedLanguages(("eng",))).languages
@@ -135,7 +135,7 @@ def test_tokens_for_targets_stand_before_the_source(release: Written, tokenizers
     }
 
 
-def test_the_caller_picks_some_of_several_targets(release: Written, tokenizers: Tokenizers) -> None:
+def test_the_caller_can_select_some_of_several_targets(release: Written, tokenizers: Tokenizers) -> None:
     pieces = _with_targets(release, tokenizers, ("deu", "fra", "cmn_Hans"))
 
     languages = load(release.folder, RequestedLanguages(("en",), ("fr", "cmn_Hans"))).languages
@@ -150,7 +150,7 @@ def test_the_caller_picks_some_of_several_targets(release: Written, tokenizers: 
         load(release.folder, RequestedLanguages(("en",), ("sv",)))
 
 
-def test_spellings_of_one_language_are_told_apart(release: Written, tokenizers: Tokenizers) -> None:
+def test_variants_of_one_language_have_distinct_codes(release: Written, tokenizers: Tokenizers) -> None:
     pieces = _with_targets(release, tokenizers, ("zh", "zho"))
 
     targets = load(release.folder, RequestedLanguages(("en",))).languages.targets
@@ -159,7 +159,7 @@ def test_spellings_of_one_language_are_told_apart(release: Written, tokenizers: 
     assert targets["zho"].source_before == (pieces.index(">>zho<<"),)
 
 
-def test_several_targets_without_tokens_to_choose_with_are_refused(release: Written) -> None:
+def test_several_targets_without_target_tokens_are_rejected(release: Written) -> None:
     (release.folder / "README.md").write_text(README.replace(" eng\n", " eng fra\n"), encoding="utf8")
 
     with pytest.raises(ImportRejectedError, match="eng, fra cannot all be target languages"):
@@ -167,7 +167,7 @@ def test_several_targets_without_tokens_to_choose_with_are_refused(release: Writ
     assert list(load(release.folder, RequestedLanguages((), ("fr",))).languages.targets) == ["fr"]
 
 
-def test_text_cannot_ask_for_a_target(release: Written, tokenizers: Tokenizers) -> None:
+def test_text_cannot_spell_a_target_token(release: Written, tokenizers: Tokenizers) -> None:
     _with_targets(release, tokenizers, ("deu", "fra"))
 
     vocabulary = load(release.folder, RequestedLanguages(("en",))).source_tokenizer.vocabulary

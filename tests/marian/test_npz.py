@@ -1,4 +1,4 @@
-"""Arrays are read as numbers, and nothing else is done with a file from elsewhere."""
+"""Arrays are read as numbers, and untrusted files can do nothing else."""
 
 import io
 import os
@@ -28,9 +28,9 @@ class _Touch:
 
 
 def _rejection(path: Path, limits: ArchiveLimits | None = None) -> str:
-    with pytest.raises(ImportRejectedError) as refused:
+    with pytest.raises(ImportRejectedError) as caught:
         read_arrays(path, limits)
-    return str(refused.value)
+    return str(caught.value)
 
 
 def _header(shape: tuple[int, ...], dtype: str = "<f4") -> bytes:
@@ -39,7 +39,7 @@ def _header(shape: tuple[int, ...], dtype: str = "<f4") -> bytes:
     return buffer.getvalue()
 
 
-def test_what_numpy_writes_is_read_as_it_was(tmp_path: Path) -> None:
+def test_arrays_written_by_numpy_are_read_unchanged(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     arrays: dict[str, Any] = {
         "special:model.yml": np.frombuffer(b"type: transformer\0", np.int8),
@@ -73,7 +73,7 @@ def test_objects_are_not_unpickled(tmp_path: Path) -> None:
     assert not proof.exists()
 
 
-def test_a_pickle_in_the_place_of_an_array_is_not_loaded(tmp_path: Path) -> None:
+def test_a_pickle_instead_of_an_array_is_not_loaded(tmp_path: Path) -> None:
     proof, path = tmp_path / "proof", tmp_path / "bad.npz"
     with zipfile.ZipFile(path, "w") as members:
         members.writestr("weights.npy", pickle.dumps(_Touch(proof)))
@@ -91,9 +91,7 @@ def test_a_pickle_in_the_place_of_an_array_is_not_loaded(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("shape", "dtype"), [((10**15,), "<f4"), ((2, 3), "<f4"), ((-1, -4), "<f4"), ((4,), "<f8"), ((), "<U99")]
 )
-def test_a_header_that_promises_other_data_than_there_is_takes_no_memory(
-    shape: tuple[int, ...], dtype: str, tmp_path: Path
-) -> None:
+def test_a_wrong_header_does_not_allocate_memory(shape: tuple[int, ...], dtype: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.npz"
     with zipfile.ZipFile(path, "w") as members:
         members.writestr("weights.npy", _header(shape, dtype) + bytes(16))
@@ -101,7 +99,7 @@ def test_a_header_that_promises_other_data_than_there_is_takes_no_memory(
     assert "weights" in _rejection(path)
 
 
-def test_more_than_the_limits_allow_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_arrays_over_the_limits_are_rejected_before_reading(tmp_path: Path) -> None:
     path = tmp_path / "bomb.npz"
     zeros = np.zeros(100_000)
     np.savez_compressed(path, one=zeros, two=zeros, three=zeros)
@@ -114,7 +112,7 @@ def test_more_than_the_limits_allow_is_refused_before_it_is_read(tmp_path: Path)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
-def test_an_array_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+def test_a_duplicate_array_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "twice.npz"
     with zipfile.ZipFile(path, "w") as members:
         for _ in range(2):
@@ -124,7 +122,7 @@ def test_an_array_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 1000), st.integers(0, 1000))
-def test_a_damaged_file_is_refused_and_never_more_than_that(
+def test_a_damaged_file_raises_only_import_rejected_error(
     tmp_path_factory: pytest.TempPathFactory, noise: bytes, begin: int, end: int
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "some.npz"

@@ -1,4 +1,4 @@
-"""CTranslate2 reads Marian's format too: what it makes of a file is what we make of it."""
+"""CTranslate2 reads Marian's format too, and translates the same."""
 
 import json
 import math
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(
     ],
     ids=["post", "pre", "legacy"],
 )
-def test_ctranslate2_finds_the_same_in_the_same_file(
+def test_ctranslate2_finds_the_same_translation(
     variant: Variant, tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     written = write_model(tmp_path / "model", variant, tokenizers, seed=5)

@@ -1,4 +1,4 @@
-"""An imported model says what Marian's does, by a forward pass of its own in NumPy."""
+"""An imported model computes what Marian's does, as a forward pass in NumPy."""
 
 import itertools
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ VARIANTS = _variants()
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, _choices_of(variant))))
-def test_log_probabilities_are_those_of_marian(
+def test_log_probabilities_equal_marians_formulas(
     variant: Variant, tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     written = write_model(tmp_path, variant, tokenizers)
@@ -80,7 +80,7 @@ def test_log_probabilities_are_those_of_marian(
     assert (found[..., num_pieces:] == -np.inf).all()  # the start is never said, nor does it take part
 
 
-def test_the_variants_have_all_pairs_of_choices() -> None:
+def test_the_variants_cover_every_pair_of_options() -> None:
     fields = [(variant, _choices_of(variant)) for variant in VARIANTS]
     for first, second in itertools.combinations(range(len(CHOICES)), 2):
         pairs = {(choices[first], choices[second]) for _, choices in fields}
@@ -88,9 +88,7 @@ def test_the_variants_have_all_pairs_of_choices() -> None:
 
 
 @pytest.mark.parametrize("autoregression", ["self-attention", "rnn"])
-def test_greedy_search_finds_what_marian_finds(
-    autoregression: str, tmp_path: Path, tokenizers: Tokenizers
-) -> None:
+def test_greedy_search_equals_marians(autoregression: str, tmp_path: Path, tokenizers: Tokenizers) -> None:
     written = write_model(tmp_path, Variant(autoregression=autoregression), tokenizers, seed=3)
     original = load(tmp_path, LANGUAGES)
     rng = np.random.default_rng(2)
@@ -103,7 +101,7 @@ def test_greedy_search_finds_what_marian_finds(
     assert any(len(target) > 3 for target in found)
 
 
-def test_unknown_is_never_said_and_keeps_its_probability(tmp_path: Path, tokenizers: Tokenizers) -> None:
+def test_unknown_is_never_produced_and_keeps_its_probability(tmp_path: Path, tokenizers: Tokenizers) -> None:
     written = write_model(tmp_path, Variant(), tokenizers)
     likely = written.arrays["decoder_ff_logit_out_b"]
     likely[0, 1] = 20.0  # <unk> is all but certain
@@ -120,7 +118,7 @@ def test_unknown_is_never_said_and_keeps_its_probability(tmp_path: Path, tokeniz
     assert load(tmp_path, LANGUAGES).model.config.suppressed_ids == ()
 
 
-def test_positions_of_sines_have_no_end_at_those_trained_on_and_trained_ones_have(
+def test_sinusoidal_positions_are_unlimited_and_trained_ones_are_not(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     write_model(tmp_path / "sines", Variant(), tokenizers)
@@ -130,7 +128,7 @@ def test_positions_of_sines_have_no_end_at_those_trained_on_and_trained_ones_hav
     assert load(tmp_path / "trained", LANGUAGES).model.config.max_positions == TRAINED_POSITIONS
 
 
-def test_a_flag_for_trained_positions_is_nothing_without_an_array_of_them(
+def test_the_option_for_trained_positions_is_ignored_without_their_array(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     written = write_model(tmp_path, Variant(more={"transformer-train-position-embeddings": True}), tokenizers)
@@ -139,7 +137,7 @@ def test_a_flag_for_trained_positions_is_nothing_without_an_array_of_them(
     _assert_same(original, written)
 
 
-def test_half_precision_is_read_as_what_it_is(tmp_path: Path, tokenizers: Tokenizers) -> None:
+def test_half_precision_arrays_are_read_exactly(tmp_path: Path, tokenizers: Tokenizers) -> None:
     written = write_model(tmp_path, Variant(), tokenizers)
     for name in written.arrays:
         written.arrays[name] = written.arrays[name].astype(np.float16)
@@ -148,14 +146,14 @@ def test_half_precision_is_read_as_what_it_is(tmp_path: Path, tokenizers: Tokeni
     _assert_same(load(tmp_path, LANGUAGES), written)
 
 
-def test_ranges_for_marians_own_int8_are_left_where_they_are(tmp_path: Path, tokenizers: Tokenizers) -> None:
+def test_ranges_of_marians_int8_are_ignored(tmp_path: Path, tokenizers: Tokenizers) -> None:
     written = write_model(tmp_path, Variant(), tokenizers)
     _save_again(written, {"encoder_l1_self_Wq_QuantMultA": np.ones((1, 1), np.float32)})
 
     _assert_same(load(tmp_path, LANGUAGES), written)
 
 
-def test_tied_layers_have_weights_of_their_own_afterwards(tmp_path: Path, tokenizers: Tokenizers) -> None:
+def test_tied_layers_get_separate_weights(tmp_path: Path, tokenizers: Tokenizers) -> None:
     write_model(tmp_path, Variant(tied_layers=(1, 1, 1)), tokenizers)
     first, second, _ = load(tmp_path, LANGUAGES).model.decoder_layers()
     before = second.self_residual.norm.weight.clone()

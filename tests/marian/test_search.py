@@ -1,4 +1,4 @@
-"""A bundle searches as Marian was told to."""
+"""Search defaults of a bundle come from Marian's decoder options."""
 
 import json
 import zipfile
@@ -13,25 +13,25 @@ from tests.marian.written import Variant
 LANGUAGES = RequestedLanguages(("de",), ("en",))
 
 
-def test_the_decoders_options_are_the_defaults(written: Written) -> None:
+def test_search_defaults_come_from_decoder_yml(written: Written) -> None:
     (written.folder / "decoder.yml").write_text("beam-size: 5\nnormalize: 0.6\n", encoding="utf8")
 
     assert load(written.folder, LANGUAGES).decoding == DecodingDefaults(5, 0.6, early_stopping=False)
 
 
-def test_options_that_marian_wrote_beside_the_model_are_found(written: Written) -> None:
+def test_decoder_options_next_to_the_model_are_found(written: Written) -> None:
     (written.folder / "decoder.yml").rename(written.folder / "opus.npz.decoder.yml")
 
     assert load(written.folder, LANGUAGES).decoding == DecodingDefaults(6, 1.0, early_stopping=False)
 
 
-def test_without_options_they_are_marians_own(written: Written) -> None:
+def test_without_options_search_defaults_are_those_of_marian(written: Written) -> None:
     (written.folder / "decoder.yml").unlink()
 
     assert load(written.folder, LANGUAGES).decoding == DecodingDefaults(12, 0.0, early_stopping=False)
 
 
-def test_what_was_made_of_it_and_what_was_left_out_is_on_record(written: Written) -> None:
+def test_the_origin_records_applied_and_ignored_options(written: Written) -> None:
     (written.folder / "preprocess.sh").write_text("sed", encoding="utf8")
     (written.folder / "decoder.yml").write_text(
         "shortlist: [lex.gz, 100, 100]\nmax-length-factor: 2\nwhen: 2020-01-01\nodd: .nan\n", encoding="utf8"
@@ -47,7 +47,7 @@ def test_what_was_made_of_it_and_what_was_left_out_is_on_record(written: Written
     json.dumps(original.origin, allow_nan=False)
 
 
-def test_an_archive_of_a_release_is_read_in_its_folder(tmp_path: Path, tokenizers: Tokenizers) -> None:
+def test_an_archive_with_one_folder_is_read_in_that_folder(tmp_path: Path, tokenizers: Tokenizers) -> None:
     written = write_model(tmp_path / "files", Variant(autoregression="rnn"), tokenizers)
     archive = _zip(written.folder, tmp_path / "opus-2020-02-26.zip")
 

@@ -1,4 +1,4 @@
-"""Ids are those that Marian gives its pieces, and text goes there and back."""
+"""Ids are those that Marian gives its pieces, and text survives encoding and decoding."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def _tokenizer(source: TokenizerSource, folder: Path) -> Tokenizer:
     return Tokenizer.load(source.model, vocabulary, normalises=source.normalises)
 
 
-def test_pieces_that_yaml_readers_take_for_something_else_are_text(tmp_path: Path) -> None:
+def test_pieces_that_yaml_parsers_convert_stay_text(tmp_path: Path) -> None:
     lines = [
         *("</s>: 0", '"<unk>": 1', "no: 2", "1_0: 3", "=: 4", "~: 5", "null: 6", "2020-01-01: 7", ".5: 8"),
         *('":": 9', "a:b: 10", '"#": 11', "'it''s': 12", '"say \\"so\\"": 13', '"\\\\": 14', '"\\x10": 15'),
@@ -67,16 +67,14 @@ def test_pieces_that_yaml_readers_take_for_something_else_are_text(tmp_path: Pat
     )
 
 
-def test_json_is_read_as_well(tmp_path: Path) -> None:
+def test_a_json_vocabulary_is_read(tmp_path: Path) -> None:
     path = _write(tmp_path / "vocab.json", '\ufeff{"</s>": 0,\n "<unk>": 1, "no": 2, "\\ud83d\\ude00": 3}')
 
     assert read_pieces(path) == ("</s>", "<unk>", "no", "😀")
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=8), unique=True))
-def test_what_is_written_with_quotes_is_read_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, pieces: list[str]
-) -> None:
+def test_quoted_pieces_are_unquoted(tmp_path_factory: pytest.TempPathFactory, pieces: list[str]) -> None:
     path = tmp_path_factory.mktemp("vocabulary") / "vocab.yml"
     save_vocabulary(path, pieces)
 
@@ -108,12 +106,12 @@ def test_what_is_written_with_quotes_is_read_as_it_was(
     ],
     ids=lambda text: text[:20],
 )
-def test_a_file_that_is_no_vocabulary_is_refused(text: str, named: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_vocabulary_is_rejected(text: str, named: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=named.replace("\\", "\\\\")):
         read_pieces(_write(tmp_path / "vocab.yml", text))
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_a_vocabulary_that_is_not_utf8_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "vocab.yml"
     path.write_bytes(b"\xff\xfe: 0\n")
 
@@ -123,7 +121,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
         read_pieces(tmp_path / "nowhere.yml")
 
 
-def test_real_text_becomes_the_ids_of_its_pieces_and_text_again(
+def test_real_text_encodes_to_the_ids_of_its_pieces_and_decodes_back(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     written = write_model(tmp_path, Variant(tying="none"), tokenizers)
@@ -146,7 +144,7 @@ def test_real_text_becomes_the_ids_of_its_pieces_and_text_again(
         assert tokenizer.decode(ids) == [processor.decode(processor.encode(line)) for line in text]
 
 
-def test_every_id_has_a_place_in_the_tokenizers_and_text_reaches_no_other_than_pieces(
+def test_every_id_is_in_the_tokenizer_and_text_encodes_only_to_pieces(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     written = write_model(tmp_path, Variant(tying="none"), tokenizers)
@@ -166,7 +164,7 @@ def test_every_id_has_a_place_in_the_tokenizers_and_text_reaches_no_other_than_p
         assert not {0, config.bos_id} & set(target.encode([text])[0])
 
 
-def test_a_source_vocabulary_that_is_the_smaller_has_rows_up_to_the_start(
+def test_a_smaller_source_vocabulary_is_padded_up_to_the_start_id(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     written = write_model(tmp_path, Variant(tying="none"), tokenizers)
@@ -200,9 +198,7 @@ def _with_own_ids(folder: Path, tokenizers: Tokenizers) -> Original:
     return original
 
 
-def test_a_sentencepiece_model_can_be_the_vocabulary_with_ids_of_its_own(
-    tmp_path: Path, tokenizers: Tokenizers
-) -> None:
+def test_a_sentencepiece_model_can_be_the_vocabulary(tmp_path: Path, tokenizers: Tokenizers) -> None:
     original = _with_own_ids(tmp_path / "student", tokenizers)
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizers.own)
     text = real_text("de")
@@ -215,16 +211,14 @@ def test_a_sentencepiece_model_can_be_the_vocabulary_with_ids_of_its_own(
     assert tokenizer.vocab_size == processor.vocab_size() + 1
 
 
-def test_text_is_not_normalised_before_sentencepiece_sees_it(written: Written) -> None:
+def test_text_is_not_normalised_before_sentencepiece(written: Written) -> None:
     original = load(written.folder, LANGUAGES)
 
     assert not original.source_tokenizer.normalises
     assert not original.target_tokenizer.normalises
 
 
-def test_what_sentencepiece_does_not_know_is_marians_unknown_whatever_its_name(
-    written: Written, tmp_path: Path
-) -> None:
+def test_unknown_pieces_get_marians_unknown_id(written: Written, tmp_path: Path) -> None:
     model = train_sentencepiece(real_text("de"), 190, unk_piece="<oov>")
     (written.folder / "source.spm").write_bytes(model)
 
@@ -234,7 +228,7 @@ def test_what_sentencepiece_does_not_know_is_marians_unknown_whatever_its_name(
     assert 1 in tokenizer.encode(["字"])[0]
 
 
-def test_a_sentencepiece_model_without_an_end_is_no_vocabulary(
+def test_a_sentencepiece_vocabulary_without_end_of_sentence_is_rejected(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     _with_own_ids(tmp_path / "student", tokenizers)
@@ -245,7 +239,7 @@ def test_a_sentencepiece_model_without_an_end_is_no_vocabulary(
         load(tmp_path / "student", LANGUAGES)
 
 
-def test_the_decoders_options_say_which_vocabulary_is_whose(tmp_path: Path, tokenizers: Tokenizers) -> None:
+def test_decoder_yml_assigns_source_and_target_vocabulary(tmp_path: Path, tokenizers: Tokenizers) -> None:
     written = write_model(tmp_path, Variant(tying="none"), tokenizers)
     (tmp_path / "opus.src.vocab.yml").rename(tmp_path / "one.yml")
     (tmp_path / "opus.trg.vocab.yml").rename(tmp_path / "two.yml")
@@ -259,7 +253,7 @@ def test_the_decoders_options_say_which_vocabulary_is_whose(tmp_path: Path, toke
     assert list(original.target_tokenizer.vocabulary[2:-1]) == written.target_pieces[2:]
 
 
-def test_bytes_below_the_space_are_never_said(written: Written, tokenizers: Tokenizers) -> None:
+def test_control_bytes_are_never_produced(written: Written, tokenizers: Tokenizers) -> None:
     pieces = pieces_of(tokenizers.both)
     pieces[10], pieces[20], pieces[30] = "<0x0A>", "<0x1F>", "<0x20>"
     save_vocabulary(written.folder / "opus.spm32k-spm32k.vocab.yml", pieces)

@@ -128,7 +128,7 @@ def test_each_character_is_known_by_how_it_is_written(html: str, text: str, raws
     assert list(lexeme.characters.raws) == raws
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2000)
 @given(BROKEN_HTML)
 def test_lexemes_are_all_of_a_document_and_characters_all_of_its_text(html: str) -> None:
     lexemes = list(lex(html))
@@ -145,7 +145,7 @@ def test_lexemes_are_all_of_a_document_and_characters_all_of_its_text(html: str)
             assert not lexeme.characters.text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(BROKEN_HTML)
 def test_no_text_stands_beside_another(html: str) -> None:
     kinds = [lexeme.kind for lexeme in lex(html)]

@@ -11,7 +11,7 @@ from tests.markup.documents import HTML, HTML_OPTIONS, XML, XML_OPTIONS
 from tests.markup.translations import as_it_is
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(HTML, HTML_OPTIONS)
 def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) -> None:
     marked_up = parse(html, options)
@@ -19,7 +19,7 @@ def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) 
     assert marked_up.rejoin([as_it_is(text) for text in marked_up.blocks]) == html
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(XML, XML_OPTIONS)
 def test_xml_translated_to_itself_is_itself(xml: str, options: MarkupOptions) -> None:
     marked_up = parse(xml, options)
@@ -27,19 +27,16 @@ def test_xml_translated_to_itself_is_itself(xml: str, options: MarkupOptions) ->
     assert marked_up.rejoin([as_it_is(text) for text in marked_up.blocks]) == xml
 
 
-@settings(deadline=None)
 @given(HTML, HTML_OPTIONS)
 def test_tokens_of_html_are_all_of_it(html: str, options: MarkupOptions) -> None:
     assert "".join(token.raw for token in html_tokens(html, options)) == html
 
 
-@settings(deadline=None)
 @given(XML, XML_OPTIONS)
 def test_tokens_of_xml_are_all_of_it(xml: str, options: MarkupOptions) -> None:
     assert "".join(token.raw for token in xml_tokens(xml, options)) == xml
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=()) | st.sampled_from("<>&/!-#;"), max_size=40))
 def test_any_text_is_html(text: str) -> None:
     marked_up = parse(text, MarkupOptions(MarkupLanguage.HTML))

@@ -1,4 +1,4 @@
-"""Checkpoint folders: what is written is what is read, and nothing else passes."""
+"""Checkpoint folders can be read back, and wrong ones are rejected."""
 
 import dataclasses
 import json
@@ -34,7 +34,7 @@ def write_checkpoint(folder: Path, config: ModelConfig) -> Transformer:
 
 
 @pytest.mark.parametrize("config", VARIANTS, ids=["shared", "separate", "untied-learned", "post-share_kv"])
-def test_a_loaded_checkpoint_is_the_saved_model(tmp_path: Path, config: ModelConfig) -> None:
+def test_a_loaded_checkpoint_equals_the_saved_model(tmp_path: Path, config: ModelConfig) -> None:
     model = write_checkpoint(tmp_path, config)
 
     checkpoint = load_checkpoint(tmp_path)
@@ -48,7 +48,7 @@ def test_a_loaded_checkpoint_is_the_saved_model(tmp_path: Path, config: ModelCon
     assert torch.equal(loaded, expected)
 
 
-def test_tokenizers_are_the_folders_own(tmp_path: Path) -> None:
+def test_tokenizers_are_read_from_the_checkpoint_folder(tmp_path: Path) -> None:
     for name, config in (("shared", VARIANTS[0]), ("separate", VARIANTS[1])):
         write_checkpoint(tmp_path / name, config)
 
@@ -79,7 +79,7 @@ def test_saving_leaves_no_half_written_file_behind(tmp_path: Path) -> None:
     ]
 
 
-def test_weights_that_are_missing_left_over_or_of_another_shape_are_all_named(tmp_path: Path) -> None:
+def test_missing_extra_and_misshapen_weights_are_all_named(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, SHARED)
     weights = load_file(str(tmp_path / "model.safetensors"))
     del weights["output_bias"]
@@ -96,7 +96,7 @@ def test_weights_that_are_missing_left_over_or_of_another_shape_are_all_named(tm
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "model.json", "source.spm", "target.spm"])
-def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+def test_a_missing_checkpoint_file_is_named(tmp_path: Path, name: str) -> None:
     write_checkpoint(tmp_path, VARIANTS[1])
     (tmp_path / name).unlink()
 

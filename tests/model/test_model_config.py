@@ -1,4 +1,4 @@
-"""What shapes a model may have."""
+"""Shapes that a model may have."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from export.model import ModelConfig
 
 
-def test_an_impossible_config_names_all_its_problems_at_once() -> None:
+def test_an_impossible_config_reports_all_problems_at_once() -> None:
     wrong: dict[str, Any] = {
         "encoder_layers": 0,
         "d_model": 30,
@@ -59,25 +59,25 @@ def test_an_impossible_config_names_all_its_problems_at_once() -> None:
         ("suppressed_ids", (3,)),  # the end of the sentence
     ],
 )
-def test_each_field_out_of_its_range_is_refused_by_name(field: str, value: object) -> None:
+def test_a_field_out_of_range_is_rejected_by_name(field: str, value: object) -> None:
     fields: dict[str, Any] = {"source_vocab_size": 20, "target_vocab_size": 20, field: value}
 
     with pytest.raises(ValueError, match=field):
         ModelConfig(**fields)
 
 
-def test_the_first_id_of_a_target_is_the_targets_alone() -> None:
+def test_the_start_id_must_be_in_the_target_vocabulary_only() -> None:
     """A start that no source has may stand at the end of the larger vocabulary."""
     assert ModelConfig(20, 30, shared_vocab=False, bos_id=29).bos_id == 29
     with pytest.raises(ValueError, match="pad_id 29 is not an id of a vocabulary of 20"):
         ModelConfig(20, 30, shared_vocab=False, pad_id=29)
 
 
-def test_suppressed_ids_may_come_as_a_list_as_json_has_them() -> None:
+def test_suppressed_ids_may_be_a_list_as_in_json() -> None:
     assert ModelConfig(20, 20, suppressed_ids=[5, 6]) == ModelConfig(20, 20, suppressed_ids=(5, 6))  # type: ignore[arg-type] # on purpose
 
 
-def test_what_is_left_open_follows_from_the_rest() -> None:
+def test_optional_fields_have_derived_defaults() -> None:
     assert ModelConfig(20, 20, norm="pre").has_final_norm
     assert not ModelConfig(20, 20, norm="post").has_final_norm
     assert ModelConfig(20, 20, norm="post", final_norm=True).has_final_norm
@@ -86,7 +86,7 @@ def test_what_is_left_open_follows_from_the_rest() -> None:
     assert ModelConfig(20, 20, ffn=50, decoder_ffn=30).decoder_ffn_size == 30
 
 
-def test_positions_that_no_table_has_are_refused() -> None:
+def test_an_unknown_kind_of_positions_is_rejected() -> None:
     with pytest.raises(ValueError, match="first_position must be 0 with learned positions"):
         ModelConfig(20, 20, positions="learned", first_position=2)
     with pytest.raises(ValueError, match="d_model 2 has no tensor2tensor positions"):

@@ -26,7 +26,7 @@ def test_every_entry_is_the_sine_or_cosine_of_position_over_a_power_of_ten_thous
 
 
 @given(half=st.integers(2, 40), first=st.integers(0, 3), position=st.integers(0, 300), data=st.data())
-def test_the_last_rate_of_tensor2tensors_is_one_in_ten_thousand(
+def test_the_last_rate_of_tensor2tensor_positions_is_one_in_ten_thousand(
     half: int, first: int, position: int, data: st.DataObject
 ) -> None:
     """As tensor2tensor's get_timing_signal_1d has them; Marian and fairseq do the same."""
@@ -50,7 +50,7 @@ def test_the_last_rate_of_tensor2tensors_is_one_in_ten_thousand(
 
 
 @given(distance=st.integers(0, 50), first=st.integers(0, 200), second=st.integers(0, 200))
-def test_how_alike_two_positions_are_depends_on_their_distance_only(
+def test_the_similarity_of_two_positions_depends_only_on_their_distance(
     distance: int, first: int, second: int
 ) -> None:
     table = sinusoidal_table(256, 32).double()

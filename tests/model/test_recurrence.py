@@ -44,8 +44,8 @@ def random_unit(width: int, seed: int) -> Ssru:
     goes_on=st.booleans(),
     seed=st.integers(0, 2**31),
 )
-@settings(deadline=None, max_examples=60)
-def test_the_unit_is_its_equations(
+@settings(max_examples=60)
+def test_the_recurrent_unit_computes_its_equations(
     width: int, num_rows: int, length: int, *, goes_on: bool, seed: int
 ) -> None:
     unit = random_unit(width, seed)
@@ -60,7 +60,7 @@ def test_the_unit_is_its_equations(
         np.testing.assert_allclose(cells[row].detach(), cell, atol=1e-5)
 
 
-def test_a_decoder_layer_reads_its_past_with_the_unit_alone() -> None:
+def test_a_decoder_layer_with_a_recurrent_unit_has_no_self_attention() -> None:
     """With the source and the feed-forward silenced, a post-norm layer is a sum, the unit and three norms."""
     torch.manual_seed(2)
     shape: dict[str, Any] = {"norm": "post", "autoregression": "ssru"}
@@ -74,8 +74,8 @@ def test_a_decoder_layer_reads_its_past_with_the_unit_alone() -> None:
 
     states = model(source, torch.ones_like(source, dtype=torch.bool), targets)
 
-    said, _ = numpy_ssru(layer.self_recurrence, embedded[0].detach().double().numpy(), np.zeros(8))
-    expected = embedded[0].detach().double().numpy() + said
+    output, _ = numpy_ssru(layer.self_recurrence, embedded[0].detach().double().numpy(), np.zeros(8))
+    expected = embedded[0].detach().double().numpy() + output
     for _ in range(3):
         expected = (expected - expected.mean(1, keepdims=True)) / np.sqrt(
             expected.var(1, keepdims=True) + 1e-5
@@ -83,7 +83,7 @@ def test_a_decoder_layer_reads_its_past_with_the_unit_alone() -> None:
     np.testing.assert_allclose(states[0].detach(), expected, atol=1e-4)
 
 
-def test_it_can_be_trained() -> None:
+def test_the_recurrent_unit_can_be_trained() -> None:
     unit = random_unit(6, 1)
     results, _ = unit(torch.randn(2, 5, 6), None)
 

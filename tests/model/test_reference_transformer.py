@@ -1,4 +1,4 @@
-"""The whole model against one put together from PyTorch's own layers."""
+"""The whole model against one made of PyTorch's own layers."""
 
 import math
 from typing import Any

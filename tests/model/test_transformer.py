@@ -1,4 +1,4 @@
-"""Rules the whole model keeps, under every option."""
+"""Rules of the whole model under every option."""
 
 import itertools
 import math
@@ -95,7 +95,7 @@ def test_decoding_with_a_cache_equals_decoding_all_at_once(options: dict[str, An
 
 
 @every_option
-def test_padding_a_source_changes_nothing(options: dict[str, Any]) -> None:
+def test_padding_a_source_does_not_change_the_output(options: dict[str, Any]) -> None:
     model = random_model(options)
     source_ids, mask = random_source([5, 5])
     target_ids = torch.randint(0, 19, (2, 6))
@@ -109,7 +109,7 @@ def test_padding_a_source_changes_nothing(options: dict[str, Any]) -> None:
 
 
 @every_option
-def test_later_target_tokens_do_not_reach_earlier_positions(options: dict[str, Any]) -> None:
+def test_later_target_tokens_do_not_influence_earlier_positions(options: dict[str, Any]) -> None:
     model = random_model(options)
     source_ids, mask = random_source([5, 4])
     target_ids = torch.randint(4, 12, (2, 7))
@@ -154,7 +154,7 @@ def attentions(model: Transformer) -> tuple[list[EncoderLayer], list[DecoderLaye
     return encoder, decoder
 
 
-def test_cross_keys_and_values_do_not_come_from_the_encoders_weights() -> None:
+def test_cross_keys_and_values_are_not_projected_with_encoder_weights() -> None:
     model = random_model({})
     encoder, decoder = attentions(model)
     memory = torch.randn(2, 5, 12)
@@ -173,7 +173,7 @@ def test_cross_keys_and_values_do_not_come_from_the_encoders_weights() -> None:
     torch.testing.assert_close(model.cross_keys_values(memory), cross, atol=0.0, rtol=0.0)
 
 
-def test_every_attention_owns_its_weights_before_and_after_a_training_step() -> None:
+def test_attention_layers_share_no_weights_before_and_after_a_training_step() -> None:
     model = random_model({}).train()
     encoder, decoder = attentions(model)
     encoder_keys = [layer.self_attention.key.weight for layer in encoder]
@@ -211,7 +211,7 @@ def test_each_decoder_layer_projects_the_encoders_output_with_its_own_weights() 
         )
 
 
-def test_a_token_beyond_the_last_position_is_refused_not_cut() -> None:
+def test_a_token_beyond_the_last_position_is_rejected_not_truncated() -> None:
     model = random_model({})
     source_ids, mask = random_source([16])
     longer_ids, longer_mask = random_source([17])
@@ -275,7 +275,7 @@ def test_greedy_search_of_a_batch_equals_a_naive_loop_for_each_sentence(
     assert len(lengths_seen - {0, longest}) >= 2  # some by themselves, at different steps
 
 
-def test_a_target_begins_with_something() -> None:
+def test_an_empty_target_beginning_is_rejected() -> None:
     model = random_model({})
     source_ids, mask = random_source([3])
 
@@ -283,7 +283,7 @@ def test_a_target_begins_with_something() -> None:
         generate_greedy(model, source_ids, mask, 10, [])
 
 
-def test_suppressed_ids_take_their_probability_with_them() -> None:
+def test_suppressed_ids_keep_their_share_of_probability() -> None:
     free, bound = random_model({}), random_model({"suppressed_ids": (0, 7, 22)})
     states = torch.randn(2, 5, 12)
 
@@ -295,7 +295,7 @@ def test_suppressed_ids_take_their_probability_with_them() -> None:
     torch.testing.assert_close(logprobs, expected, atol=0.0, rtol=0.0)
 
 
-def test_learned_positions_of_the_target_are_its_own_unless_shared() -> None:
+def test_learned_target_positions_are_separate_unless_shared() -> None:
     own, shared = (random_model({"positions": "learned", "shared_positions": each}) for each in (False, True))
     ids, mask = random_source([4])
 
@@ -312,7 +312,7 @@ def test_learned_positions_of_the_target_are_its_own_unless_shared() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"autoregression": "ssru", "positions": "learned"}], ids=str)
-def test_a_model_without_weights_takes_those_it_is_given_as_they_are(options: dict[str, Any]) -> None:
+def test_a_model_without_weights_uses_assigned_tensors_without_copying(options: dict[str, Any]) -> None:
     model = random_model(options)
     empty = Transformer.without_weights(model.config).eval()
     assert all(parameter.is_meta for parameter in empty.parameters())

@@ -32,14 +32,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @SCHEMA.parametrize()
-@settings(max_examples=FEW, deadline=None, derandomize=True)
+@settings(max_examples=FEW, derandomize=True)
 def test_answers_are_as_documented(case: Case[Any], address: str) -> None:
     check(case, address)
 
 
 @pytest.mark.slow
 @SCHEMA.parametrize()
-@settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=MANY, suppress_health_check=list(HealthCheck))
 def test_answers_to_many_are_as_documented(case: Case[Any], address: str) -> None:
     check(case, address)
 

@@ -1,4 +1,4 @@
-"""Bundles of random models, and what their graphs and the models themselves make of the same targets."""
+"""Bundles of random models, and the log-probabilities of their graphs and of the models themselves."""
 
 from pathlib import Path
 from typing import Any

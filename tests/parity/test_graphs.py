@@ -1,15 +1,13 @@
-"""The exported graphs against the PyTorch model, in every shape that the model has."""
+"""The exported graphs against the PyTorch model, in every shape."""
 
 import itertools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-import torch
 
 from dragoman.graphs.caches import POSITIONS_MULTIPLE
 from export.graph import projection
@@ -29,6 +27,8 @@ from tests.parity.random_bundles import (
     write,
 )
 
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
+
 SHAPES: list[dict[str, Any]] = [
     {"norm": norm, "activation": activation, "positions": positions}
     for norm, activation, positions in itertools.product(
@@ -43,18 +43,9 @@ SHAPES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Tiny models gain nothing from a second one, and wait for it where others compute as well."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(("precision", "most"), [("fp32", 1e-4), ("fp16", 2e-2)])
-def test_graphs_of_floats_give_the_models_logprobs(
+def test_float_graphs_give_the_models_logprobs(
     precision: str, most: float, shape: dict[str, Any], tmp_path: Path
 ) -> None:
     """Where onnxruntime's CPU provider has no operator for fp16, it casts to float32 and back."""
@@ -67,7 +58,7 @@ def test_graphs_of_floats_give_the_models_logprobs(
     "shape", [SHAPES[0], SHAPES[-1], {"shared_vocab": False, "tied_output": False}], ids=str
 )
 @pytest.mark.parametrize("precision", ["int8", "int4"])
-def test_rounded_graphs_stay_near_the_models_logprobs(
+def test_logprobs_of_quantised_graphs_are_close_to_the_models(
     precision: str, shape: dict[str, Any], tmp_path: Path
 ) -> None:
     """A broken scale or a mixed-up weight moves some logprob by several units, rounding by tenths at most."""
@@ -76,7 +67,7 @@ def test_rounded_graphs_stay_near_the_models_logprobs(
     assert 0 < largest_difference(model, write(tmp_path, model, precision)) < 1.0
 
 
-def test_caches_that_grow_keep_every_position(tmp_path: Path) -> None:
+def test_growing_caches_keep_every_position(tmp_path: Path) -> None:
     model = random_model({})
 
     assert (
@@ -85,7 +76,7 @@ def test_caches_that_grow_keep_every_position(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_row_answers_the_same_alone_and_in_company(precision: str, tmp_path: Path) -> None:
+def test_a_row_gives_the_same_result_alone_and_in_a_batch(precision: str, tmp_path: Path) -> None:
     """Neighbours of other lengths change neither cross K/V nor the best candidates of a source."""
     model = random_model({})
     encoder, decoder = open_graphs(write(tmp_path, model, precision))
@@ -103,7 +94,7 @@ def test_a_row_answers_the_same_alone_and_in_company(precision: str, tmp_path: P
             np.testing.assert_allclose(own_logprobs[0], logprobs[row], atol=1e-5)
 
 
-def test_selected_rows_carry_on_from_their_parents(tmp_path: Path) -> None:
+def test_selected_rows_continue_from_their_parents(tmp_path: Path) -> None:
     """After beams were reordered and a source left, each row answers as if it had been alone all along."""
     model = random_model({})
     encoder, decoder = open_graphs(write(tmp_path, model, "fp32"))
@@ -153,7 +144,7 @@ def num_parts(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("shape", SPLIT_SHAPES, ids=str)
-def test_a_vocabulary_in_parts_gives_the_models_best_logprobs(
+def test_a_split_vocabulary_gives_the_models_best_logprobs(
     shape: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     split(monkeypatch)
@@ -173,7 +164,7 @@ def test_a_vocabulary_in_parts_gives_the_models_best_logprobs(
 
 
 @pytest.mark.parametrize("shape", SPLIT_SHAPES, ids=str)
-def test_int8_names_the_same_best_tokens_in_parts_and_as_a_whole(
+def test_int8_finds_the_same_best_tokens_with_split_and_whole_vocabulary(
     shape: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = random_model(shape)
@@ -193,7 +184,7 @@ def test_int8_names_the_same_best_tokens_in_parts_and_as_a_whole(
 
 @pytest.mark.parametrize("shape", SPLIT_SHAPES, ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_many_parts_of_a_vocabulary_are_cut_by_one_operator_and_answer_the_same(
+def test_many_vocabulary_parts_are_split_by_one_operator_with_the_same_result(
     precision: str, shape: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = random_model(shape)

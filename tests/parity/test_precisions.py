@@ -1,4 +1,4 @@
-"""What the graphs of a precision are made of, whatever they compute."""
+"""The operators and weights in the graphs of each precision."""
 
 import itertools
 from pathlib import Path
@@ -29,7 +29,7 @@ def load_graphs(bundle: Path) -> tuple[onnx.GraphProto, onnx.GraphProto]:
     return onnx.load(bundle / "encoder.onnx").graph, onnx.load(bundle / "decoder.onnx").graph
 
 
-def test_every_port_is_the_contracts(bundle: Path) -> None:
+def test_graph_inputs_and_outputs_match_the_contract(bundle: Path) -> None:
     manifest = open_bundle(bundle).manifest
     shape = (manifest.sizes.decoder_layers, manifest.cache_dtype, manifest.autoregression)
     expected = (
@@ -49,7 +49,7 @@ def test_every_port_is_the_contracts(bundle: Path) -> None:
         onnx.checker.check_model(onnx.load(bundle / name))
 
 
-def test_fp16_holds_no_weight_in_32_bits_and_picks_its_best_in_them(bundle: Path) -> None:
+def test_fp16_weights_are_16_bit_and_the_best_tokens_are_chosen_in_32_bit(bundle: Path) -> None:
     if open_bundle(bundle).manifest.precision != "fp16":
         pytest.skip("of fp16 only")
     for graph in load_graphs(bundle):
@@ -65,7 +65,7 @@ def test_fp16_holds_no_weight_in_32_bits_and_picks_its_best_in_them(bundle: Path
     assert cast.attribute[0].i == TensorProto.FLOAT
 
 
-def test_int4_reads_all_maps_of_a_step_in_4_bits_and_no_map_of_the_encoder(bundle: Path) -> None:
+def test_int4_quantises_all_decoder_step_layers_and_no_encoder_layer(bundle: Path) -> None:
     manifest = open_bundle(bundle).manifest
     if manifest.precision != "int4":
         pytest.skip("of int4 only")

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,8 @@ from tests.parity.random_bundles import (
     random_model,
     write,
 )
+
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 AXES: dict[str, list[dict[str, Any]]] = {
     "norm": [{"norm": norm} for norm in ("pre", "post")],
@@ -104,23 +105,15 @@ ROUNDED_SHAPES = [shape for shape in SHAPES if shape["norm"] == "post" or shape.
 SSRU: dict[str, Any] = {"autoregression": "ssru", "norm": "post"}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_two_options_together_give_the_models_logprobs(shape: dict[str, Any], tmp_path: Path) -> None:
+def test_every_pair_of_options_gives_the_models_logprobs(shape: dict[str, Any], tmp_path: Path) -> None:
     model = random_model(shape)
 
     assert largest_difference(model, write(tmp_path, model, "fp32")) < 1e-4
 
 
 @pytest.mark.parametrize("shape", SHAPES[::4], ids=str)
-def test_fp16_stays_near_the_models_logprobs(shape: dict[str, Any], tmp_path: Path) -> None:
+def test_fp16_logprobs_are_close_to_the_models(shape: dict[str, Any], tmp_path: Path) -> None:
     model = random_model(shape)
 
     assert largest_difference(model, write(tmp_path, model, "fp16")) < 4e-2
@@ -128,7 +121,7 @@ def test_fp16_stays_near_the_models_logprobs(shape: dict[str, Any], tmp_path: Pa
 
 @pytest.mark.parametrize("shape", ROUNDED_SHAPES, ids=str)
 @pytest.mark.parametrize("precision", ["int8", "int4"])
-def test_rounded_graphs_stay_near_the_models_logprobs(
+def test_logprobs_of_quantised_graphs_are_close_to_the_models(
     precision: str, shape: dict[str, Any], tmp_path: Path
 ) -> None:
     """A broken scale or a mixed-up weight moves some logprob by more than they are apart of each other."""
@@ -140,7 +133,7 @@ def test_rounded_graphs_stay_near_the_models_logprobs(
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_recurrent_row_is_the_same_alone_and_in_company(precision: str, tmp_path: Path) -> None:
+def test_a_recurrent_row_gives_the_same_result_alone_and_in_a_batch(precision: str, tmp_path: Path) -> None:
     """Rows join at other steps, change places, double and leave; each then answers as one that was alone.
 
     To the last bit, but for products of floats: onnxruntime multiplies one row in another order than many.
@@ -220,7 +213,7 @@ def say_the_same(_model: Transformer, source_ids: Tensor, *_: object) -> list[li
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("ids", SUPPRESSED, ids=len)
-def test_suppressed_ids_are_never_said_and_nothing_else_changes(
+def test_suppressed_ids_are_never_produced_and_nothing_else_changes(
     precision: str, ids: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their probability is lost: the others' stay what they are in a model that may say everything."""
@@ -281,12 +274,12 @@ def test_ids_may_be_forbidden_both_before_and_after_the_softmax(precision: str, 
 
 
 LISTED = np.array([3, 17, 22, 30, 40, 41, 75])
-SAID = np.array([3, 22, 30, 41, 75])
+ALLOWED = np.array([3, 22, 30, 41, 75])
 
 
 @pytest.mark.parametrize("precision", SHORTLIST_PRECISIONS)
 @pytest.mark.parametrize("is_before", [False, True])
-def test_a_shortlist_does_not_bring_a_forbidden_id_back(
+def test_a_shortlist_does_not_re_enable_a_suppressed_id(
     precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_before: bool
 ) -> None:
     """Suppressed, it takes its probability with it; forbidden before the softmax, it leaves it to others."""
@@ -301,13 +294,13 @@ def test_a_shortlist_does_not_bring_a_forbidden_id_back(
     folder = write(tmp_path / "bound", bound, precision)
 
     after = best_of_lists(folder, sources, targets, len(LISTED))
-    best = best_of_lists(folder, sources, targets, len(SAID))
+    best = best_of_lists(folder, sources, targets, len(ALLOWED))
 
-    said = before[:, :, SAID]
+    expected = before[:, :, ALLOWED]
     if is_before:
-        said -= np.logaddexp.reduce(said, axis=2, keepdims=True)
-    np.testing.assert_allclose(after[:, :, SAID], said, atol=1e-5)
-    np.testing.assert_allclose(best[:, :, SAID], said, atol=1e-5)
+        expected -= np.logaddexp.reduce(expected, axis=2, keepdims=True)
+    np.testing.assert_allclose(after[:, :, ALLOWED], expected, atol=1e-5)
+    np.testing.assert_allclose(best[:, :, ALLOWED], expected, atol=1e-5)
     assert (after[:, :, [17, 40]] == -np.inf).all()
 
 
@@ -327,7 +320,7 @@ def best_of_lists(folder: Path, sources: list[list[int]], targets: Ids, num_best
 
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_only_parts_with_suppressed_ids_pay_for_them(precision: str, tmp_path: Path) -> None:
+def test_only_vocabulary_parts_with_suppressed_ids_have_a_mask(precision: str, tmp_path: Path) -> None:
     def masks(shape: dict[str, Any], name: str) -> set[str]:
         folder = write(tmp_path / name, random_model({**OWN_TARGET, **shape}), precision)
         weights = onnx.load(folder / "decoder.onnx").graph.initializer

@@ -1,4 +1,4 @@
-"""A graph's file holds what was written, whether the weights are in it or beside it."""
+"""A graph's file has the weights that were written, in it or in a separate file."""
 
 from pathlib import Path
 
@@ -30,9 +30,7 @@ def product() -> ExportedGraph:
 
 
 @pytest.mark.parametrize("external_from_bytes", [0, 2**30])
-def test_onnxruntime_computes_with_the_weights_that_were_given(
-    external_from_bytes: int, tmp_path: Path
-) -> None:
+def test_onnxruntime_computes_with_the_given_weights(external_from_bytes: int, tmp_path: Path) -> None:
     product().save(tmp_path / "product.onnx", external_from_bytes)
 
     names = {path.name for path in tmp_path.iterdir()}
@@ -42,7 +40,7 @@ def test_onnxruntime_computes_with_the_weights_that_were_given(
     np.testing.assert_allclose(found, VALUES @ TABLE @ TABLE.T - 0.5, rtol=1e-4, atol=1e-3)
 
 
-def test_weights_beside_the_graph_begin_with_pages_and_small_ones_stay_in_it(tmp_path: Path) -> None:
+def test_external_weights_are_page_aligned_and_small_ones_stay_in_the_graph(tmp_path: Path) -> None:
     product().save(tmp_path / "product.onnx", 0)
 
     graph = onnx.load(tmp_path / "product.onnx", load_external_data=False).graph
@@ -60,14 +58,14 @@ def test_weights_beside_the_graph_begin_with_pages_and_small_ones_stay_in_it(tmp
     onnx.checker.check_model(tmp_path / "product.onnx")
 
 
-def test_weights_are_not_copied_before_they_are_written() -> None:
+def test_weights_are_written_without_copying() -> None:
     weights = product().weights
 
     assert np.shares_memory(weights["turned"], TABLE)
     assert product().size_bytes == 2 * TABLE.nbytes + SMALL.nbytes
 
 
-def test_whole_is_what_a_file_of_its_own_holds(tmp_path: Path) -> None:
+def test_whole_is_what_a_separate_file_contains(tmp_path: Path) -> None:
     product().save(tmp_path / "beside.onnx", 0)
     loaded = {weight.name: weight for weight in onnx.load(tmp_path / "beside.onnx").graph.initializer}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.scheduling.fair_queue import Flow
@@ -91,7 +91,6 @@ def test_a_replica_with_nothing_to_do_admits_something(sources: list[Waiter]) ->
 
 
 @given(st.lists(waiters, min_size=1, max_size=40), st.data())
-@settings(deadline=None)
 def test_nobody_waits_for_ever(first: list[Waiter], data: st.DataObject) -> None:
     """However many interactive sources come after it, a source that waits is admitted before long."""
     waiting = waiting_list(first)

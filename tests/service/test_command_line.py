@@ -59,7 +59,7 @@ def test_a_line_with_an_error_stays_and_is_reported(run: Run) -> None:
     finished = run("translate", stdin=b"eins\nunusable\ndrei\n")
 
     assert finished.stdout == b"EINS\nunusable\nDREI\n"
-    assert finished.stderr == b"dragoman: line 2: is not usable; left as it was\n"
+    assert finished.stderr == b"dragoman: line 2: is not usable; written unchanged\n"
     assert finished.returncode == 1
 
 
@@ -189,7 +189,7 @@ def test_progress_is_shown_on_a_terminal_only(command: list[str], environment: d
 
     assert finished.stdout == b"EINS\nunusable\n"
     assert b"2 lines" in shown
-    assert b"dragoman: line 2: is not usable; left as it was\r\n" in shown
+    assert b"dragoman: line 2: is not usable; written unchanged\r\n" in shown
 
 
 def test_models_shows_languages_precision_size_and_whether_files_verify(run: Run) -> None:

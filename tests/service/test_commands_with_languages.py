@@ -34,7 +34,7 @@ def test_a_detour_is_told(run: Run, several: dict[str, str]) -> None:
     finished = run("translate", "--source", "de", "--target", "fr", stdin=b"eins\n", **several)
 
     assert finished.stdout == b"EINS\n"
-    assert finished.stderr == b"dragoman: de -> fr goes through en (tiny, then french)\n"
+    assert finished.stderr == b"dragoman: de -> fr is translated through en (tiny, then french)\n"
     assert finished.returncode == 0
 
 

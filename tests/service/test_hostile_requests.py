@@ -14,9 +14,7 @@ URL = "/v1/translate"
 JSON = {"Content-Type": "application/json"}
 LONE_SURROGATES = ["\ud800", "\udfff", "a\udc00b", "\\\ud800"]
 
-many_examples = settings(
-    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+many_examples = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),

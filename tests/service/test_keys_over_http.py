@@ -119,7 +119,9 @@ def test_the_same_request_at_a_time_is_done_and_charged_once(
     asking = [threading.Thread(target=ask, args=(headers,)) for headers in (key, key, key, other)]
     for thread in asking:
         thread.start()
-    until(lambda: len(translator.seen) == 2)
+    until(
+        lambda: len(translator.seen) == 2 and "dragoman_requests_in_flight 5.0" in client.get("/metrics").text
+    )
     translator.released.set()
     for thread in asking:
         thread.join()

@@ -82,7 +82,7 @@ def test_a_server_whose_warm_up_fails_says_why_and_never_gets_ready(
     while not caplog.records:
         assert client.get("/readyz").status_code == 503
 
-    assert "stays not ready" in caplog.text
+    assert "the server is not ready" in caplog.text
     assert client.get("/readyz").status_code == 503
     assert client.get("/healthz").status_code == 200
 

@@ -304,7 +304,7 @@ def test_until_every_preloaded_model_is_warm_the_server_is_not_ready(
         listening(router, load_settings(overrides={"preload": "b"})) as address,
         httpx.Client(base_url=address, timeout=TIMEOUT_S) as client,
     ):
-        until(lambda: "stays not ready" in caplog.text)
+        until(lambda: "the server is not ready" in caplog.text)
 
         assert not is_ready(client)
         assert client.get("/healthz").status_code == 200

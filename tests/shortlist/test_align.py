@@ -20,7 +20,7 @@ def toy_pairs(seed: int = 1, num_pairs: int = 200) -> TokenPairs:
     )
 
 
-def test_em_finds_the_dictionary_of_a_shuffled_text_and_nothing_else() -> None:
+def test_em_finds_exactly_the_dictionary_of_a_shuffled_text() -> None:
     pairs = toy_pairs()
     links = link_pieces(pairs, VOCAB, VOCAB, iterations=5)
     assert links.source_ids.tolist() == list(range(VOCAB))
@@ -28,7 +28,7 @@ def test_em_finds_the_dictionary_of_a_shuffled_text_and_nothing_else() -> None:
     assert links.num_tokens.tolist() == np.bincount(pairs.sources.ids, minlength=VOCAB).tolist()
 
 
-def test_counting_neighbours_alone_would_not_find_it() -> None:
+def test_cooccurrence_counts_alone_do_not_find_the_dictionary() -> None:
     """Piece 0 is in every sentence, so every target stands beside it most often: EM must explain it away."""
     rng = np.random.default_rng(2)
     rows = [(0, other) for other in rng.integers(1, 6, 100).tolist()]
@@ -49,7 +49,7 @@ def test_the_result_does_not_depend_on_the_size_of_chunks(monkeypatch: pytest.Mo
     assert parts.num_tokens.tolist() == whole.num_tokens.tolist()
 
 
-def test_every_target_token_stands_beside_every_piece_of_its_source_and_the_empty_one() -> None:
+def test_every_target_token_cooccurs_with_every_source_piece_and_the_empty_one() -> None:
     pairs = TokenPairs.of([([], [4]), ([0, 1], [2, 3]), ([1], []), ([1], [3])])
     keys, starts = occurrences(pairs, 1, 4, source_vocab=9, target_vocab=10)
     assert np.column_stack(np.divmod(keys, 10)).tolist() == [

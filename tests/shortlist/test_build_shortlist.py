@@ -1,4 +1,4 @@
-"""From pairs to lists: what is listed, what is always a candidate, what is never one; and coverage."""
+"""From pairs to lists: what is listed, what is always or never a candidate; and coverage."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_a_piece_lists_its_translation() -> None:
     assert build().candidates([HAUS, GRUEN]).tolist() == [UNK, EOS, DIGIT, HOUSE, GREEN]
 
 
-def test_pieces_most_left_out_by_the_lists_not_the_most_frequent_become_candidates_of_every_source() -> None:
+def test_pieces_most_often_missing_in_the_lists_become_candidates_of_every_source() -> None:
     assert SUFFIX not in build(num_always=3).candidates([HAUS])
     one_more = build(num_always=4).candidates([HAUS])
     assert SUFFIX in one_more
@@ -46,7 +46,7 @@ def test_pieces_most_left_out_by_the_lists_not_the_most_frequent_become_candidat
     assert RARE in build(num_always=5).candidates([HAUS])
 
 
-def test_pieces_that_targets_are_known_to_hold_are_copied_from_the_source() -> None:
+def test_pieces_that_also_occur_in_targets_are_copied_from_the_source() -> None:
     shortlist = build()
     assert RARE in shortlist.candidates([RARE])  # a target holds it
     assert HOUSE in shortlist.candidates([HOUSE])
@@ -73,7 +73,7 @@ def test_padding_and_the_beginning_of_sentence_are_never_candidates() -> None:
     assert not np.isin([PAD, BOS], shortlist.candidates(range(SIZE))).any()
 
 
-def test_a_piece_lists_no_more_than_the_setting_and_the_best_of_them() -> None:
+def test_a_piece_lists_only_its_best_links_up_to_the_limit() -> None:
     text = TokenPairs.of([([HAUS], [HOUSE])] * 5 + [([HAUS], [GREEN])] * 9 + [([HAUS], [RARE])] * 2)
     one = build_shortlist(text, text, VOCABULARIES, ShortlistSettings(1, 1, 3))
     assert one.candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, GREEN]
@@ -93,9 +93,9 @@ ids = st.lists(st.integers(EOS + 1, SIZE - 1), max_size=5)
 texts = st.lists(st.tuples(ids, ids), min_size=1, max_size=15).map(TokenPairs.of)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(texts, st.integers(3, SIZE), st.integers(0, 4))
-def test_whatever_the_text_the_end_of_sentence_and_spelling_are_candidates(
+def test_end_of_sentence_and_spelling_pieces_are_always_candidates(
     text: TokenPairs, num_always: int, listed_per_piece: int
 ) -> None:
     shortlist = build_shortlist(text, text, VOCABULARIES, ShortlistSettings(listed_per_piece, 1, num_always))
@@ -103,25 +103,25 @@ def test_whatever_the_text_the_end_of_sentence_and_spelling_are_candidates(
         assert np.isin([EOS, UNK, DIGIT], shortlist.candidates(source.tolist())).all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(texts)
-def test_with_room_for_all_the_text_it_was_chosen_by_is_covered(text: TokenPairs) -> None:
+def test_a_large_enough_shortlist_covers_its_own_text(text: TokenPairs) -> None:
     shortlist = build_shortlist(LEARNING, text, VOCABULARIES, ShortlistSettings(2, 1, SIZE))
     assert is_covered(shortlist, text).all()
 
 
-def test_no_text_is_refused() -> None:
+def test_a_shortlist_from_no_text_is_rejected() -> None:
     with pytest.raises(ValueError, match="0 pairs to learn from and 12 to choose by"):
         build_shortlist(TokenPairs.of([]), MISSING, VOCABULARIES, ShortlistSettings())
 
 
 @pytest.mark.parametrize("field", ["listed_per_piece", "min_tokens", "num_always", "iterations"])
-def test_a_setting_below_its_least_is_refused_by_name(field: str) -> None:
+def test_a_setting_below_its_minimum_is_rejected_by_name(field: str) -> None:
     with pytest.raises(ValueError, match=f"{field} is -1, but must be at least"):
         ShortlistSettings(**{field: -1})
 
 
-def test_spelling_is_digits_signs_and_cased_letters_alone_or_at_a_words_start() -> None:
+def test_spelling_pieces_are_digits_signs_and_cased_letters_alone_or_at_the_start_of_a_word() -> None:
     pieces = ["<pad>", "<unk>", "<s>", "</s>", "a", "▁Ж", "7", "▁", "%", "ab", "▁an", "水", "<0x41>"]
     assert spelling_pieces(pieces, SpecialIds(PAD, UNK, EOS)) == (UNK, EOS, 4, 5, 6, 7, 8)
 
@@ -140,6 +140,6 @@ def test_coverage_counts_tokens_sentences_and_candidates() -> None:
     assert coverage.mean_candidates == pytest.approx((4 + 5 + 2 + 4) / 4)
 
 
-def test_a_union_is_of_whole_batches_of_neighbours() -> None:
+def test_batch_unions_cover_consecutive_complete_batches() -> None:
     text = TokenPairs.of([([0], [])] * 8 + [([2], [])] * 7 + [([1], [])] + [([0, 1], [])] * 3)
     assert measure_coverage(hand_made(), text).mean_union == {8: pytest.approx((4 + 4) / 2), 32: 5}

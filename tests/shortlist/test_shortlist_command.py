@@ -39,7 +39,7 @@ def everything(shortlist_bundle: Path) -> Shortlist:
     )
 
 
-def test_the_command_adds_a_shortlist_that_covers_what_the_model_says(bundle: Path, tmp_path: Path) -> None:
+def test_the_command_adds_a_shortlist_that_covers_the_models_output(bundle: Path, tmp_path: Path) -> None:
     held_out = tmp_path / "held-out.de"
     lines = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf8").splitlines()]
     held_out.write_text("\n".join(lines), encoding="utf8")
@@ -62,7 +62,7 @@ def test_the_command_adds_a_shortlist_that_covers_what_the_model_says(bundle: Pa
         ([], 2, "0 pairs to learn from"),
     ],
 )
-def test_a_refusal_leaves_the_bundle_as_it_was(
+def test_a_rejected_shortlist_leaves_the_bundle_unchanged(
     bundle: Path, arguments: list[str | Path], status: int, problem: str
 ) -> None:
     before = {path.name: path.read_bytes() for path in bundle.iterdir()}
@@ -73,7 +73,7 @@ def test_a_refusal_leaves_the_bundle_as_it_was(
     assert [path.name for path in bundle.parent.iterdir()] == [bundle.name]
 
 
-def test_a_shortlist_is_vouched_for_and_taken_off_again(bundle: Path, tmp_path: Path) -> None:
+def test_a_shortlist_is_listed_in_the_manifest_and_can_be_removed(bundle: Path, tmp_path: Path) -> None:
     before = json.loads((bundle / "manifest.json").read_text(encoding="utf8"))
     write_shortlist(bundle, everything(bundle), {"num_always": 7})
     written = read_bundle(bundle)
@@ -86,7 +86,7 @@ def test_a_shortlist_is_vouched_for_and_taken_off_again(bundle: Path, tmp_path: 
     assert (bundle / SHORTLIST_FILE).exists()
 
 
-def test_the_tiny_vocabulary_is_read(bundle: Path) -> None:
+def test_the_vocabulary_of_the_tiny_bundle_is_read(bundle: Path) -> None:
     vocabularies = read_vocabularies(read_bundle(bundle))
     ids = read_bundle(bundle).manifest.special_ids
     (target,) = read_bundle(bundle).manifest.languages.targets.values()
@@ -96,7 +96,7 @@ def test_the_tiny_vocabulary_is_read(bundle: Path) -> None:
     assert {ids.eos, ids.unk} < set(vocabularies.spelling)
 
 
-def test_an_fp32_bundle_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
+def test_an_fp32_bundle_is_rejected_and_unchanged(tmp_path: Path) -> None:
     folder = tmp_path / "tiny"
     shutil.copytree(TINY / "bundle-fp32", folder)
     before = (folder / "manifest.json").read_bytes()
@@ -108,29 +108,29 @@ def test_an_fp32_bundle_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
     assert (folder / "manifest.json").read_bytes() == before
 
 
-def test_an_export_takes_the_shortlist_of_another_bundle_with_its_record(
+def export_with_shortlist_of(bundle: Path, folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "export", str(TINY / "checkpoint"), str(folder), *options]
+    command += ["--max-source-tokens", "48", "--max-target-tokens", "64", "--shortlist-of", str(bundle)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_an_export_copies_the_shortlist_of_another_bundle_with_its_record(
     bundle: Path, tmp_path: Path
 ) -> None:
     write_shortlist(bundle, everything(bundle), {"pairs": 12})
-    command = [sys.executable, "-m", "export", str(TINY / "checkpoint"), str(tmp_path / "new")]
-    limits = ["--max-source-tokens", "48", "--max-target-tokens", "64"]
 
-    done = subprocess.run(
-        [*command, *limits, "--shortlist-of", str(bundle)], capture_output=True, text=True, check=False
-    )
+    done = export_with_shortlist_of(bundle, tmp_path / "new")
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "new" / SHORTLIST_FILE).read_bytes() == (bundle / SHORTLIST_FILE).read_bytes()
     assert open_bundle(tmp_path / "new").manifest.origin[ORIGIN_FIELD] == {"pairs": 12}
 
 
-def test_an_export_refuses_to_take_a_shortlist_that_is_not_there(bundle: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "export", str(TINY / "checkpoint"), str(tmp_path / "new")]
-    limits = ["--max-source-tokens", "48", "--max-target-tokens", "64"]
+def test_an_export_rejects_a_bundle_without_a_shortlist_to_copy(bundle: Path, tmp_path: Path) -> None:
+    calibration = tmp_path / "calibration.txt"
+    calibration.write_text("Guten Morgen!\n", encoding="utf8")
 
-    done = subprocess.run(
-        [*command, *limits, "--shortlist-of", str(bundle)], capture_output=True, text=True, check=False
-    )
+    done = export_with_shortlist_of(bundle, tmp_path / "new", "--calibration", str(calibration))
 
     assert done.returncode == 1
     assert f"bundle {bundle}: has no shortlist.bin" in done.stderr

@@ -71,7 +71,7 @@ def test_what_a_thread_has_seen_outlives_it_and_nothing_else_of_it_does() -> Non
     assert len(engine_metrics._by_thread) <= 1  # though nobody has asked in the meantime
 
 
-def test_threads_count_beside_each_other_and_none_is_lost() -> None:
+def test_counts_of_concurrent_threads_are_all_kept() -> None:
     engine_metrics = EngineMetricsCollector()
 
     def refuse() -> None:

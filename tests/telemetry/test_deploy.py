@@ -60,7 +60,7 @@ def expressions() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("expression", sorted(set(expressions())))
-def test_every_metric_asked_for_is_exposed(expression: str, exposed: dict[str, set[str]]) -> None:
+def test_every_metric_in_the_dashboards_is_exposed(expression: str, exposed: dict[str, set[str]]) -> None:
     names = set(_METRIC.findall(expression))
 
     assert names
@@ -68,7 +68,7 @@ def test_every_metric_asked_for_is_exposed(expression: str, exposed: dict[str, s
 
 
 @pytest.mark.parametrize("expression", sorted(set(expressions())))
-def test_every_label_asked_for_is_there(expression: str, exposed: dict[str, set[str]]) -> None:
+def test_every_label_in_the_dashboards_exists(expression: str, exposed: dict[str, set[str]]) -> None:
     of_scrape = {"job", "instance"}
     for name, matchers in _SELECTED.findall(expression):
         asked = {label for label, _ in _MATCHER.findall(matchers)} - of_scrape

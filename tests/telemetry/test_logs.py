@@ -145,7 +145,7 @@ def test_probes_have_lines_of_level_debug(observe: Observe, logged: io.StringIO)
 
 
 @pytest.mark.parametrize("is_asked", [False, True])
-def test_addresses_are_logged_only_if_asked_for(
+def test_addresses_are_logged_only_on_request(
     observe: Observe, logged: io.StringIO, *, is_asked: bool
 ) -> None:
     configure_logs("json", "debug", logged)
@@ -179,7 +179,7 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: A
 
 
 @pytest.mark.parametrize("are_asked", [False, True])
-def test_texts_are_logged_only_if_asked_for_and_their_characters_always(
+def test_texts_are_logged_only_on_request_and_their_characters_always(
     logged: io.StringIO, *, are_asked: bool
 ) -> None:
     configure_logs("json", "debug", logged)
@@ -294,7 +294,7 @@ def test_asyncio_does_not_show_what_tasks_came_to(logged: io.StringIO, log_forma
 
 
 @pytest.mark.parametrize("log_format", FORMATS)
-def test_exceptions_are_told_without_their_messages(logged: io.StringIO, log_format: LogFormat) -> None:
+def test_exceptions_are_logged_without_their_messages(logged: io.StringIO, log_format: LogFormat) -> None:
     configure_logs(log_format, "info", logged)
     try:
         try:
@@ -322,7 +322,7 @@ def test_a_traceback_names_all_that_led_to_it() -> None:
     except KeyError as error:
         told = "".join(traceback_without_messages(error))
 
-    assert told.index("builtins.KeyError") < told.index("which came from") < told.index("builtins.ValueError")
+    assert told.index("builtins.KeyError") < told.index("caused by") < told.index("builtins.ValueError")
 
 
 def test_least_severity_holds_for_all(logged: io.StringIO) -> None:
@@ -335,9 +335,7 @@ def test_least_severity_holds_for_all(logged: io.StringIO) -> None:
     assert "not told" not in logged.getvalue()
 
 
-def test_logs_go_to_stderr_unless_told_otherwise(
-    logged: io.StringIO, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_logs_go_to_stderr_by_default(logged: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("text", "info", None)
     logging.getLogger("service.a").info("hello")
 

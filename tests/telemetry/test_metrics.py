@@ -135,7 +135,7 @@ def test_clients_cannot_make_up_series(observe: Observe) -> None:
     assert not [secret for secret in SECRETS if secret.lower() in exposed.lower()]
 
 
-def test_no_family_is_told_twice_and_each_says_what_it_is(engine_client: httpx.Client) -> None:
+def test_each_metric_family_appears_once_with_its_help(engine_client: httpx.Client) -> None:
     families = list(text_string_to_metric_families(engine_client.get("/metrics").text))
 
     names = [family.name for family in families]
@@ -143,7 +143,7 @@ def test_no_family_is_told_twice_and_each_says_what_it_is(engine_client: httpx.C
     assert all(family.documentation and family.type != "unknown" for family in families)
 
 
-def test_metrics_may_be_read_by_anybody_where_they_are_open(observe: Observe) -> None:
+def test_anybody_can_read_open_metrics(observe: Observe) -> None:
     response = observe(Telemetry()).get("/metrics")
 
     assert response.status_code == 200

@@ -86,7 +86,7 @@ def test_a_request_is_a_span_and_its_segments_are_spans_in_it(kept: Kept) -> Non
         assert (told["dragoman.ending"], search.status.status_code) == ("done", StatusCode.UNSET)
 
 
-def test_a_request_goes_on_with_its_clients_trace(kept: Kept) -> None:
+def test_a_request_continues_the_trace_of_its_client(kept: Kept) -> None:
     trace_id, parent_id = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
     with traced(kept) as client:
         client.get("/v1/models", headers={"traceparent": f"00-{trace_id}-{parent_id}-01"})
@@ -176,7 +176,9 @@ def test_without_an_endpoint_nothing_of_opentelemetry_is_imported() -> None:
     assert open_tracing(None) is NO_TRACING
 
 
-def test_without_the_packages_an_endpoint_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_without_the_packages_is_rejected_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delitem(sys.modules, "service.telemetry.spans")
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
 

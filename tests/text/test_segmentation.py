@@ -22,7 +22,7 @@ MAX_MARK_CHARS = 12
 LINE_BREAKS = ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=ANY_TEXT | SENTENCE_LIKE, language=st.sampled_from(["de", "en", "ja", "ru", "hy", "xx"]))
 def test_rejoining_the_segments_gives_back_the_text(text: str, language: str) -> None:
     document = segment(text, language)
@@ -30,7 +30,7 @@ def test_rejoining_the_segments_gives_back_the_text(text: str, language: str) ->
     assert document.rejoin(document.segments) == text
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=ANY_TEXT | SENTENCE_LIKE)
 def test_gaps_are_all_the_white_space_around_segments_and_marks_that_begin_a_line(text: str) -> None:
     document = segment(text, "de")

@@ -11,7 +11,7 @@ from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import Span
 
-SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_TOKENIZER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 SEGMENTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u2581"))
 PLAIN = st.text("aäß .,-日本1½e\u0301\u00ad\n")
 

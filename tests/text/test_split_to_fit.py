@@ -17,7 +17,7 @@ from dragoman.text.segmentation import (
 )
 from dragoman.text.tokenizer import Tokenizer
 
-SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_TOKENIZER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDY = st.lists(
     st.sampled_from([*"aä字😀\u0301\u200d.,;:!? \n\u00a0", "Hund", "läuft", ", ", ". "]), max_size=60
 )

@@ -16,7 +16,7 @@ from dragoman.text.normalization import normalise_segment
 from dragoman.text.tokenizer import Tokenizer
 from tests.text.conftest import GERMAN
 
-SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_TOKENIZER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 VOCAB_SIZE = 360
 PAD, UNK, BOS, EOS = range(4)
 CONTROLS = st.sampled_from(["</s>", "<s>x</s>", "<pad>", "<unk>", "<0x41>", ">>de<<", "de_DE"])

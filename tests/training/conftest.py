@@ -1,13 +1,14 @@
 """A recipe small enough to train in seconds."""
 
+import copy
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from training.config import Corpus, TrainingConfig
 from training.corpus import Pair
@@ -42,12 +43,8 @@ PLACES = (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Tiny models gain nothing from a second thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def _one_thread(one_torch_thread: None) -> None:
+    pass
 
 
 @pytest.fixture(scope="session")
@@ -67,14 +64,29 @@ def recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 @pytest.fixture
 def long_recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    """A few seconds' training with dropout, for tests that disturb it."""
+    """A few seconds' training with dropout, for tests that interrupt it."""
     return make_long_recipe(tmp_path, pairs)
 
 
 @pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
+def _finished(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    recipe = make_recipe(tmp_path_factory.mktemp("finished"), pairs)
+    train(TrainingConfig.model_validate(recipe))
+    return recipe
+
+
+@pytest.fixture
+def finished_recipe(_finished: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    """The recipe of a finished run, whose run folder is a copy that a test may change."""
+    recipe = copy.deepcopy(_finished)
+    shutil.copytree(recipe["run_dir"], tmp_path / "run")
+    return recipe | {"run_dir": str(tmp_path / "run")}
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
     """The run folder of `long_recipe`, trained to its end without a break."""
-    recipe = make_long_recipe(tmp_path_factory.mktemp("undisturbed"), pairs)
+    recipe = make_long_recipe(tmp_path_factory.mktemp("uninterrupted"), pairs)
     train(TrainingConfig.model_validate(recipe))
     return Path(recipe["run_dir"])
 

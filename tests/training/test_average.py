@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from export.checkpoint import CheckpointError, load_checkpoint
-from training.average import average
+from training.average import average, main
 
 TINY = Path(__file__).parents[1] / "tiny" / "checkpoint"
 
@@ -24,7 +23,7 @@ def moved(folder: Path, by: float) -> Path:
     return folder
 
 
-def test_the_mean_lies_in_the_middle_and_keeps_the_last_record(tmp_path: Path) -> None:
+def test_the_average_is_the_mean_of_the_weights_with_the_last_record(tmp_path: Path) -> None:
     one, other = moved(tmp_path / "one", 0.0), moved(tmp_path / "other", 0.5)
     (other / "training.json").write_text(json.dumps({"steps": 7, "validation": {"bleu": 9.0}}))
 
@@ -40,7 +39,7 @@ def test_the_mean_lies_in_the_middle_and_keeps_the_last_record(tmp_path: Path) -
     assert mean.source_tokenizer.read_bytes() == before.source_tokenizer.read_bytes()
 
 
-def test_one_checkpoint_becomes_itself_in_16_bit_numbers(tmp_path: Path) -> None:
+def test_averaging_one_checkpoint_converts_it_to_16_bits(tmp_path: Path) -> None:
     average([TINY], tmp_path / "half")
 
     half, before = load_checkpoint(tmp_path / "half"), load_checkpoint(TINY)
@@ -51,7 +50,7 @@ def test_one_checkpoint_becomes_itself_in_16_bit_numbers(tmp_path: Path) -> None
     assert half.training == before.training
 
 
-def test_checkpoints_of_another_shape_or_vocabulary_are_refused(tmp_path: Path) -> None:
+def test_averaging_checkpoints_of_different_shape_or_vocabulary_is_rejected(tmp_path: Path) -> None:
     other = moved(tmp_path / "other", 0.0)
     config = json.loads((other / "model.json").read_text())
     (other / "model.json").write_text(json.dumps(config | {"dropout": 0.5}))
@@ -61,11 +60,11 @@ def test_checkpoints_of_another_shape_or_vocabulary_are_refused(tmp_path: Path) 
     assert not (tmp_path / "mean").exists()
 
 
-def test_the_command_names_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "training.average", str(TINY), str(tmp_path), "-o", str(tmp_path / "x")]
+def test_the_command_names_a_folder_that_is_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["average", str(TINY), str(tmp_path), "-o", str(tmp_path / "x")])
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert main() == 2
 
-    assert done.returncode == 2
-    assert "model.safetensors" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "model.safetensors" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def rounds(stream: BatchStream, pairs_a_round: int, number: int) -> list[list[Pa
 
 
 @given(lengths=lengths_of_pairs, budget=st.integers(1, 200))
-def test_cuts_cover_all_pairs_within_the_budget_and_none_is_needless(
+def test_cuts_cover_all_pairs_and_each_batch_fills_the_budget(
     lengths: list[tuple[int, int]], budget: int
 ) -> None:
     array = np.array(lengths, np.int64)
@@ -68,7 +68,6 @@ def padded_tokens(lengths: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> i
 
 
 @given(lengths=lengths_of_pairs, budget=st.integers(24, 200), seed=st.integers(0, 2**32))
-@settings(deadline=None)
 def test_no_batch_has_more_padded_tokens_than_the_budget(
     lengths: list[tuple[int, int]], budget: int, seed: int
 ) -> None:
@@ -79,8 +78,7 @@ def test_no_batch_has_more_padded_tokens_than_the_budget(
 
 
 @given(lengths=lengths_of_pairs, first_step=st.integers(0, 60), seed=st.integers(0, 2**32))
-@settings(deadline=None)
-def test_a_stream_from_a_step_is_the_stream_from_the_start_without_the_steps_before(
+def test_a_stream_from_a_step_equals_the_full_stream_without_earlier_steps(
     lengths: list[tuple[int, int]], first_step: int, seed: int
 ) -> None:
     corpora = [corpus_of(lengths), uniform_corpus(7)]
@@ -92,7 +90,7 @@ def test_a_stream_from_a_step_is_the_stream_from_the_start_without_the_steps_bef
     assert rest == whole[first_step:]
 
 
-def test_the_seed_alone_decides_the_stream() -> None:
+def test_the_stream_depends_only_on_its_seed() -> None:
     corpora = [corpus_of([(n % 9 + 1, n % 7 + 1) for n in range(90)])]
 
     first, again, other = (
@@ -102,7 +100,7 @@ def test_the_seed_alone_decides_the_stream() -> None:
     assert first == again != other
 
 
-def test_no_pair_comes_again_before_all_have_come() -> None:
+def test_no_pair_repeats_before_all_were_drawn() -> None:
     """Seen where passes and rounds end together: 100 pairs in rounds of 20."""
     stream = BatchStream([uniform_corpus(100)], plan(round_pairs=20))
 
@@ -114,10 +112,8 @@ def test_no_pair_comes_again_before_all_have_come() -> None:
 
 
 @given(sizes=st.lists(st.integers(1, 90), min_size=1, max_size=3), seed=st.integers(0, 2**32))
-@settings(deadline=None, max_examples=40)
-def test_after_any_round_the_pairs_of_a_corpus_have_come_equally_often_but_for_one(
-    sizes: list[int], seed: int
-) -> None:
+@settings(max_examples=40)
+def test_after_any_round_draws_of_a_corpus_differ_by_at_most_one(sizes: list[int], seed: int) -> None:
     settings_ = plan((1.0,) * len(sizes), seed=seed, round_pairs=30 * len(sizes))
     stream = BatchStream([uniform_corpus(size) for size in sizes], settings_)
 
@@ -130,8 +126,8 @@ def test_after_any_round_the_pairs_of_a_corpus_have_come_equally_often_but_for_o
 
 
 @given(weights=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=5).map(tuple), seed=st.integers(0, 2**32))
-@settings(deadline=None, max_examples=30)
-def test_shares_are_the_weights_to_within_a_pair_a_round(weights: tuple[float, ...], seed: int) -> None:
+@settings(max_examples=30)
+def test_shares_match_the_weights_to_one_pair_per_round(weights: tuple[float, ...], seed: int) -> None:
     settings_ = plan(weights, seed=seed, round_pairs=200)
     pairs_a_round = sum(max(1, round(200 * weight / sum(weights))) for weight in weights)
     stream = BatchStream([uniform_corpus(11) for _ in weights], settings_)
@@ -142,7 +138,7 @@ def test_shares_are_the_weights_to_within_a_pair_a_round(weights: tuple[float, .
             assert abs(drawn[corpus] - 200 * weight / sum(weights)) <= 1
 
 
-def test_a_round_holds_the_next_positions_of_each_corpus_shuffled_passes() -> None:
+def test_a_round_draws_the_next_positions_of_each_corpus_shuffled_passes() -> None:
     """The draws are part of the resume format: a run must meet the same pairs after an update of the code."""
     stream = BatchStream([uniform_corpus(35), uniform_corpus(8)], plan((3.0, 1.0), seed=6, round_pairs=40))
 
@@ -153,7 +149,7 @@ def test_a_round_holds_the_next_positions_of_each_corpus_shuffled_passes() -> No
             assert Counter(pair for where, pair in one_round if where == corpus) == Counter(expected.tolist())
 
 
-def test_a_batch_holds_its_pairs_padded_and_the_target_shifted() -> None:
+def test_a_batch_contains_its_padded_pairs_and_the_shifted_target() -> None:
     lengths = [(n % 5 + 1, n % 3 + 1) for n in range(20)]
     corpus = corpus_of(lengths)
     stream = BatchStream([corpus], plan(round_pairs=20))
@@ -172,7 +168,7 @@ def test_a_batch_holds_its_pairs_padded_and_the_target_shifted() -> None:
         assert batch.source_ids.dtype == batch.target_in.dtype == torch.int64
 
 
-def test_a_pair_over_the_budget_is_a_batch_of_its_own() -> None:
+def test_a_pair_over_the_budget_is_a_separate_batch() -> None:
     corpus = corpus_of([(50, 50), (2, 2), (2, 2)])
 
     batches = list(islice(BatchStream([corpus], plan(budget_tokens=20, round_pairs=3)).references(), 2))

@@ -25,7 +25,7 @@ def read(*paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0)
     return list(read_pairs(corpus, data, seed=1))
 
 
-def test_lines_of_two_and_of_three_columns_may_be_mixed(tmp_path: Path) -> None:
+def test_lines_with_two_and_three_columns_can_be_mixed(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("Hund\tdog\ntag-7\tKatze\tcat\n", encoding="utf8")
 
@@ -33,7 +33,7 @@ def test_lines_of_two_and_of_three_columns_may_be_mixed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("line", "columns"), [("nur eine Spalte", 1), ("a\tb\tc\td", 4), ("", 1)])
-def test_a_line_of_another_number_of_columns_is_named(tmp_path: Path, line: str, columns: int) -> None:
+def test_a_line_with_another_number_of_columns_is_named(tmp_path: Path, line: str, columns: int) -> None:
     path = tmp_path / "x.tsv"
     path.write_text(f"Hund\tdog\n{line}\nKatze\tcat\n", encoding="utf8")
 
@@ -56,7 +56,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ending", "pack"), [("", bytes), (".xz", lzma.compress), (".gz", gzip.compress), (".bz2", bz2.compress)]
 )
-def test_packed_files_are_unpacked_by_their_ending(
+def test_compressed_files_are_decompressed_by_their_extension(
     tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
 ) -> None:
     path = tmp_path / f"x.tsv{ending}"
@@ -68,14 +68,14 @@ def test_packed_files_are_unpacked_by_their_ending(
 @pytest.mark.parametrize(
     ("ending", "pack"), [(".xz", lzma.compress), (".gz", gzip.compress), (".bz2", bz2.compress)]
 )
-def test_a_torn_or_wrongly_named_packed_file_is_named(
+def test_a_truncated_or_misnamed_compressed_file_is_named(
     tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
 ) -> None:
-    torn, plain = tmp_path / f"torn{ending}", tmp_path / f"plain{ending}"
-    torn.write_bytes(pack(b"Hund\tdog\n" * 1000)[:-12])
+    truncated, plain = tmp_path / f"truncated{ending}", tmp_path / f"plain{ending}"
+    truncated.write_bytes(pack(b"Hund\tdog\n" * 1000)[:-12])
     plain.write_bytes(b"Hund\tdog\n")
 
-    for path in (torn, plain):
+    for path in (truncated, plain):
         with pytest.raises(CorpusError, match="not readable") as caught:
             read(path)
         assert str(caught.value).startswith(f"{path}: ")
@@ -88,7 +88,7 @@ def test_only_line_feeds_end_lines(tmp_path: Path) -> None:
     assert read(path) == [Pair("eins zwei", "one two"), Pair("drei", "three")]
 
 
-def test_a_pair_that_came_before_is_left_out_in_all_files_of_a_corpus(tmp_path: Path) -> None:
+def test_duplicate_pairs_are_skipped_across_the_files_of_a_corpus(tmp_path: Path) -> None:
     first, second = tmp_path / "1.tsv", tmp_path / "2.tsv"
     first.write_text("Hund\tdog\nHund\tdog\nHund\thound\n", encoding="utf8")
     second.write_text("tag\tHund\tdog\n Hund \tdog\nKatze\tcat\n", encoding="utf8")
@@ -96,7 +96,7 @@ def test_a_pair_that_came_before_is_left_out_in_all_files_of_a_corpus(tmp_path: 
     assert read(first, second) == [Pair("Hund", "dog"), Pair("Hund", "hound"), Pair("Katze", "cat")]
 
 
-def test_pairs_of_one_empty_or_far_longer_side_are_left_out(tmp_path: Path) -> None:
+def test_pairs_with_an_empty_or_far_longer_side_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text(f"\tdog\nHund\t \nHund\t{'x' * 28}\nHund\t{'x' * 29}\n", encoding="utf8")
 
@@ -105,14 +105,14 @@ def test_pairs_of_one_empty_or_far_longer_side_are_left_out(tmp_path: Path) -> N
     assert not is_clean(Pair("x" * 29, "Hund"), 2.0)
 
 
-def test_reversed_files_hold_the_target_first(tmp_path: Path) -> None:
+def test_reversed_files_have_the_target_first(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("Hund\tdog\ntag\tKatze\tcat\n", encoding="utf8")
 
     assert read(path, is_reversed=True) == [Pair("dog", "Hund"), Pair("cat", "Katze")]
 
 
-def test_text_is_normalised_as_the_engine_normalises_it(tmp_path: Path) -> None:
+def test_training_text_is_normalised_like_the_engines_input(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("Ba\u0308r  und\u00a0Hund\tbear\u200b and dog\n", encoding="utf8")
 

@@ -1,4 +1,4 @@
-"""The corpus that comes from no file: right in both languages, the same in both directions."""
+"""The generated corpus is correct in both languages and the same in both directions."""
 
 import re
 from collections import Counter
@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from dragoman.text.normalization import normalise_segment
 from training.corpus import Pair, is_clean
-from training.variants import dates, formats, lexicon
+from training.variants import dates, formats
 from training.variants.drawing import Maker, stream
 from training.variants.formats import Bilingual
 from training.variants.frames import SLOTS, TEMPLATES, fill_template
-from training.variants.lines import generated_pairs, thing_alone
+from training.variants.lines import DICTIONARY, INTERFACE, PHRASES, generated_pairs, thing_alone
 
 COUNT = 4000
 seeds = st.integers(0, 10**6)
@@ -29,17 +29,17 @@ def figures(text: str) -> list[str]:
     return re.findall("[0-9]", text)
 
 
-def test_there_are_as_many_lines_as_asked_for_most_of_them_distinct(lines: list[Pair]) -> None:
+def test_the_requested_number_of_lines_is_generated_and_most_are_distinct(lines: list[Pair]) -> None:
     assert len(lines) == COUNT
     assert len(set(lines)) > 0.7 * COUNT
 
 
-def test_the_same_seed_makes_the_same_lines_and_another_seed_others(lines: list[Pair]) -> None:
+def test_the_seed_determines_the_generated_lines(lines: list[Pair]) -> None:
     assert list(generated_pairs(COUNT, seed=1, source_language="de")) == lines
     assert list(generated_pairs(COUNT, seed=2, source_language="de")) != lines
 
 
-def test_fewer_lines_are_the_first_of_more(lines: list[Pair]) -> None:
+def test_fewer_lines_are_a_prefix_of_more(lines: list[Pair]) -> None:
     assert list(generated_pairs(100, seed=1, source_language="de")) == lines[:100]
 
 
@@ -55,7 +55,7 @@ def test_lines_are_normalised_and_clean_enough_for_training(lines: list[Pair]) -
         assert (pair.source, pair.target) == (normalise_segment(pair.source), normalise_segment(pair.target))
 
 
-def test_both_sides_have_the_same_figures_in_the_same_order(lines: list[Pair]) -> None:
+def test_both_sides_have_the_same_digits_in_the_same_order(lines: list[Pair]) -> None:
     with_figures = [pair for pair in lines if figures(pair.source)]
     assert len(with_figures) > COUNT / 2
     for pair in with_figures:
@@ -63,7 +63,7 @@ def test_both_sides_have_the_same_figures_in_the_same_order(lines: list[Pair]) -
 
 
 @given(seed=seeds)
-def test_a_frame_leaves_no_slot_open_and_fills_both_sides_alike(seed: int) -> None:
+def test_a_template_is_filled_completely_with_the_same_digits_on_both_sides(seed: int) -> None:
     line = fill_template(stream(seed, "test"))
 
     assert not re.search("[⟨⟩]", line.german + line.english)
@@ -71,15 +71,15 @@ def test_a_frame_leaves_no_slot_open_and_fills_both_sides_alike(seed: int) -> No
 
 
 @pytest.mark.parametrize("frame", TEMPLATES, ids=lambda frame: frame.english)
-def test_a_frame_has_the_same_known_slots_in_both_languages(frame: Bilingual) -> None:
+def test_a_template_has_the_same_known_slots_in_both_languages(frame: Bilingual) -> None:
     german, english = (re.findall("⟨(.*?)⟩", text) for text in (frame.german, frame.english))
 
     assert german == english
     assert set(german) <= SLOTS.keys()
 
 
-def test_frames_are_many_and_no_german_line_has_two_translations() -> None:
-    translations = [*TEMPLATES, *lexicon.INTERFACE, *lexicon.SAID, *lexicon.DICTIONARY_WORDS]
+def test_no_german_line_in_the_word_lists_has_two_translations() -> None:
+    translations = [*TEMPLATES, *INTERFACE, *PHRASES, *DICTIONARY]
 
     assert len(TEMPLATES) >= 40
     doubtful = {
@@ -89,7 +89,7 @@ def test_frames_are_many_and_no_german_line_has_two_translations() -> None:
     assert {german: english for german, english in doubtful.items() if len(english) > 1} == {}
 
 
-def test_things_alone_are_copied(lines: list[Pair]) -> None:
+def test_lines_of_things_to_copy_are_equal_on_both_sides(lines: list[Pair]) -> None:
     for seed in range(300):
         line = thing_alone(stream(seed, "test"))
         assert line.german == line.english
@@ -97,7 +97,7 @@ def test_things_alone_are_copied(lines: list[Pair]) -> None:
 
 
 @given(value=st.integers(0, 10**12))
-def test_thousands_are_parted_by_stops_in_german_and_by_commas_in_english(value: int) -> None:
+def test_thousands_separators_are_stops_in_german_and_commas_in_english(value: int) -> None:
     number = formats.whole(value)
 
     assert number.english == f"{value:,}"
@@ -106,9 +106,7 @@ def test_thousands_are_parted_by_stops_in_german_and_by_commas_in_english(value:
 
 
 @given(units=st.integers(0, 10**9), places=st.integers(1, 4))
-def test_decimals_stand_behind_a_comma_in_german_and_behind_a_stop_in_english(
-    units: int, places: int
-) -> None:
+def test_the_decimal_separator_is_a_comma_in_german_and_a_stop_in_english(units: int, places: int) -> None:
     number = formats.decimal(units, places)
 
     assert number.english == f"{units // 10**places:,}." + str(units).zfill(places)[-places:]
@@ -116,7 +114,7 @@ def test_decimals_stand_behind_a_comma_in_german_and_behind_a_stop_in_english(
     assert number.german.replace(",", "#").replace(".", ",").replace("#", ".") == number.english
 
 
-def test_a_number_is_never_written_in_a_way_that_means_another_in_the_other_language() -> None:
+def test_no_number_is_ambiguous_between_german_and_english() -> None:
     """A single stop before three digits is a decimal sign in English, so English never has that."""
     for seed in range(2000):
         assert not re.fullmatch(
@@ -136,9 +134,7 @@ def test_a_number_is_never_written_in_a_way_that_means_another_in_the_other_lang
         ),
     ],
 )
-def test_amounts_are_written_as_each_language_writes_them(
-    maker: Maker[Bilingual], german: str, english: str
-) -> None:
+def test_amounts_are_formatted_for_each_language(maker: Maker[Bilingual], german: str, english: str) -> None:
     for seed in range(300):
         amount = maker(stream(seed, "test"))
         assert re.fullmatch(german, amount.german)
@@ -152,7 +148,7 @@ def test_counted_things_are_never_one() -> None:
         assert formats.counted(stream(seed, "test")).german.split()[0] != "1"
 
 
-def test_number_words_are_those_of_one_number() -> None:
+def test_number_words_cover_0_to_99_and_match_in_both_languages() -> None:
     made = {
         line.german: line.english for line in (formats.number_word(stream(seed, "x")) for seed in range(3000))
     }
@@ -171,7 +167,7 @@ def date_in(text: str, names: list[str]) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("maker", [dates.full_date, dates.day_and_month, dates.weekday_and_date])
-def test_dates_are_the_same_day_in_both_languages_and_weekdays_are_right(maker: Maker[Bilingual]) -> None:
+def test_dates_are_the_same_day_in_both_languages_with_the_right_weekday(maker: Maker[Bilingual]) -> None:
     shapes: Counter[bool] = Counter()
     for seed in range(400):
         line = maker(stream(seed, "test"))
@@ -186,7 +182,7 @@ def test_dates_are_the_same_day_in_both_languages_and_weekdays_are_right(maker: 
     assert 40 <= shapes[True] <= 120  # month first, as Americans write it: one of five
 
 
-def test_dates_in_figures_stay_as_they_are() -> None:
+def test_dates_in_figures_are_equal_in_both_languages() -> None:
     for seed in range(100):
         line = dates.in_figures(stream(seed, "test"))
         assert line.german == line.english

@@ -62,7 +62,7 @@ def test_every_parameter_belongs_to_exactly_one_group(optimizer: str, shape: dic
     assert set(held) == {id(parameter) for parameter in model.parameters()}
 
 
-def test_muon_moves_matrices_and_adamw_all_else_each_once() -> None:
+def test_muon_updates_matrices_and_adamw_all_other_parameters() -> None:
     model = tiny_model()
     reference = copy.deepcopy(model)
     matrices = {f"{name}.weight" for name, part in model.named_modules() if isinstance(part, nn.Linear)}
@@ -104,7 +104,7 @@ def test_zero_grad_clears_every_gradient() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_an_optimiser_from_its_saved_state_goes_on_as_if_never_saved(optimizer: str) -> None:
+def test_a_restored_optimiser_continues_identically(optimizer: str) -> None:
     settings = Optimisation.model_validate({**MUON.model_dump(), "optimizer": optimizer})
     model = tiny_model()
     optimiser = make_optimiser(model, settings)
@@ -126,7 +126,7 @@ def test_an_optimiser_from_its_saved_state_goes_on_as_if_never_saved(optimizer: 
     torch.testing.assert_close(resumed_model.state_dict(), model.state_dict(), atol=0.0, rtol=0.0)
 
 
-def test_a_schedule_reaches_both_parts_before_and_after_a_state_is_loaded() -> None:
+def test_the_schedule_controls_both_optimisers_before_and_after_loading_a_state() -> None:
     optimiser = make_optimiser(tiny_model(), MUON)
     assert isinstance(optimiser, MuonWithAdamW)
     optimiser.load_state_dict(copy.deepcopy(optimiser.state_dict()))
@@ -141,7 +141,7 @@ def test_a_schedule_reaches_both_parts_before_and_after_a_state_is_loaded() -> N
 @given(
     warmup=st.integers(1, 50), constant=st.integers(0, 50), decay=st.integers(1, 50), where=st.floats(0, 1)
 )
-def test_the_learning_rate_rises_linearly_stays_and_falls_linearly_to_zero(
+def test_the_learning_rate_warms_up_stays_constant_and_decays_linearly_to_zero(
     warmup: int, constant: int, decay: int, where: float
 ) -> None:
     steps = warmup + constant + decay
@@ -168,7 +168,7 @@ def smoothed_loss(log_probs: Tensor, ids: Tensor, smoothing: float) -> Tensor:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
-def test_the_loss_is_the_smoothed_cross_entropy_over_real_tokens_only(smoothing: float) -> None:
+def test_the_loss_is_label_smoothed_cross_entropy_without_padding(smoothing: float) -> None:
     model = tiny_model()
     module = module_of(model, Optimisation(label_smoothing=smoothing))
     batch = random_batch(1, (6, 5))
@@ -190,7 +190,7 @@ def test_the_loss_is_the_smoothed_cross_entropy_over_real_tokens_only(smoothing:
 
 
 @given(seed=st.integers(0, 2**32), step=st.integers(0, 2**31))
-def test_dropout_has_another_seed_at_every_step_and_for_every_run(seed: int, step: int) -> None:
+def test_the_dropout_seed_differs_between_steps_and_runs(seed: int, step: int) -> None:
     here = dropout_seed(seed, step)
 
     assert here == dropout_seed(seed, step)

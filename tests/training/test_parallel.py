@@ -1,4 +1,4 @@
-"""Several processes train one model: the same update everywhere, one writer, one stop."""
+"""Several processes train one model: same updates, one writer, one stop."""
 
 import os
 import signal
@@ -48,9 +48,7 @@ def end_early(config: TrainingConfig, rank: int, port: int) -> None:
         os._exit(1)
 
 
-def test_gradients_are_averaged_counts_added_and_a_stop_of_one_stops_all(
-    shared_recipe: dict[str, Any],
-) -> None:
+def test_processes_average_gradients_add_counts_and_stop_together(shared_recipe: dict[str, Any]) -> None:
     config = TrainingConfig.model_validate(shared_recipe)
     config.run_dir.mkdir()
 
@@ -64,7 +62,7 @@ def test_gradients_are_averaged_counts_added_and_a_stop_of_one_stops_all(
         assert bool((gradient == 1.5).all())
 
 
-def test_a_process_that_is_lost_ends_the_run_with_its_number(shared_recipe: dict[str, Any]) -> None:
+def test_a_lost_process_ends_the_run_with_its_number(shared_recipe: dict[str, Any]) -> None:
     config = TrainingConfig.model_validate(shared_recipe)
 
     with (
@@ -74,11 +72,11 @@ def test_a_process_that_is_lost_ends_the_run_with_its_number(shared_recipe: dict
         averaged(workers)
 
 
-def test_a_shared_run_stopped_by_sigterm_goes_on_to_what_an_undisturbed_one_gives(
+def test_a_two_process_run_resumed_after_sigterm_equals_an_uninterrupted_one(
     shared_recipe: dict[str, Any], write_recipe: WriteRecipe, tmp_path: Path
 ) -> None:
-    undisturbed = tmp_path / "undisturbed"
-    train(TrainingConfig.model_validate({**shared_recipe, "run_dir": str(undisturbed)}))
+    uninterrupted = tmp_path / "uninterrupted"
+    train(TrainingConfig.model_validate({**shared_recipe, "run_dir": str(uninterrupted)}))
     path, run_dir = write_recipe(shared_recipe), Path(shared_recipe["run_dir"])
 
     status, errors = end_midway(path, run_dir, signal.SIGTERM)
@@ -87,11 +85,11 @@ def test_a_shared_run_stopped_by_sigterm_goes_on_to_what_an_undisturbed_one_give
     assert "Traceback" not in errors
     assert 0 < resume_points(run_dir)[-1].step < shared_recipe["optimisation"]["steps"]
     finish(path)
-    torch.testing.assert_close(weights(run_dir), weights(undisturbed), atol=0.0, rtol=0.0)
-    assert scores(run_dir) == scores(undisturbed)
+    torch.testing.assert_close(weights(run_dir), weights(uninterrupted), atol=0.0, rtol=0.0)
+    assert scores(run_dir) == scores(uninterrupted)
 
 
-def test_two_processes_see_the_pairs_that_one_sees_in_twice_the_steps(
+def test_two_processes_read_the_pairs_that_one_reads_in_twice_the_steps(
     recipe: dict[str, Any], tmp_path: Path
 ) -> None:
     seen = []

@@ -1,4 +1,4 @@
-"""Token ids are made once, and a folder knows what it was made of."""
+"""Token ids are made once, and a run folder records the settings it was made with."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def old_folder(recipe: dict[str, Any]) -> Path:
     return path
 
 
-def test_a_folder_prepared_before_there_were_more_variants_is_accepted_and_left_as_it_is(
+def test_a_folder_prepared_before_new_variants_existed_is_accepted_unchanged(
     recipe: dict[str, Any], old_folder: Path
 ) -> None:
     before = {path.name: path.read_bytes() for path in old_folder.parent.iterdir()}
@@ -83,7 +83,7 @@ def test_a_folder_prepared_before_there_were_more_variants_is_accepted_and_left_
     "variants",
     [{"lower_source": 0.03, "typo": 0.1}, {"lower_source": 0.04}, {"lower_source": 0.03, "single_words": 1}],
 )
-def test_a_folder_prepared_before_is_refused_where_its_settings_are_others(
+def test_a_folder_prepared_with_other_settings_is_rejected(
     recipe: dict[str, Any], old_folder: Path, variants: dict[str, float]
 ) -> None:
     assert old_folder.exists()
@@ -93,17 +93,17 @@ def test_a_folder_prepared_before_is_refused_where_its_settings_are_others(
         prepare(TrainingConfig.model_validate(recipe))
 
 
-@pytest.mark.parametrize("spoilt", ["{", '{"start_from": null}', '{"of_tomorrow": 1}', "\xff"])
-def test_a_recipe_that_cannot_be_read_is_another_one(
-    recipe: dict[str, Any], old_folder: Path, spoilt: str
+@pytest.mark.parametrize("damaged", ["{", '{"start_from": null}', '{"of_tomorrow": 1}', "\xff"])
+def test_an_unreadable_recorded_recipe_is_rejected(
+    recipe: dict[str, Any], old_folder: Path, damaged: str
 ) -> None:
-    old_folder.write_text(spoilt, encoding="latin1")
+    old_folder.write_text(damaged, encoding="latin1")
 
     with pytest.raises(RunFolderError):
         prepare(TrainingConfig.model_validate(recipe))
 
 
-def test_what_is_written_names_every_setting(recipe: dict[str, Any]) -> None:
+def test_the_recorded_recipe_contains_every_setting(recipe: dict[str, Any]) -> None:
     config = TrainingConfig.model_validate(recipe)
     prepare(config)
 
@@ -113,7 +113,7 @@ def test_what_is_written_names_every_setting(recipe: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("source_language", ["de", "en"])
-def test_generated_corpora_and_copies_are_tokenised_like_others(
+def test_generated_corpora_and_copies_are_tokenised(
     recipe: dict[str, Any], pairs: list[tuple[str, str]], source_language: str
 ) -> None:
     recipe["vocabulary"]["size"] = 700
@@ -150,7 +150,7 @@ def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(
     assert prepared(second) == first
 
 
-def test_the_seed_decides_copies_and_generated_lines(recipe: dict[str, Any], tmp_path: Path) -> None:
+def test_copies_and_generated_lines_depend_on_the_seed(recipe: dict[str, Any], tmp_path: Path) -> None:
     recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
     made = {"name": "made", "generated_pairs": 40, "weight": 0.1, "licence": "CC0-1.0"}
     first = prepared(recipe)

@@ -1,4 +1,4 @@
-"""What a run keeps beside its weights: history, plot, snapshots, resume points, validation scores."""
+"""The records of a run: history, plot, snapshots, resume points, validation scores."""
 
 import os
 import signal
@@ -34,13 +34,13 @@ def recorded(folder: Path) -> History:
     return history
 
 
-def test_a_history_read_again_is_the_history_written(tmp_path: Path) -> None:
+def test_a_history_can_be_read_back(tmp_path: Path) -> None:
     recorded(tmp_path)
 
     assert History(tmp_path).events == EVENTS
 
 
-def test_rewinding_forgets_what_came_after_a_step_also_on_disk(tmp_path: Path) -> None:
+def test_rewinding_deletes_later_events_also_on_disk(tmp_path: Path) -> None:
     history = recorded(tmp_path)
 
     history.rewind(30)
@@ -48,7 +48,7 @@ def test_rewinding_forgets_what_came_after_a_step_also_on_disk(tmp_path: Path) -
     assert history.events == History(tmp_path).events == EVENTS[:2]
 
 
-def test_a_line_torn_by_a_kill_is_no_event(tmp_path: Path) -> None:
+def test_an_incomplete_last_history_line_is_ignored(tmp_path: Path) -> None:
     path = recorded(tmp_path).path
     path.write_bytes(path.read_bytes()[:-9])
 
@@ -59,7 +59,7 @@ def test_a_line_torn_by_a_kill_is_no_event(tmp_path: Path) -> None:
     assert History(tmp_path).events == EVENTS
 
 
-def test_the_best_validation_is_the_one_of_most_bleu(tmp_path: Path) -> None:
+def test_the_best_validation_has_the_highest_bleu(tmp_path: Path) -> None:
     assert History(tmp_path).best() is None
     assert recorded(tmp_path).best() == EVENTS[1]
 
@@ -88,9 +88,7 @@ def test_averaged_weights_are_the_mean_of_each_weight(tmp_path: Path) -> None:
         torch.testing.assert_close(mean, total / 3)
 
 
-def test_snapshots_and_resume_points_are_ordered_by_step_and_other_files_are_not_among_them(
-    tmp_path: Path,
-) -> None:
+def test_snapshots_and_resume_points_are_ordered_by_step_and_other_files_ignored(tmp_path: Path) -> None:
     folder = tmp_path / "resume"
     folder.mkdir()
     for name in ("00000900.ckpt", "00001000.ckpt", "00001000-v1.ckpt", "00002000.partial", "last.ckpt"):
@@ -107,7 +105,7 @@ def test_snapshots_and_resume_points_are_ordered_by_step_and_other_files_are_not
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_signal_is_noted_and_handlers_are_put_back(number: signal.Signals) -> None:
+def test_a_stop_signal_is_recorded_and_handlers_are_restored(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     stop = StopRequest()
 
@@ -130,7 +128,7 @@ def test_held_out_lines_are_the_first_of_both_files(tmp_path: Path) -> None:
     assert len(HeldOut.read(source, target, 9).references) == 3
 
 
-def test_held_out_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+def test_unusable_held_out_files_are_named(tmp_path: Path) -> None:
     good, long, empty, bad = (tmp_path / name for name in ("good", "long", "empty", "bad"))
     good.write_text("one\n", encoding="utf8")
     long.write_text("one\ntwo\n", encoding="utf8")
@@ -153,7 +151,7 @@ def tiny_pairs() -> HeldOut:
     return HeldOut(tuple(source for source, _ in lines), tuple(target for _, target in lines))
 
 
-def test_a_source_longer_than_the_model_reads_is_named() -> None:
+def test_a_held_out_source_that_is_too_long_is_named() -> None:
     processor = sentencepiece.SentencePieceProcessor(model_file=str(TINY / "checkpoint/source.spm"))
     held_out = HeldOut(("Hallo", "Ja " * 80), ("Hello", "Yes"))
 
@@ -162,7 +160,7 @@ def test_a_source_longer_than_the_model_reads_is_named() -> None:
         held_out.check_lengths(processor, 64)
 
 
-def test_a_model_that_knows_the_lines_by_heart_scores_as_its_own_output_in_their_order() -> None:
+def test_validation_scores_the_models_output_in_the_order_of_the_lines() -> None:
     checkpoint = load_checkpoint(TINY / "checkpoint")
     processor = sentencepiece.SentencePieceProcessor(model_file=str(checkpoint.source_tokenizer))
     held_out = tiny_pairs()
@@ -177,7 +175,7 @@ def test_a_model_that_knows_the_lines_by_heart_scores_as_its_own_output_in_their
     assert shuffled.score < 30  # so the lines' order is what the score depends on
 
 
-def test_the_machine_is_described_with_what_a_reader_needs() -> None:
+def test_the_machine_description_names_cpu_threads_and_torch() -> None:
     description = describe_machine(torch.device("cpu"), 3)
 
     assert "3 threads" in description

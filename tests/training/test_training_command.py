@@ -1,6 +1,5 @@
-"""`python -m training`: one clear message for what the caller can mend."""
+"""`python -m training` gives one clear message for an error that the caller can fix."""
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +9,8 @@ import pytest
 
 from training.__main__ import main
 
-PROJECT = Path(__file__).parents[2]
-
 WriteRecipe = Callable[[dict[str, Any]], Path]
-Spoil = Callable[[dict[str, Any], Path], None]
+Break = Callable[[dict[str, Any], Path], None]
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, path: Path) -> int:
@@ -51,7 +48,7 @@ def unwritable_run_folder(recipe: dict[str, Any], folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("break_it", "message"),
     [
         (unknown_key, "{folder}/recipe.toml:\n  model.width: unknown key"),
         (missing_corpus, "no such file: /nowhere/pairs.tsv"),
@@ -62,16 +59,16 @@ def unwritable_run_folder(recipe: dict[str, Any], folder: Path) -> None:
         (unwritable_run_folder, "{folder}/file/run"),
     ],
 )
-def test_what_the_caller_can_mend_ends_with_status_2_and_one_message(
+def test_a_fixable_error_gives_status_2_and_one_message(
     recipe: dict[str, Any],
     write_recipe: WriteRecipe,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    spoil: Spoil,
+    break_it: Break,
     message: str,
 ) -> None:
-    spoil(recipe, tmp_path)
+    break_it(recipe, tmp_path)
 
     status = run_main(monkeypatch, write_recipe(recipe))
 
@@ -82,26 +79,22 @@ def test_what_the_caller_can_mend_ends_with_status_2_and_one_message(
     assert "Traceback" not in errors
 
 
-def test_the_command_refuses_a_broken_file_without_a_traceback(tmp_path: Path) -> None:
+def test_the_command_rejects_an_invalid_file_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "broken.toml"
     path.write_text("run_dir = \n", encoding="utf8")
 
-    done = subprocess.run(
-        [sys.executable, "-m", "training", str(path)],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    assert run_main(monkeypatch, path) == 2
 
-    assert done.returncode == 2
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+    written = capsys.readouterr()
+    assert written.out == ""
+    (line,) = written.err.splitlines()
     assert line.startswith(f"error: {path} is not a TOML file: ")
     assert "line 1" in line
 
 
-def test_help_tells_what_is_written_where_and_how_to_go_on(
+def test_the_help_explains_output_files_and_resuming(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -109,12 +102,12 @@ def test_help_tells_what_is_written_where_and_how_to_go_on(
 
     text = capsys.readouterr().out
     assert caught.value.code == 0
-    words = ("checkpoint/", "resume/", "history.png", "goes on", "exit status", "docs/guides/training.md")
+    words = ("checkpoint/", "resume/", "history.png", "continues", "exit status", "docs/guides/training.md")
     for word in words:
         assert word in text
 
 
-def test_a_run_interrupted_before_its_first_step_says_so(
+def test_an_interrupt_before_the_first_step_is_reported(
     recipe: dict[str, Any],
     write_recipe: WriteRecipe,
     monkeypatch: pytest.MonkeyPatch,

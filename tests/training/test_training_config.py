@@ -1,4 +1,4 @@
-"""A recipe is accepted whole or refused with every wrong key named."""
+"""A recipe is accepted, or rejected with every wrong key named."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def test_the_recipe_in_the_documentation_is_valid(tmp_path: Path) -> None:
     assert load_config(path).data.is_reversed
 
 
-def test_a_recipe_is_read_as_written(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
+def test_a_recipes_settings_are_read(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
     config = load_config(write_recipe(recipe))
 
     assert config == TrainingConfig.model_validate(recipe)
@@ -71,7 +71,7 @@ def test_all_wrong_keys_are_named_at_once(recipe: dict[str, Any], write_recipe: 
         ("vocabulary", "size", 65537, "vocabulary.size"),
     ],
 )
-def test_keys_that_do_not_fit_together_are_refused_before_anything_is_read(
+def test_inconsistent_keys_are_rejected_before_any_file_is_read(
     recipe: dict[str, Any], write_recipe: WriteRecipe, section: str, key: str, value: int, problem: str
 ) -> None:
     recipe[section][key] = value
@@ -82,7 +82,7 @@ def test_keys_that_do_not_fit_together_are_refused_before_anything_is_read(
     assert problem in str(caught.value)
 
 
-def test_two_corpora_of_one_name_are_refused(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
+def test_corpora_with_the_same_name_are_rejected(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
     recipe["data"]["corpora"] *= 2
 
     with pytest.raises(ConfigError, match="two corpora are named tiny"):
@@ -104,7 +104,7 @@ def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [{"files": []}, {"generated_pairs": 10}])
-def test_a_corpus_has_files_or_is_generated_but_not_both_or_neither(
+def test_a_corpus_has_either_files_or_generated_pairs(
     recipe: dict[str, Any], write_recipe: WriteRecipe, change: dict[str, Any]
 ) -> None:
     recipe["data"]["corpora"][0] |= change
@@ -113,9 +113,7 @@ def test_a_corpus_has_files_or_is_generated_but_not_both_or_neither(
         load_config(write_recipe(recipe))
 
 
-def test_lines_are_generated_for_german_and_english_only(
-    recipe: dict[str, Any], write_recipe: WriteRecipe
-) -> None:
+def test_generated_pairs_need_german_and_english(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
     made = {"name": "made", "generated_pairs": 10, "weight": 0.1, "licence": "CC0-1.0"}
     recipe["data"]["corpora"] += [made]
     assert load_config(write_recipe(recipe)).data.corpora[1].generated_pairs == 10
@@ -125,9 +123,7 @@ def test_lines_are_generated_for_german_and_english_only(
         load_config(write_recipe(recipe))
 
 
-def test_umlauts_are_spelt_out_in_german_sources_only(
-    recipe: dict[str, Any], write_recipe: WriteRecipe
-) -> None:
+def test_spelt_umlauts_need_a_german_source(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
     recipe["data"]["corpora"][0]["variants"] = {"spelt_umlauts": 0.1}
     assert load_config(write_recipe(recipe)).data.corpora[0].variants.spelt_umlauts == 0.1
     recipe["data"] |= {"source_language": "en", "target_language": "de"}

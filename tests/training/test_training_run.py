@@ -1,4 +1,4 @@
-"""Whole runs: what they write, and that a stopped or killed run ends as an undisturbed one."""
+"""Whole runs: what they write, and that an interrupted run ends like an uninterrupted one."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def end_midway(recipe_path: Path, run_dir: Path, number: signal.Signals) -> tupl
     process = start(recipe_path)
     deadline = time.monotonic() + TIMEOUT_S
     while not is_under_way(run_dir):
-        assert process.poll() is None, "the run ended before it could be disturbed"
+        assert process.poll() is None, "the run ended before it could be interrupted"
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(number)
@@ -79,6 +79,16 @@ def without_clock(run_dir: Path) -> dict[str, Any]:
     return record
 
 
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def start_from(recipe: dict[str, Any]) -> dict[str, Any]:
+    """The recipe of a second run, which starts from the checkpoint of this one."""
+    run_dir = recipe["run_dir"]
+    return recipe | {"run_dir": f"{run_dir}-second", "start_from": f"{run_dir}/checkpoint"}
+
+
 def assert_same_run(run_dir: Path, reference: Path) -> None:
     """Bit for bit: batches and dropout are functions of seed and step, and CPU arithmetic is repeatable."""
     torch.testing.assert_close(weights(run_dir), weights(reference), atol=0.0, rtol=0.0)
@@ -88,8 +98,8 @@ def assert_same_run(run_dir: Path, reference: Path) -> None:
     assert steps == list(range(20, LONG_STEPS + 1, 20))
 
 
-def test_a_run_stopped_by_sigterm_goes_on_to_what_an_undisturbed_run_gives(
-    long_recipe: dict[str, Any], write_recipe: WriteRecipe, undisturbed: Path
+def test_a_run_resumed_after_sigterm_equals_an_uninterrupted_one(
+    long_recipe: dict[str, Any], write_recipe: WriteRecipe, uninterrupted: Path
 ) -> None:
     path, run_dir = write_recipe(long_recipe), Path(long_recipe["run_dir"])
 
@@ -105,14 +115,14 @@ def test_a_run_stopped_by_sigterm_goes_on_to_what_an_undisturbed_run_gives(
     assert max(event.step for event in events(run_dir)) <= step
     assert not (run_dir / "checkpoint").exists()
     errors = finish(path)
-    assert f"going on from step {step}" in errors
+    assert f"resuming from step {step}" in errors
     assert errors.count("step/s") < 10  # a log file is not redrawn at every step
     assert "lightning" not in errors.lower()
-    assert_same_run(run_dir, undisturbed)
+    assert_same_run(run_dir, uninterrupted)
 
 
-def test_a_killed_run_loses_what_came_after_its_last_resume_point_and_goes_on_alike(
-    long_recipe: dict[str, Any], write_recipe: WriteRecipe, undisturbed: Path
+def test_a_killed_run_resumes_from_its_last_resume_point_with_the_same_result(
+    long_recipe: dict[str, Any], write_recipe: WriteRecipe, uninterrupted: Path
 ) -> None:
     run_dir = Path(long_recipe["run_dir"])
     checkpoints = long_recipe["checkpoints"]
@@ -125,11 +135,11 @@ def test_a_killed_run_loses_what_came_after_its_last_resume_point_and_goes_on_al
     assert 0 < step < LONG_STEPS
     assert max(event.step for event in events(run_dir)) - step <= 1  # with a point a step, a step at most
     errors = finish(write_recipe(long_recipe))
-    assert f"going on from step {step}" in errors
-    assert_same_run(run_dir, undisturbed)
+    assert f"resuming from step {step}" in errors
+    assert_same_run(run_dir, uninterrupted)
 
 
-def test_the_seed_alone_decides_a_run(recipe: dict[str, Any], tmp_path: Path) -> None:
+def test_a_run_depends_only_on_its_seed(recipe: dict[str, Any], tmp_path: Path) -> None:
     run_dirs = []
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
         torch.rand(3)  # what was drawn before does not matter
@@ -142,35 +152,22 @@ def test_the_seed_alone_decides_a_run(recipe: dict[str, Any], tmp_path: Path) ->
     assert not torch.equal(other["source_embedding.weight"], one["source_embedding.weight"])
 
 
-def test_a_run_writes_what_the_help_says(recipe: dict[str, Any]) -> None:
-    run_dir = Path(recipe["run_dir"])
+def test_a_run_writes_the_files_listed_in_the_help(finished_recipe: dict[str, Any]) -> None:
+    run_dir = Path(finished_recipe["run_dir"])
 
-    folder = train_in_process(recipe)
-
-    assert folder == run_dir / "checkpoint"
-    assert sorted(path.name for path in run_dir.iterdir()) == [
-        "checkpoint",
-        "data",
-        "history.jsonl",
-        "history.png",
-        "resume",
-        "snapshots",
-    ]
+    assert names_in(run_dir) == ["checkpoint", "data", "history.jsonl", "history.png", "resume", "snapshots"]
     assert [point.step for point in resume_points(run_dir)] == [30]
-    assert sorted(path.name for path in (run_dir / "snapshots").iterdir()) == [
-        "step-00000020.pt",
-        "step-00000030.pt",
-    ]
+    assert names_in(run_dir / "snapshots") == ["step-00000020.pt", "step-00000030.pt"]
     assert (run_dir / "history.png").read_bytes().startswith(b"\x89PNG")
     assert [event.step for event in events(run_dir)] == [15, 20, 30]
 
 
 def test_the_checkpoint_is_the_mean_of_the_last_snapshots_with_tokenizer_and_record(
-    recipe: dict[str, Any],
+    finished_recipe: dict[str, Any],
 ) -> None:
-    run_dir = Path(recipe["run_dir"])
+    run_dir = Path(finished_recipe["run_dir"])
 
-    checkpoint = load_checkpoint(train_in_process(recipe))
+    checkpoint = load_checkpoint(run_dir / "checkpoint")
 
     snapshots = [torch.load(path, weights_only=True) for path in sorted((run_dir / "snapshots").iterdir())]
     mean = sum(state["output_bias"] for state in snapshots) / 2
@@ -185,16 +182,16 @@ def test_the_checkpoint_is_the_mean_of_the_last_snapshots_with_tokenizer_and_rec
     assert "1 threads" in record["machine"]
 
 
-def test_a_last_step_between_snapshots_is_a_snapshot_too(recipe: dict[str, Any]) -> None:
+def test_the_last_step_always_has_a_snapshot(recipe: dict[str, Any]) -> None:
     recipe["checkpoints"]["snapshot_every_steps"] = 19
 
-    train_in_process(recipe)
+    folder = train_in_process(recipe)
 
-    snapshots = Path(recipe["run_dir"], "snapshots")
-    assert sorted(path.name for path in snapshots.iterdir()) == ["step-00000019.pt", "step-00000030.pt"]
+    assert folder == Path(recipe["run_dir"], "checkpoint")
+    assert names_in(folder.parent / "snapshots") == ["step-00000019.pt", "step-00000030.pt"]
 
 
-def test_separate_vocabularies_reach_the_checkpoint(recipe: dict[str, Any]) -> None:
+def test_separate_vocabularies_are_copied_to_the_checkpoint(recipe: dict[str, Any]) -> None:
     recipe["vocabulary"] = {"size": 300, "is_shared": False}
 
     checkpoint = load_checkpoint(train_in_process(recipe))
@@ -204,30 +201,28 @@ def test_separate_vocabularies_reach_the_checkpoint(recipe: dict[str, Any]) -> N
     assert checkpoint.source_tokenizer.read_bytes() != checkpoint.target_tokenizer.read_bytes()
 
 
-def test_a_finished_run_started_again_makes_no_step_and_writes_the_same(recipe: dict[str, Any]) -> None:
-    run_dir = Path(recipe["run_dir"])
-    train_in_process(recipe)
+def test_restarting_a_finished_run_writes_the_same_without_a_step(finished_recipe: dict[str, Any]) -> None:
+    run_dir = Path(finished_recipe["run_dir"])
     first, history = weights(run_dir), events(run_dir)
 
-    train_in_process(recipe)
+    train_in_process(finished_recipe)
 
     torch.testing.assert_close(weights(run_dir), first, atol=0.0, rtol=0.0)
     assert events(run_dir) == history
 
 
-def test_a_finished_run_goes_on_when_it_is_given_more_steps(recipe: dict[str, Any]) -> None:
-    run_dir = Path(recipe["run_dir"])
-    train_in_process(recipe)
-    recipe["optimisation"]["steps"] = 40
+def test_a_finished_run_continues_if_it_gets_more_steps(finished_recipe: dict[str, Any]) -> None:
+    run_dir = Path(finished_recipe["run_dir"])
+    finished_recipe["optimisation"]["steps"] = 40
 
-    train_in_process(recipe)
+    train_in_process(finished_recipe)
 
     assert [event.step for event in events(run_dir)] == [15, 20, 30, 40, 40]
     assert [point.step for point in resume_points(run_dir)] == [30, 40]
     assert without_clock(run_dir)["steps"] == 40
 
 
-def test_steps_made_again_replace_the_history_and_snapshots_of_the_first_time(recipe: dict[str, Any]) -> None:
+def test_repeated_steps_replace_their_history_and_snapshots(recipe: dict[str, Any]) -> None:
     run_dir = Path(recipe["run_dir"])
     recipe["optimisation"]["steps"] = 20
     train_in_process(recipe)
@@ -242,17 +237,15 @@ def test_steps_made_again_replace_the_history_and_snapshots_of_the_first_time(re
     train_in_process(recipe)
 
     assert [event.step for event in events(run_dir)] == [15, 20, 20, 25]
-    snapshots = sorted(path.name for path in (run_dir / "snapshots").iterdir())
-    assert snapshots == ["step-00000020.pt", "step-00000025.pt"]
+    assert names_in(run_dir / "snapshots") == ["step-00000020.pt", "step-00000025.pt"]
 
 
-def test_a_half_written_resume_point_is_never_gone_on_from(recipe: dict[str, Any]) -> None:
-    run_dir = Path(recipe["run_dir"])
-    train_in_process(recipe)
+def test_an_incomplete_resume_point_is_ignored(finished_recipe: dict[str, Any]) -> None:
+    run_dir = Path(finished_recipe["run_dir"])
     first = weights(run_dir)
     (run_dir / "resume/00000035.partial").write_bytes(b"half of a file")
 
-    train_in_process(recipe)
+    train_in_process(finished_recipe)
 
     torch.testing.assert_close(weights(run_dir), first, atol=0.0, rtol=0.0)
 
@@ -269,22 +262,20 @@ def test_a_half_written_resume_point_is_never_gone_on_from(recipe: dict[str, Any
         ("vocabulary", "size", 320, "other [data] or [vocabulary] settings"),
     ],
 )
-def test_a_run_folder_of_another_model_or_of_other_data_is_refused(
-    recipe: dict[str, Any], section: str, key: str, value: object, problem: str
+def test_a_run_folder_of_another_model_or_other_data_is_rejected(
+    finished_recipe: dict[str, Any], section: str, key: str, value: object, problem: str
 ) -> None:
-    recipe["optimisation"] |= {"steps": 2, "warmup_steps": 1, "decay_steps": 1}
-    train_in_process(recipe)
-    recipe["optimisation"]["steps"] = 4
-    recipe[section][key] = value
+    finished_recipe["optimisation"]["steps"] = 40
+    finished_recipe[section][key] = value
 
     with pytest.raises(RunFolderError) as caught:
-        train_in_process(recipe)
+        train_in_process(finished_recipe)
 
     assert problem in str(caught.value)
     assert "choose another run_dir" in str(caught.value)
 
 
-def test_all_missing_corpus_files_are_named_before_anything_is_read(recipe: dict[str, Any]) -> None:
+def test_all_missing_corpus_files_are_named_before_any_is_read(recipe: dict[str, Any]) -> None:
     recipe["data"]["corpora"][0]["files"] += ["/nowhere/a.tsv", "/nowhere/b.tsv.xz"]
 
     with pytest.raises(CorpusError, match=r"no such file: /nowhere/a\.tsv, /nowhere/b\.tsv\.xz"):
@@ -308,14 +299,14 @@ def test_corpora_without_a_usable_pair_are_named(recipe: dict[str, Any], tmp_pat
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_refused(recipe: dict[str, Any]) -> None:
+def test_a_missing_gpu_is_rejected(recipe: dict[str, Any]) -> None:
     recipe["optimisation"]["accelerator"] = "gpu"
 
     with pytest.raises(ConfigError, match=r"optimisation\.accelerator gpu"):
         train_in_process(recipe)
 
 
-def test_signals_mean_what_they_meant_before_once_a_run_has_ended(recipe: dict[str, Any]) -> None:
+def test_signal_handlers_are_restored_after_a_run(recipe: dict[str, Any]) -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
 
     train_in_process(recipe)
@@ -324,12 +315,11 @@ def test_signals_mean_what_they_meant_before_once_a_run_has_ended(recipe: dict[s
     assert "PL_GLOBAL_SEED" not in os.environ
 
 
-def test_a_run_that_starts_from_a_checkpoint_goes_on_with_its_weights_vocabulary_and_record(
-    recipe: dict[str, Any], tmp_path: Path
+def test_a_run_that_starts_from_a_checkpoint_uses_its_weights_vocabulary_and_record(
+    finished_recipe: dict[str, Any],
 ) -> None:
-    first = train_in_process(recipe)
-    recipe["optimisation"] |= {"steps": 2, "warmup_steps": 1, "decay_steps": 1, "learning_rate": 1e-9}
-    second = {**recipe, "run_dir": str(tmp_path / "second"), "start_from": str(first)}
+    first, second = Path(finished_recipe["run_dir"]) / "checkpoint", start_from(finished_recipe)
+    second["optimisation"] |= {"steps": 2, "warmup_steps": 1, "decay_steps": 1, "learning_rate": 1e-9}
     second["vocabulary"] = {"size": 330, "sample_pairs": 1}  # which would train another vocabulary
 
     checkpoint = load_checkpoint(train_in_process(second))
@@ -341,18 +331,17 @@ def test_a_run_that_starts_from_a_checkpoint_goes_on_with_its_weights_vocabulary
     assert checkpoint.training["started_from"] == earlier.training
 
 
-def test_a_checkpoint_of_another_shape_to_start_from_is_refused_naming_every_difference(
-    recipe: dict[str, Any], tmp_path: Path
+def test_starting_from_a_checkpoint_of_another_shape_is_rejected_with_every_difference(
+    finished_recipe: dict[str, Any],
 ) -> None:
-    first = train_in_process(recipe)
-    recipe["model"] |= {"ffn": 32, "heads": 4, "dropout": 0.2}
-    second = {**recipe, "run_dir": str(tmp_path / "second"), "start_from": str(first)}
+    second = start_from(finished_recipe)
+    second["model"] |= {"ffn": 32, "heads": 4, "dropout": 0.2}
 
     with pytest.raises(ConfigError, match=r"ffn is 24 there and 32 here; heads is 2 there and 4 here$"):
         train_in_process(second)
 
 
-def test_a_folder_without_a_checkpoint_to_start_from_is_refused(
+def test_starting_from_a_folder_without_a_checkpoint_is_rejected(
     recipe: dict[str, Any], tmp_path: Path
 ) -> None:
     with pytest.raises(VocabularyError, match=r"start_from .*nowhere is not a checkpoint folder"):

@@ -1,4 +1,4 @@
-"""A run that never ends: branches lead to models, and what is kept can begin again."""
+"""A run that never ends: branches become models, and a saved trunk can start again."""
 
 import json
 from collections.abc import Callable
@@ -22,10 +22,10 @@ WriteRecipe = Callable[[dict[str, Any]], Path]
 
 
 @pytest.fixture
-def trunk(recipe: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+def trunk(finished_recipe: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     """The recipe of both directions without an end, begun from a model with a smaller vocabulary."""
-    checkpoint = train(TrainingConfig.model_validate({**recipe, "run_dir": str(tmp_path / "small")}))
-    recipe["start_from"] = str(tmp_path / "kept")
+    checkpoint = Path(finished_recipe["run_dir"]) / "checkpoint"
+    recipe = finished_recipe | {"run_dir": str(tmp_path / "trunk"), "start_from": str(tmp_path / "kept")}
     recipe["data"]["is_bidirectional"] = True
     recipe["vocabulary"] = {"size": 345, "has_controls": True}
     recipe["optimisation"] |= {"decay_steps": 0, "steps": 20}
@@ -33,10 +33,10 @@ def trunk(recipe: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     return recipe
 
 
-def test_a_new_vocabulary_begins_with_the_vectors_of_the_pieces_that_spell_it(
+def test_new_pieces_start_with_the_mean_vector_of_the_old_pieces_that_spell_them(
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
-    before, after = load_checkpoint(tmp_path / "small/checkpoint"), load_checkpoint(tmp_path / "kept")
+    before, after = load_checkpoint(tmp_path / "run/checkpoint"), load_checkpoint(tmp_path / "kept")
     old, new = (
         sentencepiece.SentencePieceProcessor(model_file=str(each.source_tokenizer))
         for each in (before, after)
@@ -64,7 +64,7 @@ def test_a_trunk_reads_every_pair_in_both_directions(trunk: dict[str, Any]) -> N
         assert forward.target(pair).tolist() == backward.source(pair).tolist()
 
 
-def test_a_branch_ends_at_a_learning_rate_of_zero_and_leaves_the_trunk_as_it_is(
+def test_a_branch_decays_the_learning_rate_to_zero_and_leaves_the_trunk_unchanged(
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
     config = TrainingConfig.model_validate(trunk)
@@ -82,7 +82,7 @@ def test_a_branch_ends_at_a_learning_rate_of_zero_and_leaves_the_trunk_as_it_is(
     assert {event.direction for event in History(tmp_path / "branch").events} == {"en-de"}
 
 
-def test_a_branch_that_was_begun_goes_on_though_the_trunk_has_gone_further(
+def test_a_started_branch_resumes_even_if_the_trunk_has_advanced(
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
     train(TrainingConfig.model_validate(trunk))
@@ -96,7 +96,7 @@ def test_a_branch_that_was_begun_goes_on_though_the_trunk_has_gone_further(
     assert again.training["steps"] == 30
 
 
-def test_a_trunk_without_a_resume_point_and_an_unknown_direction_are_named(
+def test_a_missing_resume_point_and_an_unknown_direction_are_reported(
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
     config = TrainingConfig.model_validate(trunk)
@@ -108,7 +108,7 @@ def test_a_trunk_without_a_resume_point_and_an_unknown_direction_are_named(
         branch(config, tmp_path / "branch", num_steps=10, direction="fr-de")
 
 
-def test_what_is_kept_counts_on_over_run_folders_and_draws_other_pairs(
+def test_totals_of_a_trunk_add_up_over_run_folders_and_each_draws_other_pairs(
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
     first = TrainingConfig.model_validate({**trunk, "run_dir": str(tmp_path / "first")})
@@ -133,7 +133,7 @@ def test_what_is_kept_counts_on_over_run_folders_and_draws_other_pairs(
     assert own[-1].pairs_seen != pairs  # other batches
 
 
-def test_the_commands_say_what_is_wrong_with_status_2(
+def test_the_trunk_commands_report_errors_with_status_2(
     trunk: dict[str, Any], write_recipe: WriteRecipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del trunk["start_from"]

@@ -1,4 +1,4 @@
-"""Sources that ask for a term or a form of address: what they look like, and how they become ids."""
+"""Sources that request a term or a form of address, and their token ids."""
 
 from pathlib import Path
 from random import Random
@@ -49,13 +49,13 @@ def annotated(source: str, target: str, seed: int = 1) -> str | None:
         ("Der Hund schläft.", None),
     ],
 )
-def test_a_german_sentence_shows_how_it_addresses_people_or_nothing_is_asked(
+def test_the_form_of_address_is_detected_only_in_unambiguous_german_sentences(
     german: str, control: str | None
 ) -> None:
     assert german_address(german) == control
 
 
-def test_the_form_of_address_is_asked_for_before_an_english_source_only() -> None:
+def test_the_formality_control_precedes_only_english_sources() -> None:
     pair = Pair("Can you help me?", "Kannst du mir helfen?")
 
     copy = formality(pair, ENGLISH_TO_GERMAN)
@@ -66,23 +66,23 @@ def test_the_form_of_address_is_asked_for_before_an_english_source_only() -> Non
     assert formality(Pair(pair.target, pair.source), GERMAN_TO_ENGLISH) is None
 
 
-def test_a_term_carries_the_translation_that_the_target_has() -> None:
+def test_a_term_is_annotated_with_the_translation_in_the_target() -> None:
     expected = "Das <term> Haus <translation> building </term> ist alt."
 
     assert annotated("Das Haus ist alt.", "The building is old.") == expected
 
 
-def test_no_term_is_marked_whose_translation_the_target_does_not_have() -> None:
+def test_a_term_whose_translation_is_not_in_the_target_is_not_annotated() -> None:
     assert annotated("Das Haus ist alt.", "The home is old.") is None
 
 
-def test_the_longest_term_is_taken() -> None:
+def test_the_longest_term_is_annotated() -> None:
     found = DICTIONARY.find(Pair("Kein elektrisches Licht!", "No electric light!"))
 
     assert [place[2] for place in found] == ["electric light"]
 
 
-def test_an_inflected_term_is_asked_for_as_the_dictionary_or_as_the_target_spells_it() -> None:
+def test_an_inflected_term_is_annotated_in_the_spelling_of_dictionary_or_target() -> None:
     found = {annotated("Die Lichter brennen.", "The lights are on.", seed) for seed in range(20)}
 
     assert found == {
@@ -107,7 +107,7 @@ def processor(tmp_path_factory: pytest.TempPathFactory) -> sentencepiece.Sentenc
     return sentencepiece.SentencePieceProcessor(model_file=str(Path(path)))
 
 
-def test_marks_become_control_pieces_and_what_is_between_them_words_of_its_own(
+def test_marks_become_control_pieces_and_text_between_them_separate_words(
     processor: sentencepiece.SentencePieceProcessor,
 ) -> None:
     text = f"Der {mark(TERM)} Hund {mark(TRANSLATION)} dog {mark(TERM_END)} singt"
@@ -131,7 +131,7 @@ def test_no_text_spells_a_control_piece(processor: sentencepiece.SentencePiecePr
     assert not ids & {processor.piece_to_id(name) for name in CONTROLS}
 
 
-def test_text_without_marks_is_encoded_as_ever(processor: sentencepiece.SentencePieceProcessor) -> None:
+def test_text_without_marks_is_encoded_as_usual(processor: sentencepiece.SentencePieceProcessor) -> None:
     texts = ["Der Hund", "My sister"]
 
     assert controls.encode(processor, texts) == processor.encode(texts, add_eos=True)

@@ -1,4 +1,4 @@
-"""Copies of pairs in other shapes: how many, in which place, and always the same ones."""
+"""The copies of pairs: how many, in which order, and always the same ones."""
 
 import itertools
 from collections.abc import Callable
@@ -16,7 +16,7 @@ CONTROLS = {"terms", "formality"}
 ALL = {name: 0.2 for name in Variants.model_fields if name not in {"single_words", *CONTROLS}}
 
 
-def test_without_variants_pairs_pass_unchanged() -> None:
+def test_pairs_are_unchanged_without_variants() -> None:
     assert list(add_variants(SENTENCES, corpus_of({}), 1, GERMAN_TO_ENGLISH)) == SENTENCES
 
 
@@ -28,7 +28,7 @@ def test_pairs_are_read_one_at_a_time() -> None:
     assert len(list(itertools.islice(result, 50))) == 50
 
 
-def test_copies_stand_behind_their_pair_and_pairs_stay_in_order() -> None:
+def test_copies_follow_their_pair_and_pairs_stay_in_order() -> None:
     result = list(add_variants(SENTENCES, corpus_of(ALL), 1, GERMAN_TO_ENGLISH))
     by_pair = list(copied(SENTENCES, corpus_of(ALL), 1, GERMAN_TO_ENGLISH))
 
@@ -46,7 +46,7 @@ SHAPES: dict[str, Callable[[Pair], Pair]] = {
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_a_share_is_that_of_the_pairs_which_the_shape_fits(name: str) -> None:
+def test_a_share_counts_only_the_pairs_that_the_variant_fits(name: str) -> None:
     """All shapes fit these sentences but quotes, and other numbers not those of 0 and 1."""
     copies = copies_of(SENTENCES, {name: 0.25})
 
@@ -58,7 +58,7 @@ def test_a_share_is_that_of_the_pairs_which_the_shape_fits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ALL.keys() - {"quotes"}))
-def test_the_same_seed_makes_the_same_copies_and_another_seed_others(name: str) -> None:
+def test_the_seed_determines_the_copies(name: str) -> None:
     first, again, other = (copies_of(SENTENCES, {name: 0.2}, seed) for seed in (1, 1, 2))
 
     assert first == again
@@ -77,14 +77,14 @@ def test_things_to_copy_differ_from_corpus_to_corpus() -> None:
     assert set(tiny) & set(large) == {pair.source for pair in SENTENCES}
 
 
-def test_one_more_variant_leaves_the_copies_of_the_others_as_they_were() -> None:
+def test_an_additional_variant_does_not_change_the_copies_of_the_others() -> None:
     alone = copies_of(SENTENCES, {"typo": 0.3, "lower_source": 0.1})
     together = copies_of(SENTENCES, {**ALL, "typo": 0.3, "lower_source": 0.1})
 
     assert alone == [found for found in together if found[1] in {"typo", "lower_source"}]
 
 
-def test_a_variant_is_never_empty() -> None:
+def test_no_copy_is_empty() -> None:
     pairs = [Pair("...", "."), Pair("Ja.", "."), Pair("!", "!")]
 
     for _, _, copy in copies_of(pairs, {**dict.fromkeys(ALL, 0.999999), "single_words": 3}):
@@ -92,7 +92,7 @@ def test_a_variant_is_never_empty() -> None:
         assert copy.target
 
 
-def test_single_words_are_repeated_some_of_them_without_their_marks() -> None:
+def test_single_words_are_repeated_some_without_final_marks() -> None:
     pairs = [
         Pair("Willkommen!", "Welcome."),
         Pair("Guten Tag!", "Hello!"),

@@ -1,4 +1,4 @@
-"""Things to copy are put into both sides alike, and nowhere else."""
+"""Things to copy are inserted into both sides alike, and nothing else changes."""
 
 import re
 from collections import Counter
@@ -59,7 +59,7 @@ def cores(text: str) -> list[str]:
 
 
 @given(text=sentences)
-def test_tokens_are_where_they_say_and_nothing_but_punctuation_is_between_them(text: str) -> None:
+def test_tokens_are_at_their_positions_with_only_punctuation_between_them(text: str) -> None:
     rest = text
     for token in reversed(tokens_of(text)):
         assert text[token.begin : token.end] == token.core
@@ -79,7 +79,7 @@ def test_tokens_are_where_they_say_and_nothing_but_punctuation_is_between_them(t
         ("...", None),
     ],
 )
-def test_punctuation_that_clings_to_a_token_is_no_part_of_it(token: str, core: str | None) -> None:
+def test_punctuation_around_a_token_is_not_part_of_it(token: str, core: str | None) -> None:
     assert cores(token) == ([] if core is None else [core])
 
 
@@ -93,7 +93,7 @@ def test_punctuation_that_clings_to_a_token_is_no_part_of_it(token: str, core: s
         ("(2015)", "In 2015.", ["2015"]),
     ],
 )
-def test_only_what_occurs_once_on_each_side_is_shared(source: str, target: str, shared: list[str]) -> None:
+def test_shared_tokens_occur_once_on_each_side(source: str, target: str, shared: list[str]) -> None:
     found = shared_tokens(Pair(source, target))
 
     assert [source_token.core for source_token, _ in found] == shared
@@ -101,16 +101,14 @@ def test_only_what_occurs_once_on_each_side_is_shared(source: str, target: str, 
 
 
 @given(pair=pairs, seed=seeds)
-def test_what_is_copied_inside_takes_the_same_from_both_sides_and_gives_them_the_same(
-    pair: Pair, seed: int
-) -> None:
+def test_copied_inside_replaces_the_same_token_on_both_sides_by_the_same_thing(pair: Pair, seed: int) -> None:
     copy = copied_inside(pair, stream(seed, "test"))
     if copy is not None:
         assert copy != pair
         assert change(pair.source, copy.source) == change(pair.target, copy.target)
 
 
-def test_a_name_in_quotes_or_brackets_keeps_them() -> None:
+def test_replacing_a_name_keeps_its_quotes_and_brackets() -> None:
     copies = [
         copied_inside(Pair("Das ist („Boston“).", "This is 'Boston'!"), stream(seed, "x"))
         for seed in range(50)
@@ -123,7 +121,7 @@ def test_a_name_in_quotes_or_brackets_keeps_them() -> None:
         assert copy.source[10:-3] == copy.target[9:-2] != "Boston"
 
 
-def test_two_things_keep_their_places() -> None:
+def test_two_replaced_tokens_keep_their_order() -> None:
     pair = Pair("Maria gab 2015 Boston auf", "In 2015 she gave up Boston")
     found = 0
     for seed in range(200):
@@ -149,7 +147,7 @@ def test_two_things_keep_their_places() -> None:
         ("f(a, b) x", "f(a, b) y"),  # halves of one thing
     ],
 )
-def test_what_may_be_no_name_is_not_replaced(source: str, target: str) -> None:
+def test_words_that_may_not_be_names_are_not_replaced(source: str, target: str) -> None:
     assert {copied_inside(Pair(source, target), stream(seed, "x")) for seed in range(30)} == {None}
 
 
@@ -158,7 +156,7 @@ def test_what_may_be_no_name_is_not_replaced(source: str, target: str) -> None:
     seed=seeds,
     languages=st.sampled_from([GERMAN_TO_ENGLISH, ENGLISH_TO_GERMAN, ENGLISH_TO_DUTCH]),
 )
-def test_what_stands_beside_a_sentence_is_put_there_once_on_each_side(
+def test_copied_beside_adds_the_same_thing_once_on_each_side(
     pair: Pair, seed: int, languages: Languages
 ) -> None:
     copy = copied_beside(pair, stream(seed, "test"), languages)
@@ -175,7 +173,7 @@ def test_what_stands_beside_a_sentence_is_put_there_once_on_each_side(
         assert source == target
 
 
-def test_prices_beside_a_sentence_are_written_as_german_and_english_write_them() -> None:
+def test_copied_beside_formats_prices_for_german_and_english() -> None:
     german, english = r"Ich gehe.*[0-9] €|[0-9] €.*Ich gehe", r"I go.*€[0-9]|€[0-9].*I go"
     found = 0
     for seed in range(600):
@@ -192,7 +190,7 @@ def test_prices_beside_a_sentence_are_written_as_german_and_english_write_them()
     assert found > 10
 
 
-def test_between_other_languages_nothing_is_written_differently() -> None:
+def test_copied_beside_adds_identical_things_for_other_languages() -> None:
     pair = Pair("I go.", "Ik ga.")
     for seed in range(600):
         copy = copied_beside(pair, stream(seed, "x"), ENGLISH_TO_DUTCH)
@@ -200,7 +198,7 @@ def test_between_other_languages_nothing_is_written_differently() -> None:
         assert change(pair.source, copy.source) == change(pair.target, copy.target)
 
 
-def test_the_last_mark_stays_last_behind_what_is_put_before_it() -> None:
+def test_copied_beside_keeps_the_final_punctuation_mark_at_the_end() -> None:
     pair = Pair("Ich gehe.", "I go.")
     copies = [copied_beside(pair, stream(seed, "x"), GERMAN_TO_ENGLISH) for seed in range(300)]
 
@@ -212,14 +210,14 @@ def test_the_last_mark_stays_last_behind_what_is_put_before_it() -> None:
     assert all(re.fullmatch(r"I go[^.].*\.", copy.target) for copy in before_it)
 
 
-def test_nothing_is_put_before_marks_that_differ() -> None:
+def test_nothing_is_inserted_before_final_marks_that_differ() -> None:
     for seed in range(300):
         copy = copied_beside(Pair("Ich gehe!", "I go."), stream(seed, "x"), GERMAN_TO_ENGLISH)
         assert copy is None or ("Ich gehe!" in copy.source and "I go." in copy.target)
 
 
 @given(number=st.integers(2, 10**7), seed=seeds)
-def test_another_number_is_the_same_on_both_sides_in_the_format_of_each(number: int, seed: int) -> None:
+def test_other_number_writes_the_same_number_in_the_format_of_each_side(number: int, seed: int) -> None:
     german, english = f"{number:,}".replace(",", "."), f"{number:,}"
     pair = Pair(f"Es sind {german} Leute.", f"There are {english} people.")
 
@@ -245,26 +243,26 @@ def test_another_number_is_the_same_on_both_sides_in_the_format_of_each(number: 
         ("am 3.", "on the 3rd"),
     ],
 )
-def test_a_number_that_may_be_another_on_the_other_side_stays(source: str, target: str) -> None:
+def test_ambiguous_numbers_are_not_replaced(source: str, target: str) -> None:
     assert {
         other_number(Pair(source, target), stream(seed, "x"), GERMAN_TO_ENGLISH) for seed in range(30)
     } == {None}
 
 
-def test_days_and_months_stay_possible_and_years_have_four_digits() -> None:
+def test_replaced_days_months_and_years_stay_plausible() -> None:
     for seed in range(200):
         for old, fits in ((5, range(2, 13)), (20, range(13, 29)), (1815, range(1000, 2100))):
             copy = other_number(Pair(f"am {old}. x", f"on {old} x"), stream(seed, "x"), GERMAN_TO_ENGLISH)
             assert copy is None or int(copy.target.split()[1]) in fits
 
 
-def test_between_other_languages_only_numbers_that_are_written_alike_change() -> None:
+def test_for_other_languages_only_identically_written_numbers_are_replaced() -> None:
     assert other_number(Pair("6,7 x", "6.7 x"), stream(1, "x"), ENGLISH_TO_DUTCH) is None
     assert other_number(Pair("67 x", "67 x"), stream(1, "x"), ENGLISH_TO_DUTCH) is not None
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_things_are_made_up_anew_and_survive_normalisation(kind: str) -> None:
+def test_things_to_copy_are_random_and_unchanged_by_normalisation(kind: str) -> None:
     made = [KINDS[kind](stream(seed, kind)) for seed in range(300)]
 
     assert all(thing and normalise_segment(thing) == thing for thing in made)
@@ -273,7 +271,7 @@ def test_things_are_made_up_anew_and_survive_normalisation(kind: str) -> None:
 
 
 @given(seed=seeds)
-def test_tags_around_a_text_leave_it_whole(seed: int) -> None:
+def test_tags_around_a_text_do_not_change_it(seed: int) -> None:
     tagged = around("Tom", stream(seed, "test"))
 
     before, after = tagged.split("Tom")
@@ -285,7 +283,7 @@ def test_tags_around_a_text_leave_it_whole(seed: int) -> None:
         assert after == f"</{name.group(1)}>"
 
 
-def test_every_kind_of_thing_is_put_somewhere() -> None:
+def test_every_kind_of_thing_is_inserted_somewhere() -> None:
     used = {maker for table in (FOR_NAMES, FOR_NUMBERS, ADJACENT) for _, maker in table}
 
     assert used == set(KINDS.values()) == {maker for _, maker in ALONE}

@@ -1,4 +1,4 @@
-"""Sources that were written carelessly; what the target says is never touched."""
+"""Carelessly written sources; the target never changes."""
 
 # ruff: noqa: RUF001 -- quotation marks of all kinds are what this is about
 
@@ -39,9 +39,7 @@ def letters(text: str) -> str:
     seed=st.integers(0, 99),
     languages=st.sampled_from([GERMAN_TO_ENGLISH, ENGLISH_TO_GERMAN]),
 )
-def test_noise_never_touches_the_target_and_always_changes_the_source(
-    source: str, target: str, seed: int, languages: Languages
-) -> None:
+def test_noise_changes_only_the_source(source: str, target: str, seed: int, languages: Languages) -> None:
     for pair, _, copy in copies_of([Pair(source, target)], dict.fromkeys(NOISE, ALWAYS), seed, languages):
         assert copy.target == pair.target
         assert copy.source != pair.source
@@ -49,7 +47,7 @@ def test_noise_never_touches_the_target_and_always_changes_the_source(
 
 
 @given(source=sentences, target=sentences, seed=st.integers(0, 99))
-def test_another_style_of_quotation_leaves_every_letter(source: str, target: str, seed: int) -> None:
+def test_changing_quotation_style_keeps_every_letter(source: str, target: str, seed: int) -> None:
     for rng, language in ((stream(seed, "test"), "de"), (stream(seed, "test"), "en")):
         other = noise.quotes(Pair(source, target), rng, language)
         assert other is None or letters(other) == letters(source)
@@ -81,11 +79,11 @@ def test_straight_marks_become_typographic_ones_of_the_language() -> None:
     "source",
     ['Er sagt "ja" und misst 5"', 'Ein 5" Rohr', '<x id="1"/>', 'Er nennt `main` "gut"', "ohne alles"],
 )
-def test_marks_that_may_be_no_quotation_are_left_alone(source: str) -> None:
+def test_marks_that_may_not_be_quotation_marks_are_unchanged(source: str) -> None:
     assert {noise.quotes(Pair(source, "x"), rng, "de") for rng in rngs()} == {None}
 
 
-def test_the_last_mark_is_repeated_set_off_or_mixed() -> None:
+def test_the_final_mark_is_repeated_spaced_or_mixed() -> None:
     results = {noise.punctuation(Pair("Wirklich?", "Really?"), rng) for rng in rngs(200)}
 
     assert {"Wirklich??", "Wirklich???", "Wirklich ?", "Wirklich?!"} <= results
@@ -95,18 +93,18 @@ def test_the_last_mark_is_repeated_set_off_or_mixed() -> None:
 @pytest.mark.parametrize(
     ("source", "target"), [("Nein.", "No!"), ("Nein", "No"), ("Nein...", "No..."), ("Nein:", "No:")]
 )
-def test_a_last_mark_that_the_target_does_not_have_is_left_alone(source: str, target: str) -> None:
+def test_a_final_mark_that_the_target_lacks_is_unchanged(source: str, target: str) -> None:
     assert {noise.punctuation(Pair(source, target), rng) for rng in rngs()} == {None}
 
 
-def test_a_headline_has_capital_first_letters_and_its_smallest_words_in_either_way() -> None:
+def test_title_case_capitalises_words_and_sometimes_function_words() -> None:
     results = {noise.title_case(Pair("the end of a long (very long) day", "x"), rng) for rng in rngs()}
 
     assert results == {"The End Of A Long (Very Long) Day", "The End of a Long (Very Long) Day"}
 
 
 @pytest.mark.parametrize("source", ["zwei worte", "Datei %s nicht gefunden heute", "Das Ist Schon Groß"])
-def test_no_headline_is_made_of_two_words_of_code_or_of_what_is_one(source: str) -> None:
+def test_title_case_skips_short_lines_code_and_lines_in_title_case(source: str) -> None:
     assert {noise.title_case(Pair(source, "x"), rng) for rng in rngs()} == {None}
 
 
@@ -120,7 +118,7 @@ def test_no_headline_is_made_of_two_words_of_code_or_of_what_is_one(source: str)
         ("schon klein", None),
     ],
 )
-def test_only_the_first_letter_becomes_small_and_no_acronym_or_code_does(
+def test_small_first_changes_only_the_first_letter_and_skips_acronyms_and_code(
     source: str, result: str | None
 ) -> None:
     assert noise.small_first(Pair(source, "x"), Random(1)) == result  # noqa: S311 -- not for secrets
@@ -136,7 +134,7 @@ def test_only_the_first_letter_becomes_small_and_no_acronym_or_code_does(
         ("Nimm %s Eier", "Take %s eggs", "nimm %s eier"),
     ],
 )
-def test_code_with_capitals_that_the_target_has_too_is_not_made_small(
+def test_lower_source_skips_code_with_capitals_that_the_target_shares(
     source: str, target: str, result: str | None
 ) -> None:
     assert noise.lower_source(Pair(source, target)) == result
@@ -152,13 +150,13 @@ def test_code_with_capitals_that_the_target_has_too_is_not_made_small(
         ("Hund", "dog", None),
     ],
 )
-def test_umlauts_are_spelt_out_unless_the_target_has_the_word(
+def test_umlauts_are_spelt_out_unless_the_target_contains_the_word(
     source: str, target: str, result: str | None
 ) -> None:
     assert noise.spelt_umlauts(Pair(source, target), Random(1)) == result  # noqa: S311 -- not for secrets
 
 
-def test_typos_are_few_and_spare_names_code_and_the_ends_of_words() -> None:
+def test_typos_are_few_and_skip_names_code_and_the_ends_of_words() -> None:
     source = "Maximilian schreibt heute wahrscheinlich mehrere Nachrichten an read_file und ARTE"
     for rng in rngs(200):
         result = noise.typo(Pair(source, "Maximilian is probably writing"), rng)

@@ -1,4 +1,4 @@
-"""`python -m training.variants`: what a recipe makes of its corpora."""
+"""`python -m training.variants` shows the copies that a recipe makes of its corpora."""
 
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from training.variants.__main__ import main
 WriteRecipe = Callable[[dict[str, Any]], Path]
 
 
-def test_copies_are_counted_and_shown(
+def test_the_command_counts_and_shows_copies(
     recipe: dict[str, Any],
     write_recipe: WriteRecipe,
     monkeypatch: pytest.MonkeyPatch,
@@ -35,7 +35,7 @@ def test_copies_are_counted_and_shown(
     assert len(lines) == 7 + 4
 
 
-def test_a_wrong_recipe_is_one_message_and_status_2(
+def test_an_invalid_recipe_gives_one_message_and_status_2(
     recipe: dict[str, Any],
     write_recipe: WriteRecipe,
     monkeypatch: pytest.MonkeyPatch,

@@ -34,16 +34,16 @@ def trained(
     return load_vocabularies(folder)
 
 
-def test_special_ids_are_the_models(processors: tuple[Processor, Processor]) -> None:
+def test_special_ids_equal_the_models(processors: tuple[Processor, Processor]) -> None:
     for processor in processors:
         ids = processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()
         assert ids == (0, 1, 2, 3)
         assert processor.vocab_size() == 330
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text())
-def test_any_text_comes_back_from_its_pieces(processors: tuple[Processor, Processor], text: str) -> None:
+def test_any_text_can_be_decoded_from_its_pieces(processors: tuple[Processor, Processor], text: str) -> None:
     text = normalise_segment(text).replace("\u2581", "")  # SentencePiece's own sign for a space
     processor = processors[0]
 
@@ -53,7 +53,7 @@ def test_any_text_comes_back_from_its_pieces(processors: tuple[Processor, Proces
     assert processor.unk_id() not in ids
 
 
-def test_signs_never_seen_in_training_are_spelt_in_bytes(processors: tuple[Processor, Processor]) -> None:
+def test_characters_unseen_in_training_are_encoded_as_bytes(processors: tuple[Processor, Processor]) -> None:
     processor = processors[0]
 
     ids = processor.encode("🦄 語 Ω")
@@ -62,7 +62,7 @@ def test_signs_never_seen_in_training_are_spelt_in_bytes(processors: tuple[Proce
     assert sum(processor.is_byte(int(piece)) for piece in ids) == 4 + 3 + 2
 
 
-def test_a_shared_vocabulary_is_one_file_that_has_seen_both_sides(
+def test_a_shared_vocabulary_is_one_file_trained_on_both_sides(
     tmp_path: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
 ) -> None:
     source, target = trained(tmp_path, recipe, pairs)
@@ -73,7 +73,7 @@ def test_a_shared_vocabulary_is_one_file_that_has_seen_both_sides(
         assert not any(source.is_byte(piece) for piece in source.encode(text))
 
 
-def test_separate_vocabularies_know_their_own_side(
+def test_separate_vocabularies_are_trained_on_their_own_side(
     tmp_path: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
 ) -> None:
     recipe["vocabulary"] = {"size": 300, "is_shared": False}
@@ -86,7 +86,7 @@ def test_separate_vocabularies_know_their_own_side(
         assert any(spells_in_bytes.is_byte(piece) for piece in spells_in_bytes.encode(text))
 
 
-def test_a_size_that_the_text_does_not_carry_is_refused_by_name(
+def test_a_vocabulary_size_that_the_text_cannot_fill_is_rejected_by_name(
     tmp_path: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
 ) -> None:
     for size in (100, 30_000):
@@ -137,7 +137,7 @@ def test_token_ids_on_disk_are_the_encoded_pairs(
         assert lengths.tolist() == [len(loaded.source(index)), len(loaded.target(index))]
 
 
-def test_a_pair_with_a_side_over_the_limit_is_left_out_whole(processors: tuple[Processor, Processor]) -> None:
+def test_a_pair_with_one_side_over_the_limit_is_dropped(processors: tuple[Processor, Processor]) -> None:
     short, long = "Der Hund", "Der Hund schläft im Garten."
     limit = len(processors[0].encode(short)) + 1
 

@@ -1,6 +1,6 @@
 """Data augmentation for a robust model: modified copies of pairs, and generated lines.
 
-    drawing    random streams, each a function of the seed and a name
+    drawing    random streams, each a function of the seed and a name; reads `word_lists/`
     tokens     tokens without the punctuation around them, and tokens that both sides share
     noise      carelessly written sources
     things     text that a translation copies: placeholders, addresses, code, emoji
@@ -9,7 +9,7 @@
     terms      sources with the required translation of terms
     formality  sources with the form of address of their translation
     copies     the copies that are made of a pair
-    dates, lexicon, frames, lines
+    dates, frames, lines
                the generated corpus
 
 `python -m training.variants RECIPE` shows the copies that a recipe makes of its corpora.

@@ -60,13 +60,18 @@ def _line(pair: Pair) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m training.variants",
-        description="Show which copies in other shapes a recipe makes of its corpora, and how many.",
+        description="Count and show the variants that a recipe adds to its corpora.",
     )
-    parser.add_argument("config", type=Path, help="the recipe, a TOML file")
+    parser.add_argument("config", type=Path, help="recipe, a TOML file")
     parser.add_argument(
-        "--pairs", type=int, default=None, help="pairs to look at of each corpus; all of them if not given"
+        "--pairs", type=int, default=None, help="number of pairs to read from each corpus; default: all"
     )
-    parser.add_argument("--examples", type=int, default=5, help="copies to show of each variant (5)")
+    parser.add_argument(
+        "--examples",
+        type=int,
+        default=5,
+        help="number of examples to show of each variant; default: %(default)s",
+    )
     return parser
 
 

@@ -9,31 +9,10 @@ from datetime import date, timedelta
 from random import Random
 
 from training.variants.drawing import Maker, Weighted, pick
-from training.variants.formats import Bilingual
+from training.variants.formats import Bilingual, bilingual_list
 
-WEEKDAYS = (
-    Bilingual("Montag", "Monday"),
-    Bilingual("Dienstag", "Tuesday"),
-    Bilingual("Mittwoch", "Wednesday"),
-    Bilingual("Donnerstag", "Thursday"),
-    Bilingual("Freitag", "Friday"),
-    Bilingual("Samstag", "Saturday"),
-    Bilingual("Sonntag", "Sunday"),
-)
-MONTHS = (
-    Bilingual("Januar", "January"),
-    Bilingual("Februar", "February"),
-    Bilingual("März", "March"),
-    Bilingual("April", "April"),
-    Bilingual("Mai", "May"),
-    Bilingual("Juni", "June"),
-    Bilingual("Juli", "July"),
-    Bilingual("August", "August"),
-    Bilingual("September", "September"),
-    Bilingual("Oktober", "October"),
-    Bilingual("November", "November"),
-    Bilingual("Dezember", "December"),
-)
+WEEKDAYS = bilingual_list("weekdays")
+MONTHS = bilingual_list("months")
 _FIRST = date(1900, 1, 1)
 _RECENT = date(1990, 1, 1)
 _LAST = date(2039, 12, 31)
@@ -58,9 +37,7 @@ def day(rng: Random) -> date:
 
 def day_and_month(rng: Random) -> Bilingual:
     """Make a date without a year."""
-    when = day(rng)
-    month = MONTHS[when.month - 1]
-    return Bilingual(f"{when.day}. {month.german}", _english_day(when, rng))
+    return _short(day(rng), rng)
 
 
 def full_date(rng: Random) -> Bilingual:
@@ -136,12 +113,10 @@ def _full(when: date, rng: Random) -> Bilingual:
 
 
 def _short(when: date, rng: Random) -> Bilingual:
-    return Bilingual(f"{when.day}. {MONTHS[when.month - 1].german}", _english_day(when, rng))
-
-
-def _english_day(when: date, rng: Random) -> str:
-    month = MONTHS[when.month - 1].english
-    return f"{month} {when.day}" if rng.random() < 1 / 5 else f"{when.day} {month}"
+    month = MONTHS[when.month - 1]
+    is_american = rng.random() < 1 / 5
+    english = f"{month.english} {when.day}" if is_american else f"{when.day} {month.english}"
+    return Bilingual(f"{when.day}. {month.german}", english)
 
 
 _SHAPES: Weighted[Maker[Bilingual]] = (

@@ -1,12 +1,15 @@
-"""Random streams, each a function of the seed and a name."""
+"""Random streams, each a function of the seed and a name, and the lists to draw from."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 from typing import TypeVar
 
 T = TypeVar("T")
 Weighted = Sequence[tuple[float, T]]
 Maker = Callable[[Random], T]
+
+_WORD_LISTS = Path(__file__).parent / "word_lists"
 
 
 def stream(seed: int, name: str) -> Random:
@@ -23,3 +26,8 @@ def pick(rng: Random, choices: Weighted[T]) -> T:
 def words(text: str) -> tuple[str, ...]:
     """Split a text into words; a readable way to write long lists."""
     return tuple(text.split())
+
+
+def word_list(name: str) -> tuple[str, ...]:
+    """Read a list from `word_lists/`, one entry per line."""
+    return tuple((_WORD_LISTS / f"{name}.txt").read_text(encoding="utf8").splitlines())

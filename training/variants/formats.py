@@ -6,7 +6,9 @@ Both sides always have the same digits in the same order: `14:30 Uhr` is `14:30`
 from dataclasses import dataclass
 from random import Random
 
-from training.variants.drawing import Maker, Weighted, pick, words
+from training.config import GERMAN
+from training.corpus import Pair
+from training.variants.drawing import Maker, Weighted, pick, word_list, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,48 +22,25 @@ class Bilingual:
     def alike(cls, text: str) -> "Bilingual":
         return cls(text, text)
 
+    def to_pair(self, source_language: str) -> Pair:
+        if source_language == GERMAN:
+            return Pair(self.german, self.english)
+        return Pair(self.english, self.german)
+
+
+def bilingual_list(name: str) -> tuple[Bilingual, ...]:
+    """Read a list from `word_lists/`, with lines of `German = English`."""
+    return tuple(Bilingual(*line.split(" = ")) for line in word_list(name))
+
 
 _DECIMALS = (1, 1, 2)
 """Numbers of decimals. Never three: `1.234` is over a thousand in German and just over one in English."""
 _UNITS = words("km m cm mm kg g mg t l ml km/h °C MB GB TB kB kWh W V Hz GHz m² ha dB px")
-_COUNTED = (
-    Bilingual("Minuten", "minutes"),
-    Bilingual("Stunden", "hours"),
-    Bilingual("Tage", "days"),
-    Bilingual("Wochen", "weeks"),
-    Bilingual("Monate", "months"),
-    Bilingual("Jahre", "years"),
-    Bilingual("Sekunden", "seconds"),
-    Bilingual("Kilometer", "kilometres"),
-    Bilingual("Meter", "metres"),
-    Bilingual("Personen", "people"),
-    Bilingual("Seiten", "pages"),
-    Bilingual("Dateien", "files"),
-    Bilingual("Punkte", "points"),
-    Bilingual("Grad", "degrees"),
-    Bilingual("Euro", "euros"),
-    Bilingual("Dollar", "dollars"),
-    Bilingual("Prozent", "percent"),
-    Bilingual("Nachrichten", "messages"),
-    Bilingual("Einwohner", "inhabitants"),
-    Bilingual("Millionen Euro", "million euros"),
-    Bilingual("Milliarden Dollar", "billion dollars"),
-    Bilingual("Millionen", "million"),
-)
-_SMALL_NUMBERS = (
-    words("""
-        null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn
-        fünfzehn sechzehn siebzehn achtzehn neunzehn
-    """),
-    words("""
-        zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-        fifteen sixteen seventeen eighteen nineteen
-    """),
-)
-_TENS = (
-    words("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"),
-    words("twenty thirty forty fifty sixty seventy eighty ninety"),
-)
+_COUNTED = bilingual_list("counted")
+_SMALL_NUMBERS = bilingual_list("numbers")
+"""Zero to nineteen."""
+_TENS = bilingual_list("tens")
+"""Twenty to ninety."""
 
 
 def whole(value: int) -> Bilingual:
@@ -124,15 +103,14 @@ def time(rng: Random) -> Bilingual:
 def number_word(rng: Random) -> Bilingual:
     """Make a number in words, from `null`, `zero` to `neunundneunzig`, `ninety-nine`."""
     value = rng.randrange(100)
-    small_german, small_english = _SMALL_NUMBERS
-    if value < len(small_german):
-        return Bilingual(small_german[value], small_english[value])
-    tens, ones = divmod(value, 10)
-    german, english = _TENS[0][tens - 2], _TENS[1][tens - 2]
+    if value < len(_SMALL_NUMBERS):
+        return _SMALL_NUMBERS[value]
+    number, ones = _TENS[value // 10 - 2], value % 10
     if not ones:
-        return Bilingual(german, english)
-    first = "ein" if ones == 1 else small_german[ones]
-    return Bilingual(f"{first}und{german}", f"{english}-{small_english[ones]}")
+        return number
+    small = _SMALL_NUMBERS[ones]
+    first = "ein" if ones == 1 else small.german
+    return Bilingual(f"{first}und{number.german}", f"{number.english}-{small.english}")
 
 
 def _small(rng: Random) -> Bilingual:

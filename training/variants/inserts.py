@@ -110,15 +110,9 @@ def _in_place_of(token: Token, rng: Random) -> str:
 
 def _draw_adjacent(rng: Random, languages: Languages) -> Pair:
     if rng.random() < SHARE_LOCAL and set(languages) == {GERMAN, ENGLISH}:
-        return _of_languages(pick(rng, _LOCAL)(rng), languages)
+        return pick(rng, _LOCAL)(rng).to_pair(languages[0])
     text = pick(rng, ADJACENT)(rng)
     return Pair(text, text)
-
-
-def _of_languages(both: Bilingual, languages: Languages) -> Pair:
-    if languages[0] == GERMAN:
-        return Pair(both.german, both.english)
-    return Pair(both.english, both.german)
 
 
 def _is_present(things: list[str], pair: Pair) -> bool:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from random import Random
 
-from training.config import GERMAN
 from training.corpus import Pair
 from training.variants.dates import any_date
 from training.variants.drawing import Maker, Weighted, pick, stream
 from training.variants.formats import (
     Bilingual,
     any_number,
+    bilingual_list,
     counted,
     measure,
     number_word,
@@ -18,19 +18,21 @@ from training.variants.formats import (
     time,
 )
 from training.variants.frames import fill_template
-from training.variants.lexicon import DICTIONARY_WORDS, INTERFACE, SAID
 from training.variants.things import ALONE
+
+INTERFACE = bilingual_list("interface")
+"""Buttons, labels and headings."""
+PHRASES = bilingual_list("phrases")
+"""Spoken phrases; an exclamation mark or a full stop may follow."""
+DICTIONARY = bilingual_list("dictionary")
+"""Words in their dictionary form; not only nouns."""
 
 
 def generated_pairs(count: int, seed: int, source_language: str) -> Iterator[Pair]:
     """Yield `count` pairs, not all distinct; the reverse direction has the same pairs with swapped sides."""
     rng = stream(seed, "generated")
     for _ in range(count):
-        line = pick(rng, _KINDS)(rng)
-        if source_language == GERMAN:
-            yield Pair(line.german, line.english)
-        else:
-            yield Pair(line.english, line.german)
+        yield pick(rng, _KINDS)(rng).to_pair(source_language)
 
 
 def thing_alone(rng: Random) -> Bilingual:
@@ -42,14 +44,14 @@ def thing_alone(rng: Random) -> Bilingual:
 
 
 def word_alone(rng: Random) -> Bilingual:
-    """Draw a word or short line from the lexicon; some get a final punctuation mark."""
+    """Draw a word or short line from the word lists; some get a final punctuation mark."""
     kind = rng.randrange(3)
     if kind == 0:
         line, mark = rng.choice(INTERFACE), rng.choice(("", "", "", ":"))
         return _with_mark(line, mark) if line.german[-1].isalpha() else line
     if kind == 1:
-        return _with_mark(rng.choice(SAID), rng.choice(("", "", "!", ".")))
-    return rng.choice(DICTIONARY_WORDS)
+        return _with_mark(rng.choice(PHRASES), rng.choice(("", "", "!", ".")))
+    return rng.choice(DICTIONARY)
 
 
 def _with_mark(line: Bilingual, mark: str) -> Bilingual:

@@ -7,14 +7,9 @@ import string
 from collections.abc import Callable
 from random import Random
 
-from training.variants.drawing import Maker, Weighted, pick, words
+from training.variants.drawing import Maker, Weighted, pick, word_list, words
 
-_WORDS = words("""
-    name user count file path total error date amount price title value host item email order number
-    first last city url link label page size days hours minutes index key token id code status
-    message version project group team account product customer address benutzer anzahl datei betrag
-    datum titel wert ort seite konto
-""")
+_WORDS = word_list("identifiers")
 _ONSETS = words("b bl br ch d dr f fl g gr h j k kl l m n p pl r s sch sp st t tr v w z")
 _VOWELS = words("a e i o u ei au ie ai oo")
 _CODAS = ("", "", "", *words("n r l s t k m x nd rt ng ck"))
@@ -30,28 +25,7 @@ _EMOJI_RANGES = (
     (0x1F910, 0x1F91E),
 )
 """First and last code points of ranges without gaps, in Unicode since 9.0."""
-_OTHER_EMOJI = (
-    "❤️",
-    "✨",
-    "✅",
-    "❌",
-    "⚠️",
-    "☀️",
-    "☕",
-    "⭐",
-    "✔️",
-    "➡️",
-    "👍🏽",
-    "👩‍💻",
-    "👨‍👩‍👧",
-    "🇩🇪",
-    "🇬🇧",
-    "1️⃣",
-    "♥",
-    "☺️",
-    "✌️",
-    "🤷‍♀️",
-)
+_OTHER_EMOJI = word_list("emoji")
 _SKIN = ("", "", "", "\U0001f3fb", "\U0001f3fd", "\U0001f3ff")
 _HANDS = "👍👋🙏💪👏✊"
 

@@ -63,7 +63,8 @@ class Int8:
 
     def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[LinearLayer]) -> str:
         names, weights, biases = zip(*maps, strict=True)
-        projected = self.linear(graph, value, names[0], np.concatenate(weights), np.concatenate(biases))
+        weight, bias = np.concatenate(weights), np.concatenate(biases)
+        projected = Int8.linear(self, graph, value, names[0], weight, bias)  # in 8 bits for `Int4`, too
         zero = graph.weight("int8.0", np.array(0, np.int8))
         return graph.op("QuantizeLinear", projected, graph.scalar(CACHE_STEP), zero)
 

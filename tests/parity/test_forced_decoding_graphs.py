@@ -1,6 +1,5 @@
-"""Targets that are given, read by the exported graphs: log-probabilities of their tokens, and attention."""
+"""Forced decoding by the exported graphs: log-probabilities of target tokens, and attention."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,8 @@ from tests.parity.random_bundles import (
     write,
 )
 
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
+
 READING = SearchKind(1, method=Method.SCORE)
 SSRU: dict[str, Any] = {"autoregression": "ssru", "norm": "post"}
 SHAPES: list[dict[str, Any]] = [{}, {**OWN_TARGET, "norm": "post"}, {"share_kv": True}, SSRU]
@@ -40,14 +41,6 @@ SOME_OF_FIRST = AlignmentHeads(0, (3, 0), reads_token=True)
 MOST_LOGPROB = {"fp32": 1e-4, "fp16": 4e-2, "int8": 1.0, "int4": 1.0}
 MOST_ATTENTION = {"fp32": 1e-5, "fp16": 4e-3, "int8": 0.1, "int4": 0.15}
 """Every weight of a head that was mixed up with another would differ by more."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def expected_attention(
@@ -88,7 +81,7 @@ def read_all(
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_given_target_is_read_as_the_model_reads_it(
+def test_forced_decoding_gives_the_models_logprobs_and_attention(
     precision: str, shape: dict[str, Any], tmp_path: Path
 ) -> None:
     """Sources of several lengths side by side, and three targets of each."""
@@ -111,9 +104,7 @@ def test_a_given_target_is_read_as_the_model_reads_it(
 
 @pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_attention_adds_up_to_one_and_ends_where_the_source_ends(
-    precision: str, shape: dict[str, Any], tmp_path: Path
-) -> None:
+def test_attention_sums_to_one_over_the_source(precision: str, shape: dict[str, Any], tmp_path: Path) -> None:
     model = random_model(shape)
     sources, targets = random_inputs(model, num_steps=4, beams=2)
 
@@ -145,7 +136,7 @@ IMPOSSIBLE = [0, 20, 60, 61, *range(27, 54)]
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("forbids", ["nothing", "after the softmax", "before it", "both"])
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_every_token_has_the_logprob_that_a_search_sees_to_the_last_bit(
+def test_forced_logprobs_are_bit_identical_to_those_of_a_search(
     precision: str, forbids: str, tmp_path: Path
 ) -> None:
     """That of a token that the model never says is minus infinity."""
@@ -176,7 +167,7 @@ def test_every_token_has_the_logprob_that_a_search_sees_to_the_last_bit(
 
 @pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_row_is_read_the_same_alone_and_in_company(
+def test_forced_decoding_gives_the_same_result_alone_and_in_a_batch(
     precision: str, shape: dict[str, Any], tmp_path: Path
 ) -> None:
     """Rows join at other steps and leave; each is then read as one that was alone.
@@ -237,7 +228,7 @@ def test_a_row_is_read_the_same_alone_and_in_company(
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
-def test_a_target_is_read_the_same_where_memory_lies_on_a_device(precision: str, tmp_path: Path) -> None:
+def test_forced_decoding_gives_the_same_result_with_device_memory(precision: str, tmp_path: Path) -> None:
     folder = write(tmp_path, random_model({}), precision)
     encoder, decoder = open_graphs(folder)
     bundle, on_device = open_bundle(folder), SessionOptions(keeps_memory_on_device=True)
@@ -255,7 +246,7 @@ def test_a_target_is_read_the_same_where_memory_lies_on_a_device(precision: str,
                 np.testing.assert_array_equal(one, other)
 
 
-def test_a_listed_search_does_not_narrow_what_is_read(tmp_path: Path) -> None:
+def test_a_shortlist_of_a_search_does_not_restrict_forced_decoding(tmp_path: Path) -> None:
     encoder, decoder = open_graphs(write(tmp_path, random_model({}), "int8"))
     sources, targets = random_inputs(random_model({}), num_steps=1, beams=1)
     cross = encoder.run(sources)

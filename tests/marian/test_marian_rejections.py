@@ -1,4 +1,4 @@
-"""What cannot be imported is refused by name, and all of it at once."""
+"""What cannot be imported is rejected by name, with all reasons at once."""
 
 import json
 from pathlib import Path
@@ -16,10 +16,10 @@ LANGUAGES = RequestedLanguages(("de",), ("en",))
 
 
 def problems_of(folder: Path, wanted: RequestedLanguages = LANGUAGES) -> tuple[str, ...]:
-    with pytest.raises(ImportRejectedError) as refused:
+    with pytest.raises(ImportRejectedError) as caught:
         load(folder, wanted)
-    assert refused.value.origin == str(folder)
-    return refused.value.problems
+    assert caught.value.origin == str(folder)
+    return caught.value.problems
 
 
 def save(written: Written, *, options: dict[str, Any] | None = None, arrays: Arrays | None = None) -> None:
@@ -71,9 +71,7 @@ def save(written: Written, *, options: dict[str, Any] | None = None, arrays: Arr
     ],
     ids=str,
 )
-def test_an_option_that_is_not_imported_is_refused_by_its_name(
-    option: str, value: object, written: Written
-) -> None:
+def test_an_unsupported_option_is_rejected_by_name(option: str, value: object, written: Written) -> None:
     save(written, options={option: value})
 
     assert any(option.removeprefix("transformer-") in problem for problem in problems_of(written.folder))
@@ -95,7 +93,7 @@ def test_an_option_that_is_not_imported_is_refused_by_its_name(
     ],
     ids=str,
 )
-def test_an_option_that_changes_nothing_does_not_matter(option: str, value: object, written: Written) -> None:
+def test_an_option_without_effect_is_accepted(option: str, value: object, written: Written) -> None:
     save(written, options={option: value})
 
     load(written.folder, LANGUAGES)
@@ -105,14 +103,14 @@ def test_an_option_that_changes_nothing_does_not_matter(option: str, value: obje
     ("option", "value"),
     [("dec-cell", "gru"), ("layer-normalization", True), ("transformer-rnn-projection", True)],
 )
-def test_cells_other_than_ssru_are_refused(option: str, value: object, written: Written) -> None:
+def test_cells_other_than_ssru_are_rejected(option: str, value: object, written: Written) -> None:
     recurrent = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
     save(written, options={**recurrent, option: value})
 
     assert any(option in problem for problem in problems_of(written.folder))
 
 
-def test_all_reasons_are_given_at_once(written: Written) -> None:
+def test_all_reasons_are_reported_at_once(written: Written) -> None:
     folder = written.folder
     save(
         written,
@@ -131,12 +129,12 @@ def test_all_reasons_are_given_at_once(written: Written) -> None:
         assert named in found
 
 
-def test_arrays_are_named_that_are_missing_left_over_or_of_another_shape(written: Written) -> None:
-    spoilt = dict(written.arrays)
-    del spoilt["decoder_l1_context_Wk"]
-    spoilt["decoder_l2_ffn_b1"] = np.zeros((1, 3), np.float32)
-    spoilt["decoder_l1_context_enc2_Wq"] = np.zeros((16, 16), np.float32)
-    save_npz(written.folder / "opus.npz", spoilt, written.options)
+def test_missing_extra_and_misshapen_arrays_are_named(written: Written) -> None:
+    changed = dict(written.arrays)
+    del changed["decoder_l1_context_Wk"]
+    changed["decoder_l2_ffn_b1"] = np.zeros((1, 3), np.float32)
+    changed["decoder_l1_context_enc2_Wq"] = np.zeros((16, 16), np.float32)
+    save_npz(written.folder / "opus.npz", changed, written.options)
 
     found = problems_of(written.folder)
 
@@ -146,7 +144,7 @@ def test_arrays_are_named_that_are_missing_left_over_or_of_another_shape(written
     assert "decoder_l1_context_enc2_Wq belongs to a part that is not supported" in found[2]
 
 
-def test_a_vocabulary_of_another_size_than_the_table_is_refused(written: Written) -> None:
+def test_a_vocabulary_of_another_size_than_its_table_is_rejected(written: Written) -> None:
     path = written.folder / "opus.spm32k-spm32k.vocab.yml"
     with path.open("a", encoding="utf8") as file:
         file.write(f'"one more": {len(written.source_pieces)}\n')
@@ -157,7 +155,7 @@ def test_a_vocabulary_of_another_size_than_the_table_is_refused(written: Written
     assert any("Wemb has shape" in problem for problem in found)
 
 
-def test_one_table_for_vocabularies_of_two_sizes_is_refused(written: Written) -> None:
+def test_one_table_for_vocabularies_of_different_sizes_is_rejected(written: Written) -> None:
     save(written, options={"dim-vocabs": [0, 0]})
     save_vocabulary(written.folder / "longer.vocab.yml", [*written.source_pieces, "one more"])
     shorter = "opus.spm32k-spm32k.vocab.yml"
@@ -166,7 +164,7 @@ def test_one_table_for_vocabularies_of_two_sizes_is_refused(written: Written) ->
     assert any("differ in size" in problem for problem in problems_of(written.folder))
 
 
-def test_a_model_without_its_options_is_refused(written: Written) -> None:
+def test_a_model_without_its_options_is_rejected(written: Written) -> None:
     save_npz(written.folder / "opus.npz", written.arrays, None)
     (written.folder / "decoder.yml").write_text("models: [opus.npz]\n", encoding="utf8")
 
@@ -188,13 +186,13 @@ def test_a_model_without_its_options_is_refused(written: Written) -> None:
     ],
     ids=lambda text: text[:20] or "nothing",
 )
-def test_options_that_are_no_plain_options_are_refused(text: str, written: Written) -> None:
+def test_options_that_are_not_a_flat_mapping_are_rejected(text: str, written: Written) -> None:
     save_npz(written.folder / "opus.npz", written.arrays, text)
 
     assert problems_of(written.folder)
 
 
-def test_a_few_lines_of_yaml_do_not_become_many(written: Written) -> None:
+def test_yaml_aliases_cannot_expand_without_limit(written: Written) -> None:
     ten = ", ".join(["*a0"] * 10)
     lines = ["a0: &a0 {x: 1}", *(f"a{n}: &a{n} [{ten.replace('0', str(n - 1))}]" for n in range(1, 12))]
     for bomb in ("\n".join(lines), "a: &a [*a]"):
@@ -203,7 +201,7 @@ def test_a_few_lines_of_yaml_do_not_become_many(written: Written) -> None:
         assert problems_of(written.folder) == ("decoder.yml has aliases (*), which are not supported",)
 
 
-def test_nothing_is_run_for_yaml(written: Written, tmp_path: Path) -> None:
+def test_yaml_tags_do_not_run_code(written: Written, tmp_path: Path) -> None:
     proof = tmp_path / "proof"
     attack = f'type: !!python/object/apply:os.mkdir ["{proof}"]\n'
     save_npz(written.folder / "opus.npz", written.arrays, attack)
@@ -227,7 +225,7 @@ def test_nothing_is_run_for_yaml(written: Written, tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_the_decoder_is_told_and_cannot_do_is_refused(
+def test_unsupported_decoder_options_are_rejected(
     decoder: dict[str, object], named: str, written: Written
 ) -> None:
     (written.folder / "opus.fsv").write_text("", encoding="utf8")
@@ -237,7 +235,7 @@ def test_what_the_decoder_is_told_and_cannot_do_is_refused(
     assert any(named in problem for problem in problems_of(written.folder))
 
 
-def test_two_models_are_one_too_many(written: Written) -> None:
+def test_a_folder_with_two_models_is_rejected(written: Written) -> None:
     (written.folder / "other.npz").write_bytes((written.folder / "opus.npz").read_bytes())
 
     assert "opus.npz, other.npz" in problems_of(written.folder)[0]
@@ -246,20 +244,20 @@ def test_two_models_are_one_too_many(written: Written) -> None:
     load(written.folder, LANGUAGES)
 
 
-def test_what_is_missing_beside_the_model_is_named(written: Written) -> None:
+def test_missing_files_next_to_the_model_are_named(written: Written) -> None:
     for path in (*written.folder.glob("*.spm"), *written.folder.glob("*vocab*")):
         path.unlink()
 
     assert problems_of(written.folder) == ("no vocabulary found",)
 
 
-def test_subwords_of_bpe_files_are_refused(written: Written) -> None:
+def test_bpe_files_are_rejected(written: Written) -> None:
     (written.folder / "source.bpe").write_text("#version: 0.2\n", encoding="utf8")
 
     assert any("source.bpe" in problem for problem in problems_of(written.folder))
 
 
-def test_other_folders_are_not_taken_for_marians(tmp_path: Path) -> None:
+def test_other_folders_are_not_recognised_as_marian(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}", encoding="utf8")
     (tmp_path / "numbers.npz").write_bytes(b"PK nothing")
     with (tmp_path / "array.npz").open("wb") as file:

@@ -1,4 +1,4 @@
-"""What is recognised, what is refused, and that all reasons are told at once."""
+"""Which folders are recognised and which are rejected, with all reasons at once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,9 +29,7 @@ def test_a_folder_with_a_configuration_is_recognised(marian_folder: Path, tmp_pa
     assert not huggingface.recognises(tmp_path / "nothing")
 
 
-def test_other_classes_are_refused_by_name(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
-
+def test_other_classes_are_rejected_by_name(folder: Path) -> None:
     edit_json(folder / "config.json", {"architectures": ["T5ForConditionalGeneration"]})
     imported = "MarianMTModel, M2M100ForConditionalGeneration, MBartForConditionalGeneration"
     problem = f"architecture T5ForConditionalGeneration is not supported; supported are {imported}"
@@ -44,8 +42,7 @@ def test_other_classes_are_refused_by_name(marian_folder: Path, copy_of: Copy) -
     assert "names no architecture" in str(problems_of(folder))
 
 
-def test_the_type_names_the_class_where_nothing_else_does(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_model_type_names_the_class_if_architectures_is_missing(folder: Path) -> None:
     edit_json(folder / "config.json", {"architectures": None})
 
     assert huggingface.load(folder, RequestedLanguages()).kind == "MarianMTModel"
@@ -56,7 +53,7 @@ def test_the_type_names_the_class_where_nothing_else_does(marian_folder: Path, c
     [(MARIAN, MarianConfig()), (M2M_100, M2M100Config()), (MBART, MBartConfig())],
     ids=["marian", "m2m", "mbart"],
 )
-def test_what_a_configuration_leaves_out_is_as_in_its_class(
+def test_missing_configuration_fields_have_the_defaults_of_the_class(
     architecture: Architecture, config: PreTrainedConfig
 ) -> None:
     problems: list[str] = []
@@ -83,8 +80,7 @@ def test_what_a_configuration_leaves_out_is_as_in_its_class(
     )
 
 
-def test_every_reason_of_the_configuration_is_told(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_all_problems_of_the_configuration_are_reported(folder: Path) -> None:
     edit_json(
         folder / "config.json",
         {
@@ -131,23 +127,19 @@ def test_every_reason_of_the_configuration_is_told(marian_folder: Path, copy_of:
 @pytest.mark.parametrize(
     "field", ["vocab_size", "encoder_layers", "decoder_layers", "max_position_embeddings", "d_model"]
 )
-def test_sizes_that_cannot_be_are_refused_before_anything_is_made(
-    field: str, marian_folder: Path, copy_of: Copy
-) -> None:
-    folder = copy_of(marian_folder)
+def test_impossible_sizes_are_rejected_before_anything_is_allocated(field: str, folder: Path) -> None:
     edit_json(folder / "config.json", {field: 10**15})
 
     assert problems_of(folder)[0].startswith(f"config.json: {field} is 1000000000000000, not a whole number")
 
 
-def test_a_width_must_divide_into_heads(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_d_model_must_be_a_multiple_of_heads(folder: Path) -> None:
     edit_json(folder / "config.json", {"encoder_attention_heads": 3, "decoder_attention_heads": 3})
 
     assert problems_of(folder) == ("width 32 is not a multiple of its 3 heads",)
 
 
-def test_fields_that_name_the_structure_of_the_class_are_fine(mbart_folder: Path, copy_of: Copy) -> None:
+def test_fields_that_confirm_the_class_are_accepted(mbart_folder: Path, copy_of: Copy) -> None:
     folder = copy_of(mbart_folder)
     edit_json(
         folder / "config.json",
@@ -162,14 +154,13 @@ def test_fields_that_name_the_structure_of_the_class_are_fine(mbart_folder: Path
     assert huggingface.load(folder, RequestedLanguages()).kind == "MBartForConditionalGeneration"
 
 
-def test_special_ids_outside_the_vocabulary_are_refused(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_special_ids_outside_the_vocabulary_are_rejected(folder: Path) -> None:
     edit_json(folder / "generation_config.json", {"pad_token_id": 9999})
 
     assert problems_of(folder) == ("model config: pad_id 9999 is not an id of a vocabulary of 646",)
 
 
-def test_a_target_that_starts_with_padding_has_no_position_in_m2m(tmp_path: Path) -> None:
+def test_m2m_targets_that_start_with_padding_are_rejected(tmp_path: Path) -> None:
     write_m2m(tmp_path)
     edit_json(tmp_path / "generation_config.json", {"decoder_start_token_id": 1})
 
@@ -186,18 +177,14 @@ def test_a_target_that_starts_with_padding_has_no_position_in_m2m(tmp_path: Path
         ("tokenizer_config.json", "tokenizer_config.json is not JSON"),
     ],
 )
-def test_a_damaged_file_is_named(name: str, problem: str, marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_a_damaged_file_is_named(name: str, problem: str, folder: Path) -> None:
     (folder / name).write_bytes(b"\xff" * 50)
 
     assert problems_of(folder)[0].startswith(problem)
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b"[1]", b"1e999999", b'{"a": 1'])
-def test_json_that_is_no_object_or_nests_without_end_is_refused(
-    content: bytes, marian_folder: Path, copy_of: Copy
-) -> None:
-    folder = copy_of(marian_folder)
+def test_json_that_is_no_object_or_too_deeply_nested_is_rejected(content: bytes, folder: Path) -> None:
     for name in ("config.json", "tokenizer_config.json", "generation_config.json"):
         (folder / name).write_bytes(content)
 
@@ -208,10 +195,7 @@ def test_json_that_is_no_object_or_nests_without_end_is_refused(
     ]
 
 
-def test_a_file_beyond_the_limit_is_not_read(
-    marian_folder: Path, copy_of: Copy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = copy_of(marian_folder)
+def test_a_file_over_the_size_limit_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = (folder / "vocab.json").stat().st_size
     monkeypatch.setattr(files, "MAX_JSON_BYTES", size)
     assert huggingface.load(folder, RequestedLanguages()).kind == "MarianMTModel"
@@ -221,16 +205,13 @@ def test_a_file_beyond_the_limit_is_not_read(
 
 
 @pytest.mark.parametrize("name", ["source.spm", "target.spm", "vocab.json"])
-def test_a_missing_file_of_marian_is_named(name: str, marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_a_missing_tokenizer_file_of_marian_is_named(name: str, folder: Path) -> None:
     (folder / name).unlink()
 
     assert problems_of(folder)[0].startswith(name)
 
 
-def test_ids_that_are_none_are_refused(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
-
+def test_invalid_vocabulary_ids_are_rejected(folder: Path) -> None:
     edit_json(folder / "vocab.json", {"more": 646})
     assert problems_of(folder) == ("vocab.json: 'more' has id 646, which is not in the vocabulary of 646",)
     edit_json(folder / "vocab.json", {"more": True})
@@ -239,8 +220,7 @@ def test_ids_that_are_none_are_refused(marian_folder: Path, copy_of: Copy) -> No
     assert problems_of(folder) == ("vocab.json: several pieces have the same id",)
 
 
-def test_a_vocabulary_without_its_special_pieces_is_refused(marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_a_vocabulary_without_its_special_pieces_is_rejected(folder: Path) -> None:
     edit_json(folder / "vocab.json", {"<unk>": None})
     edit_json(folder / "tokenizer_config.json", {"eos_token": "[END]", "added_tokens_decoder": None})
 
@@ -250,7 +230,7 @@ def test_a_vocabulary_without_its_special_pieces_is_refused(marian_folder: Path,
     )
 
 
-def test_tokens_that_were_added_to_a_vocabulary_are_refused(tmp_path: Path) -> None:
+def test_tokens_added_to_a_vocabulary_are_rejected(tmp_path: Path) -> None:
     write_m2m(tmp_path)
     tokens = {
         "0": {"content": "<s>", "special": True},
@@ -273,7 +253,7 @@ def test_tokens_that_were_added_to_a_vocabulary_are_refused(tmp_path: Path) -> N
     )
 
 
-def test_an_unknown_list_of_codes_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_list_of_codes_is_rejected(tmp_path: Path) -> None:
     write_m2m(tmp_path)
     edit_json(tmp_path / "tokenizer_config.json", {"language_codes": "mars"})
 
@@ -281,8 +261,7 @@ def test_an_unknown_list_of_codes_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", ["SMALL100Tokenizer", "T5TokenizerFast"])
-def test_other_tokenizers_are_refused_by_name(named: str, marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_other_tokenizers_are_rejected_by_name(named: str, folder: Path) -> None:
     edit_json(folder / "tokenizer_config.json", {"tokenizer_class": named})
 
     (problem,) = problems_of(folder)
@@ -294,7 +273,7 @@ def test_other_tokenizers_are_refused_by_name(named: str, marian_folder: Path, c
 
 @pytest.mark.parametrize("unspecific", [None, "PreTrainedTokenizerFast"])
 @pytest.mark.parametrize("write", [write_m2m, write_nllb, write_mbart])
-def test_the_tokenizer_is_found_where_no_file_names_it(
+def test_the_tokenizer_has_a_default_per_architecture(
     write: Callable[[Path], object], unspecific: str | None, tmp_path: Path
 ) -> None:
     write(tmp_path)
@@ -325,14 +304,13 @@ def test_the_configuration_may_name_the_tokenizer(mbart_folder: Path, copy_of: C
         ("---\nlicense:\n- mit\n---\n", None),
     ],
 )
-def test_the_licence_is_the_cards(card: str, licence: str | None, marian_folder: Path, copy_of: Copy) -> None:
-    folder = copy_of(marian_folder)
+def test_the_licence_comes_from_the_model_card(card: str, licence: str | None, folder: Path) -> None:
     (folder / "README.md").write_bytes(card.encode())
 
     assert huggingface.load(folder, RequestedLanguages()).licence == licence
 
 
-def test_the_origin_says_what_it_was_made_of(nllb_folder: Path) -> None:
+def test_the_origin_records_the_source_files(nllb_folder: Path) -> None:
     origin = huggingface.load(nllb_folder, RequestedLanguages()).origin
 
     assert origin["tool"] == "transformers"
@@ -342,5 +320,5 @@ def test_the_origin_says_what_it_was_made_of(nllb_folder: Path) -> None:
     assert origin["model_max_length"] is None
 
 
-def test_the_origin_says_the_longest_text_of_a_tokenizer_that_has_one(marian_folder: Path) -> None:
+def test_the_origin_records_the_tokenizers_maximum_length(marian_folder: Path) -> None:
     assert huggingface.load(marian_folder, RequestedLanguages()).origin["model_max_length"] == 512
