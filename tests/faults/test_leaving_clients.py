@@ -13,7 +13,7 @@ import pytest
 from tests.faults.conftest import URL, Server, StartServer
 from tests.routing.doubles import until
 
-NUM_ROUNDS = 4
+NUM_ROUNDS = 7
 NUM_CLIENTS = 300
 """Of each round."""
 AT_A_TIME = 100
@@ -67,7 +67,7 @@ def test_disconnected_clients_leave_no_work_and_no_memory(server: Server) -> Non
 
     # What is kept grows in every round; what the allocator holds grows only with a new maximum in use.
     grown_bytes = min(after - before for before, after in pairwise(resident_bytes))
-    assert grown_bytes < NUM_CLIENTS * TEXT_BYTES / 2
+    assert grown_bytes < NUM_CLIENTS * TEXT_BYTES * 3 / 4
     done, given_up = (
         server.gauge("segments_total", f'ending="{ending}"') for ending in ("done", "cancelled")
     )
