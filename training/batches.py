@@ -13,7 +13,7 @@ from torch.utils.data import IterableDataset
 
 from training.tokenised import TokenisedCorpus
 
-ROUND_PAIRS = 40_000
+ROUND_PAIRS = 200_000
 """Number of pairs that are drawn, sorted by length and cut into batches at a time."""
 
 PairRef = tuple[int, int]
@@ -82,7 +82,10 @@ class BatchStream(IterableDataset[Batch]):
             is_here = corpus_of == index
             lengths[is_here] = corpus.lengths()[pair_of[is_here]]
         jitter = rng.random(len(lengths))
-        order = np.lexsort((jitter, lengths[:, 0], lengths[:, 1]))
+        # Sources get longer over one target length and shorter over the next: a batch that spans several
+        # target lengths then has sources of similar lengths.
+        source_rank = np.where(lengths[:, 1] % 2, lengths[:, 0], -lengths[:, 0])
+        order = np.lexsort((jitter, source_rank, lengths[:, 1]))
         cuts = cut_by_budget(lengths[order], self.plan.budget_tokens)
         batches = [[(int(corpus_of[n]), int(pair_of[n])) for n in order[begin:end]] for begin, end in cuts]
         rng.shuffle(batches)

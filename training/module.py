@@ -7,19 +7,23 @@ import lightning
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.func import functional_call
 from typing_extensions import override
 
 from dragoman.graphs.process_memory import give_back_free_memory
 from export.model import Transformer
 from training.batches import Batch
 from training.config import Optimisation
+from training.loss import linear_cross_entropy
 from training.optimisers import learning_rate_factor, make_optimiser
 from training.parallel import ProcessGroup, StepCounts
 from training.stopping import StopRequest
 
 TRIM_EVERY_STEPS = 10
 """Steps between releases of free memory; batches of many shapes fragment about a gigabyte of it a minute."""
+
+LAYER_PREFIXES = ("encoder", "decoder")
+"""Beginnings of the names of all weights between the embeddings and the output projection."""
 
 
 @dataclass(slots=True)
@@ -32,7 +36,7 @@ class Counters:
 
 
 class TranslationModule(lightning.LightningModule):
-    """Training with label-smoothed cross-entropy (Szegedy et al. 2016) over target tokens without padding."""
+    """Training with label-smoothed cross-entropy over target tokens without padding."""
 
     def __init__(
         self, model: Transformer, optimisation: Optimisation, workers: ProcessGroup, stop: StopRequest
@@ -61,14 +65,30 @@ class TranslationModule(lightning.LightningModule):
     @override
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the mean loss per target token, in nats."""
-        states = self.model(batch.source_ids, batch.source_mask, batch.target_in)
-        logits = self.model.logits(states[batch.target_mask])  # [tokens, V]
-        self.num_own = len(batch.source_ids), len(logits)
-        return functional.cross_entropy(
-            logits.float(),
+        inputs = (batch.source_ids, batch.source_mask, batch.target_in)
+        padded: Tensor = functional_call(self.model, self._layer_weights(), inputs)
+        states = padded[batch.target_mask]  # [tokens, d]
+        self.num_own = len(batch.source_ids), len(states)
+        return linear_cross_entropy(
+            states,
+            self.model.output_projection,
+            self.model.output_bias,
             batch.target_out[batch.target_mask],
-            label_smoothing=self.optimisation.label_smoothing,
+            self.optimisation.label_smoothing,
         )
+
+    def _layer_weights(self) -> dict[str, Tensor]:
+        """Return the weights of encoder and decoder in the precision of the step, by name.
+
+        Sums over many tokens, as in the gradient of an embedding, need more digits than bfloat16 has: the
+        embeddings stay as they are.
+        """
+        dtype = torch.bfloat16 if self.optimisation.precision == "bf16-mixed" else torch.float32
+        return {
+            name: weight.to(dtype)
+            for name, weight in self.model.named_parameters()
+            if name.startswith(LAYER_PREFIXES)
+        }
 
     @override
     def on_after_backward(self) -> None:

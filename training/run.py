@@ -189,7 +189,7 @@ def _trainer(config: TrainingConfig, callbacks: list[lightning.Callback]) -> lig
         return lightning.Trainer(
             accelerator=settings.accelerator,
             devices=1,
-            precision=settings.precision,
+            precision="32-true",  # the module casts to bfloat16 itself, which is faster than autocast
             max_steps=settings.steps,
             max_epochs=-1,
             gradient_clip_val=settings.clip_norm,

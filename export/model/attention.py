@@ -54,7 +54,7 @@ class Attention(nn.Module):
         queries = self._split_heads(self.query(states))
         scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_size)  # [B, H, T, S]
         if bias is not None:
-            scores = scores + bias
+            scores = scores + bias.to(scores.dtype)
         weights = self.dropout(scores.softmax(dim=-1))
         mixed = (weights @ values).transpose(1, 2)  # [B, T, H, D]
         result: Tensor = self.output(mixed.flatten(2))

@@ -183,7 +183,7 @@ class Transformer(nn.Module):
         if end > self.config.max_positions:
             raise ValueError(f"{end} positions exceed max_positions {self.config.max_positions}")
         embedded: Tensor = embedding(ids) * self.embedding_factor + positions[first_position:end]
-        return embedded
+        return embedded.to(self.encoder_layers()[0].self_attention.query.weight.dtype)
 
     def _initialise(self) -> None:
         for module in self.modules():

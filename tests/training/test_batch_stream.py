@@ -175,3 +175,18 @@ def test_a_pair_over_the_budget_is_a_separate_batch() -> None:
 
     assert [(0, 0)] in batches
     assert sorted(len(batch) for batch in batches) == [1, 2]
+
+
+def test_batches_over_several_target_lengths_have_sources_of_similar_length() -> None:
+    rng = np.random.default_rng(1)
+    targets, differences = rng.integers(15, 40, 2000), rng.integers(-10, 10, 2000)
+    pairs = [
+        (int(target + difference), int(target))
+        for target, difference in zip(targets, differences, strict=True)
+    ]
+    stream = BatchStream([corpus_of(pairs)], plan(budget_tokens=3000, round_pairs=2000))
+
+    masks = [mask for batch in islice(stream, 36) for mask in (batch.source_mask, batch.target_mask)]
+
+    padding = 1 - sum(int(mask.sum()) for mask in masks) / sum(mask.numel() for mask in masks)
+    assert padding < 0.115  # 13 % if sources got longer over each target length
