@@ -102,6 +102,9 @@ def error_responses(
 ) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of the errors that a route may respond with.
 
+    FastAPI builds a validator for each `model`, which delays the start: the first adds the schema to the document, the
+    others refer to it.
+
     Args:
         kinds: kinds of errors.
         model: body of every error.
@@ -111,14 +114,14 @@ def error_responses(
     for kind in kinds:
         reason = f"`{kind.value}`: {REASONS[kind]}" if model is ErrorResponse else REASONS[kind]
         by_status.setdefault(statuses[kind], []).append(reason)
-    return {
-        status: {
-            "model": model,
+    documented: dict[int | str, dict[str, Any]] = {}
+    for status, reasons in by_status.items():
+        documented[status] = {
+            **({"content": {JSON: {"schema": reference_to(model)}}} if documented else {"model": model}),
             "description": ". ".join(reasons),
             **({"headers": dict(HEADERS[int(status)])} if int(status) in HEADERS else {}),
         }
-        for status, reasons in by_status.items()
-    }
+    return documented
 
 
 def request_of(
