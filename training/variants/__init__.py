@@ -12,5 +12,5 @@
     dates, frames, lines
                the generated corpus
 
-`python -m training.variants RECIPE` shows the copies that a recipe makes of its corpora.
+`python -m training.show_variants RECIPE` shows the copies that a recipe makes of its corpora.
 """

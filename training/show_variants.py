@@ -1,4 +1,4 @@
-"""`python -m training.variants RECIPE`: count and show the copies that a recipe makes of its corpora."""
+"""`python -m training.show_variants RECIPE`: count and show the copies that a recipe makes of its corpora."""
 
 import argparse
 import itertools
@@ -59,7 +59,7 @@ def _line(pair: Pair) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m training.variants",
+        prog="python -m training.show_variants",
         description="Count and show the variants that a recipe adds to its corpora.",
     )
     parser.add_argument("config", type=Path, help="recipe, a TOML file")

@@ -1,4 +1,4 @@
-"""`python -m training.variants` shows the copies that a recipe makes of its corpora."""
+"""`python -m training.show_variants` shows the copies that a recipe makes of its corpora."""
 
 import sys
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from training.variants.__main__ import main
+from training.show_variants import main
 
 WriteRecipe = Callable[[dict[str, Any]], Path]
 
