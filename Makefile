@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 HOST ?= 127.0.0.1
 PORT ?= 8000
-RECIPE ?= training/recipes/de-en.toml
+RECIPE ?= training/recipes/both.toml
 CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin
 PLAN ?= shapes
@@ -15,7 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow test-gpu fuzz lint format image-test lock audit bench bench-quick bench-page experiments clean
+.PHONY: help serve train test test-slow test-gpu fuzz lint format image-test lock audit bench bench-quick bench-page experiments page clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -69,6 +69,10 @@ lint: $(VENV)/.development ## Style, strict types on code and tests, import arro
 format: $(VENV)/.development ## Format and apply safe fixes
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+page: ## Build the web page from web/ into service/page/static; needs Node.js 20 or newer
+	npm --prefix web ci --no-audit
+	npm --prefix web run build
 
 .venv-lock/.uv:
 	$(PYTHON) -m venv .venv-lock

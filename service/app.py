@@ -25,6 +25,7 @@ from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
 from service.jobs.job_storage import open_job_storage
 from service.model_watcher import ModelWatcher
+from service.page.routes import page_options, page_routes
 from service.readiness import Readiness
 from service.server_telemetry import Telemetry, TelemetryOptions
 from service.services import ApiDefinition, Services
@@ -109,6 +110,7 @@ def create_app(
     app.state.readiness = readiness
     app.include_router(health_routes(app.state.readiness))
     app.include_router(telemetry.routes(inference, authenticator))
+    app.include_router(page_routes(page_options(settings, has_jobs=jobs is not None)))
     return app
 
 
@@ -144,6 +146,7 @@ def _create_fastapi(
         default_response_class=SafeJSONResponse,
         redirect_slashes=False,
         openapi_url="/openapi.json" if has_openapi else None,
+        docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
     )

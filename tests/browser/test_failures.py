@@ -1,0 +1,117 @@
+"""The page says plainly what is wrong, and goes on by itself as soon as it can."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, ServeDouble
+from tests.browser.servers import Server
+
+STREAM = "**/v1/translate/stream"
+AWAY = re.compile(r"The server cannot be reached\. Trying again in \d+ s\.")
+
+
+def type_text(page: Page, text: str) -> None:
+    page.wait_for_selector("#target-language option", state="attached")
+    page.fill("#source", text)
+
+
+def test_a_server_that_dies_while_it_translates_is_reported_and_tried_again(
+    open_page: Open, serve_double: ServeDouble
+) -> None:
+    server = serve_double()
+    page = open_page(server.address)
+    with page.expect_request(STREAM):
+        type_text(page, "wait")
+
+    server.kill()
+
+    expect(page.locator("#notice")).to_have_text(AWAY)
+    page.fill("#source", "hallo")
+    expect(page.locator("#notice")).to_have_text(AWAY)
+    server.start()
+    expect(page.locator("#output")).to_have_text("HALLO")
+    expect(page.locator("#notice-box")).to_be_hidden()
+
+
+def test_a_page_loaded_before_the_server_is_ready_starts_when_it_is(open_page: Open, double: Server) -> None:
+    page = open_page("about:blank")
+    page.route("**/v1/languages", lambda route: route.abort())
+    page.goto(double.address)
+    expect(page.locator("#notice")).to_have_text("The server cannot be reached. Trying again.")
+    page.unroute("**/v1/languages")
+
+    page.fill("#source", "hallo")
+
+    expect(page.locator("#output")).to_have_text("HALLO")
+
+
+def test_an_exceeded_rate_limit_is_reported_with_the_time_to_wait(
+    open_page: Open, serve_double: ServeDouble
+) -> None:
+    page = open_page(serve_double(rate_limit="1/hour").address)
+    type_text(page, "hallo")
+    expect(page.locator("#output")).to_have_text("HALLO")
+
+    page.fill("#source", "hallo du")
+
+    expect(page.locator("#notice")).to_have_text(re.compile(r"1.*hour.*Trying again in \d+ s\."))
+    expect(page.locator("#retry")).to_be_visible()
+
+
+def test_a_server_that_requires_a_key_is_given_the_one_typed(
+    open_page: Open, serve_double: ServeDouble, new_key: Callable[[str], str], tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'accounts.db'}"
+    key = new_key(url)
+    page = open_page(serve_double(database_url=url, requires_key=True).address)
+    expect(page.locator("#key-dialog")).to_be_visible()
+
+    page.fill("#key", key)
+    page.keyboard.press("Enter")
+    type_text(page, "hallo")
+
+    expect(page.locator("#output")).to_have_text("HALLO")
+    expect(page.locator("#key-dialog")).to_be_hidden()
+    assert page.evaluate("[sessionStorage.length, localStorage.getItem('dragoman.key')]") == [1, None]
+    page.reload()
+    type_text(page, "danke")
+    expect(page.locator("#output")).to_have_text("DANKE")
+
+
+def test_a_wrong_key_is_reported_in_the_dialog(
+    open_page: Open, serve_double: ServeDouble, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'accounts.db'}"
+    page = open_page(serve_double(database_url=url, requires_key=True).address)
+    page.wait_for_selector("#key-dialog")
+
+    page.fill("#key", "drg_wrong")
+    page.click("#key-form .primary")
+
+    expect(page.locator("#key-dialog")).to_be_visible()
+    expect(page.locator("#key-message")).to_contain_text("key")
+
+
+def test_a_text_that_cannot_be_translated_is_reported_with_the_servers_reason(
+    open_page: Open, double: Server
+) -> None:
+    page = open_page(double.address)
+
+    type_text(page, "unusable")
+
+    expect(page.locator("#notice")).to_contain_text("is not usable")
+    expect(page.locator("#notice")).not_to_contain_text("Trying again")
+
+
+def test_an_error_within_the_stream_is_reported(open_page: Open, double: Server) -> None:
+    page = open_page(double.address)
+    error = 'event: error\ndata: {"error":{"type":"timeout","message":"it took too long","fields":[]}}\n\n'
+    page.route(STREAM, lambda route: route.fulfill(content_type="text/event-stream", body=error))
+
+    type_text(page, "hallo")
+
+    expect(page.locator("#notice")).to_have_text("It took too long.")
+    expect(page.locator("#retry")).to_be_visible()

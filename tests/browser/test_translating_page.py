@@ -1,0 +1,262 @@
+"""Texts are translated in the page as they are typed."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import WORD_WITH_OTHERS, Open, ServeDouble, Watched
+from tests.browser.servers import Server
+
+TEXT = "Guten Morgen! Die Katze schläft im Garten."
+STREAM = "/v1/translate/stream"
+RECORD = """() => {
+    const output = document.getElementById("output");
+    window.recorded = [];
+    new MutationObserver(() => window.recorded.push([output.textContent, output.getAttribute("aria-busy")]))
+        .observe(output, {childList: true, attributes: true});
+}"""
+
+TYPE = """(field, text) => {
+    for (const character of text) {
+        field.value += character;
+        field.dispatchEvent(new InputEvent("input"));
+    }
+}"""
+
+
+def translate(page: Page, text: str) -> str:
+    """Type a text and return its translation."""
+    page.fill("#source", text)
+    page.wait_for_selector("#copy:enabled")
+    return page.inner_text("#output")
+
+
+def marked(page: Page) -> list[str]:
+    return page.locator("#mirror mark").all_inner_texts()
+
+
+def test_a_typed_text_is_translated_and_its_language_detected(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+
+    assert translate(page, TEXT) == "Good morning! The cat is sleeping in the garden."
+    expect(page.locator("#source-language option:checked")).to_have_text("German (detected)")
+
+
+def test_segments_are_shown_before_the_translation_is_complete(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    page.evaluate(RECORD)
+
+    whole = translate(page, "\n".join(f"Der Zug nach Wien fährt um {number} Uhr ab." for number in range(60)))
+
+    partial = [text for text, is_busy in page.evaluate("window.recorded") if text and is_busy == "true"]
+    assert any(0 < len(text) < len(whole) / 2 for text in partial)
+
+
+def test_typing_on_cancels_the_request_of_the_earlier_text(open_page: Open, double: Server) -> None:
+    page = open_page(double.address)
+    failed: list[str] = []
+    page.on("requestfailed", lambda request: failed.append(request.post_data or ""))
+    with page.expect_request(f"**{STREAM}"):
+        page.fill("#source", "wait")
+
+    page.fill("#source", "hallo")
+
+    expect(page.locator("#output")).to_have_text("HALLO")
+    assert [bool(re.search('"wait"', body)) for body in failed] == [True]
+
+
+def test_a_pause_in_typing_makes_one_request(open_page: Open, double: Server, watched: Watched) -> None:
+    page = open_page(double.address)
+
+    page.wait_for_selector("#target-language option", state="attached")
+    page.locator("#source").evaluate(TYPE, "guten tag")
+
+    expect(page.locator("#output")).to_have_text("GUTEN TAG")
+    assert [urlsplit(url).path for url in watched.urls].count(STREAM) == 1
+
+
+def test_a_slow_server_is_shown_as_busy_until_it_answers(open_page: Open, double: Server) -> None:
+    page = open_page(double.address)
+
+    with page.expect_request(f"**{STREAM}"):
+        page.fill("#source", "slow")
+
+    expect(page.locator("#busy")).to_be_visible()
+    expect(page.locator("#output")).to_have_attribute("aria-busy", "true")
+    expect(page.locator("#output")).to_have_text("SLOW")
+    expect(page.locator("#busy")).to_be_hidden()
+
+
+def test_a_word_under_the_pointer_marks_its_source(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    translate(page, "😀 Die Katze schläft im Garten.")
+
+    page.hover('.word:text-is("cat")')
+
+    assert marked(page) == ["Katze"]
+    page.hover("h1")
+    assert marked(page) == []
+
+
+def test_the_cursor_in_the_text_marks_its_translation(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    translate(page, "Die Katze schläft im Garten.")
+
+    page.focus("#source")
+    page.keyboard.press("Control+Home")
+    for _ in range(len("Die Ka")):
+        page.keyboard.press("ArrowRight")
+
+    expect(page.locator("#output .word.aligned")).to_have_text("cat")
+
+
+def test_a_click_on_a_word_offers_others_that_continue_the_sentence(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    translate(page, "Hallo! Die Katze schläft morgen wohl nicht im Garten.")
+
+    page.click(WORD_WITH_OTHERS)
+    page.wait_for_selector("#alternatives button")
+    words = page.locator("#alternatives button").all_inner_texts()
+    page.click("#alternatives button >> nth=-1")
+
+    assert len(words) == len(set(words)) > 1
+    expect(page.locator("#output")).to_contain_text(
+        re.compile(rf"^Hello! The cat {re.escape(words[-1])}\b.*\.$")
+    )
+
+
+def test_confidence_is_shown_on_request(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    translate(page, "Guten Morgen! Xylophonverleihgebühr Quarkplotz.")
+    unsure = page.locator("#output .low, #output .middle")
+
+    assert unsure.evaluate("node => getComputedStyle(node).borderBottomWidth") == "0px"
+    page.check("#shading")
+
+    assert unsure.evaluate("node => getComputedStyle(node).borderBottomWidth") == "2px"
+    title = unsure.get_attribute("title")
+    assert title is not None
+    assert re.fullmatch(r"Mean token probability \d+ %", title)
+
+
+def test_swapping_translates_the_translation_back(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    english = translate(page, "Die Katze schläft.")
+
+    page.click("#swap")
+
+    expect(page.locator("#source")).to_have_value(english)
+    expect(page.locator("#target-language")).to_have_value("de")
+    expect(page.locator("#output")).to_contain_text("Die Katze")
+
+
+def test_a_text_in_the_target_language_is_said_to_be(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    page.select_option("#target-language", "en")
+
+    page.fill("#source", "The cat is sleeping in the garden.")
+
+    expect(page.locator("#notice")).to_have_text("The text is already in English.")
+
+
+def test_copy_puts_the_translation_on_the_clipboard(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    english = translate(page, TEXT)
+
+    page.click("#copy")
+
+    expect(page.locator("#toast")).to_have_text("The translation is copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == english
+
+
+def test_a_shared_address_has_the_text_in_its_fragment_only(
+    open_page: Open, bundled: Server, watched: Watched
+) -> None:
+    page = open_page(bundled.address)
+    page.select_option("#source-language", "de")
+    english = translate(page, TEXT)
+    page.click("#share")
+    expect(page.locator("#toast")).to_be_visible()
+    address = page.evaluate("navigator.clipboard.readText()")
+
+    other = open_page(address)
+
+    expect(other.locator("#source")).to_have_value(TEXT)
+    expect(other.locator("#output")).to_have_text(english)
+    assert not any("Katze" in urlsplit(url).path + urlsplit(url).query for url in watched.urls)
+
+
+def test_the_history_stays_in_the_browser_until_it_is_cleared(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    english = translate(page, TEXT)
+    page.wait_for_selector("#history")
+    page.reload()
+    page.click("#history summary")
+
+    page.click("#history-entries button")
+
+    expect(page.locator("#source")).to_have_value(TEXT)
+    expect(page.locator("#output")).to_have_text(english)
+    page.click("#clear-history")
+    expect(page.locator("#history")).to_be_hidden()
+    assert page.evaluate("Object.keys(localStorage)").count("dragoman.history") == 0
+
+
+@pytest.mark.parametrize(("target", "direction"), [("ar", "rtl"), ("fr", "ltr")])
+def test_the_translation_has_the_direction_of_its_language(
+    open_page: Open, serve_double: ServeDouble, target: str, direction: str
+) -> None:
+    page = open_page(serve_double(target).address)
+
+    page.fill("#source", "hallo")
+
+    expect(page.locator("#output")).to_have_text("HALLO")
+    expect(page.locator("#output")).to_have_attribute("dir", direction)
+    expect(page.locator("#output")).to_have_attribute("lang", target)
+
+
+def test_the_page_works_under_a_path_prefix(open_page: Open, bundled: Server, watched: Watched) -> None:
+    page = open_page(f"{bundled.address}healthz")
+    page.context.route(
+        "**/some/where/**", lambda route: route.continue_(url=route.request.url.replace("some/where/", ""))
+    )
+
+    page.goto(f"{bundled.address}some/where/")
+
+    assert translate(page, TEXT).startswith("Good morning!")
+    paths = {urlsplit(url).path for url in watched.urls} - {"/healthz"}
+    assert all(path.startswith("/some/where/") for path in paths)
+    page.click("nav a")
+    page.wait_for_selector("#translate")
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_narrow_screens_need_no_horizontal_scrolling(open_page: Open, bundled: Server, width: int) -> None:
+    page = open_page(bundled.address, width=width, height=800)
+
+    translate(page, TEXT + " Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 2)
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_page_is_small(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    page.wait_for_selector("#target-language option", state="attached")
+
+    size_bytes = page.evaluate(
+        "[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')]"
+        ".reduce((sum, entry) => sum + entry.transferSize, 0)"
+    )
+
+    assert 10_000 < size_bytes < 100_000
+
+
+def test_a_chosen_theme_is_kept(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    page.click("#theme")
+    page.reload()
+
+    expect(page.locator("#theme")).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"

@@ -1,0 +1,270 @@
+/** The page for translating texts and documents. */
+import { ServerError, Unreachable } from "./api";
+import { Alternatives } from "./alternatives";
+import { announce, byId } from "./dom";
+import { setUpDocuments } from "./documents";
+import { History, type HistoryEntry } from "./history";
+import { setUpKeyDialog } from "./key";
+import { DETECT, directionOf, fillMenu, hasPair, loadPairs, nameOf, targetsOf, type Pairs } from "./languages";
+import { LiveTranslator } from "./live";
+import { Output } from "./output";
+import { addressOf, copy, readFragment } from "./share";
+import { SourceField } from "./source";
+import { load, save } from "./stored";
+import { setUpTheme } from "./theme";
+import { textOf, type Segment, type Translation } from "./translations";
+
+const HISTORY_PAUSE_MS = 2000;
+const RETRY_LANGUAGES_MS = 3000;
+
+/** What the server says about itself in the page's head; null where it is off. */
+interface ServerOptions {
+  detects_languages: boolean;
+  max_characters: number;
+  documents: { suffixes: string[]; max_bytes: number } | null;
+}
+
+const options = JSON.parse(
+  document.querySelector<HTMLMetaElement>('meta[name="server-options"]')?.content ?? "{}",
+) as ServerOptions;
+const sourceMenu = byId("source-language", HTMLSelectElement);
+const targetMenu = byId("target-language", HTMLSelectElement);
+const swapButton = byId("swap", HTMLButtonElement);
+const outputNode = byId("output", HTMLElement);
+const notice = byId("notice", HTMLElement);
+const retryButton = byId("retry", HTMLButtonElement);
+const openKeyDialog = setUpKeyDialog(() => void start());
+
+let pairs: Pairs = new Map();
+let translation: Translation | null = null;
+let historyTimer = 0;
+let startTimer = 0;
+
+const field = new SourceField(byId("source", HTMLTextAreaElement), byId("mirror", HTMLElement), {
+  onInput: () => update(),
+  onCursor: (position) => output.markSource(position),
+});
+const output = new Output(outputNode, {
+  onAligned: (spans) => field.mark(translation?.text === field.text ? spans : []),
+  onWordChosen: (word) => {
+    if (translation) void alternatives.show(word, translation);
+  },
+});
+const alternatives = new Alternatives((previous, segment) => {
+  const number = translation?.segments.indexOf(previous) ?? -1;
+  if (!translation || number < 0) return; // another text was translated meanwhile
+  translation.segments[number] = segment;
+  output.show(translation);
+  outputNode.focus();
+  announce("The sentence has changed.");
+  remember();
+});
+const live = new LiveTranslator({
+  onBusy: (isBusy) => {
+    outputNode.setAttribute("aria-busy", String(isBusy));
+    byId("busy", HTMLElement).hidden = !isBusy;
+  },
+  onSegments: (segments: Segment[]) => {
+    showNotice("");
+    outputNode.classList.remove("stale");
+    output.showPartial(segments, targetMenu.value);
+  },
+  onDone: (done: Translation) => {
+    translation = done;
+    output.show(done);
+    outputNode.classList.remove("stale");
+    showDetected(done.detected);
+    showNotice(noticeOf(done));
+    setActions(true);
+    announce("Translated.");
+    clearTimeout(historyTimer);
+    historyTimer = setTimeout(remember, HISTORY_PAUSE_MS);
+  },
+  onError: (error, retryInS) => {
+    if (needsKey(error)) openKeyDialog(error.message);
+    const again = retryInS === null ? "" : ` Trying again in ${retryInS} s.`;
+    showNotice(sentence(error.message) + again, { isError: true, canRetry: true });
+  },
+});
+const history = new History((entry) => restore(entry));
+
+function needsKey(error: unknown): error is ServerError {
+  return error instanceof ServerError && error.status === 401;
+}
+
+function sentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** Translate what the field has now; called on every change. */
+function update(pauseS?: number): void {
+  clearTimeout(historyTimer);
+  field.setLanguage(sourceMenu.value || translation?.detected || "");
+  byId("count", HTMLElement).textContent = countOf(field.text);
+  byId("clear", HTMLButtonElement).hidden = field.text === "";
+  setActions(false);
+  outputNode.classList.add("stale");
+  if (!field.text.trim() || !targetMenu.value) {
+    live.translate(null);
+    translation = null;
+    output.clear();
+    showDetected(null);
+    showNotice("");
+    return;
+  }
+  live.translate({ text: field.text, source: sourceMenu.value || null, target: targetMenu.value }, pauseS);
+}
+
+function countOf(text: string): string {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return `${count.toLocaleString("en")} / ${options.max_characters.toLocaleString("en")}`;
+}
+
+function noticeOf(done: Translation): string {
+  if (done.finishReason === "length") return "A sentence reached the length limit, so its translation may be incomplete.";
+  if (done.finishReason === "unsupported") return "Some text is in a script that the model does not know; it is unchanged.";
+  if (done.finishReason === "copied" && done.detected === done.target) {
+    return `The text is already in ${nameOf(done.target)}.`;
+  }
+  return "";
+}
+
+function showNotice(message: string, { isError = false, canRetry = false } = {}): void {
+  if (notice.textContent !== message) notice.textContent = message;
+  byId("notice-box", HTMLElement).hidden = message === "";
+  byId("notice-box", HTMLElement).classList.toggle("error", isError);
+  retryButton.hidden = !canRetry;
+}
+
+function setActions(hasTranslation: boolean): void {
+  byId("copy", HTMLButtonElement).disabled = !hasTranslation;
+  byId("share", HTMLButtonElement).disabled = field.text === "";
+}
+
+function showDetected(code: string | null): void {
+  const [option] = sourceMenu.options;
+  if (option?.value !== DETECT) return;
+  const isKnown = code !== null && code !== "und" && sourceMenu.value === DETECT;
+  option.textContent = isKnown ? `${nameOf(code)} (detected)` : "Detect language";
+  if (isKnown) field.setLanguage(code);
+  setSwap();
+}
+
+/** The language that the text is in, if it is known. */
+function currentSource(): string {
+  return sourceMenu.value || (translation?.detected ?? "");
+}
+
+function setSwap(): void {
+  swapButton.disabled = !hasPair(pairs, targetMenu.value, currentSource());
+}
+
+function onLanguages(pauseS?: number): void {
+  fillMenu(targetMenu, targetsOf(pairs, sourceMenu.value), null);
+  outputNode.dir = directionOf(targetMenu.value);
+  save("source", sourceMenu.value);
+  save("target", targetMenu.value);
+  translation = null;
+  setSwap();
+  update(pauseS);
+}
+
+function choose(source: string | null, target: string | null): void {
+  sourceMenu.value = source ?? DETECT;
+  if (sourceMenu.selectedIndex < 0) sourceMenu.selectedIndex = 0;
+  fillMenu(targetMenu, targetsOf(pairs, sourceMenu.value), null);
+  if (target !== null) targetMenu.value = target;
+  if (targetMenu.selectedIndex < 0) targetMenu.selectedIndex = 0;
+}
+
+function swap(): void {
+  const [source, target] = [targetMenu.value, currentSource()];
+  const text = translation ? textOf(translation.segments, translation.end) : field.text;
+  choose(source, target);
+  field.text = text;
+  onLanguages(0);
+}
+
+function restore(entry: HistoryEntry): void {
+  choose(entry.source, entry.target);
+  field.text = entry.text;
+  onLanguages(0);
+  field.focus();
+}
+
+function remember(): void {
+  if (!translation || translation.source === "und" || translation.finishReason === "copied") return;
+  const { text, segments, end, source, target } = translation;
+  history.add({ text, translation: textOf(segments, end), source, target });
+}
+
+/** Load the languages, again and again while the server is away; then translate what the address asks for. */
+async function start(): Promise<void> {
+  clearTimeout(startTimer);
+  try {
+    pairs = await loadPairs();
+  } catch (error) {
+    if (needsKey(error)) openKeyDialog(error.message);
+    const isTemporary = error instanceof Unreachable || (error instanceof ServerError && error.isTemporary);
+    const message = error instanceof Error ? error.message : String(error);
+    showNotice(sentence(message) + (isTemporary ? " Trying again." : ""), { isError: true, canRetry: true });
+    if (isTemporary) startTimer = setTimeout(() => void start(), RETRY_LANGUAGES_MS);
+    return;
+  }
+  showNotice("");
+  fillMenu(sourceMenu, pairs.keys(), options.detects_languages ? "Detect language" : null);
+  const shared = readFragment();
+  choose(shared ? shared.source : load("source"), shared?.target ?? load("target"));
+  if (shared && !field.text) field.text = shared.text;
+  onLanguages(shared ? 0 : undefined);
+}
+
+function setUpActions(): void {
+  sourceMenu.addEventListener("change", () => onLanguages(0));
+  targetMenu.addEventListener("change", () => onLanguages(0));
+  swapButton.addEventListener("click", swap);
+  retryButton.addEventListener("click", () => (pairs.size ? live.retry() : void start()));
+  byId("clear", HTMLButtonElement).addEventListener("click", () => {
+    field.text = "";
+    update();
+    field.focus();
+  });
+  byId("copy", HTMLButtonElement).addEventListener("click", () => {
+    if (translation) void report(copy(textOf(translation.segments, translation.end)), "The translation is copied.");
+  });
+  byId("share", HTMLButtonElement).addEventListener("click", () => {
+    const address = addressOf(field.text, sourceMenu.value, targetMenu.value);
+    window.history.replaceState(null, "", address);
+    void report(copy(address), "A link to this page with your text is copied.");
+  });
+  const shading = byId("shading", HTMLInputElement);
+  shading.addEventListener("change", () => {
+    document.body.classList.toggle("shaded", shading.checked);
+    save("shading", shading.checked ? "on" : null);
+  });
+  shading.checked = load("shading") === "on";
+  document.body.classList.toggle("shaded", shading.checked);
+  addEventListener("hashchange", () => {
+    field.text = readFragment()?.text ?? field.text;
+    void start();
+  });
+}
+
+async function report(copied: Promise<boolean>, message: string): Promise<void> {
+  const text = (await copied) ? message : "The browser does not allow copying.";
+  announce(text);
+  const toast = byId("toast", HTMLElement);
+  toast.textContent = text;
+  toast.hidden = false;
+  setTimeout(() => (toast.hidden = true), 3000);
+}
+
+setUpTheme();
+setUpActions();
+if (options.documents) {
+  const { suffixes, max_bytes: maxBytes } = options.documents;
+  setUpDocuments({ suffixes, maxBytes }, () => ({ source: sourceMenu.value || null, target: targetMenu.value }));
+}
+void start();
