@@ -8,20 +8,16 @@ links the words; only the attention varies.
 Shapes: L decoder layers, H heads, T predicted tokens including the end of sentence, S source tokens.
 """
 
-import argparse
 import re
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bench.provenance import provenance, write_result
+from bench.command import Command, Options, show
 from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
@@ -46,6 +42,8 @@ EM_ITERATIONS = 5
 MEANS_OF_BEST = (2, 3, 4)
 """Numbers of a layer's heads to average, those that align best alone first."""
 MAX_PAIRS = 150_000
+STEPS = {False: "saying", True: "reading"}
+"""Names of the step that predicts a token, and of the one that reads it."""
 
 Weights = NDArray[np.float32]
 Place = tuple[int, int]
@@ -156,8 +154,9 @@ def tokens_of(tokenizer: Tokenizer, pair: GoldPair) -> Tokens:
     return Tokens(tuple(source), tuple(target))
 
 
-def rate(name: str, gold: Sequence[GoldPair], found: Sequence[set[Place]]) -> Rate:
+def measure(name: str, tokenizer: Tokenizer, gold: Sequence[GoldPair], read: ReadAttention) -> Rate:
     """Return the rates of all pairs and of each half; the halves show which differences are significant."""
+    found = [align(tokenizer, pair, read) for pair in gold]
     half = len(gold) // 2
     parts = (slice(None), slice(half), slice(half, None))
     return Rate(name, *(round(alignment_error_rate(found[part], gold[part]), 4) for part in parts))
@@ -198,41 +197,31 @@ def select_pieces(attention: Weights, tokens: Tokens, *, reads_token: bool) -> W
 def rates_of_model(model: Transformer, tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> list[Rate]:
     """Return the rates of each head, of the means of each layer's best or all heads, and of all layers."""
     kept = {tokens_of(tokenizer, pair): attentions(model, tokens_of(tokenizer, pair)) for pair in gold}
-    layers, heads = model.config.decoder_layers, model.config.heads
+    heads = range(model.config.heads)
 
-    def measure(name: str, choose: Callable[[Weights], Weights], *, reads_token: bool) -> Rate:
+    def measure_heads(layer: int, chosen: Iterable[int], *, reads_token: bool) -> Rate:
+        alignment = AlignmentHeads(layer, tuple(sorted(chosen)), reads_token)
+
         def read(tokens: Tokens) -> Weights:
-            return select_pieces(choose(kept[tokens]), tokens, reads_token=reads_token)
+            mean = kept[tokens][layer, list(alignment.heads)].mean(axis=0)
+            return select_pieces(mean, tokens, reads_token=reads_token)
 
-        return rate(name, gold, [align(tokenizer, pair, read) for pair in gold])
-
-    def measure_heads(alignment: AlignmentHeads) -> Rate:
-        choose = partial(_mean_of_heads, layer=alignment.layer, heads=alignment.heads)
-        return measure(_format_heads(alignment), choose, reads_token=alignment.reads_token)
+        return measure(_format_heads(alignment), tokenizer, gold, read)
 
     rates = []
     for reads_token in (False, True):
-        step = "reading" if reads_token else "saying"
-        rates.append(measure(f"all layers, {step}", _mean_of_layers, reads_token=reads_token))
-        for layer in range(layers):
-            single = [measure_heads(AlignmentHeads(layer, (head,), reads_token)) for head in range(heads)]
-            best_first = sorted(range(heads), key=lambda head: single[head].error_rate)
-            together = [
-                measure_heads(AlignmentHeads(layer, tuple(sorted(best_first[:count])), reads_token))
-                for count in (*MEANS_OF_BEST, heads)
-            ]
+
+        def read_all(tokens: Tokens, reads_token: bool = reads_token) -> Weights:  # noqa: FBT001
+            return select_pieces(kept[tokens].mean(axis=(0, 1)), tokens, reads_token=reads_token)
+
+        rates.append(measure(f"all layers, {STEPS[reads_token]}", tokenizer, gold, read_all))
+        for layer in range(model.config.decoder_layers):
+            single = [measure_heads(layer, [head], reads_token=reads_token) for head in heads]
+            best = sorted(heads, key=lambda head: single[head].error_rate)
+            counts = (*MEANS_OF_BEST, len(heads))
+            together = [measure_heads(layer, best[:count], reads_token=reads_token) for count in counts]
             rates += [*single, *together]
     return rates
-
-
-def _mean_of_heads(attention: Weights, layer: int, heads: Sequence[int]) -> Weights:
-    mean: Weights = attention[layer, list(heads)].mean(axis=0)
-    return mean
-
-
-def _mean_of_layers(attention: Weights) -> Weights:
-    mean: Weights = attention.mean(axis=(0, 1))
-    return mean
 
 
 def rate_of_bundle(folder: Path, tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> Rate:
@@ -247,13 +236,13 @@ def rate_of_bundle(folder: Path, tokenizer: Tokenizer, gold: Sequence[GoldPair])
         rows = [steps.read(np.array([token]), None)[1][0].copy() for token in (*begin, *tokens.target)]
         return select_pieces(np.stack(rows)[len(begin) - 1 :], tokens, reads_token=alignment.reads_token)
 
-    found = [align(tokenizer, pair, read) for pair in gold]
-    return rate(f"{folder.name} {bundle.manifest.precision}, {_format_heads(alignment)}", gold, found)
+    name = f"{folder.name} {bundle.manifest.precision}, {_format_heads(alignment)}"
+    return measure(name, tokenizer, gold, read)
 
 
 def _format_heads(alignment: AlignmentHeads) -> str:
     heads = ", ".join(map(str, alignment.heads))
-    return f"layer {alignment.layer} heads {heads}, {'reading' if alignment.reads_token else 'saying'}"
+    return f"layer {alignment.layer} heads {heads}, {STEPS[alignment.reads_token]}"
 
 
 def rate_of_model_1(tokenizer: Tokenizer, files: Sequence[Path], gold: Sequence[GoldPair]) -> Rate:
@@ -266,22 +255,15 @@ def rate_of_model_1(tokenizer: Tokenizer, files: Sequence[Path], gold: Sequence[
     table = TokenPairs.of(learned)
     links = link_pieces(table, size, size, EM_ITERATIONS)
     num_pieces = np.bincount(table.sources.ids, minlength=size)
-    shares: Mapping[Place, float] = {
-        (source, target): count / num_pieces[source]
-        for source, target, count in zip(
-            links.source_ids.tolist(), links.target_ids.tolist(), links.num_tokens.tolist(), strict=True
-        )
-    }
+    linked = zip(links.source_ids.tolist(), links.target_ids.tolist(), strict=True)
+    shares = dict(zip(linked, (links.num_tokens / num_pieces[links.source_ids]).tolist(), strict=True))
 
     def read(tokens: Tokens) -> Weights:
-        found = np.array(
-            [[shares.get((one, other), 0.0) for one in tokens.source] for other in tokens.target]
-        )
+        found = np.array([[shares.get((one, other), 0) for one in tokens.source] for other in tokens.target])
         normalised: Weights = (found / np.maximum(found.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32)
         return normalised
 
-    name = f"IBM Model 1 on {len(learned)} pairs"
-    return rate(name, gold, [align(tokenizer, pair, read) for pair in gold])
+    return measure(f"IBM Model 1 on {len(learned)} pairs", tokenizer, gold, read)
 
 
 def rate_of_diagonal(tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> Rate:
@@ -291,20 +273,19 @@ def rate_of_diagonal(tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> Rate:
         places = (np.arange(len(tokens.target)) * len(tokens.source)) // len(tokens.target)
         return np.eye(len(tokens.source), dtype=np.float32)[places]
 
-    return rate("diagonal", gold, [align(tokenizer, pair, read) for pair in gold])
+    return measure("diagonal", tokenizer, gold, read)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.alignment", description=__doc__)
-    parser.add_argument("checkpoint", type=Path, help="a folder written by `python -m training`")
-    parser.add_argument("--gold", type=Path, default=GOLD, help="links made by hand; default: %(default)s")
-    parser.add_argument(
-        "--reverse", action="store_true", help="the model translates the gold's targets into its sources"
-    )
-    parser.add_argument("--bundle", dest="bundles", type=Path, action="append", required=True)
-    parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="parallel text for IBM Model 1")
-    parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/alignment.json")
-    arguments = parser.parse_args()
+def main() -> None:
+    options: Options = {
+        "checkpoint of `python -m training`": Path,
+        "--gold links made by hand": GOLD,
+        "--pairs files of parallel text for IBM Model 1": [Path],
+        "--bundle one or more, whose own heads are measured": [Path],
+        "--reverse if the model translates the gold's targets into its sources": False,
+    }
+    command = Command("alignment", __doc__, options)
+    arguments = command.parse()
     torch.set_num_threads(1)
     gold = read_gold(arguments.gold)
     if arguments.reverse:
@@ -317,38 +298,19 @@ def main() -> int:
     groups = {
         "references": references,
         "model": rates_of_model(checkpoint.model, tokenizer, gold),
-        "bundles": [rate_of_bundle(bundle, tokenizer, gold) for bundle in arguments.bundles],
+        "bundles": [rate_of_bundle(bundle, tokenizer, gold) for bundle in arguments.bundle],
     }
-    for name, rates in groups.items():
-        for each in sorted(rates, key=lambda one: one.error_rate):
-            halves = f"{each.error_rate_first_half:.1%}, {each.error_rate_second_half:.1%}"
-            print(f"{name:10} {each.error_rate:6.1%}  ({halves})  {each.name}")
-    if arguments.output:
-        _write(arguments, gold, groups)
-    return 0
-
-
-def _write(
-    arguments: argparse.Namespace, gold: Sequence[GoldPair], groups: Mapping[str, Sequence[Rate]]
-) -> None:
-    bundle = arguments.bundles[0]
-    pairs = " ".join(path.name for path in arguments.pairs)
-    reverse = " --reverse" if arguments.reverse else ""
-    command = f"python -m bench.alignment {arguments.checkpoint}{reverse} --bundle {bundle} --pairs {pairs}"
-    figures: dict[str, Any] = {
-        "gold": {
-            "file": arguments.gold.name,
-            "pairs": len(gold),
-            "sure": sum(len(pair.sure) for pair in gold),
-            "possible": sum(len(pair.possible - pair.sure) for pair in gold),
-        },
-        **{
-            name: [{field: getattr(one, field) for field in Rate.__slots__} for one in rates]
-            for name, rates in groups.items()
-        },
+    rows = {name: [asdict(one) for one in rates] for name, rates in groups.items()}
+    for name, rates in rows.items():
+        show({"group": name, **one} for one in sorted(rates, key=lambda one: one["error_rate"]))
+    counts = {
+        "file": arguments.gold.name,
+        "pairs": len(gold),
+        "sure": sum(len(pair.sure) for pair in gold),
+        "possible": sum(len(pair.possible - pair.sure) for pair in gold),
     }
-    write_result(arguments.output, provenance(bundle, command), figures)
+    command.write(arguments.bundle[0], {"gold": counts, **rows})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

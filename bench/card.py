@@ -1,24 +1,27 @@
 """Measure a finished bundle; write result, manifest scores, model card and docs/reports/models.md.
 
+The result is written to --output; default: bench/results/card-NAME.json, or the file of --from.
+
 python -m bench.card models/de-en --fp32 runs/fp32 --set NAME SOURCE REFERENCE ... [--page]
 python -m bench.card models/de-en --from bench/results/card-de-en.json    # without measuring
 python -m bench.card --page                                               # docs/reports/models.md only
 """
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from bench.card_checks import CardError, check_same_model, check_sets, read_result
+from bench.card_checks import CardError, check_same_model, read_result
 from bench.card_curve import CurveError, read_curve
-from bench.card_measure import EvaluationSet, ExampleSource, Plan, measure_all
-from bench.card_page import RESULTS, read_results, write_page
-from bench.card_tables import Result, card_sections
-from bench.provenance import Provenance, provenance, write_result
+from bench.card_measure import Plan, measure_all
+from bench.card_page import card_sections, read_results, write_page
+from bench.command import Command, Options
+from bench.page import Result
+from bench.provenance import RESULTS, Provenance, provenance, write_result
+from bench.quality import EvaluationSetError, add_sets, read_sets
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.errors import BundleError
 from dragoman.languages import list_languages
@@ -29,17 +32,17 @@ from export.model_card import NO_LIMITS, architecture_line, read_known_limits, r
 
 def main() -> int:
     """Return the exit status: 0 if all is written, 1 after a reported error, 2 for wrong arguments."""
-    parser = _parser()
-    arguments = parser.parse_args()
+    command = _command()
+    arguments = command.parse()
     if problem := _argument_error(arguments):
-        parser.error(problem)
+        command.parser.error(problem)
     try:
         if arguments.bundle is not None:
-            _describe(arguments)
+            _describe(arguments, str(command))
         if arguments.page:
             for path in write_page(read_results()):
                 _log(f"wrote {path}")
-    except (CardError, CurveError, BundleError, OSError) as error:
+    except (CardError, CurveError, EvaluationSetError, BundleError, OSError) as error:
         _log(f"refused: {error}")
         return 1
     return 0
@@ -49,11 +52,10 @@ def measure(plan: Plan, histories: Sequence[Path], command: str) -> dict[str, An
     """Measure everything that the card shows beyond the manifest; return it as JSON for bench/results.
 
     Raises:
-        CardError: the bundles do not match, or a test set cannot be used.
+        CardError: the bundles do not match.
         CurveError: a history cannot be read or belongs to none of the model's runs.
     """
     check_same_model(plan.bundle, plan.fp32)
-    check_sets(plan.sets)
     manifest, languages = plan.bundle.manifest, plan.bundle.manifest.languages
     shape = manifest.origin.get(SHAPE_FIELD, plan.fp32.manifest.origin.get(SHAPE_FIELD))
     architecture = architecture_line(_with_shape(manifest, shape))
@@ -90,16 +92,16 @@ def choose_limits(bundle: Bundle, given: Path | None) -> str:
     return (read_known_limits(path.read_text(encoding="utf8")) if path.is_file() else None) or NO_LIMITS
 
 
-def _describe(arguments: argparse.Namespace) -> None:
+def _describe(arguments: argparse.Namespace, command: str) -> None:
     """Measure, or read an earlier result; then write result, manifest and card."""
     bundle = open_bundle(arguments.bundle)
     limits = choose_limits(bundle, arguments.known_limits)
     if arguments.result is None:
-        result = measure(_plan(arguments, bundle), arguments.histories, _command(arguments))
+        result = measure(_plan(arguments, bundle), arguments.history, command)
     else:
         result = read_result(arguments.result, bundle)
-        if arguments.histories:
-            result["curve"] = learning(arguments.histories, bundle.manifest)
+        if arguments.history:
+            result["curve"] = learning(arguments.history, bundle.manifest)
     output = arguments.output or arguments.result or RESULTS / f"card-{bundle.path.name}.json"
     figures = {name: value for name, value in result.items() if name != "provenance"}
     write_result(output, Provenance(**result["provenance"]), figures)
@@ -109,18 +111,11 @@ def _describe(arguments: argparse.Namespace) -> None:
 
 
 def _plan(arguments: argparse.Namespace, bundle: Bundle) -> Plan:
-    sets = tuple(
-        EvaluationSet(name, Path(source), Path(reference)) for name, source, reference in arguments.sets
-    )
-    examples = None
-    if arguments.examples is not None:
-        set_name, credit = arguments.examples
-        examples = ExampleSource(next(one for one in sets if one.name == set_name), credit)
     return Plan(
         bundle=bundle,
         fp32=open_bundle(arguments.fp32),
-        sets=sets,
-        examples=examples,
+        sets=read_sets(arguments),
+        examples=arguments.examples,
         beside=arguments.beside,
         replicas=arguments.replicas,
         rounds=arguments.rounds,
@@ -145,76 +140,25 @@ def _argument_error(arguments: argparse.Namespace) -> str | None:
     return None
 
 
-def _command(arguments: argparse.Namespace) -> str:
-    """Return the command line for the record, without folders that have no meaning on other machines."""
-    words = ["python", "-m", "bench.card", _short(arguments.bundle), "--fp32", _short(arguments.fp32)]
-    for name, source, reference in arguments.sets:
-        words += ["--set", name, Path(source).name, Path(reference).name]
-    if arguments.examples is not None:
-        words += ["--examples", *arguments.examples]
-    if arguments.beside is not None:
-        words += ["--beside", _short(arguments.beside)]
-    if arguments.histories:
-        words += ["--history", *map(_short, arguments.histories)]
-    return shlex.join([*words, "--replicas", str(arguments.replicas), "--rounds", str(arguments.rounds)])
-
-
-def _short(path: Path) -> str:
-    """Return a relative path as it is, and the last two names of an absolute one."""
-    return str(Path(*path.parts[-2:])) if path.is_absolute() else str(path)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.card", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("bundle", type=Path, nargs="?", help="whose card is written")
-    parser.add_argument("--fp32", type=Path, metavar="BUNDLE", help="the same checkpoint, exported in fp32")
-    parser.add_argument(
-        "--set",
-        dest="sets",
-        nargs=3,
-        action="append",
-        default=[],
-        metavar=("NAME", "SOURCE", "REFERENCE"),
-        help="a test set, a line each; may be given several times",
-    )
-    parser.add_argument(
-        "--examples",
-        nargs=2,
-        metavar=("NAME", "CREDIT"),
-        help="the test set to show lines of; its licence, and whom it is owed to",
-    )
-    parser.add_argument(
-        "--history",
-        dest="histories",
-        nargs="+",
-        action="extend",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="history.jsonl of the model's runs, as many as there are",
-    )
-    parser.add_argument(
-        "--known-limits", type=Path, metavar="FILE", help="Markdown; default: those of the card that is there"
-    )
-    parser.add_argument(
-        "--beside", type=Path, metavar="BUNDLE", help="measure the memory of both together, too"
-    )
-    parser.add_argument("--replicas", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3, help="of the speed")
-    parser.add_argument(
-        "--output", type=Path, help="default: bench/results/card-NAME.json, or that of --from"
-    )
-    parser.add_argument(
-        "--from",
-        dest="result",
-        type=Path,
-        metavar="FILE",
-        help="an output of this command: measure nothing; --history and --known-limits may be given anew",
-    )
-    parser.add_argument("--page", action="store_true", help="also write docs/reports/models.md")
-    return parser
+def _command() -> Command:
+    options: Options = {
+        "[bundle] whose card is written": Path,
+        "--fp32 bundle of the same checkpoint, exported in fp32": Path,
+        "--known-limits as Markdown; default: those of the current card": Path,
+        "--beside this bundle; the memory of both together is measured, too": Path,
+        "--replicas": 2,
+        "--rounds of the speed": 3,
+        "--history files of the model's runs, history.jsonl": [Path],
+        "--page is written, too: docs/reports/models.md": False,
+    }
+    command = Command("card", __doc__, options)
+    add_sets(command.parser)
+    add = command.parser.add_argument
+    explained = "test set to draw examples from; licence and author of its text"
+    add("--examples", nargs=2, metavar=("NAME", "CREDIT"), help=explained)
+    explained = "output of this command: measure nothing; --history and --known-limits may be given anew"
+    add("--from", dest="result", type=Path, metavar="FILE", help=explained)
+    return command
 
 
 def _log(message: str) -> None:

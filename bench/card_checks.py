@@ -1,20 +1,16 @@
 """Checks before a card is written."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.card_measure import EvaluationSet
+from bench import page
 from bench.provenance import provenance
 from dragoman.bundle import Bundle
 from dragoman.manifest import Manifest
-from export.bundle import KIND_FIELD, SHAPE_FIELD
-from export.shortlist.install import ORIGIN_FIELD
+from export.model_card import EXPORT_FIELDS
 
 FP32 = "fp32"
-EXPORT_FIELDS = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
-"""Fields of `origin` in which two bundles of one checkpoint may differ."""
 
 
 class CardError(ValueError):
@@ -30,34 +26,12 @@ def check_same_model(bundle: Bundle, fp32: Bundle) -> None:
     ours, theirs = bundle.manifest, fp32.manifest
     if theirs.precision != FP32:
         raise CardError(f"--fp32: {fp32.path} is a bundle in {theirs.precision}, not in {FP32}")
-    pairs: Mapping[str, tuple[object, object]] = {
-        "languages": (ours.languages, theirs.languages),
-        "sizes": (ours.sizes, theirs.sizes),
-        "tokenizers": (_tokenizers(ours), _tokenizers(theirs)),
-        "origin": (_record(ours), _record(theirs)),
-    }
-    if differing := [name for name, (one, other) in pairs.items() if one != other]:
+    parts, others = _identity(ours), _identity(theirs)
+    if differing := [name for name in parts if parts[name] != others[name]]:
         raise CardError(
             f"--fp32: {fp32.path} is not the model of {bundle.path}: {', '.join(differing)} differ; export "
             "both from one checkpoint"
         )
-
-
-def check_sets(sets: Sequence[EvaluationSet]) -> None:
-    """Check the test sets.
-
-    Raises:
-        CardError: a name occurs twice, a set is empty, or its files differ in their number of lines.
-    """
-    names = [one.name for one in sets]
-    for one in sets:
-        if names.count(one.name) > 1:
-            raise CardError(f"--set {one.name} is there twice")
-        sources, references = one.lines()
-        if not sources or len(sources) != len(references):
-            raise CardError(
-                f"--set {one.name}: {len(sources)} source lines, {len(references)} reference lines"
-            )
 
 
 def read_result(path: Path, bundle: Bundle) -> dict[str, Any]:
@@ -67,7 +41,7 @@ def read_result(path: Path, bundle: Bundle) -> dict[str, Any]:
         CardError: the file is no result, or the result of another bundle.
     """
     try:
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
+        result = page.read_result(path)
         measured = result["provenance"]["bundle_sha256"]
     except (ValueError, KeyError, TypeError) as error:
         raise CardError(f"{path} is no result of this command: {error!r}") from error
@@ -76,10 +50,12 @@ def read_result(path: Path, bundle: Bundle) -> dict[str, Any]:
     return result
 
 
-def _tokenizers(manifest: Manifest) -> list[str]:
-    both = (*manifest.source_tokenizer.files, *manifest.target_tokenizer.files)
-    return [manifest.files[name].sha256 for name in both]
-
-
-def _record(manifest: Manifest) -> dict[str, Any]:
-    return {name: value for name, value in manifest.origin.items() if name not in EXPORT_FIELDS}
+def _identity(manifest: Manifest) -> Mapping[str, object]:
+    """Return what all bundles of one checkpoint have in common."""
+    tokenizers = (*manifest.source_tokenizer.files, *manifest.target_tokenizer.files)
+    return {
+        "languages": manifest.languages,
+        "sizes": manifest.sizes,
+        "tokenizers": [manifest.files[name].sha256 for name in tokenizers],
+        "origin": {name: value for name, value in manifest.origin.items() if name not in EXPORT_FIELDS},
+    }

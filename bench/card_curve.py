@@ -7,13 +7,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-
 from training.history import LOSS_EVERY_STEPS, Event
 
-DPI = 100
-SIZE_INCHES = (8, 4)
 MAX_RATE_DIFFERENCE = 0.05
 """Maximum relative difference in pairs per step between a history and its run."""
 
@@ -81,14 +76,10 @@ def _find_run(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int
         CurveError: there is no such run.
     """
     for number, run in enumerate(runs, start=1):
-        steps, pairs = run.get("steps"), run.get("pairs_seen")
-        if (steps, pairs) == (last.step, last.pairs_seen):
-            return number
-        if not steps or not pairs or not 0 < steps - last.step < LOSS_EVERY_STEPS:
-            continue
-        if (
-            pairs > last.pairs_seen
-            and abs(1 - last.pairs_seen / last.step * steps / pairs) < MAX_RATE_DIFFERENCE
+        steps, pairs = run.get("steps") or 0, run.get("pairs_seen") or 0
+        is_stopped = 0 < steps - last.step < LOSS_EVERY_STEPS and pairs > last.pairs_seen
+        if (steps, pairs) == (last.step, last.pairs_seen) or (
+            is_stopped and abs(1 - last.pairs_seen / last.step * steps / pairs) < MAX_RATE_DIFFERENCE
         ):
             return number
     known = "; ".join(
@@ -99,45 +90,3 @@ def _find_run(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int
         f"{path} ends at step {last.step} with {last.pairs_seen} pairs, which is none of the bundle's runs "
         f"({known})"
     )
-
-
-def draw_curve(points: Sequence[Mapping[str, Any]], run_ends: Sequence[int], to: Path) -> None:
-    """Plot BLEU and chrF against the pairs seen, as PNG.
-
-    Args:
-        points: the fields of each `Point`.
-        run_ends: number of pairs seen at the end of each run.
-        to: the file to write.
-    """
-    mpl.use("Agg")
-    figure = Figure(figsize=SIZE_INCHES, layout="constrained")
-    axes = figure.add_subplot()
-    colours = {"bleu": "tab:blue", "chrf": "tab:orange"}
-    for run in dict.fromkeys(point["run"] for point in points):
-        own = [point for point in points if point["run"] == run]
-        for (metric, colour), name in zip(colours.items(), ("BLEU", "chrF"), strict=True):
-            axes.plot(
-                [point["pairs_seen"] / 1000 for point in own],
-                [point[metric] for point in own],
-                marker=".",
-                color=colour,
-                label=name if run == points[0]["run"] else None,
-            )
-    for number, (begin, end) in enumerate(zip([0, *run_ends[:-1]], run_ends, strict=True), start=1):
-        axes.axvline(end / 1000, color="grey", linewidth=0.8, linestyle=":")
-        axes.annotate(
-            f"run {number}",
-            ((begin + end) / 2000, 0),
-            xycoords=axes.get_xaxis_transform(),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            color="grey",
-        )
-    axes.set(xlabel="thousand pairs seen, all runs", ylabel="held-out lines, greedy search")
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
-    axes.grid(visible=True, alpha=0.3)
-    axes.legend(loc="center right")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(to, dpi=DPI)

@@ -1,53 +1,34 @@
 """Measurements for a model card: quality of every variant, speed, size and memory, and examples."""
 
+import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
-from tqdm import tqdm
 
-from bench.card_examples import RULE, SEED, draw_examples, score_lines
-from bench.card_memory import measure_resident
-from bench.quality import Quality, measure
-from bench.rounds import spread
-from dragoman import DecodingOptions, EngineRequest, Translation, Translator
+from bench.command import show
+from bench.first_use import measure_first_use
+from bench.quality import BEAM_SIZES, EvaluationSet, measure, translate_all
+from bench.rounds import interleave, spread
+from dragoman import DecodingOptions, Translator
 from dragoman.bundle import Bundle, read_bundle
 from dragoman.manifest import Manifest
 from dragoman.shortlist import SHORTLIST_FILE
 from export.bundle import CARD_FILE
-from export.model_card import VARIANTS_FIELD, search_name, variant_name
+from export.model_card import VARIANTS_FIELD
 
-BEAM_SIZES = (1, 4)
 CARD_BEAM_SIZE = 4
 """Beam size of a test set's main scores and of the examples."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationSet:
-    """A test set: files of sources and references, one per line."""
-
-    name: str
-    source: Path
-    reference: Path
-
-    def lines(self) -> tuple[list[str], list[str]]:
-        """Return the sources and the references."""
-        source, reference = (
-            path.read_text(encoding="utf8").splitlines() for path in (self.source, self.reference)
-        )
-        return source, reference
-
-
-@dataclass(frozen=True, slots=True)
-class ExampleSource:
-    """The test set from which examples are drawn."""
-
-    lines: EvaluationSet
-    credit: str
-    """Licence and author of the text."""
+NUM_EXAMPLES = 10
+SEED = 1
+RULE = (
+    "The lines are sorted by the chrF of their own translation, best first, and cut into {parts} equal "
+    "parts; of each part one line is drawn, by random numbers of seed {seed}."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +50,8 @@ class Plan:
     bundle: Bundle
     fp32: Bundle
     sets: tuple[EvaluationSet, ...]
-    examples: ExampleSource | None
+    examples: tuple[str, str] | None
+    """Test set from which examples are drawn; licence and author of its text."""
     beside: Path | None
     """A second bundle; the memory of both together is measured, too."""
     replicas: int
@@ -92,15 +74,17 @@ def measure_all(plan: Plan) -> dict[str, Any]:
     """Measure the figures of `bench/results/card-*.json`, except its provenance, summary and curve."""
     to_measure = variants(plan.bundle, plan.fp32)
     shipped = to_measure[-1]
-    measured: list[tuple[Variant, Quality]] = []
-    for path in dict.fromkeys(variant.bundle for variant in to_measure):
-        with Translator.open(path, replicas=plan.replicas) as translator:
-            for variant in to_measure:
-                if variant.bundle == path:
-                    measured += [(variant, quality) for quality in _qualities(translator, variant, plan.sets)]
+    measured: list[tuple[Variant, dict[str, Any]]] = []
+    for variant in to_measure:
+        with Translator.open(variant.bundle, replicas=plan.replicas) as translator:
+            for one in plan.sets:
+                for beam_size in BEAM_SIZES:
+                    options, files = variant.options(beam_size), (one.source, one.reference)
+                    measured.append((variant, measure(translator, one.name, files, options)))
+                    show([asdict(variant) | measured[-1][1]])
     with Translator.open(shipped.bundle, replicas=plan.replicas) as translator:
         speed = measure_speed(translator, shipped, plan)
-        examples = None if plan.examples is None else _examples(translator, shipped, plan.examples)
+        examples = None if plan.examples is None else _examples(translator, shipped, plan, *plan.examples)
     return {
         "replicas": plan.replicas,
         "scores": scores_of(measured),
@@ -111,16 +95,17 @@ def measure_all(plan: Plan) -> dict[str, Any]:
     }
 
 
-def scores_of(measured: Sequence[tuple[Variant, Quality]]) -> dict[str, Any]:
+def scores_of(measured: Sequence[tuple[Variant, Mapping[str, Any]]]) -> dict[str, Any]:
     """Return the manifest's `scores`: for each test set those of the last variant and of all variants."""
     scores: dict[str, Any] = {}
     for variant, quality in measured:
-        own = {"beam_size": quality.beam_size, "bleu": quality.bleu, "chrf": quality.chrf}
-        score = scores.setdefault(quality.test_set, {VARIANTS_FIELD: []})
+        own = {name: quality[name] for name in ("beam_size", "bleu", "chrf")}
+        score = scores.setdefault(quality["test_set"], {VARIANTS_FIELD: []})
         score[VARIANTS_FIELD].append({"precision": variant.precision, "shortlist": variant.shortlist, **own})
-        if quality.beam_size == CARD_BEAM_SIZE:
-            score |= {**own, "bleu_signature": quality.bleu_signature, "chrf_signature": _chrf_signature()}
-            score["lines"] = quality.lines
+        if quality["beam_size"] == CARD_BEAM_SIZE:
+            score |= {**own, "bleu_signature": quality["bleu_signature"]}
+            score |= {"chrf_signature": _chrf_signature(), "lines": quality["lines"]}
+    # The variants last.
     return {name: {**score, VARIANTS_FIELD: score.pop(VARIANTS_FIELD)} for name, score in scores.items()}
 
 
@@ -131,43 +116,23 @@ def size_without_card(manifest: Manifest) -> int:
 
 def measure_speed(translator: Translator, variant: Variant, plan: Plan) -> list[dict[str, Any]]:
     """Measure sentences per second of each test set and beam size; rounds interleave them against drift."""
-    seconds: dict[tuple[EvaluationSet, int], list[float]] = {}
-    cases = [(one, beam_size) for one in plan.sets for beam_size in BEAM_SIZES]
-    rounds = [case for _ in range(plan.rounds) for case in cases]
-    for one, beam_size in tqdm(rounds, desc="speed", disable=None):
-        lines, _ = one.lines()
+
+    def sentences_per_s(one: EvaluationSet, beam_size: int, _: int) -> float:
+        lines = one.lines()[0]
         began = time.perf_counter()
         translate_all(translator, lines, variant.options(beam_size))
-        seconds.setdefault((one, beam_size), []).append(time.perf_counter() - began)
+        return len(lines) / (time.perf_counter() - began)
+
     return [
         {
             "test_set": one.name,
             "lines": len(one.lines()[0]),
             "beam_size": beam_size,
             "rounds": plan.rounds,
-            "sentences_per_s": asdict(spread([len(one.lines()[0]) / each for each in spent])),
+            "sentences_per_s": asdict(spread(rates)),
         }
-        for (one, beam_size), spent in seconds.items()
+        for (one, beam_size), rates in interleave(plan.sets, BEAM_SIZES, plan.rounds, sentences_per_s).items()
     ]
-
-
-def translate_all(translator: Translator, lines: Sequence[str], options: DecodingOptions) -> list[str]:
-    """Translate every line; raise the error of the first that cannot be translated."""
-    texts = []
-    for outcome in translator.translate_many(lines, EngineRequest(options)):
-        if not isinstance(outcome, Translation):
-            raise outcome
-        texts.append(outcome.text)
-    return texts
-
-
-def _qualities(translator: Translator, variant: Variant, sets: Sequence[EvaluationSet]) -> Iterator[Quality]:
-    for one in sets:
-        for beam_size in BEAM_SIZES:
-            found = measure(translator, one.name, (one.source, one.reference), variant.options(beam_size))
-            case = f"{variant_name(asdict(variant)):16} {one.name:20} {search_name(beam_size):8}"
-            print(f"{case} BLEU {found.bleu:5.2f}  chrF {found.chrf:5.2f}", flush=True)
-            yield found
 
 
 def _chrf_signature() -> str:
@@ -178,22 +143,56 @@ def _chrf_signature() -> str:
 
 
 def _memory(plan: Plan) -> dict[str, Any]:
-    alone = asdict(measure_resident([plan.bundle.path], plan.replicas))
-    if plan.beside is None:
-        return {**alone, "beside": None}
-    together = measure_resident([plan.bundle.path, plan.beside], plan.replicas)
-    beside = read_bundle(plan.beside).manifest.name
-    return {**alone, "beside": {"name": beside, "loaded_bytes": together.loaded_bytes}}
+    alone = measure_first_use([plan.bundle.path], plan.replicas)
+    beside = None
+    if plan.beside is not None:
+        together = measure_first_use([plan.bundle.path, plan.beside], plan.replicas)
+        name = read_bundle(plan.beside).manifest.name
+        beside = {"name": name, "loaded_bytes": together.loaded_bytes}
+    return {"before_bytes": alone.before_bytes, "loaded_bytes": alone.loaded_bytes, "beside": beside}
 
 
-def _examples(translator: Translator, variant: Variant, of: ExampleSource) -> dict[str, Any]:
-    sources, references = of.lines.lines()
-    translations = translate_all(translator, sources, variant.options(CARD_BEAM_SIZE))
-    drawn = draw_examples(score_lines(sources, translations, references))
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A line of a test set with its translation and reference."""
+
+    source: str
+    translation: str
+    reference: str
+    chrf: float
+    """chrF of this line, 0 to 100."""
+
+
+def _examples(
+    translator: Translator, variant: Variant, plan: Plan, test_set: str, credit: str
+) -> dict[str, Any]:
+    sources, references = next(one.lines() for one in plan.sets if one.name == test_set)
+    outputs = translate_all(translator, sources, variant.options(CARD_BEAM_SIZE))
+    drawn = draw_examples(score_lines(sources, [output.text for output in outputs], references))
     return {
-        "test_set": of.lines.name,
-        "credit": of.credit,
+        "test_set": test_set,
+        "credit": credit,
         "beam_size": CARD_BEAM_SIZE,
         "rule": RULE.format(parts=len(drawn), seed=SEED),
         "lines": [asdict(example) for example in drawn],
     }
+
+
+def score_lines(
+    sources: Sequence[str], translations: Sequence[str], references: Sequence[str]
+) -> list[Example]:
+    """Return each line with its own chrF."""
+    metric = sacrebleu.CHRF()
+    return [
+        Example(source, translation, reference, metric.sentence_score(translation, [reference]).score)
+        for source, translation, reference in zip(sources, translations, references, strict=True)
+    ]
+
+
+def draw_examples(lines: Sequence[Example], count: int = NUM_EXAMPLES, seed: int = SEED) -> list[Example]:
+    """Draw one line from each of `count` equal parts, best to worst; draw all if there are fewer lines."""
+    ranked = sorted(lines, key=lambda line: -line.chrf)  # stable: lines of equal chrF stay in file order
+    count = min(count, len(ranked))
+    chance = random.Random(seed)  # noqa: S311 -- a sample, no secret
+    bounds = [len(ranked) * part // count for part in range(count + 1)] if count else [0]
+    return [ranked[chance.randrange(begin, end)] for begin, end in pairwise(bounds)]

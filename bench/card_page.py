@@ -1,18 +1,22 @@
-"""docs/reports/models.md: a section for each bundled model, generated from `bench/results/card-*.json`."""
+"""Sections of a model card, and docs/reports/models.md, generated from `bench/results/card-*.json`."""
 
-import json
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from bench.card_curve import draw_curve
-from bench.card_tables import Result, cost, curve_caption
-from export.markdown import cell
-from export.model_card import score_table
+from bench.confidence import draw_calibration, render_calibration
+from bench.page import REPORTS, Result, origin_line, read_result
+from bench.plots import draw_learning, save
+from bench.processes import MIB
+from bench.provenance import RESULTS
+from export.markdown import cell, table
+from export.model_card import Section, score_table, search_name
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "bench" / "results"
-PAGE = ROOT / "docs" / "reports" / "models.md"
+PAGE = REPORTS / "models.md"
 FIGURES = "figures"
 """Folder of the plots, next to the page."""
+MAX_POINTS = 10
+"""Maximum number of validations that a card shows; the plot shows all."""
 _HEAD = """\
 # Bundled models
 
@@ -23,10 +27,84 @@ examples, training data and their licences, known limits.
 """
 
 
+def card_sections(result: Result) -> list[Section]:
+    """Return the sections of a card that are not made from the manifest."""
+    sections = [Section("Speed, size and memory", cost(result))]
+    if result["examples"] is not None:
+        sections.append(Section("Examples", examples(result["examples"])))
+    if result["curve"]["points"]:
+        sections.append(Section("Learning curve", curve(result["curve"])))
+    return sections
+
+
+def cost(result: Result) -> str:
+    """Render sentences per second of each test set, size on disk and in memory, and the machine."""
+    by_set: dict[str, list[Result]] = {}
+    for row in result["speed"]:
+        by_set.setdefault(row["test_set"], []).append(row)
+    searches = list(dict.fromkeys(row["beam_size"] for row in result["speed"]))
+    head = ["test set", *(f"{search_name(beam_size)}, sentences/s" for beam_size in searches)]
+    rows = [(name, *(_rate(row) for row in measured)) for name, measured in by_set.items()]
+    memory = result["memory"]
+    sizes = {
+        "memory after loading": memory["loaded_bytes"],
+        "of that, Python and its libraries": memory["before_bytes"],
+    }
+    if memory["beside"] is not None:
+        sizes[f"with {memory['beside']['name']} beside it"] = memory["beside"]["loaded_bytes"]
+    facts = [("size", f"{result['size_bytes'] / 1e6:.1f} MB")]
+    facts += [(name, f"{size_bytes / MIB:.0f} MiB") for name, size_bytes in sizes.items()]
+    rounds = max(row["rounds"] for row in result["speed"])
+    times = f"median of {rounds} rounds (least to most)" if rounds > 1 else "one round"
+    return (
+        f"All lines of a test set at once, {result['replicas']} replicas of one thread, as shipped; "
+        f"{times}.\n\n{table(head, rows)}\n\n{table(('', ''), facts)}\n\n"
+        f"Measured on {cell(origin_line(result))}"
+    )
+
+
+def examples(drawn: Result) -> str:
+    """Render source, translation and reference of each example, best first."""
+    rows = [
+        (number, f"{line['chrf']:.0f}", line["source"], line["translation"], line["reference"])
+        for number, line in enumerate(drawn["lines"], start=1)
+    ]
+    search = search_name(drawn["beam_size"])
+    return (
+        f"Of {cell(drawn['test_set'])} ({cell(drawn['credit'])}), {search}, as shipped. {drawn['rule']}\n\n"
+        + table(("", "chrF", "source", "translation", "reference"), rows)
+    )
+
+
+def curve(recorded: Result) -> str:
+    """Render an evenly spaced selection of the validations, with the first and the last."""
+    points = recorded["points"]
+    rows = [
+        (point["run"], f"{point['pairs_seen']:,}", f"{point['bleu']:.1f}", f"{point['chrf']:.1f}")
+        for point in (points[place] for place in _evenly(len(points), MAX_POINTS))
+    ]
+    page = PAGE.relative_to(REPORTS.parents[1])
+    shown = table(("run", "pairs seen", "BLEU", "chrF"), rows)
+    return f"{curve_caption(recorded)} A picture is in the project's {page}.\n\n{shown}"
+
+
+def curve_caption(recorded: Result) -> str:
+    """Return the curve's caption, which names the runs without history."""
+    known = {point["run"] for point in recorded["points"]}
+    missing = [str(run) for run in range(1, len(recorded["run_ends"]) + 1) if run not in known]
+    gap = f" No history was kept of run {', '.join(missing)}." if missing else ""
+    return f"Greedy search on the lines that each run held out, by the pairs seen in all runs.{gap}"
+
+
 def read_results(folder: Path = RESULTS) -> dict[str, Result]:
-    """Read all results, by the name of the bundle's folder, in alphabetical order."""
-    results = [json.loads(path.read_text(encoding="utf8")) for path in sorted(folder.glob("card-*.json"))]
-    return {result["provenance"]["bundle"]: result for result in results}
+    """Read all results, by the name of the bundle's folder, in order, with the stored calibrations."""
+    results: dict[str, Result] = {}
+    for path in sorted(folder.glob("card-*.json")):
+        result = read_result(path)
+        name = result["provenance"]["bundle"]
+        calibration = folder / f"confidence-{name}.json"
+        results[name] = result | ({"calibration": read_result(calibration)} if calibration.is_file() else {})
+    return results
 
 
 def render_page(results: dict[str, Result]) -> str:
@@ -37,14 +115,19 @@ def render_page(results: dict[str, Result]) -> str:
 def write_page(results: dict[str, Result], page: Path = PAGE) -> list[Path]:
     """Write the page, and a plot for each model with a curve; return the files written."""
     page.write_text(render_page(results), encoding="utf8")
-    written = [page]
-    for name, result in results.items():
-        recorded = result["curve"]
-        if recorded["points"]:
-            path = page.parent / _picture(name)
-            draw_curve(recorded["points"], recorded["run_ends"], path)
-            written.append(path)
-    return written
+    curves = {
+        _picture(name): result["curve"] for name, result in results.items() if result["curve"]["points"]
+    }
+    for name, recorded in curves.items():
+        save(partial(draw_learning, recorded), page.parent / name, size_inches=(8, 4), dpi=100)
+    calibrations = {
+        _confidence_picture(name): result["calibration"]
+        for name, result in results.items()
+        if "calibration" in result
+    }
+    for name, calibration in calibrations.items():
+        save(partial(draw_calibration, calibration), page.parent / name, size_inches=(5, 4), dpi=100)
+    return [page, *(page.parent / name for name in (*curves, *calibrations))]
 
 
 def _model(name: str, result: Result) -> str:
@@ -59,8 +142,28 @@ def _model(name: str, result: Result) -> str:
     if result["curve"]["points"]:
         picture = f"![BLEU and chrF of {cell(name)} against the pairs seen]({_picture(name)})"
         parts += ["### Learning", picture, curve_caption(result["curve"])]
+    if "calibration" in result:
+        picture = f"![Share of good translations of {cell(name)} by confidence]({_confidence_picture(name)})"
+        parts += ["### Confidence", picture, render_calibration(result["calibration"])]
     return "\n\n".join(parts) + "\n"
+
+
+def _confidence_picture(name: str) -> str:
+    return f"{FIGURES}/confidence-{name}.png"
 
 
 def _picture(name: str) -> str:
     return f"{FIGURES}/learning-{name}.png"
+
+
+def _rate(row: Result) -> str:
+    rate = row["sentences_per_s"]
+    between = f" ({rate['least']:.0f} to {rate['most']:.0f})" if row["rounds"] > 1 else ""
+    return f"{rate['median']:.0f}{between}"
+
+
+def _evenly(count: int, most: int) -> Sequence[int]:
+    """Return the indexes of at most `most` evenly spaced items out of `count`."""
+    if count <= most:
+        return range(count)
+    return [round(step * (count - 1) / (most - 1)) for step in range(most)]

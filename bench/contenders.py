@@ -7,22 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from bench.models import (
-    CHECKPOINT,
-    CTRANSLATE2_FLOAT32,
-    CTRANSLATE2_INT8,
-    FP32,
-    INT4,
-    INT8,
-    PEERS_PYTHON,
-    TOKENIZER,
-)
-from bench.peers.protocol import Reply, Request, Setup
-from bench.workloads import SENTENCES
+from bench import models
+from bench.command import Command
+from bench.peers.protocol import Ids, Reply, Request, Search, Setup
+from bench.workloads import SENTENCES, make_batches
 
 EngineName = Literal["dragoman", "ctranslate2", "transformers"]
 MODULES: Mapping[EngineName, str] = {
@@ -32,6 +24,8 @@ MODULES: Mapping[EngineName, str] = {
 }
 REFERENCE = "CTranslate2 int8"
 """The contender relative to which every speed is reported."""
+BATCH_SOURCES = 32
+"""Batch size where speed is not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +36,7 @@ class Contender:
     engine: EngineName
     model: Path
     precision: str = "float32"
-    options: tuple[tuple[str, Any], ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class WorkerError(RuntimeError):
@@ -54,8 +48,9 @@ class Worker:
 
     def __init__(self, contender: Contender, workers: int) -> None:
         setup = Setup(str(contender.model), workers, contender.precision, contender.options)
-        python = sys.executable if contender.engine == "dragoman" else PEERS_PYTHON
+        python = sys.executable if contender.engine == "dragoman" else models.PEERS_PYTHON
         self.contender = contender
+        self.versions: dict[str, str] = {}
         self._process = subprocess.Popen(  # noqa: S603 -- our own modules
             [str(python), "-m", MODULES[contender.engine], json.dumps(asdict(setup))],
             stdin=subprocess.PIPE,
@@ -70,8 +65,8 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    def wait_until_loaded(self) -> Reply:
-        return self._read()
+    def wait_until_loaded(self) -> None:
+        self.versions = self._read()["versions"]
 
     def ask(self, request: Request) -> Reply:
         """Send a request and wait for its reply.
@@ -79,20 +74,23 @@ class Worker:
         Raises:
             WorkerError: the process has ended.
         """
-        assert self._process.stdin is not None  # noqa: S101 -- for the type checker; Popen opens it
         try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
+            print(json.dumps(request), file=self._process.stdin, flush=True)
         except BrokenPipeError as error:
             raise WorkerError(f"{self.contender.name} has ended") from error
         return self._read()
+
+    def search(self, batches: list[list[Ids]], search: Search) -> tuple[float, list[list[Ids]]]:
+        """Run batches; return seconds and the target ids of each source."""
+        reply = self.ask({"do": "run", "batches": batches, "search": asdict(search)})
+        return reply["seconds"], reply["outputs"]
 
     def close(self) -> None:
         """Close the worker's input, which ends it."""
         self._process.communicate()
 
     def _read(self) -> Reply:
-        assert self._process.stdout is not None  # noqa: S101 -- the same
+        assert self._process.stdout is not None  # noqa: S101 -- for the type checker; Popen opens it
         line = self._process.stdout.readline()
         if not line:
             raise WorkerError(f"{self.contender.name} ended with status {self._process.wait()}")
@@ -127,17 +125,12 @@ def running(contenders: Sequence[Contender], workers: int) -> Iterator[dict[str,
 
 def versions_of(contenders: Sequence[Contender]) -> dict[str, str]:
     """Return the versions of the packages that the contenders' engines use."""
-    with ExitStack() as stack:
-        versions: dict[str, str] = {}
-        for contender in {one.engine: one for one in contenders}.values():
-            worker = Worker(contender, 1)
-            stack.callback(worker.close)
-            versions |= worker.wait_until_loaded()["versions"]
-    return versions
+    with running(list({one.engine: one for one in contenders}.values()), 1) as started:
+        return {name: number for worker in started.values() for name, number in worker.versions.items()}
 
 
 def select_contenders(arguments: argparse.Namespace) -> list[Contender]:
-    """Return Dragoman's variants and the other engines on the prepared models; see `parser_of`."""
+    """Return Dragoman's variants and the other engines on the prepared models; see `comparison`."""
     folder: Path = arguments.folder
     contenders = [*(arguments.variants or dragoman_variants(folder)), *peers(folder)]
     names = {one.name for one in contenders}
@@ -147,24 +140,37 @@ def select_contenders(arguments: argparse.Namespace) -> list[Contender]:
 
 
 def peers(folder: Path) -> list[Contender]:
-    tokenizer = (("tokenizer", str(folder / TOKENIZER)),)
+    tokenizer = {"tokenizer": str(folder / models.TOKENIZER)}
     return [
-        Contender(REFERENCE, "ctranslate2", folder / CTRANSLATE2_INT8, "int8", tokenizer),
-        Contender("CTranslate2 fp32", "ctranslate2", folder / CTRANSLATE2_FLOAT32, "float32", tokenizer),
-        Contender("Transformers fp32", "transformers", folder / CHECKPOINT),
+        Contender(REFERENCE, "ctranslate2", folder / models.CTRANSLATE2_INT8, "int8", tokenizer),
+        Contender(
+            "CTranslate2 fp32", "ctranslate2", folder / models.CTRANSLATE2_FLOAT32, "float32", tokenizer
+        ),
+        Contender("Transformers fp32", "transformers", folder / models.CHECKPOINT),
     ]
 
 
 def dragoman_variants(folder: Path) -> list[Contender]:
     """Return int8 and int4, each with its shortlist and with the full vocabulary, and fp32."""
-    all_tokens = (("use_shortlist", False),)
-    return [
-        Contender("Dragoman int8+shortlist", "dragoman", folder / INT8),
-        Contender("Dragoman int8", "dragoman", folder / INT8, options=all_tokens),
-        Contender("Dragoman int4+shortlist", "dragoman", folder / INT4),
-        Contender("Dragoman int4", "dragoman", folder / INT4, options=all_tokens),
-        Contender("Dragoman fp32", "dragoman", folder / FP32),
-    ]
+    all_tokens = {"use_shortlist": False}
+    found = []
+    for precision in (models.INT8, models.INT4):
+        found.append(Contender(f"Dragoman {precision}+shortlist", "dragoman", folder / precision))
+        found.append(Contender(f"Dragoman {precision}", "dragoman", folder / precision, options=all_tokens))
+    return [*found, Contender("Dragoman fp32", "dragoman", folder / models.FP32)]
+
+
+def translate_sources(worker: Worker, sources: Sequence[Ids], search: Search) -> list[Ids]:
+    """Return the best target ids of every source, in the order of the sources."""
+    order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+    _, outputs = worker.search(make_batches([sources[index] for index in order], BATCH_SOURCES), search)
+    flat = [ids for batch in outputs for ids in batch]
+    return [ids for _, ids in sorted(zip(order, flat, strict=True))]
+
+
+def share_equal(outputs: Sequence[Ids], expected: Sequence[Ids]) -> float:
+    """Return the share of sources with equal target ids."""
+    return sum(ours == theirs for ours, theirs in zip(outputs, expected, strict=True)) / len(expected)
 
 
 def parse_variant(text: str) -> Contender:
@@ -178,22 +184,17 @@ def parse_variant(text: str) -> Contender:
     pairs = [option.partition("=")[::2] for option in options]
     if not name or not bundle or not all(key and value for key, value in pairs):
         raise ValueError(f"{text!r} is not NAME=BUNDLE or NAME=BUNDLE,option=value,...")
-    values = tuple((key, json.loads(value)) for key, value in pairs)
+    values = {key: json.loads(value) for key, value in pairs}
     return Contender(f"Dragoman {name}", "dragoman", Path(bundle), options=values)
 
 
-def parser_of(description: str | None, name: str) -> argparse.ArgumentParser:
-    """Return a parser with the arguments of all commands that compare engines."""
-    parser = argparse.ArgumentParser(prog=f"python -m bench.{name}", description=description)
-    parser.add_argument("folder", type=Path, help="written by `python -m bench.models`")
-    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")
-    parser.add_argument(
-        "--variant",
-        dest="variants",
-        action="append",
-        type=parse_variant,
-        help="NAME=BUNDLE[,option=value...] of Dragoman, several times; default: what FOLDER holds",
+def comparison(name: str, description: str | None, defaults: Mapping[str, Any]) -> Command:
+    """Return a command with the arguments of all commands that compare engines; see `select_contenders`."""
+    command = Command(name, description, {"folder": Path, "--sentences": SENTENCES, **defaults})
+    explained = "NAME=BUNDLE[,option=value...] of Dragoman, several times; default: what FOLDER holds"
+    command.parser.add_argument(
+        "--variant", dest="variants", action="append", type=parse_variant, help=explained
     )
-    parser.add_argument("--skip", action="append", default=[], help="an engine by its name in the tables")
-    parser.add_argument("--output", type=Path, help=f"JSON file, such as bench/results/{name}.json")
-    return parser
+    explained = "an engine by its name in the tables"
+    command.parser.add_argument("--skip", action="append", default=[], help=explained)
+    return command

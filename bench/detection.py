@@ -4,18 +4,17 @@ Each library and number of languages runs in its own process, because memory is 
 measured if it is installed.
 """
 
-import argparse
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from bench.provenance import provenance, write_result
+from bench.command import Command, show
+from bench.processes import MIB, memory, run_json
+from bench.provenance import RESULTS
 from service.translation import detection
 
 LANGUAGES = ("de", "en", "fr", "es", "it", "nl", "pl", "ru", "zh", "da", "sv", "pt")
@@ -30,22 +29,6 @@ WORDS = {
 """Short inputs that people type into a form, separated by |."""
 
 Detect = Callable[[str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class DetectionResult:
-    """Results of one library among `languages` languages."""
-
-    library: str
-    languages: int
-    sentences_right: float
-    """Share of all sentences, 0 to 1."""
-    num_short: int
-    short_right: float
-    words_wrong: tuple[str, ...]
-    ms_a_text: float
-    memory_mb: int
-    """Resident memory of the whole process at the end, in MiB."""
 
 
 def lingua(codes: Sequence[str]) -> Detect:
@@ -75,62 +58,49 @@ LIBRARIES: dict[str, Callable[[Sequence[str]], Detect]] = {
 }
 
 
-def measure(library: str, count: int, sentences: dict[str, Sequence[str]]) -> DetectionResult:
-    """Measure a library in this process."""
-    tell = LIBRARIES[library](LANGUAGES[:count])
-    tell("Hallo Welt")
+def measure(library: str, count: int, sentences: dict[str, Sequence[str]]) -> dict[str, Any]:
+    """Measure a library among `count` languages in this process; the memory is that of the whole process."""
+    detect = LIBRARIES[library](LANGUAGES[:count])
+    detect("Hallo Welt")
     pairs = [(text, language) for language, texts in sentences.items() for text in texts]
     began = time.perf_counter()
-    is_right = [tell(text) == language for text, language in pairs]
+    is_right = [detect(text) == language for text, language in pairs]
     seconds = time.perf_counter() - began
     short = [right for (text, _), right in zip(pairs, is_right, strict=True) if len(text) < SHORT_CHARACTERS]
-    wrong = [word for language, words in WORDS.items() for word in words.split("|") if tell(word) != language]
-    return DetectionResult(
-        library=library,
-        languages=count,
-        sentences_right=round(sum(is_right) / len(is_right), 4),
-        num_short=len(short),
-        short_right=round(sum(short) / len(short), 4),
-        words_wrong=tuple(wrong),
-        ms_a_text=round(seconds / len(pairs) * 1e3, 3),
-        memory_mb=_memory_mb(),
-    )
+    words = [(word, language) for language, listed in WORDS.items() for word in listed.split("|")]
+    return {
+        "library": library,
+        "languages": count,
+        "sentences_right": round(sum(is_right) / len(is_right), 4),
+        "num_short": len(short),
+        "short_right": round(sum(short) / len(short), 4),
+        "words_wrong": [word for word, language in words if detect(word) != language],
+        "ms_a_text": round(seconds / len(pairs) * 1e3, 3),
+        "memory_mb": memory().resident_bytes // MIB,
+    }
 
 
-def _memory_mb() -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.split("VmRSS:")[1].split()[0]) // 1024
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.detection", description=__doc__)
-    parser.add_argument("german", type=Path, help="sentences, a line each")
-    parser.add_argument("english", type=Path, help="the same")
-    parser.add_argument("--output", type=Path, default=Path("bench/results/detection.json"))
-    parser.add_argument("--only", nargs=2, metavar=("LIBRARY", "COUNT"), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    files = {"de": arguments.german, "en": arguments.english}
+def main() -> None:
+    files = {"german sentences, one per line": Path, "english sentences, one per line": Path}
+    command = Command("detection", __doc__, {**files, "--output": RESULTS / "detection.json"})
+    explained = "measure only this, in this process, and print it as JSON"
+    command.parser.add_argument("--only", nargs=2, metavar=("LIBRARY", "COUNT"), help=explained)
+    arguments = command.parse()
     if arguments.only is not None:
         library, count = arguments.only
-        sentences = {code: path.read_text(encoding="utf8").splitlines() for code, path in files.items()}
-        print(json.dumps(asdict(measure(library, int(count), sentences))))
-        return 0
+        paths = {"de": arguments.german, "en": arguments.english}
+        sentences = {code: path.read_text(encoding="utf8").splitlines() for code, path in paths.items()}
+        print(json.dumps(measure(library, int(count), sentences)))
+        return
     found: list[dict[str, Any]] = []
-    for library in LIBRARIES:
+    for library, count in product(LIBRARIES, COUNTS):
         if library == "py3langid" and find_spec(library) is None:
-            print("py3langid is not installed, and is left out")
             continue
-        for count in COUNTS:
-            command = [sys.executable, "-m", "bench.detection", *map(str, files.values())]
-            done = subprocess.run(  # noqa: S603 -- this very program
-                [*command, "--only", library, str(count)], capture_output=True, text=True, check=True
-            )
-            found.append(json.loads(done.stdout))
-            print(found[-1])
-    where = provenance(Path("models/de-en"), "python -m bench.detection DE EN")
-    write_result(arguments.output, where, {"detection": found})
-    return 0
+        case = (arguments.german, arguments.english, "--only", library, count)
+        found.append(run_json("bench.detection", *case))
+        show(found[-1:])
+    command.write(Path("models/de-en"), {"detection": found})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

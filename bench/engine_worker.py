@@ -4,17 +4,13 @@
 """
 
 import dataclasses
-import sys
-from collections.abc import Mapping
 from concurrent.futures import Future
-from functools import partial
 from importlib.metadata import version
-from typing import Any
 
 from bench.peers.arrivals import Front
-from bench.peers.protocol import Ids, Search, read_setup, replies_on_stdout, serve
+from bench.peers.protocol import Ids, Search, Setup, run_worker
 from bench.static_batches import StaticBatches
-from dragoman import DecodingOptions, EngineRequest, InputError, Translator
+from dragoman import DecodingOptions, EngineRequest, Translator
 from dragoman.types import Translation
 
 STATIC_BATCH_SOURCES = 32
@@ -24,11 +20,9 @@ STATIC_WAIT_S = 0.005
 class Dragoman:
     """A bundle with `workers` replicas of one thread each."""
 
-    def __init__(self, bundle: str, workers: int, overrides: Mapping[str, Any]) -> None:
-        self._translator = Translator.open(bundle, replicas=workers, threads=1)
-        self._bundle = bundle
-        self._workers = workers
-        self._option_overrides = overrides
+    def __init__(self, setup: Setup) -> None:
+        self._translator = Translator.open(setup.model, replicas=setup.workers, threads=1)
+        self._setup = setup
 
     def search(self, sources: list[Ids], search: Search) -> list[Ids]:
         found = self._translator.search(sources, self._options(search))
@@ -40,9 +34,11 @@ class Dragoman:
             return _EngineFront(self._translator, options)
         if name == "static batches":
             # A separate engine for each batch, because one engine would merge two batches.
-            engines = [Translator.open(self._bundle, replicas=1, threads=1) for _ in range(self._workers)]
-            translate = [partial(_translate, engine, options) for engine in engines]
-            return StaticBatches(translate, max_texts=STATIC_BATCH_SOURCES, wait_s=STATIC_WAIT_S)
+            engines = [
+                Translator.open(self._setup.model, replicas=1, threads=1) for _ in range(self._setup.workers)
+            ]
+            calls = [lambda texts, engine=engine: engine.translate(texts, options) for engine in engines]
+            return StaticBatches(calls, max_texts=STATIC_BATCH_SOURCES, wait_s=STATIC_WAIT_S)
         raise ValueError(f"Dragoman has no front {name!r}")
 
     def versions(self) -> dict[str, str]:
@@ -55,13 +51,7 @@ class Dragoman:
             min_length=search.min_length,
             max_length=search.max_length,
         )
-        return dataclasses.replace(options, **self._option_overrides)
-
-
-def _translate(
-    translator: Translator, options: DecodingOptions, texts: list[str]
-) -> list[Translation | InputError]:
-    return translator.translate(texts, options)
+        return dataclasses.replace(options, **self._setup.options)
 
 
 class _EngineFront:
@@ -78,12 +68,5 @@ class _EngineFront:
         """Do nothing: the translator outlives its fronts."""
 
 
-def main() -> int:
-    setup = read_setup(sys.argv[1:])
-    with replies_on_stdout() as pipe:
-        serve(Dragoman(setup.model, setup.workers, dict(setup.options)), setup.workers, pipe)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run_worker(Dragoman)

@@ -6,9 +6,9 @@ mean nothing. A few sentences may differ: engines add in different orders, and t
 
 import sys
 
-from bench.contenders import parser_of, running, select_contenders
+from bench.command import show
+from bench.contenders import comparison, running, select_contenders, share_equal, translate_sources
 from bench.models import TOKENIZER
-from bench.outputs import share_equal, translate_sources
 from bench.workloads import read_lines, real_text
 
 MIN_SHARE = 0.95
@@ -16,19 +16,16 @@ MIN_SHARE = 0.95
 
 def main() -> int:
     """Compare the engines; return exit status 1 if one differs in too many sentences."""
-    arguments = parser_of(__doc__, "equality").parse_args()
+    arguments = comparison("equality", __doc__, {}).parse()
     contenders = [one for one in select_contenders(arguments) if "fp32" in one.name]
     workload = real_text(read_lines(arguments.sentences), arguments.folder / TOKENIZER)
     with running(contenders, 1) as started:
-        outputs = {
-            name: translate_sources(worker, workload.sources, workload.search(1))
-            for name, worker in started.items()
-        }
+        search = workload.search(1)
+        outputs = {name: translate_sources(one, workload.sources, search) for name, one in started.items()}
     expected = outputs[contenders[0].name]
     shares = {name: share_equal(found, expected) for name, found in outputs.items()}
-    for name, share in shares.items():
-        print(f"{name}: {share:.1%} of {len(expected)} sentences as {contenders[0].name}")
-    return 0 if min(shares.values()) >= MIN_SHARE else 1
+    show([{"sentences": len(expected), f"equal to those of {contenders[0].name}": shares}])
+    return int(min(shares.values()) < MIN_SHARE)
 
 
 if __name__ == "__main__":

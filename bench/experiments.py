@@ -5,7 +5,6 @@ in which they differ. The same command resumes after an interruption. It writes 
 the end it writes the tables and plots of docs/reports/experiments.md.
 """
 
-import argparse
 import hashlib
 import json
 import statistics
@@ -15,32 +14,33 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
-from matplotlib.figure import Figure
 from safetensors import safe_open
-from tqdm import tqdm
 
-from bench.page import RESULTS, origin_line, render, table
-from bench.provenance import provenance
-from bench.rounds import Spread, spread, turn
+from bench.command import Command, Options
+from bench.page import REPORTS, origin_line, read_result, render, table
+from bench.plots import draw_arms, save
+from bench.provenance import RESULTS, provenance, write_json
+from bench.quality import num_cut, translate_all
+from bench.rounds import Spread, interleave, spread
 from bench.throughput import Setting, run_once
 from bench.workloads import read_lines
-from dragoman import DecodingOptions, EngineRequest, FinishReason, Translation, Translator
+from dragoman import DecodingOptions, Translator
 from dragoman.bundle import file_sha256
 from export.checkpoint import CONFIG_FILE, TRAINING_FILE, WEIGHTS_FILE
 
-PAGE = Path(__file__).parents[1] / "docs" / "reports" / "experiments.md"
+PAGE = REPORTS / "experiments.md"
 PLANS = Path(__file__).parent / "plans"
 PRECISIONS = ("fp32", "int8")
 GREEDY, BEAM = 1, 4
 BATCHES = (1, 32)
 NUM_TIMED_SENTENCES, NUM_ROUNDS = 256, 7
-DPI = 110
 
 Table = Mapping[str, Any]
 
@@ -86,17 +86,10 @@ def train_and_score(name: str, recipe: Table, run_dir: Path, test: Sequence[Path
         bundle = run_dir / precision
         if not bundle.is_dir():
             options = ("--precision", precision, "--name", f"{name}-{precision}")
-            _run(
-                "export",
-                str(checkpoint),
-                str(bundle),
-                *options,
-                "--sentences",
-                recipe["validation"]["source"],
-            )
+            sentences = ("--sentences", recipe["validation"]["source"])
+            _run("export", str(checkpoint), str(bundle), *options, *sentences)
         scores += score_bundle(bundle, test)
-    record = json.loads((checkpoint / TRAINING_FILE).read_text(encoding="utf8"))
-    shape = json.loads((checkpoint / CONFIG_FILE).read_text(encoding="utf8"))
+    record, shape = read_result(checkpoint / TRAINING_FILE), read_result(checkpoint / CONFIG_FILE)
     cache_bytes = (1 if shape["share_kv"] else 2) * shape["decoder_layers"] * shape["d_model"]
     return {
         "parameters": count_parameters(checkpoint / WEIGHTS_FILE),
@@ -115,35 +108,20 @@ def _run(module: str, *arguments: str) -> None:
 def score_bundle(bundle: Path, test: Sequence[Path]) -> list[dict[str, Any]]:
     """Return BLEU, cased and lower-cased, and chrF (0 to 100) of a bundle, greedy and with beam 4."""
     sources, references = (path.read_text(encoding="utf8").splitlines() for path in test)
+    metrics = {
+        "bleu": sacrebleu.BLEU(),
+        "bleu_lower": sacrebleu.BLEU(lowercase=True),
+        "chrf": sacrebleu.CHRF(),
+    }
     found = []
     with Translator.open(bundle) as translator:
         for beam_size in (GREEDY, BEAM):
-            request = EngineRequest(DecodingOptions(beam_size=beam_size))
-            outputs: list[Translation] = []
-            for outcome in tqdm(
-                translator.translate_many(sources, request), total=len(sources), disable=None
-            ):
-                if not isinstance(outcome, Translation):
-                    raise outcome
-                outputs.append(outcome)
+            outputs = translate_all(translator, sources, DecodingOptions(beam_size=beam_size))
             texts = [output.text for output in outputs]
-            metrics = {
-                "bleu": sacrebleu.BLEU(),
-                "bleu_lower": sacrebleu.BLEU(lowercase=True),
-                "chrf": sacrebleu.CHRF(),
-            }
-            found.append(
-                {
-                    "precision": translator.manifest.precision,
-                    "beam_size": beam_size,
-                    "lines": len(sources),
-                    **{
-                        key: round(metric.corpus_score(texts, [references]).score, 2)
-                        for key, metric in metrics.items()
-                    },
-                    "cut_by_length": sum(output.finish_reason is FinishReason.LENGTH for output in outputs),
-                }
-            )
+            row = {"precision": translator.manifest.precision, "beam_size": beam_size, "lines": len(sources)}
+            for name, metric in metrics.items():
+                row[name] = round(metric.corpus_score(texts, [references]).score, 2)
+            found.append(row | {"cut_by_length": num_cut(outputs)})
     return found
 
 
@@ -156,21 +134,20 @@ def count_parameters(weights: Path) -> int:
 
 def time_bundles(bundles: Mapping[str, Path], lines: list[str]) -> list[dict[str, Any]]:
     """Time all bundles in turn, greedy, with one replica; return ms per sentence by arm and batch size."""
-    settings = [Setting(batch=batch, beam_size=GREEDY, callers=1) for batch in BATCHES]
-    found: dict[tuple[str, int], list[float]] = {}
     with ExitStack() as opened:
         translators = {
             name: opened.enter_context(Translator.open(path, replicas=1)) for name, path in bundles.items()
         }
-        for translator in translators.values():
-            run_once(translator, lines[: BATCHES[-1]], settings[-1])
-        for number in tqdm(range(NUM_ROUNDS), desc="time", unit="round", disable=None):
-            for name, setting in product(turn(list(bundles), number), settings):
-                seconds, _ = run_once(translators[name], lines, setting)
-                found.setdefault((name, setting.batch), []).append(round(1e3 * seconds / len(lines), 3))
+
+        def ms_per_sentence(batch: int, name: str, _: int) -> float:
+            seconds, _ = run_once(translators[name], lines, Setting(batch, beam_size=GREEDY, callers=1))
+            return round(1e3 * seconds / len(lines), 3)
+
+        interleave(BATCHES[-1:], [*bundles], 1, ms_per_sentence)
+        times = interleave(BATCHES, [*bundles], NUM_ROUNDS, ms_per_sentence)
     return [
-        {"arm": name, "batch": batch, "ms_per_sentence": asdict(spread(times))}
-        for (name, batch), times in found.items()
+        {"arm": name, "batch": batch, "ms_per_sentence": asdict(spread(times[batch, name]))}
+        for name, batch in product(bundles, BATCHES)
     ]
 
 
@@ -180,7 +157,7 @@ def run_plan(plan: Table, texts: Mapping[str, Sequence[Path]], folder: Path, out
     Raises:
         SystemExit: a run in `output` has another recipe or other texts than the plan.
     """
-    result: dict[str, Any] = json.loads(output.read_text("utf8")) if output.is_file() else {"runs": []}
+    result: dict[str, Any] = read_result(output) if output.is_file() else {"runs": []}
     names = {kind: " ".join(path.name for path in paths) for kind, paths in texts.items()}
     hashes = {kind: " ".join(map(file_sha256, paths)) for kind, paths in texts.items()}
     options = " ".join(f"--{kind} {files}" for kind, files in names.items())
@@ -206,74 +183,66 @@ def run_plan(plan: Table, texts: Mapping[str, Sequence[Path]], folder: Path, out
         run = {"run": name, "arm": arm_name, "seed": seed, "fingerprint": fingerprints[name]}
         result["runs"].append({**run, **measured})
         result["provenance"] = asdict(provenance(folder / name / PRECISIONS[-1], command))
-        _write(result, output)
+        write_json(output, result)
     if result.get("timing") is None:
         bundles = {
             arm["name"]: folder / f"{arm['name']}-seed{plan['seeds'][0]}" / PRECISIONS[-1]
             for arm in plan["arms"]
         }
         lines = read_lines(texts["test"][0], NUM_TIMED_SENTENCES)
-        result["timing"] = {
-            "sentences": len(lines),
-            "rounds": NUM_ROUNDS,
-            "results": time_bundles(bundles, lines),
-        }
-        _write(result, output)
-
-
-def _write(result: Table, output: Path) -> None:
-    output.parent.mkdir(parents=True, exist_ok=True)
-    partial = output.with_suffix(".partial")
-    partial.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
-    partial.replace(output)
+        rows = time_bundles(bundles, lines)
+        result["timing"] = {"sentences": len(lines), "rounds": NUM_ROUNDS, "results": rows}
+        write_json(output, result)
 
 
 def write_page(results_dir: Path, page: Path, template: Path = PAGE) -> None:
     """Write the tables of all plans that have results into the page, and a plot for each."""
     tables: dict[str, str] = {}
     for path in sorted(results_dir.glob("experiments-*.json")):
-        result, name = json.loads(path.read_text("utf8")), path.stem.removeprefix("experiments-")
+        result, name = read_result(path), path.stem.removeprefix("experiments-")
         tables |= {f"{name}-scores": scores_table(result), f"{name}-origin": origin_line(result)}
-        draw(result, page.parent / "figures" / f"{path.stem}.png")
+        draw = partial(draw_arms, points_of(result))
+        save(draw, page.parent / "figures" / f"{path.stem}.png", size_inches=(12, 4.8))
     page.write_text(render(template.read_text(encoding="utf8"), tables), encoding="utf8")
 
 
 def scores_table(result: Table) -> str:
     """Render a row for each arm that has a run: means over its seeds, with ranges if there are several."""
-    head = [
-        "arm",
-        "seeds",
-        "BLEU, beam 4",
-        "BLEU, greedy",
-        "chrF, beam 4",
-        "lines cut, greedy / beam 4",
-        "parameters, millions",
-        "cache, bytes a token, self + cross",
-        *(f"ms a sentence, {name}" for name in ("one at a time", "32 at a time")),
-        "minutes trained",
-    ]
     rows = []
     for arm in result["arms"]:
         runs = [run for run in result["runs"] if run["arm"] == arm["name"]]
         if not runs:
             continue
-        cut = [statistics.fmean(scores(runs, "cut_by_length", size)) for size in (GREEDY, BEAM)]
         times = [times_of(result, arm["name"], batch) for batch in BATCHES]
-        rows.append(
-            [
-                arm["label"],
-                str(len(runs)),
-                with_range(scores(runs, "bleu", BEAM)),
-                with_range(scores(runs, "bleu", GREEDY)),
-                with_range(scores(runs, "chrf", BEAM)),
-                " / ".join(f"{number:.0f}" for number in cut),
-                f"{runs[0]['parameters'] / 1e6:.2f}",
-                f"{runs[0]['self_bytes_per_token']:,} + {runs[0]['cross_bytes_per_token']:,}",
-                *("" if time is None else f"{time.median:.1f}" for time in times),
-                f"{60 * statistics.fmean(run['train_hours'] for run in runs):.0f}",
-            ]
-        )
-    return table(head, rows)
+        row = {
+            "seeds": len(runs),
+            "bleu": [with_range(scores(runs, "bleu", size)) for size in (BEAM, GREEDY)],
+            "chrf": with_range(scores(runs, "chrf", BEAM)),
+            "cut": [statistics.fmean(scores(runs, "cut_by_length", size)) for size in (GREEDY, BEAM)],
+            "millions": runs[0]["parameters"] / 1e6,
+            "ms": ["" if time is None else f"{time.median:.1f}" for time in times],
+            "minutes": 60 * statistics.fmean(run["train_hours"] for run in runs),
+        }
+        rows.append({**runs[0], **arm, **row})
+    return table(
+        "arm | seeds | BLEU, beam 4 | BLEU, greedy | chrF, beam 4 | lines cut, greedy / beam 4"
+        " | parameters, millions | cache, bytes a token, self + cross | ms a sentence, one at a time"
+        " | ms a sentence, 32 at a time | minutes trained",
+        "{label} | {seeds} | {bleu[0]} | {bleu[1]} | {chrf} | {cut[0]:.0f} / {cut[1]:.0f} | {millions:.2f}"
+        " | {self_bytes_per_token:,} + {cross_bytes_per_token:,} | {ms[0]} | {ms[1]} | {minutes:.0f}",
+        rows,
+    )
+
+
+def points_of(result: Table) -> dict[int, list[tuple[str, float, list[float]]]]:
+    """Return label, milliseconds per sentence and greedy BLEU of each arm in int8, by batch size."""
+    points: dict[int, list[tuple[str, float, list[float]]]] = {batch: [] for batch in BATCHES}
+    for batch, arm in product(BATCHES, result["arms"]):
+        runs = [run for run in result["runs"] if run["arm"] == arm["name"]]
+        time = times_of(result, arm["name"], batch)
+        if runs and time is not None:
+            points[batch].append((arm["label"], time.median, scores(runs, "bleu", GREEDY, "int8")))
+    return points
 
 
 def scores(runs: Sequence[Table], metric: str, beam_size: int, precision: str = "fp32") -> list[float]:
@@ -300,44 +269,16 @@ def times_of(result: Table, arm: str, batch: int) -> Spread | None:
     return None
 
 
-def draw(result: Table, to: Path) -> None:
-    """Plot BLEU against milliseconds per sentence, both int8 and greedy, for each batch size."""
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
-    for number, batch in enumerate(BATCHES):
-        axes = figure.add_subplot(1, len(BATCHES), number + 1)
-        for marker, arm in zip("osD^vPX", result["arms"], strict=False):
-            values = scores(
-                [run for run in result["runs"] if run["arm"] == arm["name"]], "bleu", GREEDY, "int8"
-            )
-            if values and (time := times_of(result, arm["name"], batch)) is not None:
-                mean = statistics.fmean(values)
-                errors = [[mean - min(values)], [max(values) - mean]]
-                axes.errorbar([time.median], [mean], yerr=errors, fmt=marker, capsize=3, label=arm["label"])
-        axes.set_xlabel(f"ms a sentence, {batch} at a time, one thread")
-        axes.set_ylabel("BLEU, greedy, int8")
-        axes.set_xlim(left=0)
-        axes.grid(visible=True, alpha=0.3)
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    to.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(to, dpi=DPI)
-
-
-def main() -> int:
+def main() -> None:
     """Make the missing runs of a plan and write the page."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.experiments", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("plan", help="name of a file in bench/plans, or its path")
-    parser.add_argument(
-        "--train", type=Path, nargs="+", required=True, help="TSV files of pairs, perhaps .xz"
-    )
-    for name in ("dev", "test"):
-        parser.add_argument(f"--{name}", type=Path, nargs=2, required=True, metavar=("SOURCE", "TARGET"))
-    parser.add_argument("--folder", type=Path, default=Path("runs/experiments"), help="default: %(default)s")
-    parser.add_argument(
-        "--output", type=Path, help="result file; default: bench/results/experiments-PLAN.json"
-    )
-    arguments = parser.parse_args()
+    folder = Path("runs/experiments")
+    options: Options = {"plan in bench/plans, or its file": str, "--folder of the runs": folder}
+    command = Command("experiments", __doc__, options)
+    add = command.parser.add_argument
+    add("--train", type=Path, nargs="+", required=True, help="TSV files of pairs, perhaps .xz")
+    for name in ("--dev", "--test"):
+        add(name, type=Path, nargs=2, required=True, metavar=("SOURCE", "TARGET"))
+    arguments = command.parse()
     path = PLANS / f"{arguments.plan}.toml"
     plan = tomllib.loads((path if path.is_file() else Path(arguments.plan)).read_text(encoding="utf8"))
     output = arguments.output or RESULTS / f"experiments-{plan['name']}.json"
@@ -345,8 +286,7 @@ def main() -> int:
     run_plan(plan, texts, arguments.folder / plan["name"], output)
     if output.parent == RESULTS:
         write_page(RESULTS, PAGE)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

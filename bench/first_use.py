@@ -1,48 +1,56 @@
-"""Time and memory of a process that opens a bundle and translates one sentence, as JSON.
+"""Memory and time of a fresh process that opens bundles, and translates one sentence with each, as JSON.
 
-`python -m bench.first_use BUNDLE`
+`python -m bench.first_use NUM_REPLICAS BUNDLE...`
 """
 
 import json
-import os
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bench.processes import memory, run_json
 from dragoman import DecodingOptions, Translator
 from dragoman.types import Pair
-from export.memory import peak_bytes
 
 PAIR = Pair("de", "en")
 SENTENCE = "Das Wetter ist heute schön, und wir gehen in den Park."
 OPTIONS = DecodingOptions(beam_size=4, min_length=20, max_length=20)
-MEBIBYTE = 2**20
 
 
-def open_and_translate(bundle: Path) -> dict[str, float]:
-    """Return seconds to open and for the first sentence; resident MiB after opening, and peak MiB."""
-    began = time.perf_counter()
-    with Translator.open(bundle, replicas=1) as translator:
-        opened = time.perf_counter()
-        opened_mib = _resident_mib()
-        translator.translate(SENTENCE, OPTIONS, pair=PAIR)
-        return {
-            "open_s": opened - began,
-            "opened_mib": opened_mib,
-            "first_s": time.perf_counter() - opened,
-            "translated_mib": peak_bytes() / MEBIBYTE,
-        }
+@dataclass(frozen=True, slots=True)
+class FirstUse:
+    """Figures of a process from its start to the first translations."""
+
+    before_bytes: int
+    """Resident memory of Python and its libraries."""
+    loaded_bytes: int
+    """Resident memory with all bundles open."""
+    translated_bytes: int
+    """Peak memory after a sentence with each bundle that translates German to English."""
+    open_s: float
+    first_s: float
 
 
-def _resident_mib() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / MEBIBYTE
+def measure_first_use(bundles: Sequence[Path], replicas: int) -> FirstUse:
+    """Open bundles in a new process and measure it."""
+    return FirstUse(**run_json("bench.first_use", replicas, *bundles))
 
 
-def main() -> int:
-    print(json.dumps(open_and_translate(Path(sys.argv[1]))))
-    return 0
+def open_and_translate(bundles: Sequence[Path], replicas: int) -> FirstUse:
+    """Open bundles in this process and measure it."""
+    before, began_s = memory(), time.perf_counter()
+    translators = [Translator.open(bundle, replicas=replicas) for bundle in bundles]
+    loaded, opened_s = memory(), time.perf_counter()
+    for translator in translators:
+        if PAIR in translator.manifest.languages.pairs():
+            translator.translate(SENTENCE, OPTIONS, pair=PAIR)
+    first_s, peak_bytes = time.perf_counter() - opened_s, memory().peak_bytes
+    for translator in translators:
+        translator.close()
+    return FirstUse(before.resident_bytes, loaded.resident_bytes, peak_bytes, opened_s - began_s, first_s)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    print(json.dumps(asdict(open_and_translate([*map(Path, sys.argv[2:])], int(sys.argv[1])))))

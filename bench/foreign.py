@@ -1,6 +1,8 @@
-"""Random-weight models with the sizes and formats of models that users import."""
+"""Random-weight models with the sizes and formats of models that users import.
 
-import argparse
+`python -m bench.foreign NAME FOLDER` writes one of them.
+"""
+
 import io
 import json
 import sys
@@ -28,8 +30,7 @@ class ForeignModel:
     """A model to import."""
 
     model_class: Any
-    config_class: Any
-    settings: Mapping[str, Any]
+    config: Any
     write_tokenizer: Callable[[Path], None]
 
 
@@ -64,43 +65,35 @@ def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content), encoding="utf8")
 
 
+def _sizes(layers: int, d_model: int, heads: int, ffn: int) -> dict[str, int]:
+    sizes = {"layers": layers, "attention_heads": heads, "ffn_dim": ffn}
+    both = {f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in sizes.items()}
+    return {**both, "d_model": d_model}
+
+
 FOREIGN: Mapping[str, ForeignModel] = {
     "opus-mt": ForeignModel(
         MarianMTModel,
-        MarianConfig,
-        {
-            "vocab_size": OPUS_PIECES + 1,
-            "d_model": 512,
-            "encoder_layers": 6,
-            "decoder_layers": 6,
-            "encoder_attention_heads": 8,
-            "decoder_attention_heads": 8,
-            "encoder_ffn_dim": 2048,
-            "decoder_ffn_dim": 2048,
-            "max_position_embeddings": 512,
-            "activation_function": "swish",
-            "scale_embedding": True,
-            "pad_token_id": OPUS_PIECES,
-            "decoder_start_token_id": OPUS_PIECES,
-            "eos_token_id": 0,
-        },
+        MarianConfig(
+            **_sizes(layers=6, d_model=512, heads=8, ffn=2048),
+            vocab_size=OPUS_PIECES + 1,
+            max_position_embeddings=512,
+            activation_function="swish",
+            scale_embedding=True,
+            pad_token_id=OPUS_PIECES,
+            decoder_start_token_id=OPUS_PIECES,
+            eos_token_id=0,
+        ),
         _write_marian_tokenizer,
     ),
     "nllb-600m": ForeignModel(
         M2M100ForConditionalGeneration,
-        M2M100Config,
-        {
-            "vocab_size": NLLB_PIECES + 206,
-            "d_model": 1024,
-            "encoder_layers": 12,
-            "decoder_layers": 12,
-            "encoder_attention_heads": 16,
-            "decoder_attention_heads": 16,
-            "encoder_ffn_dim": 4096,
-            "decoder_ffn_dim": 4096,
-            "max_position_embeddings": 1024,
-            "scale_embedding": True,
-        },
+        M2M100Config(
+            **_sizes(layers=12, d_model=1024, heads=16, ffn=4096),
+            vocab_size=NLLB_PIECES + 206,
+            max_position_embeddings=1024,
+            scale_embedding=True,
+        ),
         _write_nllb_tokenizer,
     ),
 }
@@ -111,29 +104,16 @@ def write_foreign(name: str, folder: Path) -> None:
     """Write one of FOREIGN as `transformers` does, with a tokenizer of its vocabulary's size."""
     torch.manual_seed(SEED)
     foreign = FOREIGN[name]
-    model = foreign.model_class(foreign.config_class(**foreign.settings))
-    _bias_end_of_sentence(model)
-    model.save_pretrained(folder)
-    foreign.write_tokenizer(folder)
-
-
-def _bias_end_of_sentence(model: Any) -> None:
+    model = foreign.model_class(foreign.config)
     end = model.lm_head.weight[model.config.eos_token_id].detach()
     with torch.no_grad():
         if hasattr(model, "final_logits_bias"):
             model.final_logits_bias[0, model.config.eos_token_id] = END_BIAS
         else:
             model.model.decoder.layer_norm.bias += END_BIAS * end / end.square().sum()
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.foreign", description=__doc__)
-    parser.add_argument("name", choices=FOREIGN)
-    parser.add_argument("folder", type=Path)
-    arguments = parser.parse_args()
-    write_foreign(arguments.name, arguments.folder)
-    return 0
+    model.save_pretrained(folder)
+    foreign.write_tokenizer(folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    write_foreign(sys.argv[1], Path(sys.argv[2]))

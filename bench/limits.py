@@ -5,26 +5,23 @@ memory bandwidth. Both are measured and compared with the forced figures of benc
 `python -m bench.limits FOLDER bench/results/offline-forced.json`.
 """
 
-import argparse
-import json
 import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
-from numpy.typing import NDArray
-from onnx import TensorProto, helper
 from tqdm import tqdm
 
+from bench.command import Command, show
 from bench.contenders import pin
 from bench.models import CHECKPOINT, INT8
-from bench.provenance import provenance, write_result
+from bench.page import read_result
 from bench.workloads import FORCED_TOKENS
 
 ROWS = (1, 4, 8, 32, 128)
@@ -32,22 +29,6 @@ INNER, OUTER = 512, 2048
 COLD_BYTES = 128_000_000
 """Bytes of different weights read in turn: three times an OPUS-MT-sized model, more than a core's caches."""
 COPY_BYTES = 256_000_000
-CONTRIB = "com.microsoft"
-OPSET, CONTRIB_OPSET = 21, 1
-IR_VERSION = 10
-
-
-@dataclass(frozen=True, slots=True)
-class GemmRate:
-    """Measurements of one int8 product [M, K] x [K, N]."""
-
-    rows: int
-    is_cold: bool
-    """Whether its weights come from outside the core's caches."""
-    microseconds: float
-    gops_per_s: float
-    """Billions of multiplications and additions per second."""
-    weight_gb_per_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +41,37 @@ class Work:
     """Bytes of int8 weights read, divided among the sentences of a batch."""
 
 
-def measure_gemm(rows: int, num_weights: int, repeats: int) -> float:
-    """Return the seconds of one product when `num_weights` different ones take turns."""
+def measure_gemm(rows: int, num_weights: int, repeats: int) -> dict[str, Any]:
+    """Measure an int8 product [M, K] x [K, N] when `num_weights` different ones take turns.
+
+    With many weights the product is cold: its weights come from outside the core's caches. A GOP is a billion
+    multiplications and additions.
+    """
     session = _session(_gemm_graph(num_weights))
     values = np.random.default_rng(1).integers(0, 255, (rows, INNER), np.uint8)
-    return _median_seconds(lambda: session.run(None, {"values": values}), repeats) / num_weights
+    seconds = _median_seconds(lambda: session.run(None, {"values": values}), repeats) / num_weights
+    return {
+        "rows": rows,
+        "is_cold": num_weights > 1,
+        "microseconds": seconds * 1e6,
+        "gops_per_s": 2 * rows * INNER * OUTER / seconds / 1e9,
+        "weight_gb_per_s": INNER * OUTER / seconds / 1e9,
+    }
 
 
 def measure_copy(repeats: int) -> float:
     """Return the bytes per second that a copy reads and writes, both counted."""
-    shape = [COPY_BYTES // 2 // 4]
-    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("a", "b")]
-    output = helper.make_tensor_value_info("copy", TensorProto.FLOAT, [2 * shape[0]])
-    node = helper.make_node("Concat", ["a", "b"], ["copy"], axis=0)
-    session = _session(_model(helper.make_graph([node], "copy", inputs, [output])))
-    half = np.ones(shape, np.float32)
+    size = COPY_BYTES // 2 // 4
+    graph = (
+        f"copy (float[{size}] a, float[{size}] b) => (float[{2 * size}] c) {{ c = Concat <axis = 0> (a, b) }}"
+    )
+    session = _session(_parse(graph))
+    half = np.ones(size, np.float32)
     binding = session.io_binding()
-    target = onnxruntime.OrtValue.ortvalue_from_numpy(np.empty(2 * shape[0], np.float32))
     binding.bind_cpu_input("a", half)
     binding.bind_cpu_input("b", half)
-    binding.bind_ortvalue_output("copy", target)
+    target = onnxruntime.OrtValue.ortvalue_from_numpy(np.empty(2 * size, np.float32))
+    binding.bind_ortvalue_output("c", target)
     return 2 * COPY_BYTES / _median_seconds(lambda: session.run_with_iobinding(binding), repeats)
 
 
@@ -105,55 +97,44 @@ def shares(
     for row in rows:
         if row["workers"] != 1:
             continue
-        source_tokens = row["source_tokens"] / row["sentences"]
-        work = forced_work(shape, source_tokens, row["batch"], row["beam_size"])
-        arithmetic_ms = work.operations / gops_per_s / 1e6
-        memory_ms = work.weight_bytes / gb_per_s / 1e6
+        work = forced_work(shape, row["source_tokens"] / row["sentences"], row["batch"], row["beam_size"])
+        limits_ms = {
+            "arithmetic": work.operations / gops_per_s / 1e6,
+            "memory": work.weight_bytes / gb_per_s / 1e6,
+        }
         measured_ms = row["ms_per_sentence"]["median"]
         found.append(
-            {
-                "engine": row["engine"],
-                "batch": row["batch"],
-                "beam_size": row["beam_size"],
-                "measured_ms": measured_ms,
-                "arithmetic_ms": arithmetic_ms,
-                "memory_ms": memory_ms,
-                "arithmetic_share": arithmetic_ms / measured_ms,
-                "memory_share": memory_ms / measured_ms,
-            }
+            {name: row[name] for name in ("engine", "batch", "beam_size")}
+            | {"measured_ms": measured_ms}
+            | {f"{name}_ms": limit_ms for name, limit_ms in limits_ms.items()}
+            | {f"{name}_share": limit_ms / measured_ms for name, limit_ms in limits_ms.items()}
         )
     return found
 
 
 def _gemm_graph(num_weights: int) -> onnx.ModelProto:
     """Return a graph of products of one input and different weights, all of them outputs against pruning."""
+    numbers = range(num_weights)
+    outputs = ", ".join(f"float[M, {OUTER}] product{number}" for number in numbers)
+    products = "\n".join(
+        f"product{number} = com.microsoft.MatMulIntegerToFloat (values, weight{number}, scale, scales, zero)"
+        for number in numbers
+    )
+    model = _parse(f"gemm (uint8[M, {INNER}] values) => ({outputs}) {{ {products} }}")
     rng = np.random.default_rng(2)
-    weights: list[onnx.TensorProto] = [
-        _constant("scale", np.array(1.0, np.float32)),
-        _constant("zero", np.array(128, np.uint8)),
-        _constant("scales", np.ones(OUTER, np.float32)),
-    ]
-    nodes = []
-    for number in range(num_weights):
-        weight: NDArray[Any] = rng.integers(-127, 127, (INNER, OUTER), np.int8)
-        weights.append(_constant(f"weight.{number}", weight))
-        inputs = ["values", f"weight.{number}", "scale", "scales", "zero"]
-        nodes.append(helper.make_node("MatMulIntegerToFloat", inputs, [f"product.{number}"], domain=CONTRIB))
-    inputs_info = [helper.make_tensor_value_info("values", TensorProto.UINT8, ["M", INNER])]
-    outputs = [
-        helper.make_tensor_value_info(f"product.{number}", TensorProto.FLOAT, ["M", OUTER])
-        for number in range(num_weights)
-    ]
-    return _model(helper.make_graph(nodes, "gemm", inputs_info, outputs, weights))
+    constants = {
+        "scale": np.float32(1.0),
+        "zero": np.uint8(128),
+        "scales": np.ones(OUTER, np.float32),
+        **{f"weight{number}": rng.integers(-127, 127, (INNER, OUTER), np.int8) for number in numbers},
+    }
+    for name, value in constants.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(value), name))
+    return model
 
 
-def _model(graph: onnx.GraphProto) -> onnx.ModelProto:
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, CONTRIB_OPSET)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
-
-
-def _constant(name: str, value: NDArray[Any]) -> onnx.TensorProto:
-    return onnx.numpy_helper.from_array(value, name)
+def _parse(graph: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]> {graph}')
 
 
 def _session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
@@ -174,47 +155,24 @@ def _median_seconds(run: Callable[[], object], repeats: int) -> float:
     return statistics.median(seconds[1:])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.limits", description=__doc__)
-    parser.add_argument("folder", type=Path, help="written by `python -m bench.models`")
-    parser.add_argument("offline", type=Path, help="forced figures that bench.offline wrote on this machine")
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/limits.json")
-    arguments = parser.parse_args()
+def main() -> None:
+    offline = "offline forced figures that bench.offline wrote on this machine"
+    command = Command("limits", __doc__, {"folder": Path, offline: Path, "--repeats": 20})
+    arguments = command.parse()
     pin(0, 1)
-    rates = []
-    for rows in tqdm(ROWS, desc="GEMM"):
-        for num_weights in (1, COLD_BYTES // (INNER * OUTER)):
-            # A hot product takes microseconds: many runs are cheap.
-            repeats = arguments.repeats * (100 if num_weights == 1 else 1)
-            seconds = measure_gemm(rows, num_weights, repeats)
-            rates.append(
-                GemmRate(
-                    rows=rows,
-                    is_cold=num_weights > 1,
-                    microseconds=seconds * 1e6,
-                    gops_per_s=2 * rows * INNER * OUTER / seconds / 1e9,
-                    weight_gb_per_s=INNER * OUTER / seconds / 1e9,
-                )
-            )
-    gops_per_s = max(rate.gops_per_s for rate in rates)
+    # A hot product takes microseconds: many runs are cheap.
+    hot, cold = (1, 100 * arguments.repeats), (COLD_BYTES // (INNER * OUTER), arguments.repeats)
+    rates = [measure_gemm(rows, *which) for rows in tqdm(ROWS, desc="GEMM") for which in (hot, cold)]
+    gops_per_s = max(rate["gops_per_s"] for rate in rates)
     copy_gb_per_s = measure_copy(arguments.repeats) / 1e9
-    shape = json.loads((arguments.folder / CHECKPOINT / "model.json").read_text(encoding="utf8"))
-    measured = json.loads(arguments.offline.read_text(encoding="utf8"))["results"]
-    figures = {
-        "gemm_shape": [INNER, OUTER],
-        "gemm": [asdict(rate) for rate in rates],
-        "best_gops_per_s": gops_per_s,
-        "copy_gb_per_s": copy_gb_per_s,
-        # A copy reads and writes, weights are only read; the same rate in bytes is assumed.
-        "results": shares(measured, shape, gops_per_s, copy_gb_per_s),
-    }
-    json.dump(figures, sys.stdout, indent=2)
-    if arguments.output:
-        command = f"python -m bench.limits {arguments.folder} {arguments.offline}"
-        write_result(arguments.output, provenance(arguments.folder / INT8, command), figures)
-    return 0
+    shape = read_result(arguments.folder / CHECKPOINT / "model.json")
+    # A copy reads and writes, weights are only read; the same rate in bytes is assumed.
+    results = shares(read_result(arguments.offline)["results"], shape, gops_per_s, copy_gb_per_s)
+    rates_found = {"best_gops_per_s": gops_per_s, "copy_gb_per_s": copy_gb_per_s}
+    show([*rates, rates_found, *results])
+    figures = {"gemm_shape": [INNER, OUTER], "gemm": rates, **rates_found, "results": results}
+    command.write(arguments.folder / INT8, figures)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,16 +6,19 @@ FOLDER/
   ct2-int8/  ct2-fp32/   CTranslate2 models
 """
 
-import argparse
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bench.checkpoints import write_random_checkpoint
+from bench.command import Command, Options
 from bench.foreign import write_foreign
+from bench.processes import run_json
 from dragoman.bundle import file_sha256, read_bundle
 from dragoman.manifest import ModelLimits
 from dragoman.shortlist import Shortlist
@@ -57,8 +60,7 @@ def has_origin(folder: Path, origin: str) -> bool:
 def export_trained(folder: Path) -> None:
     """Export bundles of FOLDER/checkpoint with the usual command."""
     for precision in (INT8, INT4, FP32):
-        command = [sys.executable, "-m", "export", str(folder / CHECKPOINT), str(folder / precision)]
-        _run([*command, "--precision", precision])
+        _export(folder / CHECKPOINT, folder / precision, "--precision", precision)
 
 
 def export_random(folder: Path) -> None:
@@ -92,11 +94,16 @@ def add_shortlist(bundle: Path, given: Path | None) -> None:
     write_shortlist(bundle, found, {"given": str(given)})
 
 
-def convert(folder: Path) -> None:
-    """Convert FOLDER/checkpoint to CTranslate2 models."""
+def run_peer(action: str, arguments: Mapping[str, Any]) -> Any:
+    """Run an action of `bench.peers.ctranslate2_convert` with the peers' Python."""
+    return run_json("bench.peers.ctranslate2_convert", action, python=str(PEERS_PYTHON), given=arguments)
+
+
+def convert(action: str, original: Path, folder: Path) -> None:
+    """Convert a model to CTranslate2 models in FOLDER."""
     for name, quantization in ((CTRANSLATE2_INT8, "int8"), (CTRANSLATE2_FLOAT32, "float32")):
-        command = [str(PEERS_PYTHON), "-m", "bench.peers.ctranslate2_convert"]
-        _run([*command, str(folder / CHECKPOINT), str(folder / name), "--quantization", quantization])
+        target = {"folder": str(folder / name), "quantization": quantization}
+        run_peer(action, {"original": str(original), **target})
 
 
 def import_foreign(folder: Path) -> None:
@@ -105,40 +112,32 @@ def import_foreign(folder: Path) -> None:
     write_foreign(OPUS_IMPORT, original)
     (folder / CHECKPOINT).mkdir()
     shutil.copyfile(original / "source.spm", folder / TOKENIZER)
+    limits = ("--max-target-tokens", str(MAX_RANDOM_TOKENS))
     for precision in (INT8, FP32):
-        command = [sys.executable, "-m", "export", str(original), str(folder / precision)]
-        _run([*command, "--precision", precision, "--max-target-tokens", str(MAX_RANDOM_TOKENS)])
-    for name, quantization in ((CTRANSLATE2_INT8, "int8"), (CTRANSLATE2_FLOAT32, "float32")):
-        command = [str(PEERS_PYTHON), "-m", "bench.peers.ctranslate2_import"]
-        _run([*command, str(original), str(folder / name), "--only-convert", quantization])
+        _export(original, folder / precision, "--precision", precision, *limits)
+    convert("convert-transformers", original, folder)
 
 
-def _run(command: list[str]) -> None:
-    sys.stderr.write(" ".join(command) + "\n")
-    subprocess.run(command, check=True)  # noqa: S603 -- our own modules
+def _export(original: Path, bundle: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "export", str(original), str(bundle), *options]
+    subprocess.run(command, check=True)  # noqa: S603 -- our own module
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.models", description=__doc__)
-    parser.add_argument(
-        "checkpoint",
-        help="a checkpoint's folder; `opus-size`: random weights in OPUS-MT's shape; `opus-mt`: the same as "
-        "Transformers has them, imported",
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "--tokenizer", type=Path, default=Path("models/de-en/source.spm"), help="that `opus-size` grows"
-    )
-    parser.add_argument("--shortlist", type=Path, help="a shortlist.bin of the same vocabularies")
-    parser.add_argument(
-        "--fresh", action="store_true", help="even if they are there: the exporter may be new"
-    )
-    arguments = parser.parse_args()
+def main() -> None:
+    options: Options = {
+        "checkpoint folder; `opus-size`: random weights in OPUS-MT's shape; `opus-mt`: the same as "
+        "Transformers has them, imported": str,
+        "folder of all models": Path,
+        "--tokenizer that `opus-size` grows": Path("models/de-en/source.spm"),
+        "--shortlist of the same vocabularies, a shortlist.bin": Path,
+        "--fresh even if the folder is complete: the exporter may be new": False,
+    }
+    arguments = Command("models", __doc__, options).parse()
     folder: Path = arguments.folder
     origin = origin_of(arguments.checkpoint)
     if not arguments.fresh and has_origin(folder, origin):
         sys.stderr.write(f"{folder} is there already\n")
-        return 0
+        return
     shutil.rmtree(folder, ignore_errors=True)
     if arguments.checkpoint == OPUS_IMPORT:
         import_foreign(folder)
@@ -152,10 +151,9 @@ def main() -> int:
         for precision in (INT8, INT4):
             add_shortlist(folder / precision, arguments.shortlist)
     if arguments.checkpoint != OPUS_IMPORT:
-        convert(folder)
+        convert("convert-checkpoint", folder / CHECKPOINT, folder)
     (folder / COMPLETE).write_text(origin, encoding="utf8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

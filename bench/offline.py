@@ -4,23 +4,20 @@
 `forced` translates random ids into exactly 30 tokens, for a model with random weights.
 """
 
-import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
 import sentencepiece
-from tqdm import tqdm
 
-from bench.contenders import REFERENCE, Contender, Worker, parser_of, running, select_contenders, versions_of
+from bench import contenders
+from bench.command import Options, show
 from bench.models import TOKENIZER
-from bench.outputs import share_equal, translate_sources
-from bench.peers.protocol import Ids, Search
-from bench.provenance import provenance, write_result
-from bench.rounds import speed_ratios, spread, turn
+from bench.peers.protocol import Ids
+from bench.rounds import interleave, speed_ratios, spread
 from bench.workloads import Workload, forced, make_batches, read_lines, real_text
 
 BATCHES = (1, 8, 32)
@@ -37,87 +34,81 @@ class Setting:
     beam_size: int
 
 
-@dataclass(slots=True)
-class Timings:
-    """Timings of one engine in one setting, one value per round."""
-
-    seconds: list[float] = field(default_factory=list)
-    target_tokens: list[int] = field(default_factory=list)
-
-
-Measured = dict[Setting, dict[str, Timings]]
+Measured = Mapping[tuple[Setting, str], Sequence[tuple[float, int]]]
+"""Seconds and number of target tokens in each round, by setting and engine."""
 
 
 def measure(
-    contenders: Sequence[Contender], workload: Workload, settings: Sequence[Setting], counts: tuple[int, int]
+    engines: Sequence[contenders.Contender],
+    workload: Workload,
+    settings: Sequence[Setting],
+    counts: tuple[int, int],
 ) -> Measured:
     """Measure all engines in turn, setting by setting, round by round.
 
     Args:
-        contenders: engines; each gets its own process.
+        engines: each gets its own process.
         workload: sources, of which a setting may use only the first ones.
         settings: settings with the same number of workers.
         counts: number of rounds, and minimum number of sentences of a setting.
     """
     num_rounds, least_sentences = counts
     (workers,) = {setting.workers for setting in settings}
-    measured: Measured = {setting: {one.name: Timings() for one in contenders} for setting in settings}
-    with running(contenders, workers) as started:
-        rounds = [(setting, number) for number in range(-1, num_rounds) for setting in settings]
-        for setting, number in tqdm(rounds, desc=f"{workers} worker(s)"):
+    names = [one.name for one in engines]
+    with contenders.running(engines, workers) as started:
+
+        def run(setting: Setting, name: str, _: int) -> tuple[float, int]:
             batches = _batches(workload, setting, least_sentences)
-            for name in turn(list(started), number + 1):
-                # Round -1 warms up with one batch.
-                given = batches if number >= 0 else batches[:1]
-                seconds, tokens = _run(started[name], given, workload.search(setting.beam_size))
-                if number >= 0:
-                    measured[setting][name].seconds.append(seconds)
-                    measured[setting][name].target_tokens.append(tokens)
-    return measured
+            seconds, outputs = started[name].search(batches, workload.search(setting.beam_size))
+            return seconds, sum(len(ids) for batch in outputs for ids in batch)
+
+        for setting, name in product(settings, names):  # warm up
+            few = _batches(workload, setting, least_sentences)[:1]
+            started[name].search(few, workload.search(setting.beam_size))
+        return interleave(settings, names, num_rounds, run)
 
 
 def summarise(measured: Measured, workload: Workload, least_sentences: int) -> list[dict[str, Any]]:
     """Return a row for each setting and engine."""
     rows = []
-    for setting, timings in measured.items():
-        batches = _batches(workload, setting, least_sentences)
-        num_sentences = sum(map(len, batches))
-        reference = timings[REFERENCE].seconds
-        for name, timing in timings.items():
-            rows.append(
-                {
-                    **asdict(setting),
-                    "engine": name,
-                    "sentences": num_sentences,
-                    "source_tokens": sum(len(source) for batch in batches for source in batch),
-                    "target_tokens": timing.target_tokens[0],
-                    "ms_per_sentence": asdict(spread([1e3 * s / num_sentences for s in timing.seconds])),
-                    "target_tokens_per_s": asdict(
-                        spread([n / s for n, s in zip(timing.target_tokens, timing.seconds, strict=True)])
-                    ),
-                    "speed": asdict(speed_ratios(timing.seconds, reference)),
-                }
-            )
+    for (setting, name), runs in measured.items():
+        sources = [source for batch in _batches(workload, setting, least_sentences) for source in batch]
+        seconds = [one for one, _ in runs]
+        speed = speed_ratios(seconds, [one for one, _ in measured[setting, contenders.REFERENCE]])
+        row = {
+            **asdict(setting),
+            "engine": name,
+            "sentences": len(sources),
+            "source_tokens": sum(map(len, sources)),
+            "target_tokens": runs[0][1],
+            "ms_per_sentence": asdict(spread([1e3 * one / len(sources) for one in seconds])),
+            "target_tokens_per_s": asdict(spread([tokens / one for one, tokens in runs])),
+            "speed": asdict(speed),
+        }
+        rows.append(row)
     return rows
 
 
 def quality(
-    contenders: Sequence[Contender], workload: Workload, references: list[str] | None, tokenizer: Path
+    engines: Sequence[contenders.Contender],
+    workload: Workload,
+    references: list[str] | None,
+    tokenizer: Path,
 ) -> list[dict[str, Any]]:
     """Return, per engine and beam, BLEU (with references) and the share of outputs equal to our fp32's."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))
     rows = []
-    with running(contenders, 1) as started:
+    with contenders.running(engines, 1) as started:
         for beam_size in BEAMS:
+            search = workload.search(beam_size)
             outputs = {
-                name: translate_sources(worker, workload.sources, workload.search(beam_size))
-                for name, worker in tqdm(started.items(), desc=f"outputs, beam {beam_size}")
+                name: contenders.translate_sources(one, workload.sources, search)
+                for name, one in started.items()
             }
-            exact = next((found for name, found in outputs.items() if name == "Dragoman fp32"), None)
             for name, found in outputs.items():
                 row: dict[str, Any] = {"engine": name, "beam_size": beam_size, "sentences": len(found)}
-                if exact is not None:
-                    row["equal_to_fp32"] = share_equal(found, exact)
+                if "Dragoman fp32" in outputs:
+                    row["equal_to_fp32"] = contenders.share_equal(found, outputs["Dragoman fp32"])
                 if references is not None:
                     score = sacrebleu.BLEU().corpus_score(processor.decode(found), [references])
                     row["bleu"] = round(score.score, 2)
@@ -131,72 +122,43 @@ def _batches(workload: Workload, setting: Setting, least_sentences: int) -> list
     return make_batches(workload.sources[:count], setting.batch)
 
 
-def _run(worker: Worker, batches: list[list[Ids]], search: Search) -> tuple[float, int]:
-    """Return seconds and number of target tokens."""
-    reply = worker.ask({"do": "run", "batches": batches, "search": asdict(search)})
-    return reply["seconds"], sum(len(ids) for batch in reply["outputs"] for ids in batch)
-
-
-def _print(rows: Sequence[dict[str, Any]]) -> None:
-    for row in rows:
-        time_ms, speed = row["ms_per_sentence"], row["speed"]
-        print(
-            f"{row['workers']} x batch {row['batch']:2} beam {row['beam_size']}  {row['engine']:24}"
-            f"{time_ms['median']:8.1f} ms ({time_ms['least']:.1f} to {time_ms['most']:.1f})"
-            f"{row['target_tokens_per_s']['median']:9.0f} tokens/s"
-            f"{speed['median']:7.2f} x ({speed['least']:.2f} to {speed['most']:.2f})"
-        )
-
-
-def main() -> int:
-    parser = parser_of(__doc__, "offline")
-    parser.add_argument("workload", choices=("real", "forced"))
-    parser.add_argument("--references", type=Path, help="of the sentences, for BLEU; line by line")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--workers", type=int, action="append", help="batches at a time; default: 1 and 2")
-    parser.add_argument("--lines", type=int, default=128, help="most sentences that are timed")
-    parser.add_argument("--quality-lines", type=int, default=1000, help="most sentences that are scored")
-    parser.add_argument("--least-sentences", type=int, default=16, help="of a setting with small batches")
-    arguments = parser.parse_args()
-    contenders = select_contenders(arguments)
-    tokenizer = arguments.folder / TOKENIZER
-    lines = read_lines(arguments.sentences)
-    most = arguments.lines
-    if arguments.workload == "real":
-        workload = real_text(lines[:most], tokenizer)
+def main() -> None:
+    options: Options = {
+        "--references of the sentences, for BLEU; line by line": Path,
+        "--rounds": 5,
+        "--workers batches at a time": WORKERS,
+        "--lines that are timed, at most": 128,
+        "--quality-lines that are scored, at most": 1000,
+        "--least-sentences of a setting with small batches": 16,
+    }
+    command = contenders.comparison("offline", __doc__, options)
+    command.parser.add_argument("workload", choices=("real", "forced"))
+    arguments = command.parse()
+    engines = contenders.select_contenders(arguments)
+    is_real = arguments.workload == "real"
+    tokenizer, lines = arguments.folder / TOKENIZER, read_lines(arguments.sentences)
+    references = read_lines(arguments.references) if arguments.references else None
+    if references is not None and len(references) != len(lines):
+        command.parser.error(f"{len(references)} references for {len(lines)} sentences")
+    if is_real:
+        workload = real_text(lines[: arguments.lines], tokenizer)
         least_sentences = len(workload.sources)
     else:
-        processor = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))
-        workload = forced(lines, tokenizer, processor.vocab_size(), most)
+        workload = forced(lines, tokenizer, arguments.lines)
         least_sentences = arguments.least_sentences
     rows: list[dict[str, Any]] = []
-    for workers in arguments.workers or WORKERS:
+    for workers in arguments.workers:
         settings = [Setting(workers, *values) for values in product(BATCHES, BEAMS)]
-        measured = measure(contenders, workload, settings, (arguments.rounds, least_sentences))
+        measured = measure(engines, workload, settings, (arguments.rounds, least_sentences))
         rows += summarise(measured, workload, least_sentences)
-        _print(rows[-len(settings) * len(contenders) :])
-    figures: dict[str, Any] = {
-        "packages": versions_of(contenders),
-        "rounds": arguments.rounds,
-        "results": rows,
-    }
-    if arguments.workload == "real":
-        references = read_lines(arguments.references) if arguments.references else None
-        if references is not None and len(references) != len(lines):
-            raise SystemExit(f"{len(references)} references for {len(lines)} sentences")
+    figures = {"packages": contenders.versions_of(engines), "rounds": arguments.rounds, "results": rows}
+    if is_real:
         scored = slice(arguments.quality_lines)
-        figures["quality"] = quality(
-            contenders, real_text(lines[scored], tokenizer), references and references[scored], tokenizer
-        )
-    for row in figures.get("quality", ()):
-        print(row)
-    if arguments.output:
-        command = (
-            f"python -m bench.offline {arguments.folder} {arguments.workload} --rounds {arguments.rounds}"
-        )
-        write_result(arguments.output, provenance(contenders[0].model, command), figures)
-    return 0
+        text = real_text(lines[scored], tokenizer)
+        figures["quality"] = quality(engines, text, references and references[scored], tokenizer)
+    show([*rows, *figures.get("quality", ())])
+    command.write(engines[0].model, figures)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -5,13 +5,15 @@ A marker is `<!-- table: NAME -->`; the text between it and `<!-- end -->` is re
 
 import json
 import re
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "reports" / "performance.md"
+from bench.provenance import RESULTS
+
+REPORTS = Path(__file__).parents[1] / "docs" / "reports"
+PAGE = REPORTS / "performance.md"
 NOT_MEASURED = "Not measured yet: `make bench`."
 MARKED = re.compile(r"<!-- table: (?P<name>[a-z0-9-]+) -->\n.*?<!-- end -->", re.DOTALL)
 LARGEST_OPERATORS = 8
@@ -33,16 +35,34 @@ def render(page: str, tables: Mapping[str, str]) -> str:
     return MARKED.sub(replace, page)
 
 
+def read_result(path: Path) -> dict[str, Any]:
+    """Read a result file."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
+    return content
+
+
 def all_tables(results: Path = RESULTS) -> dict[str, str]:
     """Render every table of the page, by name; a table without a result becomes a sentence."""
-    tables = {}
-    for name, (file, make) in TABLES.items():
-        path = results / file
-        if path.is_file():
-            tables[name] = make(json.loads(path.read_text(encoding="utf8")))
-        else:
-            tables[name] = NOT_MEASURED
-    return tables
+    return {
+        name: make(read_result(results / file)) if (results / file).is_file() else NOT_MEASURED
+        for name, (file, make) in TABLES.items()
+    }
+
+
+def table(head: str, row: str, rows: Iterable[Result]) -> str:
+    """Render rows as Markdown; `head` and the format `row` have the columns, separated by ` | `."""
+    lines = [f"| {head} |", "|" + "---|" * len(head.split(" | "))]
+    return "\n".join([*lines, *(f"| {row.format_map(each)} |" for each in rows)])
+
+
+def pivot_table(head: str, cells: Mapping[tuple[tuple[Any, ...], str], str]) -> str:
+    """Render cells by the key of their row, which has the columns of `head`, and the head of their column."""
+    columns = dict.fromkeys(column for _, column in cells)
+    rows = (
+        {"cells": [*key, *(cells[key, one] for one in columns)]} for key in sorted({key for key, _ in cells})
+    )
+    heads = [*head.split(" | "), *columns]
+    return table(" | ".join(heads), " | ".join(f"{{cells[{n}]}}" for n in range(len(heads))), rows)
 
 
 def origin_line(result: Result) -> str:
@@ -58,41 +78,37 @@ def origin_line(result: Result) -> str:
 
 def offline_table(result: Result, workers: int) -> str:
     """Render milliseconds per sentence, tokens per second, and speed relative to the reference."""
-    rows = [row for row in result["results"] if row["workers"] == workers]
     bleu = {(row["engine"], row["beam_size"]): row.get("bleu") for row in result.get("quality", ())}
     has_bleu = any(score is not None for score in bleu.values())
-    head = ["batch", "beam", "engine", "ms a sentence", "least to most", "tokens/s", "speed", "least to most"]
-    cells = []
-    for row in sorted(rows, key=lambda row: (row["batch"], row["beam_size"])):
-        line = [
-            str(row["batch"]),
-            str(row["beam_size"]),
-            row["engine"],
-            f"{row['ms_per_sentence']['median']:.1f}",
-            f"{row['ms_per_sentence']['least']:.1f} to {row['ms_per_sentence']['most']:.1f}",
-            f"{row['target_tokens_per_s']['median']:.0f}",
-            f"{row['speed']['median']:.2f} x",
-            f"{row['speed']['least']:.2f} to {row['speed']['most']:.2f}",
-        ]
-        cells.append([*line, f"{bleu[row['engine'], row['beam_size']]:.1f}"] if has_bleu else line)
-    return table([*head, "BLEU"] if has_bleu else head, cells)
+    rows = [row for row in result["results"] if row["workers"] == workers]
+    head = "batch | beam | engine | ms a sentence | least to most | tokens/s | speed | least to most"
+    cells = (
+        "{batch} | {beam_size} | {engine} | {ms_per_sentence[median]:.1f}"
+        " | {ms_per_sentence[least]:.1f} to {ms_per_sentence[most]:.1f} | {target_tokens_per_s[median]:.0f}"
+        " | {speed[median]:.2f} x | {speed[least]:.2f} to {speed[most]:.2f}"
+    )
+    return table(
+        head + " | BLEU" * has_bleu,
+        cells + " | {bleu:.1f}" * has_bleu,
+        (
+            {**row, "bleu": bleu.get((row["engine"], row["beam_size"]))}
+            for row in sorted(rows, key=lambda row: (row["batch"], row["beam_size"]))
+        ),
+    )
 
 
 def quality_table(result: Result) -> str:
     """Render the share of equal outputs, and BLEU."""
-    rows = result.get("quality", ())
-    return table(
-        ["engine", "beam", "same output as Dragoman fp32", "BLEU"],
-        (
-            [
-                row["engine"],
-                str(row["beam_size"]),
-                f"{row['equal_to_fp32']:.1%}" if "equal_to_fp32" in row else "",
-                f"{row['bleu']:.2f}" if "bleu" in row else "",
-            ]
-            for row in rows
-        ),
+    head = "engine | beam | same output as Dragoman fp32 | BLEU"
+    rows = (
+        {
+            **row,
+            "equal": f"{row['equal_to_fp32']:.1%}" if "equal_to_fp32" in row else "",
+            "score": f"{row['bleu']:.2f}" if "bleu" in row else "",
+        }
+        for row in result.get("quality", ())
     )
+    return table(head, "{engine} | {beam_size} | {equal} | {score}", rows)
 
 
 def gemm_table(result: Result) -> str:
@@ -100,34 +116,23 @@ def gemm_table(result: Result) -> str:
     by_rows: dict[int, dict[str, Result]] = {}
     for rate in result["gemm"]:
         by_rows.setdefault(rate["rows"], {})["cold" if rate["is_cold"] else "cached"] = rate
-    columns = {
-        "rows": "{cached[rows]}",
-        "us, weights in cache": "{cached[microseconds]:.1f}",
-        "us, weights cold": "{cold[microseconds]:.1f}",
-        "GOP/s in cache": "{cached[gops_per_s]:.0f}",
-        "GOP/s cold": "{cold[gops_per_s]:.0f}",
-        "GB/s cold": "{cold[weight_gb_per_s]:.1f}",
-    }
-    return formatted_table(columns, by_rows.values())
+    return table(
+        "rows | us, weights in cache | us, weights cold | GOP/s in cache | GOP/s cold | GB/s cold",
+        "{cached[rows]} | {cached[microseconds]:.1f} | {cold[microseconds]:.1f} | {cached[gops_per_s]:.0f}"
+        " | {cold[gops_per_s]:.0f} | {cold[weight_gb_per_s]:.1f}",
+        by_rows.values(),
+    )
 
 
 def limits_table(result: Result) -> str:
     """Render the times at the limits and the measured times of the int8 engines."""
-    columns = {
-        "batch": "{batch}",
-        "beam": "{beam_size}",
-        "engine": "{engine}",
-        "measured ms": "{measured_ms:.1f}",
-        "arithmetic alone, ms": "{arithmetic_ms:.1f}",
-        "weights alone, ms": "{memory_ms:.1f}",
-        "share": "{share:.0%}",
-    }
-    rows = (
-        {**row, "share": max(row["arithmetic_share"], row["memory_share"])}
-        for row in result["results"]
-        if "int8" in row["engine"]
+    rows = [row for row in result["results"] if "int8" in row["engine"]]
+    return table(
+        "batch | beam | engine | measured ms | arithmetic alone, ms | weights alone, ms | share",
+        "{batch} | {beam_size} | {engine} | {measured_ms:.1f} | {arithmetic_ms:.1f} | {memory_ms:.1f}"
+        " | {share:.0%}",
+        ({**row, "share": max(row["arithmetic_share"], row["memory_share"])} for row in rows),
     )
-    return formatted_table(columns, rows)
 
 
 def operator_table(result: Result) -> str:
@@ -137,125 +142,83 @@ def operator_table(result: Result) -> str:
         for graph in ("encoder", "decoder"):
             times = [one for one in setting["times"] if one["graph"] == graph][:LARGEST_OPERATORS]
             rows += [{**setting, **one} for one in times]
-    columns = {
-        "batch x beam": "{batch} x {beam_size}",
-        "graph": "{graph}",
-        "operator": "{operator}",
-        "share": "{share:.0%}",
-        "us a run": "{us_per_run:.0f}",
-        "nodes": "{calls_per_run:.0f}",
-    }
-    return formatted_table(columns, rows)
+    return table(
+        "batch x beam | graph | operator | share | us a run | nodes",
+        "{batch} x {beam_size} | {graph} | {operator} | {share:.0%} | {us_per_run:.0f} | {calls_per_run:.0f}",
+        rows,
+    )
 
 
 def python_table(result: Result) -> str:
     """Render the time spent outside graphs."""
-    columns = {
-        "batch": "{batch}",
-        "beam": "{beam_size}",
-        "Python's share": "{python_share:.1%}",
-        "Python us a step": "{python_us_per_step:.0f}",
-    }
-    return formatted_table(columns, result["python"])
+    cells = "{batch} | {beam_size} | {python_share:.1%} | {python_us_per_step:.0f}"
+    return table("batch | beam | Python's share | Python us a step", cells, result["python"])
 
 
 def online_table(result: Result, *, is_open: bool) -> str:
     """Render latency and throughput by the number of waiting clients, or by the offered rate."""
     rows = [row for row in result["results"] if (row["clients"] is None) == is_open]
-    load = {"offered": "{rate:.1f}/s"} if is_open else {"clients": "{clients}"}
-    columns = {
-        **load,
-        "served by": "{way}",
-        "requests/s": "{requests_per_s:.1f}",
-        "p50 ms": "{p50_ms:.0f}",
-        "p99 ms": "{p99_ms:.0f}",
-        "errors": "{errors}",
-    }
-    return formatted_table(columns, sorted(rows, key=lambda row: row["rate"] or row["clients"]))
+    return table(
+        ("offered" if is_open else "clients") + " | served by | requests/s | p50 ms | p99 ms | errors",
+        ("{rate:.1f}/s" if is_open else "{clients}")
+        + " | {way} | {requests_per_s:.1f} | {p50_ms:.0f} | {p99_ms:.0f} | {errors}",
+        sorted(rows, key=lambda row: row["rate"] or row["clients"]),
+    )
 
 
 def memory_table(result: Result) -> str:
     """Render start-up time and memory of each engine in a fresh process."""
-    columns = {
-        "engine": "{engine}",
-        "first translation s": "{first_translation_s:.2f}",
-        "after load MiB": "{loaded_mib:.0f}",
-        "peak MiB": "{peak_mib:.0f}",
-        "requests": "{requests}",
-        "after them MiB": "{after_requests_mib:.0f}",
-    }
-    return formatted_table(columns, result["footprint"])
+    return table(
+        "engine | first translation s | after load MiB | peak MiB | requests | after them MiB",
+        "{engine} | {first_translation_s:.2f} | {loaded_mib:.0f} | {peak_mib:.0f} | {requests}"
+        " | {after_requests_mib:.0f}",
+        result["footprint"],
+    )
 
 
 def growth_table(result: Result, by: str) -> str:
     """Render milliseconds per sentence by source length or batch, with a column for each engine."""
     rows = [row for row in result["growth"] if row["by"] == by]
-    engines = list(dict.fromkeys(row["engine"] for row in rows))
-    found = {(row["size"], row["engine"]): row["ms_per_sentence"] for row in rows}
-    return table(
-        [by.replace("_", " "), *engines],
-        (
-            [str(size), *(f"{found[size, engine]:.1f}" for engine in engines)]
-            for size in sorted({row["size"] for row in rows})
-        ),
-    )
+    cells = {((row["size"],), row["engine"]): f"{row['ms_per_sentence']:.1f}" for row in rows}
+    return pivot_table(by.replace("_", " "), cells)
 
 
 def imports_table(result: Result) -> str:
     """Render the cost of importing a model and of opening its bundle."""
-    columns = {
-        "model": "{model}",
-        "million parameters": "{million_parameters:.0f}",
-        "precision": "{precision}",
-        "bundle, MB": "{bundle_mb:.0f}",
-        "export, s": "{export_s:.0f}",
-        "export's peak, MiB": "{export_peak_mib:.0f}",
-        "open, s": "{open_s:.1f}",
-        "opened, MiB": "{opened_mib:.0f}",
-        "first sentence, s": "{first_s:.1f}",
-        "peak after it, MiB": "{translated_mib:.0f}",
-    }
-    rows = ({**row, "million_parameters": row["parameters"] / 1e6} for row in result["imports"])
-    return formatted_table(columns, rows)
-
-
-def formatted_table(columns: Mapping[str, str], rows: Iterable[Result]) -> str:
-    """Render rows as Markdown; `columns` has the format of each column's cells, by the column's head."""
-    return table([*columns], ([cell.format(**row) for cell in columns.values()] for row in rows))
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Render a table as Markdown."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)
+    return table(
+        "model | million parameters | precision | bundle, MB | export, s | export's peak, MiB | open, s"
+        " | opened, MiB | first sentence, s | peak after it, MiB",
+        "{model} | {million_parameters:.0f} | {precision} | {bundle_mb:.0f} | {export_s:.0f}"
+        " | {export_peak_mib:.0f} | {open_s:.1f} | {opened_mib:.0f} | {first_s:.1f} | {translated_mib:.0f}",
+        ({**row, "million_parameters": row["parameters"] / 1e6} for row in result["imports"]),
+    )
 
 
 TABLES: Mapping[str, tuple[str, Callable[[Result], str]]] = {
     "origin": ("offline-forced.json", origin_line),
-    "real-1": ("offline-real.json", lambda result: offline_table(result, 1)),
-    "real-2": ("offline-real.json", lambda result: offline_table(result, 2)),
+    "real-1": ("offline-real.json", partial(offline_table, workers=1)),
+    "real-2": ("offline-real.json", partial(offline_table, workers=2)),
     "quality": ("offline-real.json", quality_table),
-    "forced-1": ("offline-forced.json", lambda result: offline_table(result, 1)),
-    "forced-2": ("offline-forced.json", lambda result: offline_table(result, 2)),
-    "import-1": ("offline-import.json", lambda result: offline_table(result, 1)),
+    "forced-1": ("offline-forced.json", partial(offline_table, workers=1)),
+    "forced-2": ("offline-forced.json", partial(offline_table, workers=2)),
+    "import-1": ("offline-import.json", partial(offline_table, workers=1)),
     "imports": ("imports.json", imports_table),
     "gemm": ("limits.json", gemm_table),
     "limits": ("limits.json", limits_table),
     "operators": ("profile.json", operator_table),
     "python": ("profile.json", python_table),
-    "closed": ("online.json", lambda result: online_table(result, is_open=False)),
-    "open": ("online.json", lambda result: online_table(result, is_open=True)),
+    "closed": ("online.json", partial(online_table, is_open=False)),
+    "open": ("online.json", partial(online_table, is_open=True)),
     "memory": ("memory.json", memory_table),
-    "length": ("memory.json", lambda result: growth_table(result, "source_tokens")),
-    "batch": ("memory.json", lambda result: growth_table(result, "batch")),
+    "length": ("memory.json", partial(growth_table, by="source_tokens")),
+    "batch": ("memory.json", partial(growth_table, by="batch")),
 }
 
 
-def main() -> int:
-    PAGE.write_text(render(PAGE.read_text(encoding="utf8"), all_tables()), encoding="utf8")
-    return 0
+def write_page(page: Path, tables: Mapping[str, str]) -> None:
+    """Replace every marked table of a page."""
+    page.write_text(render(page.read_text(encoding="utf8"), tables), encoding="utf8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    write_page(PAGE, all_tables())

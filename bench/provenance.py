@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -12,8 +13,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import read_bundle
+from dragoman.bundle import file_sha256, read_bundle
 
+RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("onnxruntime", "onnxruntime-gpu", "numpy", "sentencepiece")
 """Packages whose versions are recorded if installed; only one of the first two is."""
 
@@ -31,7 +33,8 @@ class Provenance:
     commit: str
     bundle: str
     bundle_sha256: str
-    """Hash over the hashes of graphs, tokenizers and other files, but not of the model card."""
+    """Hash over the hashes of graphs, tokenizers and other files, but not of the model card; of a checkpoint,
+    the hash of its weights."""
 
 
 def provenance(bundle: Path, command: str) -> Provenance:
@@ -48,14 +51,22 @@ def provenance(bundle: Path, command: str) -> Provenance:
     )
 
 
-def write_result(path: Path, origin: Provenance, figures: dict[str, Any]) -> None:
+def write_result(path: Path, origin: Provenance, figures: Mapping[str, Any]) -> None:
     """Write figures and their provenance to a JSON file."""
+    write_json(path, {"provenance": asdict(origin), **figures})
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file that is never half written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = {"provenance": asdict(origin), **figures}
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
+    partial.replace(path)
 
 
 def _bundle_hash(bundle: Path) -> str:
+    if (weights := bundle / "model.safetensors").is_file():
+        return file_sha256(weights)
     files = read_bundle(bundle).manifest.files
     hashes = [f"{name} {record.sha256}" for name, record in sorted(files.items()) if not name.endswith(".md")]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()

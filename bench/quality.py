@@ -3,100 +3,140 @@
 import argparse
 import sys
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import sacrebleu
 from tqdm import tqdm
 
-from bench.provenance import provenance, write_result
+from bench.command import Command, Options, show
 from dragoman import DecodingOptions, EngineRequest, FinishReason, Translation, Translator
+
+BEAM_SIZES = (1, 4)
+
+
+class EvaluationSetError(ValueError):
+    """A test set cannot be used; the message names it and says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
-    """Scores of one test set at one beam size."""
+class EvaluationSet:
+    """A test set: files of sources and references, one per line."""
 
-    test_set: str
-    beam_size: int
-    lines: int
-    bleu: float
-    chrf: float
-    bleu_signature: str
-    cut_by_length: int
-    """Number of lines with a segment that reached the length limit."""
-    seconds: float
+    name: str
+    source: Path
+    reference: Path
+
+    def lines(self) -> tuple[list[str], list[str]]:
+        """Return the sources and the references.
+
+        Raises:
+            EvaluationSetError: there are none, or the files differ in their number of lines.
+        """
+        source, reference = (
+            path.read_text(encoding="utf8").splitlines() for path in (self.source, self.reference)
+        )
+        if not source or len(source) != len(reference):
+            raise EvaluationSetError(
+                f"--set {self.name}: {len(source)} source lines, {len(reference)} reference lines"
+            )
+        return source, reference
 
 
-def measure(translator: Translator, name: str, files: tuple[Path, Path], options: DecodingOptions) -> Quality:
-    """Translate a test set and score it against its reference."""
-    sources, references = (path.read_text(encoding="utf8").splitlines() for path in files)
-    if not sources or len(sources) != len(references):
-        raise SystemExit(f"{name}: {len(sources)} source lines, {len(references)} reference lines")
+def measure(
+    translator: Translator, name: str, files: tuple[Path, Path], options: DecodingOptions
+) -> dict[str, Any]:
+    """Translate a test set and score it against its reference; return a row of the result.
+
+    `cut_by_length` is the number of lines with a segment that reached the length limit.
+
+    Raises:
+        EvaluationSetError: the test set cannot be used.
+    """
+    sources, references = EvaluationSet(name, *files).lines()
     began = time.perf_counter()
-    outputs: list[Translation] = []
-    outcomes = translator.translate_many(sources, EngineRequest(options))
-    for outcome in tqdm(outcomes, total=len(sources), desc=f"{name}, beam {options.beam_size}", disable=None):
-        if not isinstance(outcome, Translation):
-            raise outcome
-        outputs.append(outcome)
+    outputs = translate_all(translator, sources, options)
     seconds = time.perf_counter() - began
     texts = [output.text for output in outputs]
     bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
-    return Quality(
-        test_set=name,
-        beam_size=options.beam_size or translator.manifest.decoding.beam_size,
-        lines=len(sources),
-        bleu=round(bleu.corpus_score(texts, [references]).score, 2),
-        chrf=round(chrf.corpus_score(texts, [references]).score, 2),
-        bleu_signature=str(bleu.get_signature()),
-        cut_by_length=sum(output.finish_reason is FinishReason.LENGTH for output in outputs),
-        seconds=round(seconds, 2),
+    return {
+        "test_set": name,
+        "beam_size": options.beam_size or translator.manifest.decoding.beam_size,
+        "lines": len(sources),
+        "bleu": round(bleu.corpus_score(texts, [references]).score, 2),
+        "chrf": round(chrf.corpus_score(texts, [references]).score, 2),
+        "bleu_signature": str(bleu.get_signature()),
+        "cut_by_length": num_cut(outputs),
+        "seconds": round(seconds, 2),
+    }
+
+
+def translate_all(
+    translator: Translator, lines: Sequence[str], options: DecodingOptions
+) -> list[Translation]:
+    """Translate every line; raise the error of the first that cannot be translated."""
+    outputs: list[Translation] = []
+    outcomes = translator.translate_many(lines, EngineRequest(options))
+    for outcome in tqdm(outcomes, total=len(lines), desc=f"beam {options.beam_size}", disable=None):
+        if not isinstance(outcome, Translation):
+            raise outcome
+        outputs.append(outcome)
+    return outputs
+
+
+def num_cut(outputs: Sequence[Translation]) -> int:
+    """Count translations with a segment that reached the length limit."""
+    return sum(output.finish_reason is FinishReason.LENGTH for output in outputs)
+
+
+def add_sets(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that `read_sets` reads."""
+    names = ("NAME", "SOURCE", "REFERENCE")
+    explained = "a test set, one text per line; may be given several times"
+    parser.add_argument(
+        "--set", dest="sets", nargs=3, action="append", default=[], metavar=names, help=explained
     )
+
+
+def read_sets(arguments: argparse.Namespace) -> tuple[EvaluationSet, ...]:
+    """Return the test sets of the command line.
+
+    Raises:
+        EvaluationSetError: a name occurs twice, or a set cannot be used.
+    """
+    sets = tuple(
+        EvaluationSet(name, Path(source), Path(reference)) for name, source, reference in arguments.sets
+    )
+    names = [one.name for one in sets]
+    for one in sets:
+        one.lines()
+        if names.count(one.name) > 1:
+            raise EvaluationSetError(f"--set {one.name} is there twice")
+    return sets
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument(
-        "--set",
-        dest="sets",
-        nargs=3,
-        action="append",
-        required=True,
-        metavar=("NAME", "SOURCE", "REFERENCE"),
-        help="a test set; may be given several times",
-    )
-    parser.add_argument("--beam-size", dest="beam_sizes", type=int, action="append", help="default: 1 and 4")
-    parser.add_argument("--replicas", type=int, default=2)
-    parser.add_argument("--no-shortlist", action="store_true", help="look at all target tokens")
-    parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/quality.json")
-    arguments = parser.parse_args()
-    translator = Translator.open(arguments.bundle, replicas=arguments.replicas)
-    results = [
-        measure(
-            translator,
-            name,
-            (Path(source), Path(reference)),
-            DecodingOptions(beam_size=beam_size, use_shortlist=not arguments.no_shortlist),
-        )
-        for name, source, reference in arguments.sets
-        for beam_size in arguments.beam_sizes or [1, 4]
-    ]
-    for result in results:
-        print(
-            f"{result.test_set:28} beam {result.beam_size}  BLEU {result.bleu:5.2f}  chrF {result.chrf:5.2f}"
-            f"  {result.lines / result.seconds:6.1f} lines/s"
-        )
-    if arguments.output:
-        sets = [
-            f"--set {name} {Path(source).name} {Path(reference).name}"
-            for name, source, reference in arguments.sets
-        ]
-        options = " --no-shortlist" if arguments.no_shortlist else ""
-        command = f"python -m bench.quality {arguments.bundle} {' '.join(sets)}{options}"
-        figures = {"replicas": arguments.replicas, "results": [asdict(result) for result in results]}
-        write_result(arguments.output, provenance(arguments.bundle, command), figures)
+    options: Options = {
+        "--beam-size": BEAM_SIZES,
+        "--replicas": 2,
+        "--no-shortlist search all target tokens": False,
+    }
+    command = Command("quality", __doc__, {"bundle": Path, **options})
+    add_sets(command.parser)
+    arguments = command.parse()
+    sets = read_sets(arguments)
+    if not sets:
+        command.parser.error("at least one --set is needed")
+    with Translator.open(arguments.bundle, replicas=arguments.replicas) as translator:
+        results = []
+        for one, beam_size in product(sets, arguments.beam_size):
+            searched = DecodingOptions(beam_size=beam_size, use_shortlist=not arguments.no_shortlist)
+            results.append(measure(translator, one.name, (one.source, one.reference), searched))
+    show(results)
+    command.write(arguments.bundle, {"replicas": arguments.replicas, "results": results})
     return 0
 
 

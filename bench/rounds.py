@@ -5,8 +5,15 @@ ratio of two of them is computed per round, and the median is taken of these rat
 """
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from tqdm import tqdm
+
+Case = TypeVar("Case")
+Name = TypeVar("Name")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,22 @@ def speed_ratios(seconds: Sequence[float], reference_seconds: Sequence[float]) -
     return spread([theirs / ours for ours, theirs in zip(seconds, reference_seconds, strict=True)])
 
 
-def turn(names: Sequence[str], round_number: int) -> list[str]:
+def turn(names: Sequence[Name], round_number: int) -> list[Name]:
     """Return the order of one round: the names, rotated so that each round begins with another one."""
     begin = round_number % len(names)
     return [*names[begin:], *names[:begin]]
+
+
+def interleave(
+    cases: Sequence[Case], names: Sequence[Name], num_rounds: int, measure: Callable[[Case, Name, int], Value]
+) -> dict[tuple[Case, Name], list[Value]]:
+    """Measure every case with every name, which take turns, round by round; return the values of all rounds.
+
+    `measure` is called with a case, a name and the number of the round.
+    """
+    found: dict[tuple[Case, Name], list[Value]] = {(case, name): [] for case in cases for name in names}
+    plan = [(number, case) for number in range(num_rounds) for case in cases]
+    for number, case in tqdm(plan, desc="rounds x cases", disable=None):
+        for name in turn(names, number):
+            found[case, name].append(measure(case, name, number))
+    return found

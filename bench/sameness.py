@@ -1,14 +1,11 @@
 """Compare the greedy output of an imported model with CTranslate2's, converted from the same folder."""
 
-import argparse
-import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
-from bench.models import PEERS_PYTHON
-from bench.provenance import provenance, write_result
+from bench.command import Command, Options, show
+from bench.models import run_peer
 from dragoman import DecodingOptions, Translator
 from dragoman.bundle import read_bundle
 from dragoman.loading import open_tokenizers
@@ -31,49 +28,34 @@ def theirs(
     folder: Path, converted: Path, sources: list[list[int]], begin: tuple[int, ...], max_tokens: int
 ) -> list[list[int]]:
     """Return the ids of CTranslate2's greedy targets."""
-    command = [str(PEERS_PYTHON), "-m", "bench.peers.ctranslate2_import", str(folder), str(converted)]
-    request = json.dumps({"sources": sources, "begin": begin, "max_tokens": max_tokens})
-    done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)  # noqa: S603 -- ours
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found: list[list[int]] = json.loads(done.stdout)
+    files = {"original": str(folder), "folder": str(converted)}
+    request = {**files, "sources": sources, "begin": begin, "max_tokens": max_tokens}
+    found: list[list[int]] = run_peer("search", request)
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.sameness", description=__doc__)
-    parser.add_argument("folder", type=Path, help="a Hugging Face folder")
-    parser.add_argument("bundle", type=Path, help="exported from it in fp32")
-    parser.add_argument("--converted", type=Path, default=Path("runs/bench") / CONVERTED)
-    parser.add_argument("--output", type=Path)
-    arguments = parser.parse_args()
+def main() -> None:
+    options: Options = {"folder of Hugging Face": Path, "bundle exported from it in fp32": Path}
+    options |= {"--converted": Path("runs/bench") / CONVERTED}
+    command = Command("sameness", __doc__, options)
+    arguments = command.parse()
     shutil.rmtree(arguments.converted, ignore_errors=True)
     bundle = read_bundle(arguments.bundle)
     languages, limits = bundle.manifest.languages, bundle.manifest.limits
     preparer = Preparer(languages, limits, open_tokenizers(bundle)[0])
     most = min(MAX_TOKENS, limits.max_target_tokens)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for text in choose_texts(languages, None, str(arguments.folder)):
-        sources = [
-            ids for ids in preparer.encode(text.lines(), text.pair) if len(ids) <= limits.max_source_tokens
-        ]
+        encoded = preparer.encode(text.lines(), text.pair)
+        sources = [ids for ids in encoded if len(ids) <= limits.max_source_tokens]
         found = ours(arguments.bundle, sources, text.pair, most)
         expected = theirs(arguments.folder, arguments.converted, sources, preparer.begin(text.pair), most)
         equal = sum(one == other for one, other in zip(found, expected, strict=True))
-        rows.append(
-            {
-                "pair": str(text.pair),
-                "sentences": len(sources),
-                "equal": equal,
-                "distinct": len(set(map(tuple, found))),
-            }
-        )
-        print(rows[-1])
-    if arguments.output:
-        command = f"python -m bench.sameness {arguments.folder} {arguments.bundle}"
-        write_result(arguments.output, provenance(arguments.bundle, command), {"sameness": rows})
-    return 0
+        row = {"pair": str(text.pair), "sentences": len(sources), "equal": equal}
+        rows.append(row | {"distinct": len(set(map(tuple, found)))})
+    show(rows)
+    command.write(arguments.bundle, {"sameness": rows})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

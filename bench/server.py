@@ -14,6 +14,8 @@ import httpx
 
 from bench.contenders import pin
 
+CPUS = 2
+"""Number of CPUs that the service usually gets."""
 START_TIMEOUT_S = 60.0
 POLL_S = 0.05
 
@@ -27,19 +29,10 @@ class Service:
 
 
 @contextmanager
-def running_service(bundle: Path, cpus: int) -> Iterator[str]:
-    """Start `dragoman serve` on `cpus` CPUs and a free port; yield its address when it is ready.
-
-    Raises:
-        TimeoutError: it is not ready after a minute.
-    """
-    with service_process(bundle, cpus, {}) as service:
-        yield service.address
-
-
-@contextmanager
 def service_process(bundle: Path, cpus: int, settings: Mapping[str, str]) -> Iterator[Service]:
-    """Start a service like `running_service`, with settings as environment variables; yield address and pid.
+    """Start `dragoman serve` on `cpus` CPUs and a free port; yield address and pid when it is ready.
+
+    `settings` are environment variables.
 
     Raises:
         TimeoutError: it is not ready after a minute.

@@ -55,14 +55,19 @@ def real_text(lines: Sequence[str], tokenizer: Path) -> Workload:
     return Workload(sources, max_length=MAX_REAL_TOKENS)
 
 
-def forced(lines: Sequence[str], tokenizer: Path, vocab_size: int, count: int) -> Workload:
+def forced(lines: Sequence[str], tokenizer: Path, count: int) -> Workload:
     """Make random sources with lengths of real text, scaled to a mean of 24 tokens, and 30-token targets."""
     lengths = scaled_lengths([len(source) for source in real_text(lines, tokenizer).sources], count)
+    return Workload(random_sources(tokenizer, lengths), FORCED_TOKENS, FORCED_TOKENS)
+
+
+def random_sources(tokenizer: Path, lengths: Sequence[int]) -> list[Ids]:
+    """Make sources of random ids that end with the end of sentence."""
+    vocab_size = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer)).vocab_size()
     ids = random.Random(SEED)  # noqa: S311 -- a workload, no secret
-    sources = [
+    return [
         [*(ids.randrange(FIRST_FREE_ID, vocab_size) for _ in range(length - 1)), EOS_ID] for length in lengths
     ]
-    return Workload(sources, FORCED_TOKENS, FORCED_TOKENS)
 
 
 def scaled_lengths(lengths: Sequence[int], count: int, mean: int = MEAN_SOURCE_TOKENS) -> list[int]:

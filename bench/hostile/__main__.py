@@ -7,25 +7,21 @@ requests of `bench.hostile.attacks` and `bench.hostile.clients`. All traffic sta
 server answered 500.
 """
 
-import argparse
 import asyncio
 import statistics
 import sys
 import tempfile
-import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.clients import NO_RESPONSE, Clock, count_statuses, latencies_s, percentiles_ms, read_texts
+from bench.command import Command, Options, show
 from bench.hostile.clients import (
     BEHAVIOURS,
     LEFT,
-    NO_RESPONSE,
-    Clock,
     ExpectedResponse,
     Record,
     Site,
@@ -33,21 +29,10 @@ from bench.hostile.clients import (
     run_hostile_client,
     run_ordinary_client,
 )
-from bench.page import RESULTS
-from bench.peers.arrivals import percentile
-from bench.provenance import provenance, write_result
-from bench.server import service_process
-from bench.soak import (
-    CPUS,
-    MIB,
-    MemorySample,
-    RequestOutcome,
-    read_texts,
-    resident_bytes,
-    summarise_memory,
-    timeline,
-    watch_memory,
-)
+from bench.processes import MIB, MemorySample, descendants, memory, sample_memory
+from bench.provenance import RESULTS
+from bench.server import CPUS, service_process
+from bench.soak import summarise_memory, timeline
 from bench.workloads import SENTENCES
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
@@ -75,15 +60,14 @@ async def load(
     kinds: Sequence[str] = (*BEHAVIOURS,),
 ) -> Record:
     """Run all clients: a third of them are ordinary; the others are assigned the kinds of attacks in turn."""
-    record, until = Record(), Clock(time.perf_counter(), seconds)
-    sentences = [*known]
+    record, clock = Record(), Clock(time.perf_counter(), seconds)
     num_ordinary = max(1, clients // 3)
     ordinary = [
-        run_ordinary_client(site, known, record, until, number * len(known) // num_ordinary)
+        run_ordinary_client(site, known, record, clock, number * len(known) // num_ordinary)
         for number in range(num_ordinary)
     ]
     hostile = [
-        run_hostile_client(site, kinds[number % len(kinds)], sentences, record, until, number)
+        run_hostile_client(site, kinds[number % len(kinds)], [*known], record, clock, number)
         for number in range(clients - num_ordinary)
     ]
     await asyncio.gather(*ordinary, *hostile)
@@ -96,12 +80,17 @@ def measure(
     """Record the right responses, run the load, and compare the responses once more afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'dragoman.db'}"
-        keys = {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
         site_key = make_key(url)
-        with service_process(bundle, CPUS, keys) as service:
+        with service_process(bundle, CPUS, {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}) as service:
+            pid = service.pid
             site = Site(service.address, site_key, "drg_0000000000000000_nobody")
             known = asyncio.run(record_expected(site, texts))
-            with watch_memory(service.pid, SAMPLE_S) as seen, watch_children(service.pid) as children:
+            with (
+                sample_memory(lambda: memory(pid).resident_bytes, SAMPLE_S) as seen,
+                sample_memory(
+                    lambda: sum(memory(one).resident_bytes for one in descendants(pid)), SAMPLE_S
+                ) as children,
+            ):
                 record = asyncio.run(load(site, known, clients, 60 * minutes, kinds))
             try:
                 settled = asyncio.run(record_expected(site, texts))
@@ -109,7 +98,7 @@ def measure(
                 print(f"afterwards: {error}")
                 settled = {}
     wrong_afterwards = sum(known[text] != settled.get(text) for text in texts)
-    return summarise(record, seen, max(children, default=0), wrong_afterwards)
+    return summarise(record, seen, max(one.size_bytes for one in children), wrong_afterwards)
 
 
 def make_key(url: str) -> str:
@@ -122,49 +111,10 @@ def make_key(url: str) -> str:
         database.close()
 
 
-@contextmanager
-def watch_children(pid: int) -> Iterator[list[int]]:
-    """Sample the resident bytes of all descendants of a process on a thread."""
-    seen: list[int] = []
-    is_over = threading.Event()
-
-    def watch() -> None:
-        while not is_over.wait(SAMPLE_S):
-            seen.append(sum(resident_of(child) for child in children_of(pid)))
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        is_over.set()
-        thread.join()
-
-
-def children_of(pid: int) -> list[int]:
-    """Return the ids of all descendants of a process (Linux)."""
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        lists = [(task / "children").read_text(encoding="ascii") for task in tasks]
-    except OSError:
-        return []  # the process has ended meanwhile
-    children = [int(child) for listed in lists for child in listed.split()]
-    return [*children, *(grandchild for child in children for grandchild in children_of(child))]
-
-
-def resident_of(pid: int) -> int:
-    """Return the resident bytes of a process; 0 if it has ended."""
-    try:
-        return resident_bytes(pid)
-    except OSError:
-        return 0
-
-
 def summarise(
     record: Record, seen: Sequence[MemorySample], children_bytes: int, wrong_afterwards: int
 ) -> dict[str, Any]:
     """Summarise the load: wrong, lost and failed responses, latencies, memory, and statuses by kind."""
-    good = [one.latency_s for one in record.ordinary if one.status == 200]  # noqa: PLR2004 -- OK
     everything = [*record.ordinary, *(one for answers in record.hostile.values() for one in answers)]
     return {
         "ordinary": {
@@ -172,9 +122,8 @@ def summarise(
             "wrong": len(record.wrong),
             "lost": sum(one.status == NO_RESPONSE for one in record.ordinary),
             "wrong_afterwards": wrong_afterwards,
-            "statuses": statuses(record.ordinary),
-            "p50_ms": round(1e3 * percentile(good, 0.5), 1) if good else None,
-            "p99_ms": round(1e3 * percentile(good, 0.99), 1) if good else None,
+            "statuses": count_statuses(record.ordinary, NAMES),
+            **percentiles_ms(latencies_s(record.ordinary), 50, 99),
         },
         "server_errors": sum(one.status == SERVER_FAILED for one in everything),
         "memory": {
@@ -185,8 +134,8 @@ def summarise(
         "hostile": {
             kind: {
                 "requests": len(answers),
-                "statuses": statuses(answers),
-                "p99_ms": round(1e3 * percentile([one.latency_s for one in answers], 0.99), 1),
+                "statuses": count_statuses(answers, NAMES),
+                **percentiles_ms([one.latency_s for one in answers], 99),
             }
             for kind, answers in sorted(record.hostile.items())
             if answers
@@ -195,54 +144,36 @@ def summarise(
     }
 
 
-def statuses(answers: Sequence[RequestOutcome]) -> dict[str, int]:
-    """Count responses by status, or by the name of the value that stands for it."""
-    counts = Counter(NAMES.get(one.status, str(one.status)) for one in answers)
-    return dict(sorted(counts.items()))
-
-
 def thirds(seen: Sequence[MemorySample]) -> dict[str, float]:
     """Return the median memory in the second and the last third of the time; flat memory gives equal ones."""
     end_s = seen[-1].at_s
-    second = [one.size_bytes for one in seen if end_s / 3 <= one.at_s < 2 * end_s / 3]
     last = [one.size_bytes for one in seen if one.at_s >= 2 * end_s / 3]
+    second = [one.size_bytes for one in seen if end_s / 3 <= one.at_s < 2 * end_s / 3] or last
     return {
-        "second_third_mib": round(statistics.median(second or last) / MIB, 1),
+        "second_third_mib": round(statistics.median(second) / MIB, 1),
         "last_third_mib": round(statistics.median(last) / MIB, 1),
     }
 
 
 def has_failed(result: Mapping[str, Any]) -> bool:
     """Return whether an ordinary response was wrong or lost, or the server failed."""
-    ordinary = result["ordinary"]
-    faults = [ordinary["wrong"], ordinary["lost"], ordinary["wrong_afterwards"], result["server_errors"]]
-    return any(faults)
+    faults = [result["ordinary"][name] for name in ("wrong", "lost", "wrong_afterwards")]
+    return any([*faults, result["server_errors"]])
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--kind", action="append", choices=[*BEHAVIOURS], help="of attacks; else all")
-    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="German text, a sentence a line")
-    parser.add_argument("--output", type=Path, default=RESULTS / "hostile.json")
-    arguments = parser.parse_args()
+    options: Options = {"--clients": 64, "--minutes": 30.0, "--kind of attacks": (*BEHAVIOURS,)}
+    files = {"--sentences": SENTENCES, "--output": RESULTS / "hostile.json"}
+    command = Command("hostile", __doc__, {"bundle": Path, **options, **files})
+    arguments = command.parse()
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
-    kinds = arguments.kind or [*BEHAVIOURS]
-    measured = measure(arguments.bundle, texts, arguments.clients, arguments.minutes, kinds)
-    result = {"clients": arguments.clients, "minutes": arguments.minutes, "kinds": kinds, **measured}
-    options = f"--clients {arguments.clients} --minutes {arguments.minutes:g}"
-    options += "".join(f" --kind '{kind}'" for kind in arguments.kind or [])
-    command = f"python -m bench.hostile {arguments.bundle} {options}"
-    write_result(arguments.output, provenance(arguments.bundle, command), result)
-    for name, found in result.items():
-        if name == "hostile":
-            for kind, answers in found.items():
-                print(f"  {kind:24} {answers}")
-        elif name != "timeline":
-            print(f"{name:14} {found}")
-    return 1 if has_failed(result) else 0
+    load_options = {name: getattr(arguments, name) for name in ("clients", "minutes")}
+    kinds = [*arguments.kind]
+    result = measure(arguments.bundle, texts, arguments.clients, arguments.minutes, kinds)
+    command.write(arguments.bundle, {**load_options, "kinds": kinds, **result})
+    show([{"kind": kind, **answers} for kind, answers in result["hostile"].items()])
+    show({name: result[name]} for name in ("ordinary", "server_errors", "memory"))
+    return int(has_failed(result))
 
 
 if __name__ == "__main__":

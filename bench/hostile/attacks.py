@@ -9,6 +9,8 @@ from io import BytesIO
 from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import httpx
+
 MAX_CHARACTERS = 99_900
 """Length of the longest texts, a little under the default limit of the service."""
 HUGE_BYTES = 3 * 2**20
@@ -17,6 +19,7 @@ BOUNDARY = "hostile"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 JSON = "application/json"
 NUM_NAMESPACES = 20_000
+DEPTH = 2000
 BOMB_BYTES = 64 * 2**20
 """Unpacked size of highly compressible content."""
 BAD_WEBHOOKS = (
@@ -102,9 +105,7 @@ def multipart_flood(random: Random, _sentences: list[str]) -> Attack:
 
 def file_bomb(random: Random, _sentences: list[str]) -> Attack:
     """Return a small file that is costly to unpack or parse."""
-    name, content = random.choice(
-        [_namespaces_xliff, _namespaces_docx, _nested_xliff, _zeros_docx, _zeros_gzip]
-    )()
+    name, content = random.choice(_bombs())
     path = random.choice(["/translate_file", "/v2/document", "/v1/jobs"])
     languages = {"source": "de", "target": "en"} if path != "/v2/document" else {"target_lang": "EN"}
     return Attack(path, MULTIPART, encode_form(languages, name, content))
@@ -131,40 +132,23 @@ ATTACKS: Mapping[str, Draw] = {
 
 def encode_form(fields: Mapping[str, str], name: str, content: bytes) -> bytes:
     """Encode a form with fields and a file."""
-    parts = [
-        f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'.encode()
-        for field, value in fields.items()
-    ]
-    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
-    return b"".join([*parts, head, content, f"\r\n--{BOUNDARY}--\r\n".encode()])
+    headers = {"Content-Type": MULTIPART}
+    request = httpx.Request("POST", "http://x", headers=headers, data=fields, files={"file": (name, content)})
+    return request.read()
 
 
 @cache
-def _namespaces_xliff() -> tuple[str, bytes]:
+def _bombs() -> list[tuple[str, bytes]]:
+    """Return names and contents of files that are costly to unpack or parse."""
     declared = "".join(f' xmlns:n{number}="u{number}"' for number in range(NUM_NAMESPACES))
-    return "a.xliff", f"<xliff{declared}>{'<n1:a>' * 100}{'</n1:a>' * 100}</xliff>".encode()
-
-
-@cache
-def _nested_xliff() -> tuple[str, bytes]:
-    depth = 2000
-    return "a.xlf", "".join(f'<a xmlns:n{number}="u">' for number in range(depth)).encode() + b"</a>" * depth
-
-
-@cache
-def _namespaces_docx() -> tuple[str, bytes]:
-    declared = "".join(f' xmlns:n{number}="u"' for number in range(NUM_NAMESPACES))
-    return "a.docx", _docx(f"<w:document{declared}>{'<w:p>' * 500}</w:document>".encode())
-
-
-@cache
-def _zeros_docx() -> tuple[str, bytes]:
-    return "a.docx", _docx(b" " * BOMB_BYTES)
-
-
-@cache
-def _zeros_gzip() -> tuple[str, bytes]:
-    return "a.txt.gz", gzip.compress(b"a" * BOMB_BYTES, mtime=0)
+    nested = "".join(f'<a xmlns:n{number}="u">' for number in range(DEPTH)) + "</a>" * DEPTH
+    return [
+        ("a.xliff", f"<xliff{declared}>{'<n1:a>' * 100}{'</n1:a>' * 100}</xliff>".encode()),
+        ("a.xlf", nested.encode()),
+        ("a.docx", _docx(f"<w:document{declared}>{'<w:p>' * 500}</w:document>".encode())),
+        ("a.docx", _docx(b" " * BOMB_BYTES)),
+        ("a.txt.gz", gzip.compress(b"a" * BOMB_BYTES, mtime=0)),
+    ]
 
 
 def _docx(document: bytes) -> bytes:

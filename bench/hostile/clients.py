@@ -3,24 +3,21 @@
 import asyncio
 import json
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle
 from random import Random
 from urllib.parse import urlsplit
 
+from bench.clients import NO_RESPONSE, OK, TIMEOUT_S, Clock, RequestOutcome, run_client
 from bench.hostile.attacks import ATTACKS, translation_request
-from bench.soak import RequestOutcome
 
-NO_RESPONSE = 0
-"""Stands for the status if the connection ended without a response or the response timed out."""
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
-BUSY = {429, 503}
+BUSY = (429, 503)
 MAX_TRIES, RETRY_S = 60, 1.0
-TIMEOUT_S = 120.0
 PAUSE_S = 0.1
 """Pause in seconds between two requests of a hostile client."""
 HALF_SENT_S = 3.0
@@ -30,12 +27,8 @@ SLOW_PAUSE_S = 0.1
 SMALL_BUFFER_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedResponse:
-    """The right response: text and score of a translation without other load."""
-
-    text: str
-    score: float
+ExpectedResponse = tuple[str, float]
+"""The right response: text and score of a translation without other load."""
 
 
 @dataclass(slots=True)
@@ -62,17 +55,10 @@ class Site:
         self, buffer_bytes: int = 0
     ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         """Open a connection that is aborted at the end; `buffer_bytes` limits the client's receive buffer."""
-        parts = urlsplit(self.address)
-        one = socket.socket()
-        one.setblocking(False)  # noqa: FBT003 -- its only argument
+        reader, writer = await asyncio.open_connection(*urlsplit(self.address).netloc.split(":"))
         if buffer_bytes:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
-        try:
-            await asyncio.get_running_loop().sock_connect(one, (parts.hostname, parts.port))
-        except BaseException:
-            one.close()
-            raise
-        reader, writer = await asyncio.open_connection(sock=one)
+            sock = writer.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
         try:
             yield reader, writer
         finally:
@@ -82,11 +68,11 @@ class Site:
         """Send a request; return status and body, or `NO_RESPONSE` without a complete response in time."""
         try:
             async with asyncio.timeout(TIMEOUT_S), self.connection() as (reader, writer):
-                try:
-                    writer.write(request)
+                writer.write(request)
+                with suppress(
+                    ConnectionError
+                ):  # rejected before all was sent; the response can still be read
                     await writer.drain()
-                except ConnectionError:
-                    pass  # rejected before all was sent; the response can still be read
                 head = await reader.readuntil(b"\r\n\r\n")
                 return int(head[9:12]), await reader.read()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -102,48 +88,46 @@ async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, Expecte
     known = {}
     for text in texts:
         request = translation_request(text).encode(site.key)
-        status, body = await site.ask(request)
-        for _ in range(MAX_TRIES):
-            if status not in BUSY:
-                break
-            await asyncio.sleep(RETRY_S)
+        status, body, num_tries = BUSY[0], b"", 0
+        while status in BUSY and num_tries < MAX_TRIES:
+            await asyncio.sleep(RETRY_S if num_tries else 0.0)
             status, body = await site.ask(request)
-        if status != 200:  # noqa: PLR2004 -- OK
+            num_tries += 1
+        if status != OK:
             raise RuntimeError(f"{status} for an ordinary text, while nothing else was asked")
         known[text] = _translation(body)
     return known
 
 
 async def run_ordinary_client(
-    site: Site, known: Mapping[str, ExpectedResponse], record: Record, clock: "Clock", start: int
+    site: Site, known: Mapping[str, ExpectedResponse], record: Record, clock: Clock, start: int
 ) -> None:
     """Send known texts until the time is over, at least one, and compare the responses."""
     texts = cycle([*known][start:] + [*known][:start])
-    while True:
-        text, began_s = next(texts), clock.now_s()
+
+    async def ask() -> int:
+        text = next(texts)
         status, body = await site.ask(translation_request(text).encode(site.key))
-        record.ordinary.append(RequestOutcome(clock.now_s(), clock.now_s() - began_s, status))
-        if status == 200 and _translation(body) != known[text]:  # noqa: PLR2004 -- OK
+        if status == OK and _translation(body) != known[text]:
             record.wrong.append(text)
-        if status != 200:  # noqa: PLR2004 -- OK
-            await asyncio.sleep(PAUSE_S)
-        if clock.is_over():
-            return
+        return status
+
+    await run_client(ask, clock, record.ordinary, lambda status: 0.0 if status == OK else PAUSE_S)
 
 
 async def run_hostile_client(
-    site: Site, kind: str, sentences: list[str], record: Record, clock: "Clock", seed: int
+    site: Site, kind: str, sentences: list[str], record: Record, clock: Clock, seed: int
 ) -> None:
     """Send requests of one kind until the time is over, at least one."""
     random = Random(seed)  # noqa: S311 -- a workload, no secret
-    answers = record.hostile.setdefault(kind, [])
-    while True:
-        began_s = clock.now_s()
-        status = await BEHAVIOURS[kind](site, random, sentences)
-        answers.append(RequestOutcome(clock.now_s(), clock.now_s() - began_s, status))
-        await asyncio.sleep(PAUSE_S)
-        if clock.is_over():
-            return
+
+    async def ask() -> int:
+        try:
+            return await asyncio.wait_for(BEHAVIOURS[kind](site, random, sentences), TIMEOUT_S)
+        except (OSError, TimeoutError):
+            return NO_RESPONSE
+
+    await run_client(ask, clock, record.hostile.setdefault(kind, []), lambda _: PAUSE_S)
 
 
 async def _disconnect_early(site: Site, random: Random, sentences: list[str]) -> int:
@@ -184,51 +168,24 @@ async def _send_wrong_key(site: Site, random: Random, sentences: list[str]) -> i
     return status
 
 
-def _make_sender(kind: str) -> "Behaviour":
-    async def send(site: Site, random: Random, sentences: list[str]) -> int:
-        # Some requests take long to make: on a thread, that does not delay the other clients.
-        request = await asyncio.to_thread(lambda: ATTACKS[kind](random, sentences).encode(site.key))
-        status, _ = await site.ask(request)
-        return status
-
-    return send
-
-
-def _with_timeout(behave: "Behaviour") -> "Behaviour":
-    async def behave_on(site: Site, random: Random, sentences: list[str]) -> int:
-        try:
-            return await asyncio.wait_for(behave(site, random, sentences), TIMEOUT_S)
-        except (OSError, TimeoutError):
-            return NO_RESPONSE
-
-    return behave_on
+async def _send_attack(kind: str, site: Site, random: Random, sentences: list[str]) -> int:
+    # Some requests take long to make: on a thread, that does not delay the other clients.
+    request = await asyncio.to_thread(lambda: ATTACKS[kind](random, sentences).encode(site.key))
+    status, _ = await site.ask(request)
+    return status
 
 
 Behaviour = Callable[[Site, Random, list[str]], Awaitable[int]]
 BEHAVIOURS: Mapping[str, Behaviour] = {
-    **{kind: _make_sender(kind) for kind in ATTACKS},
-    "leaving": _with_timeout(_disconnect_early),
-    "half a request": _with_timeout(_send_half),
-    "slow reader": _with_timeout(_read_slowly),
+    **{kind: partial(_send_attack, kind) for kind in ATTACKS},
+    "leaving": _disconnect_early,
+    "half a request": _send_half,
+    "slow reader": _read_slowly,
     "wrong key": _send_wrong_key,
 }
 """Functions that make one request of a kind and return its status, `NO_RESPONSE` or `LEFT`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Time since the load began, and its planned length in seconds."""
-
-    began: float
-    seconds: float
-
-    def now_s(self) -> float:
-        return time.perf_counter() - self.began
-
-    def is_over(self) -> bool:
-        return self.now_s() >= self.seconds
-
-
 def _translation(body: bytes) -> ExpectedResponse:
     [translation] = json.loads(body)["translations"]
-    return ExpectedResponse(translation["text"], translation["score"])
+    return translation["text"], translation["score"]

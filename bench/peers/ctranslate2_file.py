@@ -1,7 +1,7 @@
 """Translation of a file with CTranslate2's iterable translation, for `bench.batch`.
 
-`python -m bench.peers.ctranslate2_file SETTINGS`. SETTINGS is a JSON object with model, precision, tokenizer,
-workers, beam_size, max_batch_size, source, target.
+`python -m bench.peers.ctranslate2_file SETTINGS`. SETTINGS is a JSON object with model, tokenizer, workers,
+beam_size, source, target.
 """
 
 import json
@@ -22,7 +22,7 @@ def translate_file(settings: dict[str, Any]) -> None:
     translator = ctranslate2.Translator(
         settings["model"],
         device="cpu",
-        compute_type=settings["precision"],
+        compute_type="int8",
         inter_threads=settings["workers"],
         intra_threads=1,
     )
@@ -34,7 +34,7 @@ def translate_file(settings: dict[str, Any]) -> None:
 
     results = translator.translate_iterable(
         sources(),
-        max_batch_size=settings["max_batch_size"],
+        max_batch_size=32,
         beam_size=settings["beam_size"],
         max_input_length=0,
     )

@@ -1,17 +1,11 @@
 """Worker that runs CTranslate2 behind the protocol: `python -m bench.peers.ctranslate2_worker SETUP`."""
 
-import sys
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import ctranslate2
 
 from bench.peers.arrivals import Front, PoolFront
-from bench.peers.protocol import Ids, Search, read_setup, replies_on_stdout, serve
-
-if TYPE_CHECKING:
-    from sentencepiece import SentencePieceProcessor
+from bench.peers.protocol import Ids, Search, Setup, run_worker
 
 EOS_ID = 3
 
@@ -19,12 +13,16 @@ EOS_ID = 3
 class CTranslate2:
     """One model with `workers` replicas of one thread each."""
 
-    def __init__(self, model: str, precision: str, workers: int, tokenizer: str | None) -> None:
+    def __init__(self, setup: Setup) -> None:
         self._translator = ctranslate2.Translator(
-            model, device="cpu", compute_type=precision, inter_threads=workers, intra_threads=1
+            setup.model,
+            device="cpu",
+            compute_type=setup.precision,
+            inter_threads=setup.workers,
+            intra_threads=1,
         )
-        self._workers = workers
-        self._tokenizer_path = tokenizer
+        self._workers = setup.workers
+        self._tokenizer_path = setup.options["tokenizer"]
 
     def search(self, sources: list[Ids], search: Search) -> list[Ids]:
         results = self._translator.translate_batch(
@@ -40,7 +38,9 @@ class CTranslate2:
     def front(self, name: str, search: Search) -> Front:
         if name != "thread pool":
             raise ValueError(f"CTranslate2 has no front {name!r}")
-        tokenizer = _load_tokenizer(self._tokenizer_path)
+        from sentencepiece import SentencePieceProcessor  # noqa: PLC0415 -- only texts need it
+
+        tokenizer = SentencePieceProcessor(model_file=self._tokenizer_path)
 
         def translate(text: str) -> str:
             source = [*tokenizer.encode(text), EOS_ID]
@@ -53,22 +53,5 @@ class CTranslate2:
         return {"ctranslate2": version("ctranslate2")}
 
 
-def _load_tokenizer(path: str | None) -> "SentencePieceProcessor":
-    from sentencepiece import SentencePieceProcessor  # noqa: PLC0415 -- only texts need it
-
-    if path is None or not Path(path).is_file():
-        raise ValueError("texts need a tokenizer")
-    return SentencePieceProcessor(model_file=path)
-
-
-def main() -> int:
-    setup = read_setup(sys.argv[1:])
-    with replies_on_stdout() as pipe:
-        tokenizer = dict(setup.options).get("tokenizer")
-        engine = CTranslate2(setup.model, setup.precision, setup.workers, tokenizer)
-        serve(engine, setup.workers, pipe)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run_worker(CTranslate2)

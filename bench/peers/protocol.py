@@ -4,7 +4,6 @@ Standard library only: Dragoman's worker runs it in the project's environment, t
 theirs. Requests are `{"do": ..., ...}`:
 
     run      batches of ids, search options                -> seconds, outputs
-    memory                                                 -> resident bytes, now and peak
     closed   texts, front, search options, clients         -> `Load` of a closed loop
     open     texts, front, search options, rate, seed      -> `Load` of an open loop
 """
@@ -13,11 +12,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TextIO
 
 from bench.peers.arrivals import Front, closed_loop, open_loop
@@ -49,8 +47,8 @@ class Setup:
     workers: int
     """Number of concurrent batches, with one thread each."""
     precision: str = "float32"
-    options: tuple[tuple[str, Any], ...] = ()
-    """Names and values of options that only this engine has."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options that only this engine has."""
 
 
 class Engine(Protocol):
@@ -69,26 +67,19 @@ class Engine(Protocol):
         ...
 
 
-def read_setup(arguments: list[str]) -> Setup:
-    """Parse the setup from the command line, one JSON object."""
-    fields = json.loads(arguments[0])
-    return Setup(**{**fields, "options": tuple(map(tuple, fields.get("options", ())))})
+def run_worker(start: Callable[[Setup], Engine]) -> None:
+    """Start the engine that the command line sets up as JSON, and answer requests until stdin ends.
 
-
-@contextmanager
-def replies_on_stdout() -> Iterator[TextIO]:
-    """Yield the pipe to the coordinator; redirect everything else printed to stdout to stderr."""
+    The first reply says that the engine is loaded. Everything else that is printed goes to stderr.
+    """
+    setup = Setup(**json.loads(sys.argv[1]))
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with pipe:
-        yield pipe
-
-
-def serve(engine: Engine, workers: int, pipe: TextIO) -> None:
-    """Answer requests until stdin ends. The first reply says that the engine is loaded."""
-    _reply(pipe, {"loaded": True, "versions": engine.versions()})
-    for line in sys.stdin:
-        _reply(pipe, answer(engine, workers, json.loads(line)))
+        engine = start(setup)
+        _reply(pipe, {"loaded": True, "versions": engine.versions()})
+        for line in sys.stdin:
+            _reply(pipe, answer(engine, setup.workers, json.loads(line)))
 
 
 def answer(engine: Engine, workers: int, request: Request) -> Reply:
@@ -100,42 +91,23 @@ def answer(engine: Engine, workers: int, request: Request) -> Reply:
     what = request["do"]
     if what == "run":
         return run(engine, workers, request["batches"], Search(**request["search"]))
-    if what == "memory":
-        return memory()
     if what in ("closed", "open"):
-        front = engine.front(request["front"], Search(**request["search"]))
-        try:
+        with closing(engine.front(request["front"], Search(**request["search"]))) as front:
             if what == "closed":
                 return asdict(closed_loop(front.submit, request["texts"], request["clients"]))
             return asdict(open_loop(front.submit, request["texts"], request["rate"], request["seed"]))
-        finally:
-            front.close()
     raise ValueError(f"a worker knows no {what!r}")
 
 
 def run(engine: Engine, workers: int, batches: list[list[Ids]], search: Search) -> Reply:
     """Run all batches, `workers` at a time; the time excludes reading and writing JSON."""
-    if workers == 1:
+    with ThreadPoolExecutor(workers) as pool:
         began = time.perf_counter()
-        outputs = [engine.search(batch, search) for batch in batches]
+        outputs = list(
+            (pool.map if workers > 1 else map)(lambda batch: engine.search(batch, search), batches)
+        )
         seconds = time.perf_counter() - began
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            began = time.perf_counter()
-            outputs = list(pool.map(lambda batch: engine.search(batch, search), batches))
-            seconds = time.perf_counter() - began
     return {"seconds": seconds, "outputs": outputs}
-
-
-def memory() -> Reply:
-    """Return the current and peak resident bytes of this process, as Linux counts them."""
-    fields = dict(
-        line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf8").splitlines()
-    )
-    return {
-        "resident_bytes": int(fields["VmRSS"].split()[0]) * 1024,
-        "peak_bytes": int(fields["VmHWM"].split()[0]) * 1024,
-    }
 
 
 def _reply(pipe: TextIO, reply: Reply) -> None:

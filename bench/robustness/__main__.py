@@ -3,56 +3,39 @@
 See docs/reports/robustness.md.
 """
 
-import argparse
-import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.provenance import provenance, write_result
-from bench.robustness.bars import Bar, bar_of, write_bars
+from bench.command import Command, Options, show
+from bench.page import Result, write_page
+from bench.robustness import judging
+from bench.robustness.bars import bar_of, write_bars
 from bench.robustness.faults import invented, is_empty, looped
 from bench.robustness.inputs import read_inputs
-from bench.robustness.judging import (
-    BEAM_SIZES,
-    Rates,
-    Verdict,
-    by_kind,
-    listed_pairs,
-    rates_of,
-    translate_and_judge,
-)
-from bench.robustness.page import fault_lines, write_page
+from bench.robustness.page import PAGE, all_tables, fault_lines
 from dragoman import Translator
-
-_COLUMNS = ("inputs", "good", "things", "kept", "words", "said", "invented", "loop", "empty")
 
 
 def measure(bundle: Path) -> list[dict[str, Any]]:
     """Measure every pair of a bundle that has a list, with greedy and beam search."""
     results = []
     with Translator.open(bundle) as translator:
-        for pair in listed_pairs(translator):
+        for pair in judging.listed_pairs(translator):
             inputs = read_inputs(pair.source)
-            for beam_size in BEAM_SIZES:
-                verdicts = translate_and_judge(translator, inputs, pair, beam_size)
-                results.append(
-                    {
-                        "source": pair.source,
-                        "target": pair.target,
-                        "beam_size": beam_size,
-                        "all": rates_of(verdicts),
-                        "kinds": by_kind(verdicts),
-                        "failures": [failure(verdict) for verdict in verdicts if not verdict.is_good],
-                    }
-                )
+            for beam_size in judging.BEAM_SIZES:
+                verdicts = judging.translate_and_judge(translator, inputs, pair, beam_size)
+                kinds = {kind: asdict(rates) for kind, rates in judging.by_kind(verdicts).items()}
+                result = {"source": pair.source, "target": pair.target, "beam_size": beam_size}
+                result |= {"all": asdict(judging.rates_of(verdicts)), "kinds": kinds}
+                failures = [failure(verdict) for verdict in verdicts if not verdict.is_good]
+                results.append(result | {"failures": failures})
     if not results:
         raise SystemExit(f"{bundle}: there is no list for any of its pairs")
     return results
 
 
-def failure(verdict: Verdict) -> dict[str, Any]:
+def failure(verdict: judging.Verdict) -> dict[str, Any]:
     """Return a verdict with faults as in the result file."""
     return {
         "id": verdict.given.id,
@@ -60,7 +43,7 @@ def failure(verdict: Verdict) -> dict[str, Any]:
         "input": verdict.given.text,
         "output": verdict.output,
         "lost": list(map(str, verdict.lost)),
-        "unsaid": list(map(str, verdict.find_missing_words)),
+        "unsaid": list(map(str, verdict.unsaid)),
         "invented": verdict.invented,
         "loop": verdict.looped,
         "empty": verdict.is_empty,
@@ -80,80 +63,45 @@ def judge_references(name: str, files: tuple[Path, Path]) -> dict[str, Any]:
     }
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print a table by kind, and the failures."""
+def print_result(result: Result) -> None:
+    """Print the rates by kind, and the failures."""
     print(f"\n{result['source']} -> {result['target']}, beam {result['beam_size']}")
-    print(f"{'':16}" + "".join(f"{name:>10}" for name in _COLUMNS))
-    for kind, rates in {**result["kinds"], "all": result["all"]}.items():
-        print(f"{kind:16}" + "".join(f"{_cell(rates, name):>10}" for name in _COLUMNS))
+    show({"kind": kind, **rates} for kind, rates in {**result["kinds"], "all": result["all"]}.items())
     for one in result["failures"]:
-        print(f"\n{one['id']}\n  {one['input']!r}\n  {one['output']!r}")
-        print("".join(f"    {line}\n" for line in fault_lines(one)), end="")
+        print(f"\n{one['id']}", *map(repr, (one["input"], one["output"])), *fault_lines(one), sep="\n  ")
 
 
-def _cell(rates: Rates, name: str) -> str:
-    value = getattr(rates, name)
-    if value is None:
-        return "-"
-    return str(value) if isinstance(value, int) else f"{value:.0%}"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.robustness", description=__doc__)
-    parser.add_argument("bundle", type=Path, nargs="?")
-    parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/robustness-de-en.json")
-    parser.add_argument("--bars", action="store_true", help="hold tests to what is measured now")
-    parser.add_argument("--page", action="store_true", help="write the tables of docs/reports/robustness.md")
-    parser.add_argument(
-        "--references",
-        nargs=3,
-        action="append",
-        default=[],
-        metavar=("NAME", "SOURCE", "TARGET"),
-        help="translations by people, to see how often the rules are wrong; may be given several times",
+def main() -> None:
+    options: Options = {
+        "[bundle]": Path,
+        "--bars hold tests to what is measured now": False,
+        "--page is written: the tables of docs/reports/robustness.md": False,
+    }
+    command = Command("robustness", __doc__, options)
+    names = ("NAME", "SOURCE", "TARGET")
+    explained = "human translations, to see how often the rules are wrong; may be given several times"
+    command.parser.add_argument(
+        "--references", nargs=3, action="append", default=[], metavar=names, help=explained
     )
-    arguments = parser.parse_args()
+    arguments = command.parse()
     if arguments.bundle is None and not arguments.page:
-        parser.error("a bundle is wanted, or --page, or both")
+        command.parser.error("a bundle is wanted, or --page, or both")
     if arguments.bundle is not None:
-        _measure_and_write(arguments)
+        results = measure(arguments.bundle)
+        references = [
+            judge_references(name, (Path(one), Path(two))) for name, one, two in arguments.references
+        ]
+        for result in results:
+            print_result(result)
+        show(references)
+        if arguments.bars:
+            for one in results:
+                case = (arguments.bundle.name, one["source"], one["target"], one["beam_size"])
+                write_bars([bar_of(*case, judging.Rates(**one["all"]))])
+        command.write(arguments.bundle, {"references": references, "results": results})
     if arguments.page:
-        write_page()
-    return 0
-
-
-def _measure_and_write(arguments: argparse.Namespace) -> None:
-    results = measure(arguments.bundle)
-    references = [
-        judge_references(name, (Path(source), Path(target))) for name, source, target in arguments.references
-    ]
-    for result in results:
-        show(result)
-    for reference in references:
-        print(reference)
-    if arguments.bars:
-        write_bars(_bars(arguments.bundle.name, results))
-    if arguments.output:
-        named = "".join(
-            f" --references {name} {Path(source).name} {Path(target).name}"
-            for name, source, target in arguments.references
-        )
-        command = f"python -m bench.robustness {arguments.bundle}{named}"
-        figures = {"references": references, "results": [_plain(result) for result in results]}
-        write_result(arguments.output, provenance(arguments.bundle, command), figures)
-
-
-def _bars(bundle: str, results: Sequence[dict[str, Any]]) -> list[Bar]:
-    return [
-        bar_of(bundle, result["source"], result["target"], result["beam_size"], result["all"])
-        for result in results
-    ]
-
-
-def _plain(result: dict[str, Any]) -> dict[str, Any]:
-    kinds = {kind: asdict(rates) for kind, rates in result["kinds"].items()}
-    return {**result, "all": asdict(result["all"]), "kinds": kinds}
+        write_page(PAGE, all_tables())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

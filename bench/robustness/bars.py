@@ -3,8 +3,8 @@
 import json
 import math
 import tomllib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.robustness.inputs import FOLDER
@@ -47,17 +47,7 @@ def bar_of(bundle: str, source: str, target: str, beam_size: int, rates: Rates) 
     """Make thresholds from measured rates, rounded to the worse side plus `SLACK_POINTS`."""
     least = {name: max(0, math.floor(_percent(rates, name)) - SLACK_POINTS) for name in _AT_LEAST}
     most = {name: min(100, math.ceil(_percent(rates, name)) + SLACK_POINTS) for name in _AT_MOST}
-    return Bar(
-        bundle=bundle,
-        source=source,
-        target=target,
-        beam_size=beam_size,
-        kept=least["kept"],
-        said=least["said"],
-        invented=most["invented"],
-        loop=most["loop"],
-        empty=most["empty"],
-    )
+    return Bar(bundle, source, target, beam_size, **least, **most)
 
 
 def find_bar(bars: Iterable[Bar], bundle: str, source: str, target: str, beam_size: int) -> Bar:
@@ -78,19 +68,14 @@ def find_bar(bars: Iterable[Bar], bundle: str, source: str, target: str, beam_si
 
 def missed(bar: Bar, rates: Rates) -> list[str]:
     """Return a description of each rate that misses its threshold."""
-    return [*_too_low(bar, rates), *_too_high(bar, rates)]
-
-
-def _too_low(bar: Bar, rates: Rates) -> Iterator[str]:
-    for name in _AT_LEAST:
-        if _percent(rates, name) < getattr(bar, name):
-            yield f"{name} {_percent(rates, name):.1f} %, {getattr(bar, name)} % at least"
-
-
-def _too_high(bar: Bar, rates: Rates) -> Iterator[str]:
-    for name in _AT_MOST:
-        if _percent(rates, name) > getattr(bar, name):
-            yield f"{name} {_percent(rates, name):.1f} %, {getattr(bar, name)} % at most"
+    found = []
+    for name in (*_AT_LEAST, *_AT_MOST):
+        percent, limit = _percent(rates, name), getattr(bar, name)
+        if percent < limit and name in _AT_LEAST:
+            found.append(f"{name} {percent:.1f} %, {limit} % at least")
+        elif percent > limit and name in _AT_MOST:
+            found.append(f"{name} {percent:.1f} %, {limit} % at most")
+    return found
 
 
 def _percent(rates: Rates, name: str) -> float:
@@ -119,6 +104,5 @@ def write_bars(bars: Iterable[Bar], path: Path = BARS) -> None:
 
 
 def _section(bar: Bar) -> str:
-    values = {name: getattr(bar, name) for name in Bar.__slots__}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+    lines = [f"{name} = {json.dumps(value)}" for name, value in asdict(bar).items()]
     return "\n".join(["[[bar]]", *lines, ""])

@@ -96,20 +96,14 @@ def read_inputs(language: str, folder: Path = FOLDER) -> list[Input]:
 def _parse(columns: Sequence[str]) -> Input:
     if len(columns) != len(HEAD):
         raise ValueError(f"{len(columns)} columns, not {len(HEAD)}")
-    identifier, kind, text, order, expected, good, remark = (_unescape(column) for column in columns)
+    quoted = (column.replace('"', '\\"') for column in columns)
+    identifier, kind, text, order, expected, good, remark = (json.loads(f'"{column}"') for column in quoted)
     if order not in {"any", "same"}:
         raise ValueError(f"order is any or same, not {order!r}")
-    things = expected.split(BETWEEN_THINGS) if expected else []
-    return Input(identifier, kind, text, order == "same", tuple(map(_parse_wanted, things)), good, remark)
-
-
-def _parse_wanted(thing: str) -> RequiredItem:
-    rule, colon, forms = thing.partition(":")
-    if not colon or not forms:
-        raise ValueError(f"{thing!r} is no RULE:FORM")
-    return RequiredItem(Rule(rule), tuple(forms.split(BETWEEN_FORMS)))
-
-
-def _unescape(column: str) -> str:
-    quoted = column.replace('"', '\\"')
-    return str(json.loads(f'"{quoted}"'))
+    wanted = []
+    for thing in expected.split(BETWEEN_THINGS) if expected else []:
+        rule, _, forms = thing.partition(":")
+        if not forms:
+            raise ValueError(f"{thing!r} is no RULE:FORM")
+        wanted.append(RequiredItem(Rule(rule), tuple(forms.split(BETWEEN_FORMS))))
+    return Input(identifier, kind, text, order == "same", tuple(wanted), good, remark)

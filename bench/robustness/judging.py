@@ -1,6 +1,6 @@
 """Verdicts on outputs, and rates over them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.robustness.faults import invented, is_empty, looped
@@ -20,7 +20,7 @@ class Verdict:
     output: str
     lost: tuple[RequiredItem, ...]
     """Things to keep that the output lacks."""
-    find_missing_words: tuple[RequiredItem, ...]
+    unsaid: tuple[RequiredItem, ...]
     """Required words that the output lacks."""
     invented: str | None
     looped: str | None
@@ -29,7 +29,7 @@ class Verdict:
     @property
     def is_good(self) -> bool:
         """Whether there is no fault."""
-        return not (self.lost or self.find_missing_words or self.invented or self.looped or self.is_empty)
+        return not (self.lost or self.unsaid or self.invented or self.looped or self.is_empty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def judge(given: Input, output: str, finish_reason: FinishReason, pair: Pair) ->
         given=given,
         output=output,
         lost=tuple(lost(given, output, pair.target, pair.source)),
-        find_missing_words=tuple(find_missing_words(given, output, pair.target, pair.source)),
+        unsaid=tuple(find_missing_words(given, output, pair.target, pair.source)),
         invented=invented(given.text, output),
         looped="cut by the length limit" if is_cut else looped(given.text, output),
         is_empty=is_empty(given.text, output),
@@ -68,25 +68,23 @@ def rates_of(verdicts: Sequence[Verdict]) -> Rates:
     """Compute the rates: of things and words over all inputs together, of faults per input."""
     things = sum(len(verdict.given.kept) for verdict in verdicts)
     words = sum(len(verdict.given.said) for verdict in verdicts)
+    lost = sum(len(verdict.lost) for verdict in verdicts)
+    unsaid = sum(len(verdict.unsaid) for verdict in verdicts)
+
+    def share(faults: Iterable[object]) -> float:
+        return round(sum(map(bool, faults)) / len(verdicts), 4)
+
     return Rates(
         inputs=len(verdicts),
-        good=_share(verdicts, lambda verdict: verdict.is_good),
+        good=share(verdict.is_good for verdict in verdicts),
         things=things,
-        kept=_remaining_share(sum(len(verdict.lost) for verdict in verdicts), things),
+        kept=round(1 - lost / things, 4) if things else None,
         words=words,
-        said=_remaining_share(sum(len(verdict.find_missing_words) for verdict in verdicts), words),
-        invented=_share(verdicts, lambda verdict: verdict.invented is not None),
-        loop=_share(verdicts, lambda verdict: verdict.looped is not None),
-        empty=_share(verdicts, lambda verdict: verdict.is_empty),
+        said=round(1 - unsaid / words, 4) if words else None,
+        invented=share(verdict.invented for verdict in verdicts),
+        loop=share(verdict.looped for verdict in verdicts),
+        empty=share(verdict.is_empty for verdict in verdicts),
     )
-
-
-def _share(verdicts: Sequence[Verdict], has: Callable[[Verdict], bool]) -> float:
-    return round(sum(map(has, verdicts)) / len(verdicts), 4)
-
-
-def _remaining_share(missing: int, total: int) -> float | None:
-    return round(1 - missing / total, 4) if total else None
 
 
 def by_kind(verdicts: Sequence[Verdict]) -> dict[str, Rates]:

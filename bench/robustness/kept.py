@@ -34,8 +34,8 @@ def places(wanted: RequiredItem, text: str, language: str, source_language: str)
     if wanted.rule in _BY_VALUE:
         find = _BY_VALUE[wanted.rule]
         requested = [found.readings for found in find(wanted.forms[0]) if found.text == wanted.forms[0]]
-        return _distinct(
-            found.start for found in find(text) if any(found.readings & readings for readings in requested)
+        return sorted(
+            {one.start for one in find(text) if any(one.readings & readings for readings in requested)}
         )
     pattern = "|".join(_PATTERNS[wanted.rule](form) for form in wanted.forms)
     flags = re.IGNORECASE if wanted.rule in {Rule.NAME, Rule.SAYS} else re.NOFLAG
@@ -65,25 +65,21 @@ def find_missing_words(
     given: Input, output: str, target_language: str, source_language: str
 ) -> list[RequiredItem]:
     """Return required words that the output lacks or has too rarely."""
-    missing: list[RequiredItem] = []
-    for wanted, count in Counter(given.said).items():
-        found = len(places(wanted, output, target_language, source_language))
-        missing += [wanted] * max(0, count - found)
-    return missing
+    missing = Counter(given.said)
+    for wanted in set(given.said):
+        missing[wanted] -= len(places(wanted, output, target_language, source_language))
+    return list(missing.elements())
 
 
 def _number_places(thing: str, text: str, language: str, source_language: str) -> list[int]:
     requested = {value for found in numbers(thing, source_language) for value in found.readings}
     is_numeral = numeral_value(thing, source_language) is not None
-    return _distinct(
+    places = {
         found.start
         for found in numbers(text, language)
         if found.readings & requested or (is_numeral and found.text == thing)
-    )
-
-
-def _distinct(starts: Iterator[int]) -> list[int]:
-    return sorted(set(starts))
+    }
+    return sorted(places)
 
 
 def _mark(form: str) -> str:

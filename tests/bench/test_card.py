@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from bench.card import main
-from bench.card_checks import CardError, check_same_model, check_sets, read_result
-from bench.card_measure import EvaluationSet
+from bench.card_checks import CardError, check_same_model, read_result
 from dragoman import Translator
 from dragoman.bundle import open_bundle, read_bundle
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
@@ -244,16 +243,24 @@ def test_weights_to_compare_with_are_those_as_trained() -> None:
         check_same_model(read_bundle(TINY / "bundle-int8"), read_bundle(TINY / "bundle-int4"))
 
 
-def test_test_sets_have_a_reference_a_line_and_a_name_each(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ((("good", "two"), ("bad", "one")), "--set bad: 2 source lines, 1 reference lines"),
+        ((("good", "two"), ("good", "two")), "--set good is there twice"),
+    ],
+)
+def test_test_sets_have_a_reference_a_line_and_a_name_each(
+    sets: tuple[tuple[str, str], ...], message: str, tmp_path: Path
+) -> None:
     (tmp_path / "two").write_text("a\nb\n", encoding="utf8")
     (tmp_path / "one").write_text("a\n", encoding="utf8")
-    good = EvaluationSet("good", tmp_path / "two", tmp_path / "two")
+    words = [word for name, file in sets for word in ("--set", name, tmp_path / "two", tmp_path / file)]
 
-    check_sets([good])
-    with pytest.raises(CardError, match="--set bad: 2 source lines, 1 reference lines"):
-        check_sets([good, EvaluationSet("bad", tmp_path / "two", tmp_path / "one")])
-    with pytest.raises(CardError, match="--set good is there twice"):
-        check_sets([good, good])
+    done = run(TINY / "bundle-int8", "--fp32", TINY / "bundle-fp32", *words)
+
+    assert done.status == 1
+    assert message in done.said
 
 
 @pytest.mark.parametrize(

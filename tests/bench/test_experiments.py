@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.experiments import PAGE, PLANS, as_toml, recipe_of, run_plan, scores_table, with_range, write_page
-from bench.page import RESULTS
+from bench.provenance import RESULTS
 from training.config import TrainingConfig
 
 PLAN_FILES = sorted(PLANS.glob("*.toml"))

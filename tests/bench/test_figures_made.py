@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bench.limits import forced_work, shares
-from bench.offline import Setting, Timings, summarise
-from bench.page import memory_table, offline_table, online_table, table
+from bench.offline import Setting, summarise
+from bench.page import memory_table, offline_table, online_table, pivot_table, table
 from bench.plots import draw_all
 from bench.profile import sum_by_operator
 from bench.workloads import Workload
@@ -19,8 +19,8 @@ SHAPE = {"d_model": 2, "ffn": 4, "encoder_layers": 1, "decoder_layers": 1, "targ
 def rows() -> list[dict[str, Any]]:
     """Two rounds: the reference took 4 and 2 seconds for two sentences, we 2 and 2."""
     setting = Setting(workers=1, batch=1, beam_size=1)
-    ours, reference = Timings([2.0, 2.0], [10, 10]), Timings([4.0, 2.0], [8, 8])
-    measured = {setting: {"Dragoman int8": ours, "CTranslate2 int8": reference}}
+    ours, reference = [(2.0, 10), (2.0, 10)], [(4.0, 8), (2.0, 8)]
+    measured = {(setting, "Dragoman int8"): ours, (setting, "CTranslate2 int8"): reference}
     return summarise(measured, Workload([[5, 3], [5, 6, 3]]), least_sentences=2)
 
 
@@ -70,8 +70,10 @@ def test_operators_are_summed_over_nodes_and_divided_by_runs() -> None:
     ]
 
 
-def test_a_table_is_markdown() -> None:
-    assert table(["a", "b"], [["1", "2"]]) == "| a | b |\n|---|---|\n| 1 | 2 |"
+def test_a_table_is_markdown_and_a_pivot_table_has_sorted_rows() -> None:
+    assert table("a | b", "{x} | {y}", [{"x": 1, "y": "2"}]) == "| a | b |\n|---|---|\n| 1 | 2 |"
+    cells = {((8, 1), "z"): "c", ((8, 1), "y"): "d", ((1, 4), "z"): "a", ((1, 4), "y"): "b"}
+    assert pivot_table("n | m", cells).splitlines()[2:] == ["| 1 | 4 | a | b |", "| 8 | 1 | c | d |"]
 
 
 def test_the_offline_table_shows_bleu_only_where_it_was_measured() -> None:

@@ -7,17 +7,14 @@ from bench.models import COMPLETE, has_origin, origin_of
 CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
 
 
-def test_a_folder_that_was_not_finished_is_made_again(tmp_path: Path) -> None:
-    assert not has_origin(tmp_path, origin_of(str(CHECKPOINT)))
-
-
-def test_a_folder_made_of_other_weights_is_made_again(tmp_path: Path) -> None:
+def test_a_folder_that_was_not_finished_or_has_other_weights_is_made_again(tmp_path: Path) -> None:
     origin = origin_of(str(CHECKPOINT))
-    (tmp_path / COMPLETE).write_text(origin, encoding="utf8")
     other = tmp_path / "other"
     other.mkdir()
     (other / "model.safetensors").write_bytes(b"other weights")
+    assert not has_origin(tmp_path, origin)
 
-    assert has_origin(tmp_path, origin)
-    assert not has_origin(tmp_path, origin_of(str(other)))
-    assert not has_origin(tmp_path, origin_of("opus-size"))
+    (tmp_path / COMPLETE).write_text(origin, encoding="utf8")
+
+    found = [has_origin(tmp_path, one) for one in (origin, origin_of(str(other)), origin_of("opus-size"))]
+    assert found == [True, False, False]

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from bench.contenders import Contender, parse_variant
-from bench.outputs import share_equal
+from bench.contenders import Contender, parse_variant, share_equal
 from bench.peers.arrivals import Front, PoolFront
-from bench.peers.protocol import Ids, Search, answer, memory, read_setup
+from bench.peers.protocol import Ids, Search, answer
+from bench.processes import memory
 
 
 class Reverser:
@@ -54,7 +54,7 @@ def test_an_unknown_request_is_refused() -> None:
 def test_memory_now_is_at_most_the_peak() -> None:
     found = memory()
 
-    assert 10_000_000 < found["resident_bytes"] <= found["peak_bytes"] + os.sysconf("SC_PAGESIZE")
+    assert 10_000_000 < found.resident_bytes <= found.peak_bytes + os.sysconf("SC_PAGESIZE")
 
 
 def test_without_a_limit_the_longest_source_of_the_batch_sets_it() -> None:
@@ -64,17 +64,11 @@ def test_without_a_limit_the_longest_source_of_the_batch_sets_it() -> None:
     assert Search(beam_size=1, max_length=7).max_length_for(sources) == 7
 
 
-def test_a_setup_comes_through_the_command_line() -> None:
-    setup = read_setup(['{"model": "m", "workers": 2, "options": [["tokenizer", "t"]]}'])
-
-    assert (setup.model, setup.workers, dict(setup.options)) == ("m", 2, {"tokenizer": "t"})
-
-
 def test_a_variant_is_a_name_a_bundle_and_options_in_json() -> None:
     variant = parse_variant("int8+shortlist=models/de-en,use_shortlist=true")
 
     assert variant == Contender(
-        "Dragoman int8+shortlist", "dragoman", variant.model, options=(("use_shortlist", True),)
+        "Dragoman int8+shortlist", "dragoman", variant.model, options={"use_shortlist": True}
     )
     assert str(variant.model) == "models/de-en"
 

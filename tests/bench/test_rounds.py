@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.rounds import Spread, speed_ratios, spread, turn
+from bench.rounds import Spread, interleave, speed_ratios, spread
 
 SECONDS = st.floats(1e-3, 1e3)
 
@@ -35,10 +35,13 @@ def test_a_spread_names_the_middle_and_both_ends() -> None:
     assert spread([5.0, 1.0, 4.0]) == Spread(median=4.0, least=1.0, most=5.0)
 
 
-def test_every_engine_begins_a_round_once_in_as_many_rounds_as_there_are() -> None:
-    names = ["a", "b", "c"]
+def test_every_case_is_measured_once_a_round_and_each_name_begins_one_of_the_rounds() -> None:
+    calls: list[tuple[int, str, int]] = []
 
-    orders = [turn(names, number) for number in range(3)]
+    found = interleave([7, 8], ["a", "b"], 2, lambda *call: calls.append(call))
 
-    assert [order[0] for order in orders] == names
-    assert all(sorted(order) == names for order in orders)
+    assert calls == [
+        *((7, "a", 0), (7, "b", 0), (8, "a", 0), (8, "b", 0)),
+        *((7, "b", 1), (7, "a", 1), (8, "b", 1), (8, "a", 1)),
+    ]
+    assert found == {(case, name): [None, None] for case in (7, 8) for name in ("a", "b")}

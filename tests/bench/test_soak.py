@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.plots import draw_soak_file
+from bench.clients import RequestOutcome, read_texts
+from bench.plots import draw_all
+from bench.processes import MIB, MemorySample
 from bench.soak import (
-    MIB,
     EngineRate,
-    MemorySample,
-    RequestOutcome,
     compare,
-    read_texts,
     served_within,
     slope_bytes_per_s,
     summarise_load,
@@ -116,9 +114,9 @@ def test_texts_are_drawn_in_the_same_order_each_time_and_repeat_only_when_all_ha
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="server and engine take two CPUs")
 @pytest.mark.timeout(120)
 def test_a_short_soak_finds_no_errors_and_writes_figures_and_plot(tmp_path: Path) -> None:
-    output, figure = tmp_path / "soak.json", tmp_path / "soak.png"
+    output = tmp_path / "soak.json"
     command = [sys.executable, "-m", "bench.soak", str(TINY_BUNDLE), "--clients", "4", "--minutes", "0.02"]
-    options = ["--engine-sentences", "40", "--output", str(output), "--figure", str(figure)]
+    options = ["--engine-sentences", "40", "--output", str(output)]
 
     subprocess.run([*command, *options], cwd=PROJECT, check=True, capture_output=True, timeout=100)
 
@@ -130,5 +128,5 @@ def test_a_short_soak_finds_no_errors_and_writes_figures_and_plot(tmp_path: Path
     assert set(result["refusing"]["statuses"]) <= {"200", "429"}
     assert result["refusing"]["refused_by_server"]["count"] == result["refusing"]["refused"]
     assert served["memory"]["end_mib"] > 0
-    draw_soak_file(output, figure)
+    (figure,) = draw_all(tmp_path, tmp_path)
     assert figure.read_bytes().startswith(b"\x89PNG")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.tables import RESULTS, all_tables
+from bench.provenance import RESULTS
+from bench.tables import all_tables
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman import FinishReason
-from service.api.native.listings import ModelOut, ReachOut, ReloadResponse
+from service.api.native.models import ModelOut, ReachOut, ReloadResponse
 from service.api.native.requests import (
     DetectRequest,
     SamplingIn,
@@ -25,7 +25,7 @@ from service.api.native.responses import (
     TokensEvent,
     TranslationOut,
 )
-from service.http.errors import STATUSES, ErrorBody
+from service.http.errors import ErrorBody, ErrorKind
 from service.openapi import full_document
 
 ROOT = Path(__file__).parents[2]
@@ -149,7 +149,7 @@ def test_every_kind_of_error_is_documented_with_its_status() -> None:
         for kind, status in zip(NAMES.findall(cells[1]), re.findall(r"\d+", cells[0]), strict=True)
     }
 
-    assert documented == {kind.value: status for kind, status in STATUSES.items()}
+    assert documented == {kind.value: kind.status for kind in ErrorKind}
 
 
 def test_every_route_is_documented() -> None:

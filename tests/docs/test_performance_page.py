@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from bench.page import MARKED, NOT_MEASURED, PAGE, RESULTS, TABLES, all_tables, render
+from bench.page import MARKED, NOT_MEASURED, PAGE, TABLES, all_tables, render
+from bench.provenance import RESULTS
 
 
 def test_the_pages_tables_are_made_of_the_results() -> None:

@@ -18,7 +18,7 @@ PAGES = {
     path.name: path.read_text(encoding="utf8") for path in (ROOT / "docs" / "reference").glob("settings*.md")
 }
 PAGE = PAGES["settings.md"]
-GROUPED = [name for names in GROUPS.values() for name in names]
+GROUPED = [name for names in GROUPS.values() for name in names.split()]
 WIDE = 200
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 

@@ -69,9 +69,7 @@ def test_what_is_to_be_kept_stands_in_the_input_as_often() -> None:
 def test_something_is_asked_of_every_input_that_nothing_at_all_does_not_give() -> None:
     verdicts = [judge(given, "", FinishReason.STOP, pair) for pair, given in EVERY]
 
-    assert [
-        verdict.given.id for verdict in verdicts if not (verdict.lost or verdict.find_missing_words)
-    ] == []
+    assert [verdict.given.id for verdict in verdicts if not (verdict.lost or verdict.unsaid)] == []
     assert [verdict.given.id for verdict in verdicts if not verdict.is_empty] == []
 
 

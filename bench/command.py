@@ -1,0 +1,112 @@
+"""Command lines of the benchmarks: arguments, rows that they print, results that they write."""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.provenance import provenance, write_result
+
+HELP: Mapping[str, str] = {
+    "bundle": "folder of the bundle",
+    "folder": "written by `python -m bench.models`",
+    "--sentences": "source text, one sentence per line",
+    "--rounds": "how often everything is measured",
+    "--replicas": "of the bundle, with one thread each",
+    "--output": "JSON file of the result, such as bench/results/NAME.json",
+}
+"""Help of the arguments that several commands have."""
+
+
+Options = dict[str, Any]
+"""Defaults of arguments by name and help; see `Command`."""
+
+
+class Command:
+    """One command of `bench`, which writes its result to `--output`."""
+
+    def __init__(self, name: str, description: str | None, defaults: Mapping[str, Any]) -> None:
+        """Declare the arguments.
+
+        Args:
+            name: module in `bench`.
+            description: shown by `--help`.
+            defaults: value of each argument that is not given. A key is the argument's name, perhaps followed
+                by its help; in brackets, a positional argument is optional. A type stands for None and that
+                type, False declares a flag. A list with a type accepts any number of values; a tuple accepts
+                one or more: any, or those in the tuple if it has strings.
+        """
+        self.parser = argparse.ArgumentParser(
+            prog=f"python -m bench.{name}",
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self._lists: dict[str, tuple[Any, ...]] = {}
+        self._words: list[str] = []
+        self._output: Path | None = None
+        self.add({"--output": Path, **defaults})
+
+    def add(self, defaults: Mapping[str, Any]) -> None:
+        """Declare further arguments."""
+        for text, default in defaults.items():
+            argument, _, explained = text.partition(" ")
+            self._add(argument, explained or HELP.get(argument), default)
+
+    def _add(self, name: str, explained: str | None, default: Any) -> None:
+        if name.startswith("["):
+            self.parser.add_argument(name.strip("[]"), type=default, nargs="?", help=explained)
+            return
+        settings: dict[str, Any] = {"type": default if isinstance(default, type) else type(default)}
+        if default is False:
+            settings = {"action": "store_true"}
+        elif isinstance(default, list):
+            settings = {"type": default[0], "nargs": "+", "action": "extend", "default": []}
+        elif isinstance(default, tuple):
+            settings = {"type": type(default[0]), "nargs": "+", "action": "extend"}
+            settings["choices"] = default if isinstance(default[0], str) else None
+            self._lists[name.strip("-").replace("-", "_")] = default
+        elif not isinstance(default, type):
+            settings |= {"default": default} if name.startswith("-") else {"default": default, "nargs": "?"}
+        self.parser.add_argument(name, help=explained, **settings)
+
+    def parse(self, words: Sequence[str] | None = None) -> argparse.Namespace:
+        """Parse `words`, by default those of the command line."""
+        self._words = list(sys.argv[1:] if words is None else words)
+        arguments = self.parser.parse_args(self._words)
+        for name, default in self._lists.items():
+            setattr(arguments, name, getattr(arguments, name) or default)
+        self._output = arguments.output
+        return arguments
+
+    def __str__(self) -> str:
+        """Return the command line for the record, without the output and without folders of this machine."""
+        output = {"--output", str(self._output), f"--output={self._output}"}
+        words = [word for word in self._words if word not in output]
+        return f"{self.parser.prog} {shlex.join(map(_short_path, words))}"
+
+    def write(self, bundle: Path, figures: Mapping[str, Any]) -> None:
+        """Write the figures, measured with a bundle, if there is an output."""
+        if self._output is not None:
+            write_result(self._output, provenance(bundle, str(self)), figures)
+
+
+def show(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print each row on a line."""
+    for row in rows:
+        print("  ".join(f"{name} {_show_value(value)}" for name, value in row.items()), flush=True)
+
+
+def _show_value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"({', '.join(f'{name} {_show_value(inner)}' for name, inner in value.items())})"
+    return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else str(value)  # noqa: PLR2004 -- digits
+
+
+def _short_path(word: str) -> str:
+    """Shorten an absolute file to its name, and an absolute folder to its last two names."""
+    path = Path(word)
+    if not path.is_absolute():
+        return word
+    return path.name if path.is_file() else str(Path(*path.parts[-2:]))

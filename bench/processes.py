@@ -1,0 +1,89 @@
+"""Memory and CPU time of processes, as Linux counts them, and our modules in fresh processes."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Resident memory of a process, now and at most."""
+
+    resident_bytes: int
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySample:
+    """Resident memory at a time since the beginning."""
+
+    at_s: float
+    size_bytes: int
+
+
+def memory(pid: int | str = "self") -> Memory:
+    """Return the memory of a process; zero if it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf8").splitlines()
+    except OSError:
+        return Memory(0, 0)
+    fields = dict(line.split(":", 1) for line in lines)
+    return Memory(*(1024 * int(fields.get(name, "0").split()[0]) for name in ("VmRSS", "VmHWM")))
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the ids of all descendants of a process."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        lists = [(task / "children").read_text(encoding="ascii") for task in tasks]
+    except OSError:
+        return []  # the process has ended meanwhile
+    children = [int(child) for listed in lists for child in listed.split()]
+    return [*children, *(grandchild for child in children for grandchild in descendants(child))]
+
+
+@contextmanager
+def sample_memory(read_bytes: Callable[[], int], every_s: float) -> Iterator[list[MemorySample]]:
+    """Call `read_bytes` at once and every `every_s` seconds, on a thread."""
+    seen: list[MemorySample] = []
+    is_over = threading.Event()
+    began = time.perf_counter()
+
+    def watch() -> None:
+        while True:
+            seen.append(MemorySample(time.perf_counter() - began, read_bytes()))
+            if is_over.wait(every_s):
+                return
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def run_json(module: str, *words: object, python: str = sys.executable, given: object = None) -> Any:
+    """Run one of our modules in a fresh process, with `given` as JSON on its input; return what it prints."""
+    command = [python, "-m", module, *map(str, words)]
+    done = subprocess.run(  # noqa: S603 -- our own modules
+        command, input=json.dumps(given), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return json.loads(done.stdout)

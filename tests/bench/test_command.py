@@ -1,0 +1,51 @@
+"""Arguments of the benchmarks, and the command line that a result records."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.command import Command, show
+
+BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+DEFAULTS = {"bundle": Path, "[extra]": Path, "--rounds": 5, "--fast": False, "--name": str}
+LISTS = {"--sizes of calls": (1, 8), "--kind": ("a", "b"), "--files": [Path]}
+
+
+def test_an_argument_has_the_type_of_its_default_and_a_list_is_extended_or_stays_at_its_default() -> None:
+    words = ["b", "--rounds", "2", "--sizes", "3", "4", "--sizes", "5", "--files", "x"]
+
+    found = vars(Command("x", None, {**DEFAULTS, **LISTS}).parse(words))
+
+    assert found.pop("sizes") == [3, 4, 5]
+    assert found.pop("files") == [Path("x")]
+    expected = {"bundle": Path("b"), "extra": None, "rounds": 2, "fast": False, "name": None}
+    assert found == {**expected, "kind": ("a", "b"), "output": None}
+
+
+@pytest.mark.parametrize("words", [["b", "--kind", "c"], ["b", "--rounds", "many"], []])
+def test_what_an_argument_cannot_be_is_rejected(words: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        Command("x", None, {**DEFAULTS, **LISTS}).parse(words)
+
+
+def test_a_result_records_its_command_without_the_output_and_folders_of_this_machine(tmp_path: Path) -> None:
+    output, texts = tmp_path / "new" / "x.json", tmp_path / "texts.de"
+    texts.write_text("a\n", encoding="utf8")
+    command = Command("x", None, {**DEFAULTS, **LISTS})
+    arguments = command.parse([str(BUNDLE), "--output", str(output), "--files", str(texts), "--name", "a b"])
+
+    command.write(arguments.bundle, {"results": [1]})
+
+    result = json.loads(output.read_text(encoding="utf8"))
+    assert (
+        result["provenance"]["command"] == "python -m bench.x tiny/bundle-int8 --files texts.de --name 'a b'"
+    )
+    assert result["results"] == [1]
+    assert list(output.parent.iterdir()) == [output]
+
+
+def test_a_row_is_a_line_with_the_parts_of_its_values(capsys: pytest.CaptureFixture[str]) -> None:
+    show([{"engine": "e", "ms": {"median": 1.23456, "most": 20}}, {"rate": 123456.7}])
+
+    assert capsys.readouterr().out == "engine e  ms (median 1.235, most 20)\nrate 123456.7\n"
