@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeVar, get_args
 
+from dragoman.confidence import ConfidenceMap, map_problems
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, Autoregression, CacheDType
 from dragoman.errors import BundleError
+from dragoman.json_fields import FieldReader
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 
 MANIFEST_FILE = "manifest.json"
@@ -91,6 +93,41 @@ class AlignmentHeads:
 
 
 @dataclass(frozen=True, slots=True)
+class TermControls:
+    """Source ids around a term and its required translation: `begin` term `translation` translation `end`."""
+
+    begin: int
+    translation: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FormalityControls:
+    """Source ids that request a form of address, as the first piece of a source."""
+
+    formal: int
+    informal: int
+    targets: tuple[str, ...]
+    """Target languages that have both forms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """Controls that the model was trained with, as ids that no text is encoded to; None for each it lacks."""
+
+    terms: TermControls | None = None
+    formality: FormalityControls | None = None
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        terms, formality = self.terms, self.formality
+        return (
+            *(() if terms is None else (terms.begin, terms.translation, terms.end)),
+            *(() if formality is None else (formality.formal, formality.informal)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Facts about a model."""
 
@@ -116,29 +153,20 @@ class Manifest:
     """Origin of the weights: data, steps, time, tools."""
     scores: Mapping[str, Any]
     """Measured quality, by test set."""
+    confidence: ConfidenceMap | None = None
+    """Calibration of confidences; None if there is none, and the JSON has no such field."""
+    controls: Controls | None = None
+    """Controls that the model was trained with; None if there are none, and the JSON has no such field."""
 
 
 AlignmentStep = Literal["reading", "saying"]
 """JSON values of `AlignmentHeads.reads_token`: true, false."""
 
-T = TypeVar("T")
-Counts = TypeVar("Counts", Sizes, SpecialIds, ModelLimits)
-Choice = TypeVar("Choice", CacheDType, Autoregression, AlignmentStep)
+Counts = TypeVar("Counts", Sizes, SpecialIds, ModelLimits, TermControls)
 
 CACHE_DTYPES: Mapping[str, CacheDType] = {name: name for name in get_args(CacheDType)}
 AUTOREGRESSIONS: Mapping[str, Autoregression] = {name: name for name in get_args(Autoregression)}
 ALIGNMENT_STEPS: Mapping[str, AlignmentStep] = {name: name for name in get_args(AlignmentStep)}
-
-JSON_TYPES: Mapping[type, str] = {
-    dict: "an object",
-    list: "an array",
-    str: "a string",
-    int: "an integer",
-    float: "a number with a fraction",
-    bool: "true or false",
-    type(None): "null",
-}
-"""JSON's names for Python types."""
 
 
 def parse_manifest(content: object, bundle: str) -> Manifest:
@@ -155,7 +183,7 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
             f" {FORMAT_VERSION}; use a matching release of Dragoman, or export the model again"
         )
         raise BundleError(bundle, (problem,))
-    reader = _FieldReader(content)
+    reader = _ManifestReader(content)
     manifest = Manifest(
         format_version=reader.take_count("format_version", FORMAT_VERSION),
         name=reader.take_text("name"),
@@ -174,10 +202,13 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
         licence=reader.take_text("licence"),
         origin=reader.take_object("origin"),
         scores=reader.take_object("scores"),
+        confidence=reader.take_confidence("confidence"),
+        controls=reader.take_controls("controls"),
     )
     problems = reader.finish()
     if not problems:
         problems = _unlisted_files(manifest) + _alignment_problems(manifest)
+        problems += _confidence_problems(manifest) + _control_problems(manifest)
     if problems:
         raise BundleError(bundle, tuple(f"{MANIFEST_FILE}: {problem}" for problem in problems))
     return manifest
@@ -188,6 +219,13 @@ def to_json_content(manifest: Manifest) -> dict[str, Any]:
     content = asdict(manifest)
     alignment = content["alignment"]
     alignment["step"] = "reading" if alignment.pop("reads_token") else "saying"
+    for field in ("confidence", "controls"):
+        if content[field] is None:
+            del content[field]
+    if manifest.controls is not None:
+        content["controls"] = {
+            name: control for name, control in content["controls"].items() if control is not None
+        }
     return content
 
 
@@ -214,47 +252,49 @@ def _alignment_problems(manifest: Manifest) -> list[str]:
     return problems
 
 
-class _FieldReader:
-    """Takes fields out of a JSON object and collects the problems."""
+def _confidence_problems(manifest: Manifest) -> list[str]:
+    fitted = manifest.confidence
+    return [] if fitted is None else [f"confidence.{problem}" for problem in map_problems(fitted)]
 
-    def __init__(self, content: dict[str, Any], prefix: str = "") -> None:
-        self.content = dict(content)
-        self.prefix = prefix
-        self.problems: list[str] = []
 
-    def take_text(self, field: str) -> str:
-        return self._take(field, "")
+def _control_problems(manifest: Manifest) -> list[str]:
+    controls = manifest.controls
+    if controls is None:
+        return []
+    ids, specials = controls.ids, set(asdict(manifest.special_ids).values())
+    problems = [] if ids else ["controls is empty"]
+    problems += [
+        f"controls: {piece} is not an id from 0 to {manifest.sizes.source_vocab - 1} without another meaning"
+        for piece in ids
+        if piece >= manifest.sizes.source_vocab or piece in specials
+    ]
+    if len(set(ids)) < len(ids):
+        problems.append("controls has an id twice")
+    if controls.formality is not None:
+        targets = controls.formality.targets
+        if not targets or len(set(targets)) < len(targets):
+            problems.append("controls.formality.targets must have one or more languages, each once")
+        problems += [
+            f"controls.formality.targets: {code} is no target language of the bundle"
+            for code in targets
+            if code not in manifest.languages.targets
+        ]
+    return problems
 
-    def take_choice(self, field: str, choices: Mapping[str, Choice]) -> Choice:
-        """Take one of several names."""
-        name = self.take_text(field)
-        if name in choices:
-            return choices[name]
-        if name:
-            self.problems.append(f"{self.prefix}{field} must be one of {', '.join(choices)}, not {name!r}")
-        return next(iter(choices.values()))
 
-    def take_object(self, field: str) -> dict[str, Any]:
-        empty: dict[str, Any] = {}
-        return self._take(field, empty)
-
-    def take_count(self, field: str, least: int) -> int:
-        """Take a count or an id."""
-        count = self._take(field, least)
-        if count < least:
-            self.problems.append(f"{self.prefix}{field} is {count}, but must be at least {least}")
-        return count
+class _ManifestReader(FieldReader):
+    """Takes the fields of a manifest."""
 
     def take_counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
         """Take a nested object of counts or ids."""
-        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = self.inner(field)
         values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
         self.problems += inner.finish()
         return kind(**values)
 
     def take_languages(self, field: str) -> Languages:
         """Take the languages that a bundle translates between."""
-        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = self.inner(field)
         sources, targets = inner.take_entries("sources"), inner.take_entries("targets")
         languages = Languages(
             {
@@ -274,7 +314,7 @@ class _FieldReader:
         return languages
 
     def take_tokenizer(self, field: str) -> TokenizerFiles:
-        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = self.inner(field)
         model = inner.take_text("model")
         vocabulary = None if inner.drop_null("vocabulary") else inner.take_text("vocabulary")
         files = TokenizerFiles(model, vocabulary, inner.take_bool("normalises"))
@@ -282,7 +322,7 @@ class _FieldReader:
         return files
 
     def take_decoding(self, field: str) -> DecodingDefaults:
-        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = self.inner(field)
         beam_size = inner.take_count("beam_size", 1)
         defaults = DecodingDefaults(
             beam_size, inner.take_number("length_penalty"), inner.take_bool("early_stopping")
@@ -291,7 +331,7 @@ class _FieldReader:
         return defaults
 
     def take_alignment(self, field: str) -> AlignmentHeads:
-        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = self.inner(field)
         step = inner.take_choice("step", ALIGNMENT_STEPS)
         alignment = AlignmentHeads(
             inner.take_count("layer", 0), inner.take_ids("heads", least=1), reads_token=step == "reading"
@@ -299,81 +339,52 @@ class _FieldReader:
         self.problems += inner.finish()
         return alignment
 
-    def take_entries(self, field: str) -> "dict[str, _FieldReader]":
-        """Take a nested object of objects; return a reader for each name, at least one."""
-        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
-        if not inner.content and not self.problems:
-            self.problems.append(f"{self.prefix}{field} is empty")
-        entries = {
-            name: _FieldReader(inner.take_object(name), f"{inner.prefix}{name}.")
-            for name in tuple(inner.content)
-        }
+    def take_confidence(self, field: str) -> ConfidenceMap | None:
+        """Take the calibration of confidences; return None if there is no such field."""
+        if field not in self.content:
+            return None
+        inner = self.inner(field)
+        fitted = ConfidenceMap(
+            intercept=inner.take_number("intercept"),
+            logprob=inner.take_number("logprob"),
+            source_length=inner.take_number("source_length"),
+            shortfall=inner.take_number("shortfall"),
+            length_ratio=inner.take_number("length_ratio"),
+            min_source_characters=inner.take_count("min_source_characters", 1),
+            max_source_characters=inner.take_count("max_source_characters", 1),
+        )
         self.problems += inner.finish()
-        return entries
+        return fitted
 
-    def take_names(self, field: str) -> tuple[str, ...]:
-        return self._take_list(field, "")
+    def take_controls(self, field: str) -> Controls | None:
+        """Take the controls that the model was trained with; return None if there is no such field."""
+        if field not in self.content:
+            return None
+        inner = self.inner(field)
+        terms = inner.take_counts("terms", TermControls, least=0) if "terms" in inner.content else None
+        formality = inner.take_formality("formality") if "formality" in inner.content else None
+        self.problems += inner.finish()
+        return Controls(terms, formality)
 
-    def take_ids(self, field: str, least: int = 0) -> tuple[int, ...]:
-        """Take token ids, at least `least` of them."""
-        ids = self._take_list(field, 0)
-        if len(ids) < least or any(one < 0 for one in ids):
-            self.problems.append(f"{self.prefix}{field} must have {least} or more ids, all at least 0")
-        return ids
-
-    def take_bool(self, field: str) -> bool:
-        return self._take(field, False)  # noqa: FBT003 -- a default value
-
-    def take_number(self, field: str) -> float:
-        """Take a number, which JSON may write without a fraction: 1 for 1.0."""
-        if type(self.content.get(field)) is int:
-            return float(self._take(field, 0))
-        return self._take(field, 0.0)
-
-    def drop_null(self, field: str) -> bool:
-        """Take the field if it is null; return whether it is."""
-        is_null = field in self.content and self.content[field] is None
-        if is_null:
-            del self.content[field]
-        return is_null
+    def take_formality(self, field: str) -> FormalityControls:
+        inner = self.inner(field)
+        formality = FormalityControls(
+            inner.take_count("formal", 0), inner.take_count("informal", 0), inner.take_names("targets")
+        )
+        self.problems += inner.finish()
+        return formality
 
     def take_files(self, field: str) -> dict[str, FileRecord]:
-        entries = _FieldReader(self.take_object(field), f"{field}.")
+        entries = self.inner(field)
         records: dict[str, FileRecord] = {}
         for name in tuple(entries.content):
             if not _is_inside_bundle(name):
                 self.problems.append(f"{field}: {name!r} does not name a file inside the bundle")
-            inner = _FieldReader(entries.take_object(name), f"{field}.{name}.")
+            inner = entries.inner(name)
             records[name] = FileRecord(inner.take_text("sha256"), inner.take_count("size_bytes", 0))
             entries.problems += inner.finish()
         self.problems += entries.finish()
         return records
-
-    def _take_list(self, field: str, kind: T) -> tuple[T, ...]:
-        """Take a list whose items have the type of `kind`."""
-        none: list[T] = []
-        items = self._take(field, none)
-        if any(type(item) is not type(kind) for item in items):
-            self.problems.append(f"{self.prefix}{field}: every item must be {JSON_TYPES[type(kind)]}")
-            return ()
-        return tuple(items)
-
-    def finish(self) -> list[str]:
-        """Return all problems, including unknown fields."""
-        return self.problems + [f"{self.prefix}{field} is not a known field" for field in self.content]
-
-    def _take(self, field: str, default: T) -> T:
-        """Take a field's value; note a problem and return `default` if it is missing or of another type."""
-        if field not in self.content:
-            self.problems.append(f"{self.prefix}{field} is missing")
-            return default
-        value: T = self.content.pop(field)
-        if type(value) is not type(default):  # not isinstance: true must not pass as an integer
-            wanted = JSON_TYPES[type(default)]
-            found = JSON_TYPES.get(type(value), type(value).__name__)
-            self.problems.append(f"{self.prefix}{field} must be {wanted}, not {found}")
-            return default
-        return value
 
 
 def _is_inside_bundle(name: str) -> bool:

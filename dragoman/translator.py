@@ -62,7 +62,13 @@ class Translator:
         self._submitter = TextSubmitter(
             preparer,
             SegmentRequestFactory(preparer, segment_cache, self._scheduler.enqueue, model.has_shortlist),
-            Postprocessor(preparer, source_tokenizer, target_tokenizer, self.manifest.alignment),
+            Postprocessor(
+                preparer,
+                source_tokenizer,
+                target_tokenizer,
+                self.manifest.alignment,
+                self.manifest.confidence,
+            ),
             target_tokenizer,
             self._scheduler.cancel,
         )

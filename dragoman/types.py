@@ -175,5 +175,7 @@ class Translation:
     """Best first; `num_hypotheses` of them, the first equal to `text`. A segment with fewer hypotheses
     repeats its last."""
     confidence: float | None = None
-    """Geometric mean of the probabilities of all tokens, 0 to 1; None if scores were not requested. If no
-    segment was translated, 1, or 0 if the model does not know the script of one."""
+    """Probability that the translation is good, 0 to 1, if the bundle has a confidence map: the geometric
+    mean of the segments' confidences, weighted by their tokens. Without a map, the geometric mean of the
+    probabilities of all tokens. None if scores were not requested. If no segment was translated, 1, or 0 if
+    the model does not know the script of one."""

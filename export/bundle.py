@@ -158,6 +158,7 @@ def write_bundle(
         licence=metadata.licence,
         origin={**original.origin, KIND_FIELD: original.kind, SHAPE_FIELD: asdict(config)},
         scores=metadata.scores,
+        controls=original.controls,
     )
     write_manifest(folder, manifest)
     return manifest

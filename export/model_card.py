@@ -8,13 +8,14 @@ from dragoman.languages import list_languages
 from dragoman.manifest import Manifest
 from dragoman.shortlist import SHORTLIST_FILE
 from export.bundle import KIND_FIELD, SHAPE_FIELD
+from export.confidence_fit import ORIGIN_FIELD as CONFIDENCE_FIELD
 from export.markdown import cell, table
 from export.quick_start import quick_start
-from export.shortlist.install import ORIGIN_FIELD
+from export.shortlist.install import ORIGIN_FIELD as SHORTLIST_FIELD
 
 TRAINING_TOOL = "dragoman training"
 """Name of our training tool in a checkpoint's `origin`."""
-EXPORT_FIELDS = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
+EXPORT_FIELDS = frozenset({KIND_FIELD, SHAPE_FIELD, SHORTLIST_FIELD, CONFIDENCE_FIELD})
 """Fields of `origin` that the export added to what the model's own files say."""
 VARIANTS_FIELD = "variants"
 """Field of a test set's scores that lists those of each measured precision and search."""

@@ -8,7 +8,7 @@ from typing import Any
 import sentencepiece
 
 from dragoman.languages import Languages
-from dragoman.manifest import AlignmentHeads, DecodingDefaults
+from dragoman.manifest import AlignmentHeads, Controls, DecodingDefaults
 from export.model import Transformer
 
 
@@ -71,6 +71,8 @@ class Original:
     """Record for the manifest: what the model was made from, and the options that shaped it."""
     alignment: AlignmentHeads | None = None
     """Attention that was trained to align; None if there is none."""
+    controls: Controls | None = None
+    """Controls that the model was trained with; None if there are none."""
 
     def with_origin(self, facts: Mapping[str, Any]) -> "Original":
         """Return a copy with more facts in its origin."""

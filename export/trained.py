@@ -1,9 +1,13 @@
 """Import of checkpoints of `python -m training`."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import sentencepiece
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
-from dragoman.manifest import DecodingDefaults
+from dragoman.manifest import Controls, DecodingDefaults, FormalityControls, TermControls
 from export.checkpoint import CONFIG_FILE, WEIGHTS_FILE, Checkpoint, load_checkpoint
 from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
 
@@ -43,7 +47,34 @@ def import_checkpoint(checkpoint: Checkpoint, wanted: RequestedLanguages, name: 
         max_target_tokens=None,
         licence=None,
         origin={"tool": "dragoman training", **training},
+        controls=_read_controls(training.get("controls", {}), checkpoint.source_tokenizer, target, name),
     )
+
+
+def _read_controls(
+    record: Mapping[str, Mapping[str, Any]], vocabulary: Path, target: str, name: str
+) -> Controls | None:
+    """Return the ids of the controls in a training record, for one target language; None if there are none.
+
+    Raises:
+        ImportRejectedError: a control's piece is no control symbol of the vocabulary: text could spell it.
+    """
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+
+    def id_of(piece: str) -> int:
+        found: int = processor.piece_to_id(piece)
+        if not processor.is_control(found):
+            raise ImportRejectedError(name, (f"{piece} is no control symbol of {vocabulary.name}",))
+        return found
+
+    terms = formality = None
+    if "terms" in record:
+        pieces = record["terms"]
+        terms = TermControls(id_of(pieces["begin"]), id_of(pieces["translation"]), id_of(pieces["end"]))
+    if "formality" in record and target.split("-", maxsplit=1)[0] in record["formality"]["targets"]:
+        pieces = record["formality"]
+        formality = FormalityControls(id_of(pieces["formal"]), id_of(pieces["informal"]), (target,))
+    return None if terms is None and formality is None else Controls(terms, formality)
 
 
 def _choose_single(side: str, wanted: tuple[str, ...], recorded: object, name: str) -> str:

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "config",
         type=Path,
-        help="recipe of the run, a TOML file such as training/recipes/de-en.toml; "
+        help="recipe of the run, a TOML file such as training/recipes/both.toml; "
         "its paths are relative to the current folder",
     )
     return parser

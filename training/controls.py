@@ -6,9 +6,11 @@ Unicode noncharacter, which clean text never contains and normalisation keeps.
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import sentencepiece
+
+from training.config import GERMAN, TrainingConfig
 
 TERM: Final = "<term>"
 """Stands before a source term with a required translation."""
@@ -36,6 +38,18 @@ _FIRST_MARK = 0xFDD0
 _MARKS = {control: chr(_FIRST_MARK + number) for number, control in enumerate(CONTROLS)}
 _CONTROL_OF = {mark: control for control, mark in _MARKS.items()}
 _ANY_MARK = re.compile(f"([{chr(_FIRST_MARK)}-{chr(_FIRST_MARK + len(CONTROLS) - 1)}])")
+
+
+def controls_record(config: TrainingConfig) -> dict[str, dict[str, Any]]:
+    """Return the controls that a run trains, with their pieces, for the checkpoint's record."""
+    variants = [corpus.variants for corpus in config.data.corpora]
+    is_german = GERMAN in {direction.target for direction in config.trained_directions}
+    record: dict[str, dict[str, Any]] = {}
+    if any(one.terms for one in variants):
+        record["terms"] = {"begin": TERM, "translation": TRANSLATION, "end": TERM_END}
+    if is_german and any(one.formality for one in variants):
+        record["formality"] = {"formal": FORMAL, "informal": INFORMAL, "targets": [GERMAN]}
+    return record
 
 
 def mark(control: str) -> str:

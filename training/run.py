@@ -26,6 +26,7 @@ from training.callbacks import (
     snapshot_paths,
 )
 from training.config import TrainingConfig
+from training.controls import controls_record
 from training.errors import ConfigError, TrainingStopped
 from training.history import Event, History
 from training.machine import describe_machine
@@ -238,7 +239,7 @@ def _write_checkpoint(config: TrainingConfig, module: TranslationModule, record:
 
 
 def run_record(config: TrainingConfig, counters: Counters, best: Event | None) -> dict[str, Any]:
-    """Return a checkpoint's record of its run: languages, data, counters, best validation, optimisation."""
+    """Return a checkpoint's record of its run: languages, data, controls, counters, scores, optimisation."""
     direction = config.trained_directions[0]
     return {
         "source_language": direction.source,
@@ -247,6 +248,7 @@ def run_record(config: TrainingConfig, counters: Counters, best: Event | None) -
             {"name": corpus.name, "weight": corpus.weight, "licence": corpus.licence}
             for corpus in config.data.corpora
         ],
+        "controls": controls_record(config),
         "pairs_seen": counters.pairs_seen,
         "target_tokens_seen": counters.tokens_seen,
         "train_hours": round(counters.train_seconds / 3600, 2),

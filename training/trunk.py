@@ -55,7 +55,7 @@ def begin(config: TrainingConfig, checkpoint: Path) -> Path:
     torch.manual_seed(config.optimisation.seed)
     model = make_model(config, processors)
     earlier = load_with_new_vocabulary(checkpoint, model, processors[0])
-    record = run_record(config, Counters(), None) | {"steps": 0, "started_from": earlier}
+    record = run_record(config, Counters(), None) | {"controls": {}, "steps": 0, "started_from": earlier}
     save_weights(partial, model.half(), record)
     partial.rename(folder)
     return folder

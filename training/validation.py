@@ -82,19 +82,26 @@ def validate(
     """Translate the held-out lines and score them; restore the model's mode afterwards."""
     was_training = model.training
     model.eval()
-    ids = _encode(held_out.sources, source_processor)
-    outputs = [""] * len(ids)
-    order = np.argsort([len(row) for row in ids], kind="stable")
-    for begin in range(0, len(order), BATCH_ROWS):
-        rows = order[begin : begin + BATCH_ROWS]
-        for row, result in zip(rows, _translate(model, [ids[row] for row in rows]), strict=True):
-            outputs[row] = target_processor.decode(result)
+    outputs = translate_greedily(model, _encode(held_out.sources, source_processor), target_processor)
     model.train(was_training)
     references = [list(held_out.references)]
     return Scores(
         bleu=sacrebleu.corpus_bleu(outputs, references).score,
         chrf=sacrebleu.corpus_chrf(outputs, references).score,
     )
+
+
+def translate_greedily(
+    model: Transformer, ids: Sequence[list[int]], processor: sentencepiece.SentencePieceProcessor
+) -> list[str]:
+    """Translate sources in batches of like length; `model` is in eval mode, `processor` the target's."""
+    outputs = [""] * len(ids)
+    order = np.argsort([len(row) for row in ids], kind="stable")
+    for begin in range(0, len(order), BATCH_ROWS):
+        rows = order[begin : begin + BATCH_ROWS]
+        for row, result in zip(rows, _translate(model, [ids[row] for row in rows]), strict=True):
+            outputs[row] = processor.decode(result)
+    return outputs
 
 
 def _read_lines(path: Path) -> list[str]:

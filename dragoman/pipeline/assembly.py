@@ -37,6 +37,8 @@ class SegmentOutput:
     """Tokens of the best target; None when not requested."""
     copied_as: FinishReason = FinishReason.COPIED
     """Reason why there are no hypotheses."""
+    log_confidence: float | None = None
+    """Natural logarithm of the calibrated confidence of the best target; None if the bundle has none."""
 
     def target(self, rank: int) -> str:
         """Return the text of the n-th best hypothesis, or of the last one."""
@@ -111,10 +113,17 @@ def _score(pieces: Sequence[SegmentOutput], rank: int, options: SearchOptions) -
 
 
 def _confidence(pieces: Sequence[SegmentOutput]) -> float:
-    best = [piece.hypothesis(0) for piece in pieces if piece.hypotheses]
-    if not best and any(piece.copied_as is FinishReason.UNSUPPORTED for piece in pieces):
-        return 0.0
-    return math.exp(text_score(best, length_penalty=1.0))
+    """Return the geometric mean of the segments' confidences, each weighted by its number of tokens."""
+    total, num_tokens = 0.0, 0
+    for piece in pieces:
+        if piece.hypotheses:
+            best = piece.hypotheses[0]
+            own = piece.log_confidence
+            total += best.logprob if own is None else own * best.num_tokens
+            num_tokens += best.num_tokens
+    if num_tokens:
+        return math.exp(total / num_tokens)
+    return 0.0 if any(piece.copied_as is FinishReason.UNSUPPORTED for piece in pieces) else 1.0
 
 
 def joint_finish_reason(reasons: Collection[FinishReason]) -> FinishReason:

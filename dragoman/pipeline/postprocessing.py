@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.confidence import ConfidenceMap
 from dragoman.decoding.options import SearchOptions
+from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import PreparedText, Preparer
@@ -31,12 +33,18 @@ class Postprocessor:
     """Makes segment outputs from hypotheses. Safe to use from several threads."""
 
     def __init__(
-        self, preparer: Preparer, source: Tokenizer, target: Tokenizer, alignment: AlignmentHeads
+        self,
+        preparer: Preparer,
+        source: Tokenizer,
+        target: Tokenizer,
+        alignment: AlignmentHeads,
+        confidence: ConfidenceMap | None,
     ) -> None:
         self._preparer = preparer
         self._source = source
         self._target = target
         self._alignment = alignment
+        self._confidence = confidence
 
     def piece(
         self, text: PreparedText, index: int, found: Sequence[Hypothesis], options: SearchOptions
@@ -52,7 +60,13 @@ class Postprocessor:
             tokens = () if reading is None else self.tokens(found[0], reading)
         if isinstance(source, FinishReason):
             return SegmentOutput(segment, 0, (), (), links, tokens, source)
-        return SegmentOutput(segment, len(source.ids), tuple(found), targets, links, tokens)
+        log_confidence = None
+        if self._confidence is not None:
+            mean_logprob = normalised_score(found[0].logprob, found[0].num_tokens, length_penalty=1.0)
+            log_confidence = self._confidence.log_confidence(len(segment), len(targets[0]), mean_logprob)
+        return SegmentOutput(
+            segment, len(source.ids), tuple(found), targets, links, tokens, log_confidence=log_confidence
+        )
 
     def scored(
         self, texts: tuple[str, str], ids: Sequence[int], read: Hypothesis, pair: Pair

@@ -133,6 +133,28 @@ def test_totals_of_a_trunk_add_up_over_run_folders_and_each_draws_other_pairs(
     assert own[-1].pairs_seen != pairs  # other batches
 
 
+def test_a_record_has_the_controls_that_were_trained_in_its_own_directions(
+    trunk: dict[str, Any], tmp_path: Path
+) -> None:
+    trunk["data"]["corpora"][0]["variants"] = {"formality": 0.5, "terms": 0.5}
+    trunk["data"]["term_files"] = trunk["data"]["corpora"][0]["files"]
+    config = TrainingConfig.model_validate(trunk)
+    untrained = TrainingConfig.model_validate(trunk | {"start_from": str(tmp_path / "untrained")})
+    train(config)
+
+    begun = load_checkpoint(begin(untrained, tmp_path / "run" / "checkpoint")).training["controls"]
+    saved = load_checkpoint(save(config)).training["controls"]
+    into_english = branch(config, tmp_path / "de-en", num_steps=2, direction="de-en")
+    into_german = branch(config, tmp_path / "en-de", num_steps=2, direction="en-de")
+
+    terms = {"begin": "<term>", "translation": "<translation>", "end": "</term>"}
+    formality = {"formal": "<formal>", "informal": "<informal>", "targets": ["de"]}
+    assert begun == {}
+    assert saved == {"terms": terms, "formality": formality}
+    assert load_checkpoint(into_english).training["controls"] == {"terms": terms}
+    assert load_checkpoint(into_german).training["controls"] == {"terms": terms, "formality": formality}
+
+
 def test_the_trunk_commands_report_errors_with_status_2(
     trunk: dict[str, Any], write_recipe: WriteRecipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,12 +12,16 @@ _FORMAL = re.compile(r"(?<=[\w,;)] )(?:Sie|Ihnen|Ihre?[mnrs]?)\b")
 """Matches only after a word or a comma: at the beginning of a sentence, `Sie` may mean `they` or `she`."""
 
 
+def address_forms(text: str) -> set[str]:
+    """Return the controls for the forms of address that a German text shows."""
+    patterns = {FORMAL: _FORMAL, INFORMAL: _INFORMAL}
+    return {control for control, pattern in patterns.items() if pattern.search(text)}
+
+
 def german_address(text: str) -> str | None:
     """Return the control for the form of address in a German text; None if it shows neither form or both."""
-    is_formal, is_informal = _FORMAL.search(text) is not None, _INFORMAL.search(text) is not None
-    if is_formal == is_informal:
-        return None
-    return FORMAL if is_formal else INFORMAL
+    forms = address_forms(text)
+    return forms.pop() if len(forms) == 1 else None
 
 
 def formality(pair: Pair, languages: Languages) -> Pair | None:

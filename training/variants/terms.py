@@ -59,7 +59,7 @@ class TermDictionary:
         """Return a translation that the target contains, as the dictionary and as the target spells it."""
         for form in _base_forms(term.lower()):
             for translation in self._translations.get(form, ()):
-                if (spelt := _occurrence(translation, target)) is not None:
+                if (spelt := find_occurrence(translation, target)) is not None:
                     return translation, spelt
         return None
 
@@ -80,7 +80,7 @@ def terms(pair: Pair, rng: Random, dictionary: TermDictionary) -> Pair | None:
     return Pair(source, pair.target)
 
 
-def _occurrence(term: str, text: str) -> str | None:
+def find_occurrence(term: str, text: str) -> str | None:
     """Return the first occurrence of a term in a text, in any case, with its ending of a few letters."""
     lower, annotation = text.lower(), term.lower()
     begin = lower.find(annotation)

@@ -1,0 +1,126 @@
+"""Figures of `python -m bench.confidence`."""
+
+import json
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.card_page import read_results, write_page
+from bench.confidence import (
+    calibration,
+    draw_calibration,
+    main,
+    mean_ranks,
+    reliability_curve,
+    render_calibration,
+    spearman,
+)
+from bench.plots import save
+from bench.provenance import RESULTS
+
+TINY = Path(__file__).parents[1] / "tiny"
+
+
+def test_equal_values_have_the_mean_of_their_ranks() -> None:
+    assert mean_ranks(np.array([3.0, 1.0, 3.0, 2.0, 3.0])).tolist() == [4, 1, 4, 2, 4]
+
+
+def test_spearman_is_the_correlation_of_the_ranks() -> None:
+    first = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+
+    # by hand: differences of ranks 1, 1, 0, 0, 0, so 1 - 6 * 2 / (5 * 24)
+    assert spearman(first, np.array([20.0, 10.0, 30.0, 40.0, 50.0])) == pytest.approx(0.9)
+    # by hand, with a tie: ranks 1.5, 1.5, 3, 4, 5; covariance 9.5, variances 10 and 9.5
+    assert spearman(first, np.array([7.0, 7.0, 8.0, 9.0, 10.0])) == pytest.approx(9.5 / 95**0.5)
+    assert spearman(first, np.full(5, 2.0)) == 0.0
+
+
+@given(values=st.lists(st.integers(-50, 50), min_size=2, max_size=20, unique=True))
+def test_spearman_of_any_rising_function_is_1_and_of_a_falling_one_minus_1(values: list[int]) -> None:
+    array = np.array(values, np.float64)
+
+    assert spearman(array, array**3) == pytest.approx(1)
+    assert spearman(array, -np.exp(array / 50)) == pytest.approx(-1)
+
+
+def test_the_curve_has_mean_confidence_and_good_share_of_each_bin_that_has_lines() -> None:
+    confidence = np.array([0.0, 0.05, 0.8, 0.85, 0.9, 1.0])
+    is_good = np.array([False, True, True, False, True, True])
+
+    assert reliability_curve(confidence, is_good) == [
+        {"bin": "0.0-0.1", "lines": 2, "confidence": 0.025, "good_share": 0.5},
+        {"bin": "0.8-0.9", "lines": 2, "confidence": 0.825, "good_share": 0.5},
+        {"bin": "0.9-1.0", "lines": 2, "confidence": 0.95, "good_share": 1.0},
+    ]
+
+
+def test_high_confidence_counts_from_0_8_and_a_good_translation_from_chrf_50() -> None:
+    found = calibration(np.array([0.79, 0.8, 0.9, 1.0]), np.array([90.0, 49.9, 50.0, 99.0]))
+
+    assert (found["high"], found["high_good_share"]) == (3, round(2 / 3, 4))
+    # by hand: |0.79 - 1|, |0.8 - 0| and twice |0.95 - 1|, over 4 lines
+    assert found["calibration_error"] == pytest.approx((0.21 + 0.8 + 0.1) / 4, abs=1e-4)
+
+
+def test_without_high_confidence_there_is_no_share() -> None:
+    found = calibration(np.array([0.1, 0.2]), np.array([90.0, 10.0]))
+
+    assert (found["high"], found["high_good_share"]) == (0, None)
+
+
+def test_the_command_measures_a_bundle_and_says_whether_the_bar_is_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = [line.split("\t") for line in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()]
+    files = [tmp_path / "known.de", tmp_path / "known.en", tmp_path / "wrong.en"]
+    files[0].write_text("".join(f"{de}\n" for de, _ in pairs), encoding="utf8")
+    files[1].write_text("".join(f"{en}\n" for _, en in pairs), encoding="utf8")
+    files[2].write_text("".join(f"{en[::-1]}\n" for _, en in pairs), encoding="utf8")
+    shutil.copytree(TINY / "bundle-int8", tmp_path / "tiny")
+    statuses = []
+    for target in files[1:]:
+        command = ["x", str(tmp_path / "tiny"), "--pairs", str(files[0]), str(target)]
+        monkeypatch.setattr(sys, "argv", [*command, "--output", str(tmp_path / f"{target.stem}.json")])
+        statuses.append(main())
+
+    known, wrong = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("known", "wrong"))
+    assert statuses == [0, 1]
+    assert (known["lines"], known["good_share"], known["map"]) == (50, 1.0, None)
+    assert known["confidence"] == known["token_probability"]
+    assert wrong["confidence"]["high_good_share"] < 0.1
+    assert known["provenance"]["command"].endswith("--pairs known.de known.en")
+    assert "50 lines of known that the map was not fitted on" in capsys.readouterr().out
+
+
+def test_the_figure_and_the_tables_are_made_of_a_result(tmp_path: Path) -> None:
+    found = calibration(np.array([0.1, 0.9]), np.array([10.0, 90.0]))
+    result = {"lines": 2, "good_share": 0.5, "sets": ["own"], "confidence": found, "token_probability": found}
+
+    save(partial(draw_calibration, result), tmp_path / "x.png")
+
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    assert "| confidence | 1.00 | 0.100 | 1 | 100 % |" in render_calibration(result)
+    assert "| 0.9-1.0 | 1 | 0.90 | 1.00 |" in render_calibration(result)
+
+
+def test_a_stored_calibration_is_shown_in_its_models_section_with_its_figure(tmp_path: Path) -> None:
+    found = calibration(np.array([0.1, 0.9]), np.array([10.0, 90.0]))
+    result = {"lines": 2, "good_share": 0.5, "sets": ["own"], "confidence": found, "token_probability": found}
+    for name in ("de-en", "en-de"):
+        shutil.copy(RESULTS / f"card-{name}.json", tmp_path)
+    (tmp_path / "confidence-en-de.json").write_text(json.dumps(result), encoding="utf8")
+
+    written = write_page(read_results(tmp_path), tmp_path / "models.md")
+
+    page = (tmp_path / "models.md").read_text(encoding="utf8")
+    assert page.count("### Confidence") == 1
+    assert page.index("## en-de") < page.index("### Confidence")
+    assert "(figures/confidence-en-de.png)" in page
+    assert tmp_path / "figures" / "confidence-en-de.png" in written
+    assert all(path.is_file() for path in written)

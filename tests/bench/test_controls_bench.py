@@ -1,0 +1,118 @@
+"""Rules of `python -m bench.controls`, on made-up outputs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from bench.controls import (
+    form_share,
+    measure_formality,
+    measure_terms,
+    misses_of,
+    required_terms,
+    term_share,
+)
+from training.controls import FORMAL, INFORMAL, TERM, TERM_END, TRANSLATION, has_control, mark
+from training.corpus import Pair
+from training.variants.terms import TermDictionary
+
+DICTIONARY = TermDictionary([Pair("Haus", "building"), Pair("Licht", "light")])
+PAIRS = [
+    Pair("Das Haus ist alt.", "The building is old."),
+    Pair("Der Hund schläft.", "The dog is sleeping."),
+    Pair("Das Licht im Haus ist an.", "The light in the building is on."),
+]
+ADDRESSED = [
+    Pair("Can you help me?", "Können Sie mir helfen?"),
+    Pair("I love you.", "Ich liebe dich."),
+    Pair("The dog is sleeping.", "Der Hund schläft."),
+]
+
+
+def obedient(sources: Sequence[str]) -> list[str]:
+    """Return the reference of an annotated source, and none of the terms otherwise."""
+    references = [PAIRS[2].target if "Licht" in source else PAIRS[0].target for source in sources]
+    return [
+        reference if has_control(source) else "The house with a lamp is very old."
+        for source, reference in zip(sources, references, strict=True)
+    ]
+
+
+def test_required_terms_are_read_from_the_marks_of_an_annotated_source() -> None:
+    source = (
+        f"Das {mark(TERM)} Licht {mark(TRANSLATION)} light {mark(TERM_END)} im "
+        f"{mark(TERM)} Haus {mark(TRANSLATION)} old building {mark(TERM_END)} ist an."
+    )
+
+    assert required_terms(source) == ["light", "old building"]
+    assert required_terms("Das Licht ist an.") == []
+
+
+@pytest.mark.parametrize(
+    ("output", "share"),
+    [
+        ("The building is old.", 1.0),
+        ("Buildings are old.", 1.0),  # inflected, capital
+        ("The rebuilding is old.", 0.0),  # another word
+        ("The buildingworkers are old.", 0.0),
+        ("The house is old.", 0.0),
+    ],
+)
+def test_a_term_is_kept_if_the_output_has_it_perhaps_inflected(output: str, share: float) -> None:
+    assert term_share([["building"]], [output]) == share
+
+
+def test_the_share_of_terms_counts_each_term_in_its_own_output() -> None:
+    assert term_share([["building"], ["light", "building"]], ["A light.", "A light building."]) == 0.6667
+    assert term_share([[]], ["A light."]) is None
+
+
+def test_terms_are_measured_on_annotated_lines_with_and_without_their_annotations() -> None:
+    found = measure_terms(obedient, PAIRS, DICTIONARY, num_lines=300)
+
+    assert found["lines"] == 2
+    assert found["terms"] in {2, 3}  # of the second line, one term or both are drawn
+    assert (found["share"], found["share_without_control"]) == (1.0, 0.0)
+    assert found["bleu"] > found["bleu_without_control"]
+    assert measure_terms(obedient, PAIRS, DICTIONARY, num_lines=1)["lines"] == 1
+
+
+def test_an_output_with_the_other_form_or_both_does_not_comply_and_one_without_form_does_not_count() -> None:
+    outputs = [
+        "Können Sie mir helfen?",
+        "Kannst du mir helfen?",
+        "Hast du gehört, was Sie sagten?",
+        "Der Hund schläft.",
+    ]
+
+    assert form_share(FORMAL, outputs) == {"with_form": 3, "share": 0.3333}
+    assert form_share(INFORMAL, outputs) == {"with_form": 3, "share": 0.3333}
+    assert form_share(FORMAL, ["Der Hund schläft."]) == {"with_form": 0, "share": None}
+
+
+def test_both_forms_are_requested_for_the_lines_whose_reference_shows_one() -> None:
+    asked: list[list[str]] = []
+
+    def translate(sources: Sequence[str]) -> list[str]:
+        asked.append(list(sources))
+        return ["Ich sehe Sie." if mark(FORMAL) in source else "Ich sehe dich." for source in sources]
+
+    found = measure_formality(translate, ADDRESSED, num_lines=300)
+
+    assert [has_control(sources[0]) for sources in asked] == [False, True, True]
+    assert all(sources[0].endswith("Can you help me?") and len(sources) == 2 for sources in asked)
+    assert (found["formal"]["share"], found["formal"]["share_without_control"]) == (1.0, 0.0)
+    assert (found["informal"]["share"], found["informal"]["share_without_control"]) == (1.0, 1.0)
+
+
+def test_shares_below_their_bars_are_named() -> None:
+    results: dict[str, dict[str, dict[str, Any]]] = {
+        "de-en": {"terms": {"share": 0.9}},
+        "en-de": {"terms": {"share": 0.89}, "formal": {"share": 0.95}, "informal": {"share": None}},
+    }
+
+    assert misses_of(results) == [
+        "en-de terms: share 0.89 is below 0.9",
+        "en-de informal: share None is below 0.95",
+    ]

@@ -1,0 +1,137 @@
+"""The map from log-probability and lengths to a confidence, and its field of the manifest."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.confidence import MAX_WEIGHT, ConfidenceMap, map_problems
+from dragoman.errors import BundleError
+from dragoman.manifest import parse_manifest, to_json_content
+
+FIELD = {
+    "intercept": -2.5,
+    "logprob": 7.0,
+    "source_length": 1.5,
+    "shortfall": -3.0,
+    "length_ratio": 0.75,
+    "min_source_characters": 10,
+    "max_source_characters": 400,
+}
+MAP = ConfidenceMap(-2.5, 7.0, 1.5, -3.0, 0.75, 10, 400)
+
+weights = st.floats(-MAX_WEIGHT, MAX_WEIGHT)
+maps = st.builds(
+    ConfidenceMap,
+    intercept=weights,
+    logprob=st.floats(0, MAX_WEIGHT, exclude_min=True),
+    source_length=weights,
+    shortfall=st.floats(-MAX_WEIGHT, 0),
+    length_ratio=st.floats(1 / MAX_WEIGHT, MAX_WEIGHT),
+    min_source_characters=st.integers(1, 50),
+    max_source_characters=st.integers(50, 10**6),
+)
+lengths = st.integers(0, 10**6)
+logprobs = st.floats(-100, 0)
+
+
+@given(fitted=maps, source=lengths, target=lengths, pair=st.tuples(logprobs, logprobs))
+def test_a_higher_log_probability_never_lowers_the_confidence(
+    fitted: ConfidenceMap, source: int, target: int, pair: tuple[float, float]
+) -> None:
+    low, high = (fitted.log_confidence(source, target, logprob) for logprob in sorted(pair))
+
+    assert map_problems(fitted) == []
+    assert low <= high <= 0
+    assert 0 <= math.exp(low) <= math.exp(high) <= 1
+
+
+@given(fitted=maps, source=lengths, logprob=logprobs, pair=st.tuples(lengths, lengths))
+def test_a_shorter_target_never_raises_the_confidence(
+    fitted: ConfidenceMap, source: int, logprob: float, pair: tuple[int, int]
+) -> None:
+    shorter, longer = (fitted.log_confidence(source, target, logprob) for target in sorted(pair))
+
+    assert shorter <= longer
+
+
+def test_the_confidence_is_the_logistic_function_of_the_weighted_features() -> None:
+    log_odds = -2.5 + 7.0 * -0.2 + 1.5 * math.log(100) - 3.0 * math.log(75 / 50)
+
+    assert math.exp(MAP.log_confidence(100, 50, -0.2)) == pytest.approx(1 / (1 + math.exp(-log_odds)))
+    assert MAP.log_confidence(100, 75, -0.2) == MAP.log_confidence(100, 90, -0.2)
+
+
+def test_sources_outside_the_calibrated_lengths_count_as_the_nearest_calibrated_length() -> None:
+    assert MAP.log_confidence(2, 9, -0.2) == MAP.log_confidence(10, 9, -0.2)
+    assert MAP.log_confidence(4000, 4000, -0.2) == MAP.log_confidence(400, 400, -0.2)
+    assert MAP.log_confidence(9, 9, -0.2) < MAP.log_confidence(11, 9, -0.2)
+
+
+def test_a_map_is_read_as_written(manifest: dict[str, Any]) -> None:
+    manifest["confidence"] = FIELD
+
+    parsed = parse_manifest(manifest, "de-en")
+
+    assert parsed.confidence == MAP
+    assert to_json_content(parsed)["confidence"] == FIELD
+
+
+def test_a_bundle_without_a_map_has_none_and_is_written_without_the_field(manifest: dict[str, Any]) -> None:
+    parsed = parse_manifest(manifest, "de-en")
+
+    assert parsed.confidence is None
+    assert "confidence" not in to_json_content(parsed)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"logprob": 0}, "confidence.logprob is 0.0, but must be above 0"),
+        ({"logprob": -1.5}, "confidence.logprob is -1.5, but must be above 0"),
+        ({"shortfall": 0.5}, "confidence.shortfall is 0.5, but must be at most 0"),
+        ({"intercept": 1e9}, "confidence.intercept is 1000000000.0, but must be from -1000 to 1000"),
+        ({"source_length": math.nan}, "confidence.source_length is nan, but must be from -1000 to 1000"),
+        ({"logprob": math.inf}, "confidence.logprob is inf, but must be from -1000 to 1000"),
+        ({"length_ratio": 0}, "confidence.length_ratio is 0.0, but must be from 0.001 to 1000"),
+        ({"min_source_characters": 0}, "confidence.min_source_characters is 0, but must be at least 1"),
+        (
+            {"max_source_characters": 9},
+            "confidence.max_source_characters is 9, but must be at least min_source_characters, 10",
+        ),
+        ({"intercept": "1"}, "confidence.intercept must be a number with a fraction, not a string"),
+        ({"intercept": 10**400}, "confidence.intercept is too large for a number"),
+        ({"bias": 1.0}, "confidence.bias is not a known field"),
+    ],
+)
+def test_a_map_with_an_impossible_value_is_rejected(
+    changes: dict[str, Any], problem: str, manifest: dict[str, Any]
+) -> None:
+    manifest["confidence"] = {**FIELD, **changes}
+
+    with pytest.raises(BundleError) as caught:
+        parse_manifest(manifest, "de-en")
+
+    assert caught.value.problems == (f"manifest.json: {problem}",)
+
+
+@pytest.mark.parametrize("missing", FIELD)
+def test_a_map_needs_every_field(missing: str, manifest: dict[str, Any]) -> None:
+    manifest["confidence"] = {name: value for name, value in FIELD.items() if name != missing}
+
+    with pytest.raises(BundleError, match=f"confidence.{missing} is missing"):
+        parse_manifest(manifest, "de-en")
+
+
+def test_null_is_no_map(manifest: dict[str, Any]) -> None:
+    manifest["confidence"] = None
+
+    with pytest.raises(BundleError, match="confidence must be an object, not null"):
+        parse_manifest(manifest, "de-en")
+
+
+def test_every_problem_of_a_map_is_named() -> None:
+    assert len(map_problems(replace(MAP, logprob=-1.0, shortfall=1.0, length_ratio=0.0))) == 3
