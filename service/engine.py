@@ -4,14 +4,86 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman import DecodingOptions, EngineRequest, InputError, Priority, Translation
+from dragoman import BundleError, DecodingOptions, EngineRequest, InputError, Priority, Translation
+from dragoman.bundle import Bundle, read_bundle, verify_files
 from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.providers import parse_providers
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.translator import READ_AHEAD_TEXTS
-from service.bundle_lookup import find_bundle
+from service.formats.limits import FileLimits, can_limit_processes
 from service.settings import Settings, SettingsError, split_names
+
+
+def client_file_limits(settings: Settings) -> FileLimits | None:
+    """Return the limits for clients' files; None if the server's own process reads them.
+
+    Raises:
+        SettingsError: this platform cannot enforce the limits.
+    """
+    if settings.file_isolation == "off":
+        return None
+    if not can_limit_processes():
+        raise SettingsError(
+            "file_isolation: this platform cannot limit memory and CPU time of reading a file (no Python "
+            "module `resource`); set jobs to off, or file_isolation to off if all clients are trusted"
+        )
+    return file_limits(settings)
+
+
+def file_limits(settings: Settings) -> FileLimits:
+    """Return the limits even if they are disabled for clients' files.
+
+    Raises:
+        SettingsError: this platform cannot enforce the limits.
+    """
+    if not can_limit_processes():
+        raise SettingsError(
+            "--untrusted: this platform cannot limit memory and CPU time of reading a file (no Python module "
+            "`resource`); omit the option for files that you trust"
+        )
+    return FileLimits(settings.file_memory_bytes, settings.file_cpu_s, settings.file_timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class BundleListing:
+    """One folder under the models folder."""
+
+    name: str
+    bundle: Bundle | None
+    """The bundle; None if its manifest cannot be read."""
+    problems: tuple[str, ...]
+    """Reasons why it cannot be served; empty if all files verify."""
+
+
+def find_bundle(model: str, models_dir: Path) -> Path:
+    """Return the folder `model`, or else the folder of that name under `models_dir`.
+
+    Raises:
+        BundleError: neither exists; the message lists the available names.
+    """
+    path, named = Path(model), models_dir / model
+    if path.is_dir():
+        return path
+    if named.is_dir():
+        return named
+    names = ", ".join(bundle_folders(models_dir)) or "none"
+    raise BundleError(model, (f"neither {path} nor {named} is a folder; models in {models_dir}: {names}",))
+
+
+def list_bundles(models_dir: Path) -> list[BundleListing]:
+    """Read and verify all bundles under `models_dir`; return them sorted by name."""
+    return [inspect(folder) for folder in bundle_folders(models_dir).values()]
+
+
+def inspect(folder: Path) -> BundleListing:
+    """Read and verify one bundle."""
+    try:
+        bundle = read_bundle(folder)
+    except BundleError as error:
+        return BundleListing(folder.name, None, error.problems)
+    return BundleListing(folder.name, bundle, tuple(verify_files(bundle)))
 
 
 def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) -> Router:

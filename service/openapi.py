@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from dragoman.manifest import Manifest
 from dragoman.routing.router import Router
 from service.app import create_app
 from service.settings import APIS, Settings
@@ -18,7 +17,7 @@ from service.settings import APIS, Settings
 def full_document() -> dict[str, Any]:
     """Return the document with all APIs and all optional routes, whatever the environment sets."""
     fields = Settings.model_fields
-    with TemporaryDirectory() as folder, Router(dict, _never_open, _never_estimate) as router:
+    with TemporaryDirectory() as folder, Router(dict, _never, _never) as router:
         given: dict[str, Any] = {
             **{name: field.get_default(call_default_factory=True) for name, field in fields.items()},
             "apis": ",".join(APIS),
@@ -28,12 +27,8 @@ def full_document() -> dict[str, Any]:
         return create_app(router, Settings(**given), ()).openapi()
 
 
-def _never_open(_folder: Path) -> NoReturn:
-    raise AssertionError("no model can be opened here")
-
-
-def _never_estimate(_manifest: Manifest) -> NoReturn:
-    raise AssertionError("no model can be measured here")
+def _never(_: object) -> NoReturn:
+    raise AssertionError("no model can be opened or measured here")
 
 
 def to_text(document: dict[str, Any]) -> str:

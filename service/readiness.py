@@ -1,20 +1,22 @@
 """Readiness: whether the server can translate, and whether it should get more requests."""
 
+from dataclasses import dataclass
+
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
-from service.telemetry.worker_counters import WorkerCounters
+from service.telemetry.counters import WorkerCounters
 from service.translation.inference import Inference
 
 MAX_QUEUE_SHARE = 0.9
 """Share of the queue from which on a load balancer should send requests to other servers."""
 
 
+@dataclass(slots=True, eq=False)
 class Readiness:
     """The readiness that a load balancer checks."""
 
-    def __init__(self, inference: Inference, workers: WorkerCounters) -> None:
-        self._inference = inference
-        self._workers = workers
-        self._is_draining = False
+    inference: Inference
+    workers: WorkerCounters
+    _is_draining: bool = False
 
     def start_draining(self) -> None:
         """Report the server as not ready, since it is about to stop; it still answers requests."""
@@ -27,16 +29,16 @@ class Readiness:
 
     def require(self) -> None:
         """Raise an ApiError with the reason if the server should get no requests."""
-        require_ready(self._inference)
+        require_ready(self.inference)
         if self._is_draining:
             raise ApiError(
                 ErrorKind.NOT_READY, "the server is stopping; try again later", headers=RETRY_AFTER
             )
-        if silent := self._workers.silent():
+        if silent := self.workers.silent():
             named = ", ".join(f"{worker} ({age_s:.0f} s)" for worker, age_s in sorted(silent.items()))
             problem = f"job workers do not respond: {named}; the server's log may say why"
             raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
-        queue = self._inference.router.queue()
+        queue = self.inference.router.queue()
         if queue.num_waiting and queue.num_waiting >= MAX_QUEUE_SHARE * queue.queue_size:
             problem = f"the queue is nearly full ({queue.num_waiting} of {queue.queue_size}); try again later"
             raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)

@@ -2,21 +2,56 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.responses import Response
 
 from dragoman.scheduling.metrics import EngineMetrics
+from service.accounts.keys import Scope
 from service.http.authentication import Authenticator
-from service.http.errors import ApiError, ErrorForm, ErrorForms
-from service.http.metrics_route import Access, metrics_routes
+from service.http.errors import ErrorForm, ErrorForms
+from service.http.openapi import KEY_ERRORS, WITH_KEY, error_responses
 from service.http.telemetry_middleware import RequestLogOptions, TelemetryMiddleware
-from service.telemetry.engine_metrics import EngineMetricsCollector
+from service.http.threads import run_in_thread
+from service.telemetry.counters import EngineMetricsCollector, RequestCounters, WorkerCounters
 from service.telemetry.metrics import Metrics, ServerState
-from service.telemetry.request_counters import RequestCounters
 from service.telemetry.tracing import NO_TRACING, Tracing, open_tracing
-from service.telemetry.worker_counters import WorkerCounters
 from service.translation.inference import Inference
+
+Access = Literal["open", "key", "off"]
+"""Who may read metrics: anybody, callers with a key of the scope `admin`, or nobody."""
+
+
+def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Access) -> APIRouter:
+    """Return the route `GET /metrics`; none if access is off."""
+    routes = APIRouter(tags=["health"])
+    if access == "off":
+        return routes
+    requires_key = access == "key"
+
+    @routes.get(
+        "/metrics",
+        operation_id="metrics",
+        summary="Metrics for Prometheus",
+        response_class=Response,
+        responses={
+            200: {
+                "description": "All metrics in Prometheus's text format",
+                "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}}},
+            },
+            **(error_responses(KEY_ERRORS) if requires_key else {}),
+        },
+        dependencies=WITH_KEY if requires_key else (),
+    )
+    async def read_metrics(connection: Request) -> Response:
+        """Return counts and durations of requests and of the engine; nothing that a client wrote."""
+        if requires_key:
+            await authenticator.authenticate_key(connection, Scope.ADMIN)
+        return Response(await run_in_thread(metrics.exposition), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+    return routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +98,7 @@ class Telemetry:
 
     def error_forms(self, others: Iterable[ErrorForm]) -> ErrorForms:
         """Return error forms that count the errors."""
-        return _CountingErrorForms(tuple(others), self.requests)
+        return ErrorForms(tuple(others), self.requests.reject)
 
     def routes(self, inference: Inference, authenticator: Authenticator) -> APIRouter:
         """Return the route of the metrics, if anybody may read them."""
@@ -93,12 +128,3 @@ class Telemetry:
     def close(self) -> None:
         """Send the remaining traces; call this when the server has stopped."""
         self._tracing.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _CountingErrorForms(ErrorForms):
-    counters: RequestCounters = field(default_factory=RequestCounters)
-
-    def respond(self, error: ApiError, path: str) -> Response:
-        self.counters.reject(error.kind)
-        return ErrorForms.respond(self, error, path)

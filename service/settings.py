@@ -195,6 +195,9 @@ class Settings(BaseSettings):
     apis: Annotated[str, AfterValidator(_check_apis)] = "native,libretranslate,deepl"
     """APIs to offer, separated by commas: Dragoman's own under `/v1`, LibreTranslate's, DeepL's under
     `/v2`."""
+    page: Literal["on", "off"] = "on"
+    """Whether `/` is a web page to translate texts and documents. It uses Dragoman's own API, so there is
+    none if `apis` does not have `native`."""
     glossaries: Literal["refused", "stored"] = "refused"
     """What to do when a client of DeepL creates a glossary. No translation uses glossaries, and requests that
     name one are rejected. `refused` rejects creating one as well; `stored` keeps it in the database."""
@@ -216,8 +219,8 @@ class Settings(BaseSettings):
     reuse_port: bool = False
     """Whether several processes may listen on one port; the system distributes connections among them."""
     discovery: Literal["auto", "open", "key"] = "auto"
-    """Who may read `/v1/models`, `/v1/languages`, `/openapi.json` and `/docs`: anybody who reaches the
-    server, or callers with any key. `auto` is `key` with `requires_key`, else `open`."""
+    """Who may read `/v1/models`, `/v1/languages` and `/openapi.json`: anybody who reaches the server, or
+    callers with any key. `auto` is `key` with `requires_key`, else `open`."""
     metrics: Literal["auto", "open", "key", "off"] = "auto"
     """Who may read `/metrics`: anybody who reaches the server, keys with the scope `admin`, or nobody. `auto`
     is `key` with `requires_key`, else `open`."""

@@ -9,12 +9,20 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
-from service.accounts.callers import ANONYMOUS, Caller, caller_from_key
 from service.accounts.database import DEFAULT_URL, TIMEOUT_S, Database
 from service.accounts.errors import MissingKey, NoDatabase, UnknownKey
 from service.accounts.glossaries import Glossary, GlossaryStore, NewGlossary
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import Key, ParsedKey, is_secret_of, month_of, parse_key
+from service.accounts.keys import (
+    ANONYMOUS,
+    Caller,
+    Key,
+    ParsedKey,
+    caller_from_key,
+    is_secret_of,
+    month_of,
+    parse_key,
+)
 from service.accounts.usage import Charge, Usage, UsageStore
 
 KEY_TTL_S = 10.0
@@ -23,15 +31,11 @@ KEY_TTL_S = 10.0
 logger = logging.getLogger(__name__)
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class Clock:
     """The sources of the current time."""
 
-    now: Callable[[], datetime] = utc_now
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     monotonic: Callable[[], float] = time.monotonic
     """Returns seconds."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from service.accounts.errors import KeyInvalid
+from service.accounts.errors import KeyInvalid, ScopeMissing
 
 SECRET_SIZE_BYTES = 32
 ID_SIZE_BYTES = 4
@@ -153,3 +153,27 @@ def _sha256(secret: str) -> bytes:
     # One round without salt is enough: nobody can guess one of 2 ** 256 secrets. NIST SP 800-63B, 5.1.2.2,
     # requires slow, salted hashes only of look-up secrets with less than 112 bits of entropy.
     return hashlib.sha256(secret.encode("ascii")).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The sender of a request, with scopes and limits."""
+
+    key_id: str | None
+    """Id of the caller's key; None without a key."""
+    name: str
+    scopes: frozenset[Scope]
+    limits: KeyLimits
+
+    def require(self, scope: Scope) -> None:
+        """Raise ScopeMissing if the caller does not have this scope."""
+        if scope not in self.scopes:
+            raise ScopeMissing(scope)
+
+
+ANONYMOUS = Caller(key_id=None, name="anyone", scopes=DEFAULT_SCOPES, limits=NO_LIMITS)
+"""Every caller without a key, on a server that requires none; it does not have the scope `admin`."""
+
+
+def caller_from_key(key: Key) -> Caller:
+    return Caller(key.id, key.name, key.scopes, key.limits)

@@ -22,8 +22,8 @@ from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import ConfigurationError, StorageError
 
-from service.accounts.callers import Caller
 from service.accounts.errors import RateLimited, RatesInvalid
+from service.accounts.keys import Caller
 
 REDIS_TIMEOUT_S = 0.5
 REDIS_RETRY_S = 5.0

@@ -11,8 +11,8 @@ from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.translator import READ_AHEAD_TEXTS
-from dragoman.types import FinishReason, Priority
-from service.batch.texts import Outcome, Translated, Untranslated
+from dragoman.types import FinishReason, Pair, Priority
+from service.batch.texts import EntryTranslator, Outcome, Translated, Untranslated
 from service.formats.entries import Entry
 from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupError
@@ -84,6 +84,21 @@ class UnchangedTranslator:
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """Yield each entry unchanged."""
         return (Translated(entry.text) for entry in entries)
+
+
+def translator_for(
+    router: Router,
+    pair: Pair,
+    options: DecodingOptions = BATCH,
+    *,
+    model: str | None = None,
+    read_ahead: int = READ_AHEAD_TEXTS,
+    cache_partition: str = "",
+) -> EntryTranslator:
+    """Return the translator of a pair of languages; equal ones leave entries unchanged."""
+    if pair.source == pair.target:
+        return UnchangedTranslator()
+    return RoutedEntryTranslator(router, *pair, options, model, read_ahead, cache_partition)
 
 
 @dataclass(frozen=True, slots=True)

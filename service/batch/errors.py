@@ -7,21 +7,32 @@ BatchError
 │  ├─ InputProblem      a file cannot be read in its format
 │  ├─ InputChanged      a file changed after the job began
 │  ├─ OutputProblem     files cannot be written to the output
-│  └─ OutputBusy        another run is writing to the same output
+│  ├─ OutputBusy        another run is writing to the same output
+│  ├─ ClusterMissing    Ray, or a library that it needs, is not installed
+│  └─ EngineDiffers     a node of the cluster has other bundles or versions than the driver
 └─ BatchStopped         finished work is kept: the same command with --resume continues
    ├─ JobCancelled      the job was cancelled
    ├─ ReadingStopped    the process that reads a file was stopped
    ├─ OutputFailed      a file could not be written, for example because the disk is full
-   └─ JournalFailed     the journal could not be read or written, for example because the disk is full
+   ├─ JournalFailed     the journal could not be read or written, for example because the disk is full
+   ├─ ClusterFailed     the cluster could not be reached, or work on it failed
+   └─ PartitionDamaged  a partition of a cluster is not the same as what was written
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dragoman.errors import DragomanError
 
 
 class BatchError(DragomanError):
     """Base class of these errors."""
+
+    MESSAGE: ClassVar[str] = ""
+    """Text for people, with the names of fields in braces."""
+
+    def __str__(self) -> str:
+        return self.MESSAGE.format_map(vars(self))
 
 
 class BatchRejected(BatchError):  # noqa: N818 -- clear without the suffix
@@ -33,29 +44,45 @@ class BatchStopped(BatchError):  # noqa: N818 -- clear without the suffix
 
 
 @dataclass(eq=False)
-class OtherJob(BatchRejected):
-    """A journal belongs to a job with other input, options or bundles."""
-
+class _Differences(BatchError):  # noqa: N818 -- as above
     differences: tuple[str, ...]
     """Each names a fact that differs, with its old and its new value."""
 
     def __str__(self) -> str:
-        return (
-            f"the journal belongs to another job: {'; '.join(self.differences)}; resume with the original "
-            "input and options, or start over with --force"
-        )
+        return self.MESSAGE.format("; ".join(self.differences))
 
 
 @dataclass(eq=False)
-class JournalDamaged(BatchRejected):
-    """A journal does not contain what was written to it."""
-
+class _Named(BatchError):  # noqa: N818 -- as above
     name: str
-    """Name of the journal."""
+    """Name of the file or the journal."""
+
+
+@dataclass(eq=False)
+class _Problem(BatchError):  # noqa: N818 -- as above
     problem: str
 
-    def __str__(self) -> str:
-        return f"the journal {self.name} is damaged: {self.problem}; start over with --force"
+
+@dataclass(eq=False)
+class _NamedProblem(BatchError):  # noqa: N818 -- as above
+    name: str
+    """Name of the file or the journal."""
+    problem: str
+
+
+class OtherJob(_Differences, BatchRejected):
+    """A journal belongs to a job with other input, options or bundles."""
+
+    MESSAGE = (
+        "the journal belongs to another job: {}; resume with the original input and options, or start over "
+        "with --force"
+    )
+
+
+class JournalDamaged(_NamedProblem, BatchRejected):
+    """A journal does not contain what was written to it."""
+
+    MESSAGE = "the journal {name} is damaged: {problem}; start over with --force"
 
 
 @dataclass(eq=False)
@@ -69,74 +96,67 @@ class InputProblem(BatchRejected):
         return "; ".join(f"{name}: {problem}" for name, problem in self.problems)
 
 
-@dataclass(eq=False)
-class InputChanged(BatchRejected):
+class InputChanged(_Named, BatchRejected):
     """A file changed after the job began."""
 
-    name: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name} changed while the job ran, and nothing was written from it; start over with --force"
-        )
+    MESSAGE = "{name} changed while the job ran, and nothing was written from it; start over with --force"
 
 
-@dataclass(eq=False)
-class OutputProblem(BatchRejected):
+class OutputProblem(_NamedProblem, BatchRejected):
     """Files cannot be written to the output."""
 
-    name: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.problem}"
+    MESSAGE = "{name}: {problem}"
 
 
-@dataclass(eq=False)
-class OutputBusy(BatchRejected):
+class OutputBusy(_Named, BatchRejected):
     """Another run is writing to the same output."""
 
-    name: str
+    MESSAGE = "another run is writing to {name}; wait until it has ended"
 
-    def __str__(self) -> str:
-        return f"another run is writing to {self.name}; wait until it has ended"
+
+class ClusterMissing(_Problem, BatchRejected):
+    """Ray, or a library that it needs, is not installed."""
+
+    MESSAGE = 'a cluster needs Ray, which cannot be used ({problem}); pip install "dragoman[ray]"'
+
+
+class EngineDiffers(_Differences, BatchRejected):
+    """A node of the cluster has other bundles or versions than the driver."""
+
+    MESSAGE = "a node of the cluster has a different engine: {}; install the same one on all nodes"
 
 
 class JobCancelled(BatchStopped):
     """The job was cancelled."""
 
-    def __str__(self) -> str:
-        return "the job was stopped; finished translations are kept"
+    MESSAGE = "the job was stopped; finished translations are kept"
 
 
-@dataclass(eq=False)
-class ReadingStopped(BatchStopped):
+class ReadingStopped(_NamedProblem, BatchStopped):
     """The process that reads a file could not start, or was stopped by a signal."""
 
-    name: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.name} could not be read completely: {self.problem}"
+    MESSAGE = "{name} could not be read completely: {problem}"
 
 
-@dataclass(eq=False)
-class JournalFailed(BatchStopped):
+class JournalFailed(_NamedProblem, BatchStopped):
     """The journal could not be read or written."""
 
-    name: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"the journal {self.name}: {self.problem}"
+    MESSAGE = "the journal {name}: {problem}"
 
 
-@dataclass(eq=False)
-class OutputFailed(BatchStopped):
+class OutputFailed(_NamedProblem, BatchStopped):
     """A file could not be written; a former file of the same name is unchanged."""
 
-    name: str
-    problem: str
+    MESSAGE = "{name} could not be written: {problem}"
 
-    def __str__(self) -> str:
-        return f"{self.name} could not be written: {self.problem}"
+
+class ClusterFailed(_Problem, BatchStopped):
+    """The cluster could not be reached, or work on it failed."""
+
+    MESSAGE = "the cluster failed: {problem}; finished translations are kept"
+
+
+class PartitionDamaged(_Named, BatchStopped):
+    """A partition's file is not the same as what was written."""
+
+    MESSAGE = "{name} is damaged; the other translations are kept"

@@ -10,8 +10,8 @@ from itertools import islice
 
 from dragoman.text.segmentation import segment
 from dragoman.types import Pair
-from service.batch.entry_keys import entry_key
 from service.batch.files import JobFile, read_entries
+from service.batch.journal import entry_key
 from service.batch.pending_entries import TranslatorOf
 from service.formats.entries import Entry
 from service.markup.marked_up import parse

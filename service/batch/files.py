@@ -135,20 +135,20 @@ def write_atomically(path: Path) -> Iterator[BinaryIO]:
         OutputFailed: the file could not be written.
     """
     partial = path.with_name(path.name + PARTIAL)
-    with _typed_errors(path):
+    with output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         raw = _TargetFile(partial, path)
     try:
         with io.BufferedWriter(raw, BUFFER_SIZE_BYTES) as target:
             yield target
             target.flush()
-            with _typed_errors(path):
+            with output_errors(path):
                 os.fsync(target.fileno())
     except BaseException:
         with suppress(OSError):
             partial.unlink()
         raise
-    with _typed_errors(path):
+    with output_errors(path):
         partial.replace(path)
         sync_folder(path.parent)
 
@@ -170,12 +170,13 @@ class _TargetFile(io.FileIO):
         self._path = path
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        with _typed_errors(self._path):
+        with output_errors(self._path):
             return super().write(data)
 
 
 @contextmanager
-def _typed_errors(path: Path) -> Iterator[None]:
+def output_errors(path: Path) -> Iterator[None]:
+    """Convert errors of the operating system to OutputFailed for this path."""
     try:
         yield
     except OSError as error:

@@ -1,29 +1,22 @@
 """The outcome of every distinct entry of a job, in a database that survives a kill and a full disk."""
 
 import hashlib
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple, Protocol
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Connection,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    delete,
-    func,
-    insert,
-    select,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from dragoman.types import Pair
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.texts import Outcome, Translated, Untranslated
+from service.formats.entries import Entry
+from service.markup.options import MarkupOptions
 
 JOB_LENGTH = 64
 CHECKSUM_SIZE_BYTES = 8
@@ -31,28 +24,28 @@ MAX_KEYS = 512
 """Maximum number of keys in one statement."""
 SHOWN_DIFFERENCES = 3
 
-METADATA = MetaData()
+METADATA = sa.MetaData()
 
-TRANSLATIONS = Table(
+TRANSLATIONS = sa.Table(
     "translations",
     METADATA,
-    Column("job", String(JOB_LENGTH), primary_key=True),
-    Column("key", LargeBinary, primary_key=True),
+    sa.Column("job", sa.String(JOB_LENGTH), primary_key=True),
+    sa.Column("key", sa.LargeBinary, primary_key=True),
     # Bytes, as text columns in PostgreSQL cannot hold every character.
-    Column("text", LargeBinary),
-    Column("problem", Text),
-    Column("is_cut", Boolean, nullable=False),
-    Column("checksum", LargeBinary, nullable=False),
+    sa.Column("text", sa.LargeBinary),
+    sa.Column("problem", sa.Text),
+    sa.Column("is_cut", sa.Boolean, nullable=False),
+    sa.Column("checksum", sa.LargeBinary, nullable=False),
 )
 
 _COLUMNS = [TRANSLATIONS.c[name] for name in ("key", "text", "problem", "is_cut", "checksum")]
 
-FACTS = Table(
+FACTS = sa.Table(
     "job_facts",
     METADATA,
-    Column("job", String(JOB_LENGTH), primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("value", Text, nullable=False),
+    sa.Column("job", sa.String(JOB_LENGTH), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
 )
 
 
@@ -64,11 +57,11 @@ class JournalStore(Protocol):
         """Name for messages."""
         ...
 
-    def reading(self) -> AbstractContextManager[Connection]:
+    def reading(self) -> AbstractContextManager[sa.Connection]:
         """Open a read transaction."""
         ...
 
-    def writing(self) -> AbstractContextManager[Connection]:
+    def writing(self) -> AbstractContextManager[sa.Connection]:
         """Open a write transaction: committed when the block ends, rolled back if it raises."""
         ...
 
@@ -94,7 +87,7 @@ class Journal:
             known = _facts(connection, self.job)
             if not known:
                 rows = [{"job": self.job, "name": name, "value": value} for name, value in facts.items()]
-                connection.execute(insert(FACTS), rows)
+                connection.execute(sa.insert(FACTS), rows)
             elif known != dict(facts):
                 raise OtherJob(_differences(known, facts))
 
@@ -114,7 +107,7 @@ class Journal:
         with self.store.reading() as connection:
             for start in range(0, len(distinct), MAX_KEYS):
                 wanted = distinct[start : start + MAX_KEYS]
-                query = select(*_COLUMNS).where(
+                query = sa.select(*_COLUMNS).where(
                     TRANSLATIONS.c.job == self.job, TRANSLATIONS.c.key.in_(wanted)
                 )
                 for key, text, problem, is_cut, checksum in connection.execute(query):
@@ -138,18 +131,18 @@ class Journal:
     def num_outcomes(self) -> int:
         """Count the distinct entries in the journal."""
         with self.store.reading() as connection:
-            query = select(func.count()).select_from(TRANSLATIONS).where(TRANSLATIONS.c.job == self.job)
+            query = sa.select(sa.func.count()).select_from(TRANSLATIONS).where(TRANSLATIONS.c.job == self.job)
             return connection.execute(query).scalar_one()
 
     def forget(self) -> None:
         """Remove all outcomes and facts of the job."""
         with self.store.writing() as connection:
             for table in (TRANSLATIONS, FACTS):
-                connection.execute(delete(table).where(table.c.job == self.job))
+                connection.execute(sa.delete(table).where(table.c.job == self.job))
 
 
-def _facts(connection: Connection, job: str) -> dict[str, str]:
-    rows = connection.execute(select(FACTS.c.name, FACTS.c.value).where(FACTS.c.job == job))
+def _facts(connection: sa.Connection, job: str) -> dict[str, str]:
+    rows = connection.execute(sa.select(FACTS.c.name, FACTS.c.value).where(FACTS.c.job == job))
     return {row.name: row.value for row in rows}
 
 
@@ -186,3 +179,54 @@ def _checksum(key: bytes, text: bytes | None, problem: str | None, is_cut: bool)
     digest.update((problem or "").encode("utf-8", "surrogatepass"))
     digest.update(b"-" if is_cut else b".")
     return digest.digest()
+
+
+KEY_SIZE_BYTES = 16
+"""Size of a key: with 128 bits, a collision among 1e9 texts has a probability below 2e-21."""
+
+
+def entry_key(entry: Entry, pair: Pair) -> bytes:
+    """Return a digest of all that an entry's translation depends on, except the job's bundles and options.
+
+    Args:
+        entry: the entry; its place is ignored.
+        pair: source and target language.
+
+    Returns:
+        `KEY_SIZE_BYTES` bytes (BLAKE2b).
+    """
+    digest = hashlib.blake2b(_context(entry.markup, pair), digest_size=KEY_SIZE_BYTES)
+    digest.update(entry.text.encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+@lru_cache(maxsize=64)
+def _context(markup: MarkupOptions | None, pair: Pair) -> bytes:
+    options_json = None if markup is None else markup.to_json()
+    # JSON escapes line feeds, so the one at its end separates it from any text that follows.
+    return json.dumps([*pair, options_json], sort_keys=True).encode() + b"\n"
+
+
+WINDOW_ENTRIES = 256
+
+
+class EntryLookup(NamedTuple):
+    """An entry with its key and its outcome."""
+
+    key: bytes
+    entry: Entry
+    outcome: Outcome | None
+    """None if the journal has no outcome."""
+
+
+def look_up(journal: Journal, entries: Iterable[Entry], pair: Pair) -> Iterator[list[EntryLookup]]:
+    """Yield windows of entries with their outcomes, lazily and in order.
+
+    Raises:
+        JournalFailed, JournalDamaged: see `Journal.outcomes`.
+    """
+    remaining = iter(entries)
+    while window := list(islice(remaining, WINDOW_ENTRIES)):
+        keys = [entry_key(entry, pair) for entry in window]
+        known = journal.outcomes(keys)
+        yield [EntryLookup(key, entry, known.get(key)) for key, entry in zip(keys, window, strict=True)]

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from service.accounts.database import prepare_sqlite
 from service.batch.errors import JournalDamaged, JournalFailed
 from service.batch.journal import METADATA
 
@@ -41,13 +41,13 @@ class JournalFile:
             raise JournalFailed(str(path), f"cannot be created: {error.strerror or error}") from error
         engine = create_engine(
             URL.create("sqlite", database=str(path)),
-            # One connection, used by one thread at a time; only `_begin` sends BEGIN.
+            # One connection, used by one thread at a time; `prepare_sqlite` sends BEGIN.
             poolclass=StaticPool,
             connect_args={"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False},
             hide_parameters=True,
         )
-        event.listen(engine, "connect", _prepare)
-        event.listen(engine, "begin", _begin)
+        # A commit is on disk when it returns. EXCLUSIVE avoids shared memory, which network storage lacks.
+        prepare_sqlite(engine, "locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL")
         journal = cls(path, engine)
         try:
             with journal.writing() as connection:
@@ -95,25 +95,3 @@ def remove_journal(path: Path) -> None:
     for file in (path, *(path.with_name(path.name + ending) for ending in SIDE_FILE_SUFFIXES)):
         with suppress(FileNotFoundError):
             file.unlink()
-
-
-class _Cursor(Protocol):
-    def execute(self, statement: str, /) -> object: ...
-    def close(self) -> None: ...
-
-
-class _SqliteConnection(Protocol):
-    def cursor(self) -> _Cursor: ...
-
-
-def _prepare(connection: _SqliteConnection, record: object) -> None:
-    del record
-    cursor = connection.cursor()
-    # A commit is on disk when it returns. EXCLUSIVE avoids shared memory, which network file systems lack.
-    for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")

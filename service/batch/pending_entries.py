@@ -6,14 +6,13 @@ Once an entry is in the journal, nothing of it stays in memory, so memory does n
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event
 
 from dragoman.types import Pair
 from service.batch.errors import JobCancelled, JournalFailed
 from service.batch.files import JobFile, read_entries
-from service.batch.journal import Journal
-from service.batch.lookup import EntryLookup, look_up
+from service.batch.journal import EntryLookup, Journal, look_up
 from service.batch.progress import BatchProgress, OnProgress
 from service.batch.texts import EntryTranslator, Outcome, Untranslated
 from service.formats.entries import Entry
@@ -29,6 +28,7 @@ class ChunkLimits:
     seconds: float = 2.0
 
 
+@dataclass(slots=True, eq=False)
 class PendingEntriesPass:
     """Sends pending entries to a translator, and commits their outcomes to the journal.
 
@@ -36,29 +36,22 @@ class PendingEntriesPass:
     occur again, they are not in the journal yet, but need no second translation.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        num_entries: int,
-        *,
-        chunks: ChunkLimits,
-        on_progress: OnProgress,
-        stop: Event,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._journal = journal
-        self._num_entries = num_entries
-        self._chunks = chunks
-        self._on_progress = on_progress
-        self._stop = stop
-        self._monotonic = monotonic
-        self._waiting: dict[bytes, int] = {}
-        self._under_way: deque[bytes] = deque()
-        self._uncommitted: dict[bytes, Outcome] = {}
-        self._committed_at_s = monotonic()
-        self._num_done = 0
-        self._num_failed = 0
-        self._num_translated = 0
+    journal: Journal
+    num_entries: int
+    chunks: ChunkLimits
+    on_progress: OnProgress
+    stop: Event
+    monotonic: Callable[[], float] = time.monotonic
+    _waiting: dict[bytes, int] = field(default_factory=dict)
+    _under_way: deque[bytes] = field(default_factory=deque)
+    _uncommitted: dict[bytes, Outcome] = field(default_factory=dict)
+    _num_done: int = 0
+    _num_failed: int = 0
+    _num_translated: int = 0
+    _committed_at_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._committed_at_s = self.monotonic()
 
     @property
     def num_translated(self) -> int:
@@ -87,7 +80,7 @@ class PendingEntriesPass:
 
     def _pending(self, files: Sequence[JobFile], pair: Pair) -> Iterator[Entry]:
         entries = (entry for file in files for entry in read_entries(file))
-        for window in look_up(self._journal, entries, pair):
+        for window in look_up(self.journal, entries, pair):
             self._check_stop()
             # Check the whole window before its first entry is yielded: nothing is committed in between.
             pending = self._select_pending(window)
@@ -114,24 +107,24 @@ class PendingEntriesPass:
         self._uncommitted[key] = outcome
         self._num_translated += 1
         self._report_progress()
-        is_time = self._monotonic() - self._committed_at_s >= self._chunks.seconds
-        if is_time or len(self._uncommitted) >= self._chunks.entries:
+        is_time = self.monotonic() - self._committed_at_s >= self.chunks.seconds
+        if is_time or len(self._uncommitted) >= self.chunks.entries:
             self._commit()
 
     def _check_stop(self) -> None:
-        if self._stop.is_set():
+        if self.stop.is_set():
             raise JobCancelled
 
     def _commit(self) -> None:
-        self._journal.commit(self._uncommitted)
+        self.journal.commit(self._uncommitted)
         self._uncommitted.clear()
-        self._committed_at_s = self._monotonic()
+        self._committed_at_s = self.monotonic()
 
     def _count(self, outcome: Outcome, times: int) -> None:
         self._num_done += times
         self._num_failed += times if isinstance(outcome, Untranslated) else 0
 
     def _report_progress(self) -> None:
-        self._on_progress(
-            BatchProgress(self._num_entries, self._num_done, self._num_failed, self._num_translated)
+        self.on_progress(
+            BatchProgress(self.num_entries, self._num_done, self._num_failed, self._num_translated)
         )

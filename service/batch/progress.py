@@ -31,8 +31,3 @@ class BatchReport:
 
 
 OnProgress = Callable[[BatchProgress], object]
-
-
-def ignore_progress(progress: BatchProgress) -> None:
-    """Do nothing, for callers that do not show progress."""
-    del progress

@@ -6,18 +6,170 @@ earlier run are not translated again; and the output is the same, byte for byte,
 killed and resumed.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Event
+from typing import BinaryIO
 
+from dragoman.decoding.options import DecodingOptions
+from dragoman.manifest import Manifest
+from dragoman.routing.router import Router
 from dragoman.types import Pair
-from service.batch.files import JobFile, Survey, survey_all
-from service.batch.journal import Journal
-from service.batch.output_files import OnFailure, write_files
+from service.batch.errors import InputChanged, JobCancelled
+from service.batch.files import (
+    JobFile,
+    Survey,
+    digest_file,
+    open_source,
+    read_entries,
+    survey_all,
+    write_atomically,
+)
+from service.batch.journal import Journal, look_up
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass, TranslatorOf
-from service.batch.progress import BatchReport, OnProgress, ignore_progress
+from service.batch.progress import BatchReport, OnProgress
+from service.batch.texts import OnFailure, Outcome, Untranslated
+from service.formats.entries import Entry
 from service.formats.isolation import IsolatedFormat
+from service.versions import installed_version
+
+UNTRANSLATED = "untranslated"
+CUT = "a length limit was reached; the translation may be incomplete"
+
+
+@dataclass(slots=True)
+class WriteCounts:
+    """Counts of entries in the files written; repeated entries count each time."""
+
+    num_failed: int = 0
+    num_cut: int = 0
+
+
+def write_files(
+    files: Sequence[JobFile],
+    surveys: Sequence[Survey],
+    journal: Journal,
+    *,
+    on_failure: OnFailure,
+    problems_path: Path,
+    stop: Event,
+) -> WriteCounts:
+    """Write all files, each completely or not at all, and list problems with their entries in a side file.
+
+    The side file has a JSON object for each entry that was not translated or was cut. If there are none,
+    there is no such file.
+
+    Args:
+        files: files whose entries are all in the journal.
+        surveys: survey of each file from when the job began.
+        journal: journal of the job.
+        on_failure: what is written for entries that could not be translated.
+        problems_path: path of the side file.
+        stop: checked now and then.
+
+    Raises:
+        InputChanged: a file has changed since its survey.
+        InputProblem: a file cannot be read.
+        OutputFailed: a file cannot be written.
+        JobCancelled: `stop` was set.
+    """
+    tally = WriteCounts()
+    with ExitStack() as opened:
+        problems = _ProblemsFile(problems_path, opened)
+        for file, survey in zip(files, surveys, strict=True):
+            outcomes = _OutputTexts(file, journal, on_failure, tally, problems, stop)
+            _write_file(file, survey, outcomes)
+    if not problems.is_there:
+        with suppress(FileNotFoundError):
+            problems_path.unlink()  # left by an earlier run
+    return tally
+
+
+def _write_file(file: JobFile, survey: Survey, texts: "_OutputTexts") -> None:
+    with write_atomically(file.target) as target, open_source(file) as source:
+        file.format.write(source, iter(texts), target)
+        if digest_file(source) != (survey.size_bytes, survey.sha256):
+            raise InputChanged(file.name)
+
+
+def reports_failures(problems_path: Path) -> bool:
+    """Return whether the side file, if it exists, lists untranslated entries, and not only cut ones."""
+    return first_failure(problems_path) is not None
+
+
+def first_failure(problems_path: Path) -> str | None:
+    """Return the position and the problem of the first untranslated entry; None if there is none."""
+    try:
+        with problems_path.open(encoding="utf-8") as lines:
+            for line in lines:
+                record = json.loads(line)
+                if record["outcome"] == UNTRANSLATED:
+                    return f"{record['file']}: {record['place']}: {record['problem']}"
+    except FileNotFoundError:
+        return None
+    return None
+
+
+class _ProblemsFile:
+    """The side file, which is created with the first problem."""
+
+    def __init__(self, path: Path, opened: ExitStack) -> None:
+        self._path = path
+        self._opened = opened
+        self._target: BinaryIO | None = None
+
+    @property
+    def is_there(self) -> bool:
+        return self._target is not None
+
+    def add(self, file: JobFile, entry: Entry, outcome: str, problem: str) -> None:
+        if self._target is None:
+            self._target = self._opened.enter_context(write_atomically(self._path))
+        record = {
+            "file": file.name,
+            "place": entry.place,
+            "outcome": outcome,
+            "problem": problem,
+            "text": entry.text,
+        }
+        line = json.dumps(record, ensure_ascii=False) + "\n"
+        # A lone surrogate cannot be encoded in UTF-8.
+        self._target.write(line.encode("utf-8", "backslashreplace"))
+
+
+@dataclass(frozen=True, slots=True)
+class _OutputTexts:
+    """The texts to write for the entries of a file, in order."""
+
+    file: JobFile
+    journal: Journal
+    on_failure: OnFailure
+    tally: WriteCounts
+    problems: _ProblemsFile
+    stop: Event
+
+    def __iter__(self) -> Iterator[str]:
+        for window in look_up(self.journal, read_entries(self.file), self.file.pair):
+            if self.stop.is_set():
+                raise JobCancelled
+            for _, entry, outcome in window:
+                if outcome is None:
+                    raise InputChanged(self.file.name)  # all entries of the surveyed file have an outcome
+                yield self._text(entry, outcome)
+
+    def _text(self, entry: Entry, outcome: Outcome) -> str:
+        if isinstance(outcome, Untranslated):
+            self.tally.num_failed += 1
+            self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem)
+            return entry.text if self.on_failure is OnFailure.SOURCE else ""
+        if outcome.is_cut:
+            self.tally.num_cut += 1
+            self.problems.add(self.file, entry, "cut", CUT)
+        return outcome.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +190,7 @@ def run_job(
     translator_of: TranslatorOf,
     journal: Journal,
     *,
-    on_progress: OnProgress = ignore_progress,
+    on_progress: OnProgress = lambda _: None,
     stop: Event | None = None,
 ) -> BatchReport:
     """Run a job, or resume it from its journal.
@@ -119,3 +271,53 @@ def by_pair(files: Sequence[JobFile]) -> dict[Pair, list[JobFile]]:
     for file in files:
         grouped.setdefault(file.pair, []).append(file)
     return grouped
+
+
+SHOWN_DIGITS = 16
+"""Number of hexadecimal digits of a manifest's digest."""
+
+
+def translator_facts(
+    router: Router,
+    pairs: Collection[Pair],
+    options: DecodingOptions,
+    model: str | None = None,
+    providers: str = "cpu",
+) -> dict[str, str]:
+    """Return bundles, versions and options, each under a readable name.
+
+    Args:
+        router: router that will translate.
+        pairs: languages of all files.
+        options: decoding options.
+        model: the only bundle to use.
+        providers: execution providers of the graphs, as in the settings.
+
+    Raises:
+        UnsupportedPair: no model serves a pair.
+        InputError: there is no such model.
+    """
+    manifests = {known.offer.name: known.manifest for known in router.models()}
+    facts = {
+        "engine": _engine(providers),
+        "decoding": json.dumps(asdict(options), sort_keys=True, default=str),
+    }
+    for pair in sorted(set(pairs)):
+        route = None if pair.source == pair.target else router.route(*pair, model)
+        names = [] if route is None else [step.offer.name for step in route.steps]
+        bundles = [f"{name} (manifest {manifest_digest(manifests[name])})" for name in names]
+        facts[f"bundles of {pair}"] = " then ".join(bundles) or "none, as nothing is to be done"
+    return facts
+
+
+def manifest_digest(manifest: Manifest) -> str:
+    """Return a digest that identifies the bundle, as its manifest has digests of all its files."""
+    manifest_json = json.dumps(asdict(manifest), sort_keys=True, default=str)
+    return hashlib.sha256(manifest_json.encode()).hexdigest()[:SHOWN_DIGITS]
+
+
+def _engine(providers: str) -> str:
+    versions = (
+        f"{name} {installed_version(name)}" for name in ("dragoman", "onnxruntime", "onnxruntime-gpu")
+    )
+    return f"{', '.join(versions)} on {providers}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from service.formats.entries import Entry
@@ -24,6 +25,14 @@ class Untranslated:
 
 
 Outcome = Translated | Untranslated
+
+
+class OnFailure(StrEnum):
+    """What is written for an entry that could not be translated."""
+
+    SOURCE = "source"
+    """The source text of the entry."""
+    EMPTY = "empty"
 
 
 class EntryTranslator(Protocol):

@@ -13,15 +13,15 @@ from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import RouteKind
 from service.accounts.errors import AccountsError
-from service.bundle_lookup import find_bundle, list_bundles
+from service.cli import options as cli_options
 from service.cli.batch import EPILOG as BATCH_EPILOG
 from service.cli.batch import batch
 from service.cli.help import settings_help
 from service.cli.keys import keys
-from service.cli.lines import UndecodableLineError
-from service.cli.output import open_output, write_lines
+from service.cli.lines import open_output, write_lines
 from service.cli.tables import print_bundles, print_facts, print_languages, print_versions
-from service.engine import FixedPair, find_models, open_router
+from service.engine import FixedPair, find_bundle, find_models, list_bundles, open_router
+from service.formats.entries import FileFormatError
 from service.settings import SettingsError, load_settings
 from service.telemetry.tracing import TracingError
 from service.versions import installed_version
@@ -31,7 +31,7 @@ EXPECTED_ERRORS = (
     SettingsError,
     AccountsError,
     TracingError,
-    UndecodableLineError,
+    FileFormatError,
     OSError,
 )
 """Errors that a user or an operator can fix."""
@@ -40,41 +40,7 @@ EXIT_FAILED = 2
 STDIN = Path("-")
 DEFAULTS = DecodingOptions()
 
-app = typer.Typer(
-    name="dragoman",
-    help="Translate text and files, or serve translations over HTTP.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="DIR|NAME[,...]",
-        help="Folder of a bundle, or its name in the models folder. Default: all bundles in that folder.",
-    ),
-]
-ProvidersOption = Annotated[
-    str | None,
-    typer.Option(
-        "--providers",
-        metavar="NAME[,NAME...]",
-        help="Hardware to run on: cpu, cuda or tensorrt; the most preferred first.",
-    ),
-]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        help="TOML file with settings; options and environment variables override it.",
-    ),
-]
-
-
+app = cli_options.new_command_group("dragoman", "Translate text and files, or serve translations over HTTP.")
 app.add_typer(keys)
 app.command(epilog=BATCH_EPILOG)(batch)
 
@@ -125,16 +91,10 @@ def translate(  # noqa: PLR0913 -- the command's options
         str | None,
         typer.Option(metavar="LANGUAGE", help="Language to translate into; needed if several are possible."),
     ] = None,
-    model: ModelOption = None,
-    providers: ProvidersOption = None,
-    beam_size: Annotated[
-        int | None,
-        typer.Option(help="Hypotheses kept at each step; 1 is greedy search. Default: the model's."),
-    ] = DEFAULTS.beam_size,
-    length_penalty: Annotated[
-        float | None,
-        typer.Option(help="Higher values favour longer translations. Default: the model's."),
-    ] = DEFAULTS.length_penalty,
+    model: cli_options.ModelOption = None,
+    providers: cli_options.ProvidersOption = None,
+    beam_size: cli_options.BeamSizeOption = DEFAULTS.beam_size,
+    length_penalty: cli_options.LengthPenaltyOption = DEFAULTS.length_penalty,
     early_stopping: Annotated[
         bool | None,
         typer.Option(
@@ -142,14 +102,9 @@ def translate(  # noqa: PLR0913 -- the command's options
             help="End a search once as many hypotheses as the beam size are finished. Default: the model's.",
         ),
     ] = DEFAULTS.early_stopping,
-    max_length: Annotated[int | None, typer.Option(help="Maximum target tokens of a segment.")] = None,
-    use_shortlist: Annotated[
-        bool,
-        typer.Option(
-            "--shortlist/--no-shortlist", help="Compute only target tokens that the source makes likely."
-        ),
-    ] = DEFAULTS.use_shortlist,
-    config: ConfigOption = None,
+    max_length: cli_options.MaxLengthOption = None,
+    use_shortlist: cli_options.ShortlistOption = DEFAULTS.use_shortlist,
+    config: cli_options.ConfigOption = None,
 ) -> None:
     """Translate a text line by line.
 
@@ -181,13 +136,13 @@ def serve(  # noqa: PLR0913 -- the command's options
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
-    model: ModelOption = None,
+    model: cli_options.ModelOption = None,
     replicas: Annotated[
         int | None,
         typer.Option(help="Number of concurrent searches. Default: CPUs divided by --threads; 1 on a GPU."),
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Number of threads per replica.")] = None,
-    providers: ProvidersOption = None,
+    providers: cli_options.ProvidersOption = None,
     watch: Annotated[
         float | None,
         typer.Option(
@@ -198,7 +153,7 @@ def serve(  # noqa: PLR0913 -- the command's options
         str | None,
         typer.Option(help="Minimum severity that is logged: critical, error, warning, info or debug."),
     ] = None,
-    config: ConfigOption = None,
+    config: cli_options.ConfigOption = None,
 ) -> None:
     """Serve translations over HTTP until stopped."""
     overrides = {
@@ -223,7 +178,7 @@ def models(
         str | None, typer.Argument(metavar="[NAME]", help="Bundle whose languages to list.")
     ] = None,
     *,
-    config: ConfigOption = None,
+    config: cli_options.ConfigOption = None,
 ) -> None:
     """List the bundles in the models folder and verify their files.
 
@@ -240,7 +195,7 @@ def models(
 
 
 @app.command()
-def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
+def info(*, model: cli_options.ModelOption = None, config: cli_options.ConfigOption = None) -> None:
     """Show the installed versions and the properties of a bundle."""
     settings = load_settings(config, {"model": model})
     print_versions()

@@ -1,24 +1,18 @@
 """`dragoman batch`: translation of files of any size, in common formats."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman import DecodingOptions
+from service.batch.texts import OnFailure
+from service.cli import options as cli_options
 from service.settings import load_settings
 
 EPILOG = """Exit status: 0 all entries are translated; 1 all files are written, but some entries could not be
 translated (OUT.errors.jsonl lists them with the reasons); 2 rejected: files are unchanged, and the message
 says what to do; 3 stopped: the same command with --resume continues."""
-
-
-class FailurePolicy(StrEnum):
-    """Replacement for entries that could not be translated."""
-
-    SOURCE = "source"
-    EMPTY = "empty"
 
 
 class EngineKind(StrEnum):
@@ -53,13 +47,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     target: Annotated[
         str | None, typer.Option(metavar="LANGUAGE", help="Language to translate into.")
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR|NAME[,...]",
-            help="Folder of a bundle, or its name in the models folder. Default: all bundles in that folder.",
-        ),
-    ] = None,
+    model: cli_options.ModelOption = None,
     column: Annotated[
         list[str] | None,
         typer.Option(help="Column of a table by name or number, or key of JSON lines; may be repeated."),
@@ -84,9 +72,9 @@ def batch(  # noqa: PLR0913 -- the command's options
         ),
     ] = False,
     on_failure: Annotated[
-        FailurePolicy,
+        OnFailure,
         typer.Option(help="Text to write for an entry that could not be translated: its source, or nothing."),
-    ] = FailurePolicy.SOURCE,
+    ] = OnFailure.SOURCE,
     engine: Annotated[
         EngineKind,
         typer.Option(help="Translate in this process, or on a Ray cluster; ray needs the extra `ray`."),
@@ -100,33 +88,12 @@ def batch(  # noqa: PLR0913 -- the command's options
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Number of engines on the cluster.")] = 1,
     worker_cpus: Annotated[int, typer.Option(min=1, help="Number of CPUs per engine on the cluster.")] = 1,
-    beam_size: Annotated[
-        int | None,
-        typer.Option(help="Hypotheses kept at each step; 1 is greedy search. Default: the model's."),
-    ] = None,
-    length_penalty: Annotated[
-        float | None, typer.Option(help="Higher values favour longer translations. Default: the model's.")
-    ] = None,
-    max_length: Annotated[int | None, typer.Option(help="Maximum target tokens of a segment.")] = None,
-    use_shortlist: Annotated[
-        bool,
-        typer.Option(
-            "--shortlist/--no-shortlist", help="Compute only target tokens that the source makes likely."
-        ),
-    ] = True,
-    providers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[,NAME...]",
-            help="Hardware to run on: cpu, cuda or tensorrt; the most preferred first.",
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="TOML file with settings; options and environment variables override it."
-        ),
-    ] = None,
+    beam_size: cli_options.BeamSizeOption = None,
+    length_penalty: cli_options.LengthPenaltyOption = None,
+    max_length: cli_options.MaxLengthOption = None,
+    use_shortlist: cli_options.ShortlistOption = True,
+    providers: cli_options.ProvidersOption = None,
+    config: cli_options.ConfigOption = None,
 ) -> None:
     """Translate whole files in many formats.
 
@@ -139,11 +106,10 @@ def batch(  # noqa: PLR0913 -- the command's options
         raise typer.BadParameter("cannot be combined with --force", param_hint="--resume")
     # Imported here: these would double the start time of every other command.
     from service.batch.job_directory import StartMode  # noqa: PLC0415
-    from service.batch.output_files import OnFailure  # noqa: PLC0415
     from service.batch.planning import LanguageOptions  # noqa: PLC0415
-    from service.cli.batch_arguments import BatchArguments, ClusterArguments  # noqa: PLC0415
-    from service.cli.batch_job import estimate_batch, run_batch  # noqa: PLC0415
-    from service.file_limits import file_limits  # noqa: PLC0415
+    from service.cli.batch_job import BatchArguments, estimate_batch, run_batch  # noqa: PLC0415
+    from service.cluster import ClusterOptions  # noqa: PLC0415
+    from service.engine import file_limits  # noqa: PLC0415
 
     start = StartMode.RESUME if resume else StartMode.OVERWRITE if force else StartMode.NEW
     settings = load_settings(config, {"model": model, "providers": providers})
@@ -154,12 +120,10 @@ def batch(  # noqa: PLR0913 -- the command's options
         return_scores=False,
         use_shortlist=use_shortlist,
     )
-    cluster = ClusterArguments(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
+    cluster = ClusterOptions(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
     limits = file_limits(settings) if untrusted else None
     languages = LanguageOptions(source, target, tuple(column or ()), limits=limits)
-    arguments = BatchArguments(
-        tuple(inputs), output, languages, decoding, OnFailure(on_failure.value), start, cluster
-    )
+    arguments = BatchArguments(tuple(inputs), output, languages, decoding, on_failure, start, cluster)
     status = estimate_batch(arguments, settings) if dry_run else run_batch(arguments, settings)
     if status:
         raise typer.Exit(status)

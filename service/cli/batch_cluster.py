@@ -5,9 +5,9 @@ from pathlib import Path
 from dragoman.routing.bundle_scan import bundle_folders
 from service.batch.job_directory import JobDirectory
 from service.batch.run import Job
-from service.cli.batch_arguments import BatchArguments, ClusterArguments
+from service.cli.batch_job import BatchArguments
+from service.cluster import ClusterOptions
 from service.cluster.engines import RoutedEngine
-from service.cluster.nodes import ClusterOptions
 from service.cluster.partitions import PartitionFolder
 from service.cluster.run import ClusterJob, run_on_ray
 from service.engine import find_models
@@ -19,7 +19,7 @@ __all__ = ["cluster_job", "run_on_ray"]
 def cluster_job(
     job: Job,
     arguments: BatchArguments,
-    cluster: ClusterArguments,
+    cluster: ClusterOptions,
     job_directory: JobDirectory,
     settings: Settings,
 ) -> ClusterJob:
@@ -35,5 +35,4 @@ def cluster_job(
         providers=settings.providers,
         threads=settings.threads,
     )
-    options = ClusterOptions(cluster.address, cluster.workers, cluster.cpus)
-    return ClusterJob(job, engine, PartitionFolder(job_directory.partitions_path), options)
+    return ClusterJob(job, engine, PartitionFolder(job_directory.partitions_path), cluster)

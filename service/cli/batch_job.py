@@ -9,26 +9,38 @@ from types import FrameType
 
 import typer
 
+from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
-from dragoman.types import Pair
-from service.batch.entry_translator import RoutedEntryTranslator, UnchangedTranslator
+from service.batch.entry_translator import translator_for
 from service.batch.errors import BatchRejected, BatchStopped
 from service.batch.estimate import count_contents, measure_rate
-from service.batch.file_mapping import SHOWN, FileMapping, FileMappings, map_files
-from service.batch.fingerprint import translator_facts
-from service.batch.job_directory import JobDirectory, NothingToResume
+from service.batch.job_directory import JobDirectory, NothingToResume, StartMode
 from service.batch.journal import Journal
-from service.batch.output_files import reports_failures
-from service.batch.pending_entries import ChunkLimits
-from service.batch.planning import plan_files
+from service.batch.pending_entries import ChunkLimits, TranslatorOf
+from service.batch.planning import SHOWN, FileMapping, FileMappings, LanguageOptions, map_files, plan_files
 from service.batch.progress import BatchReport
-from service.batch.run import Job, run_job
-from service.batch.texts import EntryTranslator
-from service.cli.batch_arguments import BatchArguments
+from service.batch.run import Job, reports_failures, run_job, translator_facts
+from service.batch.texts import OnFailure
 from service.cli.batch_bar import progress_bar, show_contents, show_report
+from service.cluster import ClusterOptions
 from service.engine import open_router
 from service.formats.known import is_known
 from service.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class BatchArguments:
+    """The command's options."""
+
+    inputs: tuple[str, ...]
+    output: str
+    languages: LanguageOptions
+    decoding: DecodingOptions
+    on_failure: OnFailure
+    start: StartMode
+    cluster: ClusterOptions | None = None
+    """None to translate in this process."""
+
 
 CHUNKS = ChunkLimits()
 EXIT_DONE = 0
@@ -80,7 +92,7 @@ def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
         with open_router(settings) as router:
             files = plan_files(mappings.mappings, arguments.languages, router)
             contents = count_contents(files)
-            rate = measure_rate(contents, lambda pair: _translator(router, pair, arguments))
+            rate = measure_rate(contents, _translators(router, arguments))
     except BatchRejected as error:
         typer.echo(f"dragoman: {error}", err=True)
         return EXIT_REJECTED
@@ -119,19 +131,15 @@ def _translate(
             return run_on_ray(job_on_cluster, resources.journal, on_progress=on_progress, stop=stop)
         return run_job(
             job,
-            lambda pair: _translator(router, pair, arguments),
+            _translators(router, arguments),
             resources.journal,
             on_progress=on_progress,
             stop=stop,
         )
 
 
-def _translator(router: Router, pair: Pair, arguments: BatchArguments) -> EntryTranslator:
-    if pair.source == pair.target:
-        return UnchangedTranslator()
-    return RoutedEntryTranslator(
-        router, pair.source, pair.target, arguments.decoding, arguments.languages.model
-    )
+def _translators(router: Router, arguments: BatchArguments) -> TranslatorOf:
+    return lambda pair: translator_for(router, pair, arguments.decoding, model=arguments.languages.model)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Help on the settings, for `dragoman serve --help` and docs/reference/settings*.md."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic.fields import FieldInfo
@@ -13,69 +13,24 @@ PRECEDENCE = """Settings. An option overrides the environment variable, which ov
 --config. The keys of the file are the names of the settings."""
 KEEP_LINES = "\b"
 """Marker before a paragraph of a command's help whose lines must not be refilled."""
-GROUPS: Mapping[str, Sequence[str]] = {
-    "Models": (
-        "model",
-        "models_dir",
-        "preload",
-        "memory_budget_bytes",
-        "pivots",
-        "detection",
-        "watch_s",
-        "reload_endpoint",
-    ),
-    "Engine": ("providers", "replicas", "threads", "queue_size", "segment_cache_size", "segment_cache"),
-    "Network": (
-        "host",
-        "port",
-        "reuse_port",
-        "trusted_proxies",
-        "cors_origins",
-        "drain_s",
-        "stop_timeout_s",
-    ),
-    "Limits": (
-        "request_timeout_s",
-        "client_timeout_s",
-        "max_body_bytes",
-        "max_document_bytes",
-        "max_connections",
-        "max_connections_of_address",
-        "max_bodies",
-        "max_bodies_of_address",
-        "max_texts",
-        "max_characters",
-    ),
-    "API keys and rate limits": (
-        "database_url",
-        "requires_key",
-        "rate_limit",
-        "rate_storage_url",
-        "discovery",
-    ),
-    "APIs": ("apis", "documents", "document_lifetime_s", "glossaries"),
-    "Jobs": (
-        "jobs",
-        "jobs_files",
-        "jobs_at_a_time",
-        "job_texts",
-        "max_job_bytes",
-        "file_isolation",
-        "file_memory_bytes",
-        "file_cpu_s",
-        "file_timeout_s",
-        "max_jobs_bytes",
-        "max_jobs_bytes_of_key",
-        "max_uploads_bytes",
-        "max_uploads_bytes_of_client",
-        "max_jobs_of_key",
-        "job_lifetime_s",
-        "webhook_secret",
-        "webhook_previous_secret",
-        "webhook_private",
-    ),
-    "Telemetry": ("metrics", "log_level", "log_format", "log_addresses", "log_texts", "otlp_endpoint"),
+GROUPS: Mapping[str, str] = {
+    "Models": "model models_dir preload memory_budget_bytes pivots detection watch_s reload_endpoint",
+    "Engine": "providers replicas threads queue_size segment_cache_size segment_cache",
+    "Network": "host port reuse_port trusted_proxies cors_origins drain_s stop_timeout_s",
+    "Limits": """
+        request_timeout_s client_timeout_s max_body_bytes max_document_bytes max_connections
+        max_connections_of_address max_bodies max_bodies_of_address max_texts max_characters
+    """,
+    "API keys and rate limits": "database_url requires_key rate_limit rate_storage_url discovery",
+    "APIs": "apis page documents document_lifetime_s glossaries",
+    "Jobs": """
+        jobs jobs_files jobs_at_a_time job_texts max_job_bytes file_isolation file_memory_bytes file_cpu_s
+        file_timeout_s max_jobs_bytes max_jobs_bytes_of_key max_uploads_bytes max_uploads_bytes_of_client
+        max_jobs_of_key job_lifetime_s webhook_secret webhook_previous_secret webhook_private
+    """,
+    "Telemetry": "metrics log_level log_format log_addresses log_texts otlp_endpoint",
 }
+"""Names of settings, by group."""
 OTHER_GROUP = "Others"
 """Group of the settings that are in no other group."""
 COMPUTED_DEFAULTS = {"models_dir": "models"}
@@ -98,7 +53,7 @@ class SettingHelp:
 def grouped_settings() -> dict[str, list[SettingHelp]]:
     """Return all settings by group."""
     known = {name: _describe(name, field) for name, field in Settings.model_fields.items()}
-    grouped = {group: [known.pop(name) for name in names] for group, names in GROUPS.items()}
+    grouped = {group: [known.pop(name) for name in names.split()] for group, names in GROUPS.items()}
     return {**grouped, OTHER_GROUP: list(known.values())} if known else grouped
 
 

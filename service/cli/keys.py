@@ -1,6 +1,6 @@
 """The commands about API keys: create, list, revoke, usage, webhook-secret."""
 
-from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,28 +9,18 @@ import typer
 
 from service.accounts.errors import KeyInvalid
 from service.accounts.keys import DEFAULT_SCOPES, Key, KeyLimits, KeyOptions, Scope, month_of
+from service.cli.options import ConfigOption, new_command_group
+from service.cli.tables import print_table
 from service.settings import SettingsError, load_settings
 
 if TYPE_CHECKING:
-    from service.accounts.stores import AdminStores
+    from service.accounts.key_store import AdminStores
     from service.accounts.usage import Usage
 
-keys = typer.Typer(
-    name="keys",
-    help="Manage API keys.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+keys = new_command_group("keys", "Manage API keys.")
 
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        help="TOML file with settings; options and environment variables override it.",
-    ),
+KeyIdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="ID of the key; `dragoman keys list` shows it.")
 ]
 
 
@@ -88,17 +78,11 @@ def list_keys(*, config: ConfigOption = None) -> None:
         found = stores.keys.list()
     now = datetime.now(UTC)
     header = ("ID", "NAME", "STATE", "SCOPES", "CHARACTERS/MONTH", "REQUESTS/MINUTE", "CREATED", "EXPIRES")
-    _print_rows([header, *(_key_row(key, now) for key in found)])
+    print_table([header, *(_key_row(key, now) for key in found)])
 
 
 @keys.command()
-def revoke(
-    key_id: Annotated[
-        str, typer.Argument(metavar="ID", help="ID of the key; `dragoman keys list` shows it.")
-    ],
-    *,
-    config: ConfigOption = None,
-) -> None:
+def revoke(key_id: KeyIdArgument, *, config: ConfigOption = None) -> None:
     """Revoke a key for good.
 
     The server rejects it within seconds.
@@ -123,7 +107,7 @@ def usage(
 
     Without an ID, the usage of all keys in this month, UTC; with one, that of the key in every month.
     """
-    from service.jobs.queries import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
+    from service.jobs.tables import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
 
     stored_bytes: dict[str | None, int] = {}
     with _open_stores(config) as stores:
@@ -142,17 +126,11 @@ def usage(
         table_rows = [
             (*row, str(stored_bytes.get(key.id, 0))) for row, (key, _) in zip(table_rows, rows, strict=True)
         ]
-    _print_rows([header, *table_rows])
+    print_table([header, *table_rows])
 
 
 @keys.command("webhook-secret")
-def webhook_secret(
-    key_id: Annotated[
-        str, typer.Argument(metavar="ID", help="ID of the key; `dragoman keys list` shows it.")
-    ],
-    *,
-    config: ConfigOption = None,
-) -> None:
+def webhook_secret(key_id: KeyIdArgument, *, config: ConfigOption = None) -> None:
     """Print the secret of a key's webhooks.
 
     It signs the webhooks of the key's jobs; receivers verify them with it.
@@ -176,8 +154,8 @@ def _find_key(stores: "AdminStores", key_id: str) -> Key:
     return key
 
 
-def _open_stores(config: Path | None) -> "AdminStores":
-    from service.accounts.stores import AdminStores  # noqa: PLC0415 -- other commands start without its 0.1 s
+def _open_stores(config: Path | None) -> AbstractContextManager["AdminStores"]:
+    from service.accounts.key_store import AdminStores  # noqa: PLC0415 -- other commands start without its 0.1 s
 
     return AdminStores.open(load_settings(config).database_url)
 
@@ -221,9 +199,3 @@ def _format_limit(limit: int | None) -> str:
 
 def _format_time(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%MZ")
-
-
-def _print_rows(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

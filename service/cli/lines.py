@@ -1,13 +1,23 @@
 """Line by line translation: the n-th line out is the translation of the n-th line in."""
 
+import os
+import signal
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from types import FrameType
+from typing import BinaryIO, Protocol
+
+import typer
+from tqdm import tqdm
 
 from dragoman import DecodingOptions, FinishReason, InputError, Translation
 from dragoman.translator import READ_AHEAD_TEXTS
-from service.formats.line_bytes import split_line
+from service.formats.entries import FileFormatError
+from service.formats.lines import Line, parse_line
 
 
 class ManyTranslator(Protocol):
@@ -16,34 +26,6 @@ class ManyTranslator(Protocol):
     def translate_many(
         self, texts: Iterable[str], options: DecodingOptions = ..., read_ahead: int = ...
     ) -> Iterator[Translation | InputError]: ...
-
-
-@dataclass(eq=False)
-class UndecodableLineError(Exception):
-    """A line that is not UTF-8."""
-
-    number: int
-    """Number of the line, from 1."""
-    byte_offset: int
-    """Position in the line of the first invalid byte, from 1."""
-    byte: int
-
-    def __str__(self) -> str:
-        return (
-            f"line {self.number} is not UTF-8: byte 0x{self.byte:02x} at position {self.byte_offset} of it; "
-            "convert the input to UTF-8 first"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line in three parts, which together are the line's bytes."""
-
-    mark: bytes
-    """A byte order mark before the first line, or nothing."""
-    text: str
-    ending: bytes
-    """LF, CR LF, or nothing after a last line that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +57,18 @@ def translate_lines(
         read_ahead: maximum lines in progress; 1 translates each line before the next is read.
 
     Raises:
-        UndecodableLineError: after all lines before it were yielded.
+        FileFormatError: a line is not UTF-8; raised after all lines before it were yielded.
     """
-    in_progress: deque[SourceLine] = deque()
-    undecodable: list[UndecodableLineError] = []
+    in_progress: deque[Line] = deque()
+    undecodable: list[FileFormatError] = []
 
     def texts() -> Iterator[str]:
         try:
-            for line in read_lines(source):
+            for number, encoded in enumerate(source, start=1):
+                line = parse_line(encoded, number, container="input")
                 in_progress.append(line)
                 yield line.text
-        except UndecodableLineError as error:
+        except FileFormatError as error:
             # Raised here, it would overtake the lines that are still being translated.
             undecodable.append(error)
 
@@ -101,22 +84,111 @@ def translate_lines(
         raise undecodable[0]
 
 
-def read_lines(source: Iterable[bytes]) -> Iterator[SourceLine]:
-    """Split lines into their parts, without loss; only LF and CR LF end a line, no other character does.
-
-    Raises:
-        UndecodableLineError: at the first line that is not UTF-8.
-    """
-    for number, line in enumerate(source, start=1):
-        mark, content, ending = split_line(line, number)
-        try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            offset = len(mark) + error.start + 1
-            raise UndecodableLineError(number, offset, content[error.start]) from error
-        yield SourceLine(mark, text, ending)
-
-
 def _replace_line_feeds(text: str) -> str:
     """Replace line feeds, which the model may generate, with spaces: a line is translated as one line."""
     return text.replace("\n", " ")
+
+
+class Interrupts:
+    """SIGINT while lines are read and written; see `defer_interrupts`.
+
+    Python raises KeyboardInterrupt between any two instructions of the main thread: also right after it has
+    acquired a lock, and before code runs that would release it. A thread that needs the lock then waits for
+    ever, and so does any thread that joins it.
+    """
+
+    def __init__(self) -> None:
+        self._is_pending = False
+        self._is_reading = False
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if one is pending."""
+        if self._is_pending:
+            raise KeyboardInterrupt
+
+    def lines(self, source: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the lines of a source that may block; an interrupt ends the wait at once."""
+        remaining = iter(source)
+        while True:
+            self._is_reading = True  # set before the check, so that an interrupt in between is raised
+            try:
+                self.check()
+                line = next(remaining, None)
+            finally:
+                self._is_reading = False
+            if line is None:
+                return
+            yield line
+
+    def note(self, _signal: int, _frame: FrameType | None) -> None:
+        """Handle the signal; raise at once while a line is awaited, or if it is the second signal."""
+        if self._is_reading or self._is_pending:
+            raise KeyboardInterrupt
+        self._is_pending = True
+
+
+@contextmanager
+def defer_interrupts() -> Iterator[Interrupts]:
+    """Handle SIGINT while the block runs; on the main thread only."""
+    interrupts = Interrupts()
+    previous_handler = signal.signal(signal.SIGINT, interrupts.note)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, previous_handler)
+
+
+EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
+
+
+def open_output(output: Path | None, source: BinaryIO) -> BinaryIO:
+    """Open the output for writing; reject the input file, which this would empty before it is read."""
+    if output is None:
+        # Not sys.stdout.buffer: with PYTHONUNBUFFERED it writes line by line, and may write only a part.
+        return open(sys.stdout.fileno(), "wb", closefd=False)
+    if output.is_file() and os.path.samestat(output.stat(), os.fstat(source.fileno())):
+        raise typer.BadParameter(f"{output} is the input as well", param_hint="--output")
+    return output.open("wb")
+
+
+def write_lines(
+    translator: ManyTranslator, source: BinaryIO, target: BinaryIO, options: DecodingOptions
+) -> bool:
+    """Translate all lines; return whether every line could be translated."""
+    is_interactive = target.isatty() or source.isatty()
+    is_complete = True
+    # A user who types a line waits for its translation.
+    read_ahead = 1 if source.isatty() else READ_AHEAD_TEXTS
+    bar = tqdm(unit=" lines", file=sys.stderr, disable=is_interactive or not sys.stderr.isatty())
+    try:
+        with bar, _flush_at_end(target), defer_interrupts() as interrupts:
+            for line in translate_lines(translator, interrupts.lines(source), options, read_ahead):
+                target.write(line.content)
+                if is_interactive:
+                    target.flush()
+                if line.problem is not None:
+                    is_complete = False
+                    bar.write(
+                        f"dragoman: line {line.number}: {line.problem}; written unchanged", file=sys.stderr
+                    )
+                if line.is_cut:
+                    bar.write(
+                        f"dragoman: line {line.number}: reached the length limit and may be incomplete",
+                        file=sys.stderr,
+                    )
+                bar.update()
+                interrupts.check()
+    except BrokenPipeError:
+        # The reader closed the pipe. Output that is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
+        raise typer.Exit(EXIT_BROKEN_PIPE) from None
+    return is_complete
+
+
+@contextmanager
+def _flush_at_end(target: BinaryIO) -> Iterator[None]:
+    """Flush at the end of the block, even if it fails: written lines arrive, and a full disk is an error."""
+    try:
+        yield
+    finally:
+        target.flush()

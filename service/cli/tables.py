@@ -10,14 +10,14 @@ from dragoman.cpus import available_cpus
 from dragoman.languages import Languages, list_languages
 from dragoman.routing.memory import size_bytes
 from dragoman.routing.routes import describe
-from service.bundle_lookup import BundleListing
+from service.engine import BundleListing
 from service.versions import installed_version
 
 
 def print_bundles(listings: Sequence[BundleListing]) -> bool:
     """Print a row for each bundle, then the problems; return whether there are none."""
     header = ("NAME", "LANGUAGES", "PRECISION", "SIZE", "VERIFIED")
-    _print_table([header, *(_bundle_row(listing) for listing in listings)])
+    print_table([header, *(_bundle_row(listing) for listing in listings)])
     for listing in listings:
         for problem in listing.problems:
             typer.echo(f"{listing.name}: {problem}", err=True)
@@ -38,12 +38,12 @@ def print_languages(languages: Languages) -> None:
                 ", ".join(names),
             )
         )
-    _print_table(rows)
+    print_table(rows)
 
 
 def print_versions() -> None:
     """Print the versions of the software, and the number of CPUs."""
-    _print_table(
+    print_table(
         [
             ("dragoman", installed_version("dragoman")),
             ("onnxruntime", installed_version("onnxruntime")),
@@ -76,7 +76,7 @@ def print_facts(bundle: Bundle) -> None:
         *((f"origin: {name}", str(value)) for name, value in manifest.origin.items()),
         *((f"score: {name}", _score(value)) for name, value in manifest.scores.items()),
     ]
-    _print_table(facts)
+    print_table(facts)
 
 
 def _score(value: object) -> str:
@@ -102,7 +102,8 @@ def _bundle_row(listing: BundleListing) -> tuple[str, ...]:
     return (listing.name, describe_pairs(manifest.languages), manifest.precision, size, verified)
 
 
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+def print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows with their cells in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -8,18 +8,25 @@ import hashlib
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from tempfile import mkstemp
+from threading import Event
+from types import TracebackType
+from typing import Self
 
 from dragoman.types import Pair
-from service.batch.errors import OutputFailed
+from service.batch.errors import ClusterMissing, JobCancelled, PartitionDamaged
+from service.batch.files import JobFile, output_errors, read_entries
+from service.batch.journal import Journal, look_up
+from service.batch.run import by_pair
 from service.batch.texts import Outcome, Translated, Untranslated
-from service.cluster.errors import ClusterMissing, PartitionDamaged
 from service.formats.entries import Entry
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.options import MarkupOptions
 
 try:
     import pyarrow as pa
@@ -73,7 +80,7 @@ class PartitionFolder:
         Raises:
             OutputFailed: the folders cannot be created.
         """
-        with _failing_typed(self.path):
+        with output_errors(self.path):
             if self.entries_path.exists():
                 shutil.rmtree(self.entries_path)
             for folder in (self.entries_path, self.outcomes_path):
@@ -82,7 +89,7 @@ class PartitionFolder:
     def remove(self) -> None:
         """Remove the whole folder, if it exists."""
         if self.path.exists():
-            with _failing_typed(self.path):
+            with output_errors(self.path):
                 shutil.rmtree(self.path)
 
     def leave(self) -> None:
@@ -107,7 +114,7 @@ def write_partition(folder: Path, number: int, pair: Pair, entries: Mapping[byte
         {
             "key": list(entries),
             "text": [_bytes(entry.text) for entry in entries.values()],
-            "markup": [_markup_to_json(entry.markup) for entry in entries.values()],
+            "markup": [entry.markup and json.dumps(entry.markup.to_json()) for entry in entries.values()],
         },
         schema=ENTRIES.with_metadata({PAIR: json.dumps(list(pair)).encode()}),
     )
@@ -125,7 +132,7 @@ def read_partition(path: Path) -> Partition:
     columns = table.to_pydict()
     pair = Pair(*json.loads(table.schema.metadata[PAIR]))
     entries = (
-        Entry(_string(text), "", _markup_from_json(markup))
+        Entry(_string(text), "", markup and MarkupOptions.from_json(json.loads(markup)))
         for text, markup in zip(columns["text"], columns["markup"], strict=True)
     )
     return Partition(pair, tuple(columns["key"]), tuple(entries))
@@ -163,7 +170,7 @@ def _write_whole(table: pa.Table, folder: Path, stem: str) -> Path:
     pq.write_table(table, sink, compression="zstd")
     content = sink.getvalue().to_pybytes()
     path = folder / f"{stem}.{_digest(content)}{SUFFIX}"
-    with _failing_typed(path):
+    with output_errors(path):
         # Two nodes may translate the same partition at a time, if Ray thought that one was dead.
         descriptor, partial = mkstemp(PARTIAL, dir=folder)
         try:
@@ -185,14 +192,6 @@ def _read_whole(path: Path) -> pa.Table:
     return pq.read_table(pa.BufferReader(content))
 
 
-@contextmanager
-def _failing_typed(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputFailed(str(path), error.strerror or str(error)) from error
-
-
 def _digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=DIGEST_SIZE_BYTES).hexdigest()
 
@@ -205,23 +204,85 @@ def _string(text: bytes) -> str:
     return text.decode("utf-8", "surrogatepass")
 
 
-def _markup_to_json(markup: MarkupOptions | None) -> str | None:
-    if markup is None:
-        return None
-    encoded = {field.name: getattr(markup, field.name) for field in fields(markup)}
-    return json.dumps(
-        {name: sorted(value) if isinstance(value, frozenset) else value for name, value in encoded.items()}
-    )
+class OccurrenceCounts:
+    """Number of occurrences of each planned entry, in a database that moves to a temporary file as it grows.
+
+    A set of keys in memory would grow with the input.
+    """
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("")  # SQLite's name for a temporary database
+        self._database.execute("CREATE TABLE planned (key BLOB PRIMARY KEY, times INTEGER) WITHOUT ROWID")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+
+    def add(self, key: bytes) -> bool:
+        """Count an entry, and return whether it is new."""
+        with closing(self._database.execute("INSERT OR IGNORE INTO planned VALUES (?, 1)", (key,))) as cursor:
+            if cursor.rowcount:
+                return True
+        self._database.execute("UPDATE planned SET times = times + 1 WHERE key = ?", (key,))
+        return False
+
+    def of(self, key: bytes) -> int:
+        """Return the number of occurrences of an entry; 0 if it was not planned."""
+        found = self._database.execute("SELECT times FROM planned WHERE key = ?", (key,)).fetchone()
+        return 0 if found is None else int(found[0])
 
 
-def _markup_from_json(encoded: str | None) -> MarkupOptions | None:
-    if encoded is None:
-        return None
-    options = json.loads(encoded)
-    return MarkupOptions(
-        MarkupLanguage(options["language"]),
-        frozenset(options["ignore_tags"]),
-        frozenset(options["splitting_tags"]),
-        frozenset(options["non_splitting_tags"]),
-        options["finds_outline"],
-    )
+@dataclass(frozen=True, slots=True)
+class PartitionPlan:
+    """The partitions that a run must translate, and counts of what is done already."""
+
+    partitions: tuple[Path, ...]
+    num_done: int
+    """Entries that are in the journal; repeated entries count each time."""
+    num_failed: int
+    """Entries among these that could not be translated."""
+
+
+@dataclass(slots=True, eq=False)
+class Planner:
+    """Writes partitions, with one at a time in memory."""
+
+    journal: Journal
+    occurrences: OccurrenceCounts
+    folder: Path
+    size: int
+    stop: Event
+    _partitions: list[Path] = field(default_factory=list)
+    _num_done: int = 0
+    _num_failed: int = 0
+
+    def run(self, files: Sequence[JobFile]) -> PartitionPlan:
+        """Read all files and write partitions, each for one pair of languages.
+
+        Raises:
+            InputProblem: a file cannot be read.
+            OutputFailed: a partition cannot be written.
+            JobCancelled: `stop` was set.
+            JournalFailed, JournalDamaged: see `Journal.outcomes`.
+        """
+        for pair, alike in by_pair(files).items():
+            pending = self._pending(alike, pair)
+            while entries := dict(islice(pending, self.size)):
+                self._partitions.append(write_partition(self.folder, len(self._partitions), pair, entries))
+        return PartitionPlan(tuple(self._partitions), self._num_done, self._num_failed)
+
+    def _pending(self, files: Sequence[JobFile], pair: Pair) -> Iterator[tuple[bytes, Entry]]:
+        entries = (entry for file in files for entry in read_entries(file))
+        for window in look_up(self.journal, entries, pair):
+            if self.stop.is_set():
+                raise JobCancelled
+            for key, entry, outcome in window:
+                if outcome is not None:
+                    self._num_done += 1
+                    self._num_failed += isinstance(outcome, Untranslated)
+                elif self.occurrences.add(key):
+                    yield key, entry

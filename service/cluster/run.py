@@ -10,15 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
+from service.batch.errors import PartitionDamaged
 from service.batch.journal import Journal
-from service.batch.progress import BatchProgress, BatchReport, OnProgress, ignore_progress
+from service.batch.progress import BatchProgress, BatchReport, OnProgress
 from service.batch.run import Job, begin, finish
 from service.batch.texts import Untranslated
-from service.cluster.engines import NodeEngine
-from service.cluster.errors import PartitionDamaged
-from service.cluster.nodes import ClusterOptions, connect, translate_partitions
-from service.cluster.partitions import PartitionFolder, read_outcomes
-from service.cluster.planning import OccurrenceCounts, PartitionPlan, Planner
+from service.cluster import ClusterOptions
+from service.cluster.engines import NodeEngine, connect, translate_partitions
+from service.cluster.partitions import (
+    OccurrenceCounts,
+    PartitionFolder,
+    PartitionPlan,
+    Planner,
+    read_outcomes,
+)
 
 MAX_PARTITION_ENTRIES = 1024
 """Maximum entries of a partition: enough that engines seldom run empty, so few that a kill costs seconds."""
@@ -44,7 +49,7 @@ def run_on_ray(
     cluster_job: ClusterJob,
     journal: Journal,
     *,
-    on_progress: OnProgress = ignore_progress,
+    on_progress: OnProgress = lambda _: None,
     stop: Event | None = None,
 ) -> BatchReport:
     """Run a job, or resume it where an earlier run stopped, with or without a cluster.

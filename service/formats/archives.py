@@ -2,17 +2,18 @@
 
 import shutil
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from service.formats.entries import Entry
-from service.formats.errors import FileFormatError
-from service.formats.text_units import end, entries_of
-from service.formats.xml_text_units import XmlParts, translated_xml
+from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.inline_runs import Item, TextRun, entries_in, fill_runs
+from service.formats.parts import TextPart, TextUnit, Unit, end, entries_of, joined, written
+from service.formats.xml_units import Element, Name, xml_encoder
 
 MAX_MEMBERS = 10_000
 MAX_NAME_CHARACTERS = 1000
@@ -33,11 +34,44 @@ class XmlMember:
     """An archive member that holds text."""
 
     name: str
-    parts: XmlParts
+    parts: Callable[[IO[bytes]], Iterator[TextPart]]
+    """Splits the content into text and units, in order."""
 
 
-Members = Callable[[ZipFile], Sequence[XmlMember]]
-"""Returns the members of an archive that hold text, in reading order."""
+class ArchiveFormat(ABC):
+    """Base of formats that are zip archives of XML."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Store the options of the file."""
+        self.options = options
+
+    @abstractmethod
+    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
+        """Return the members of an archive that hold text, in reading order."""
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        with opened(source) as archive:
+            for member in self.members(archive):
+                with archive.open(member.name) as content:
+                    yield from entries_of(member.parts(content))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`.
+
+        Members keep their order, names, times and attributes; those without text keep their content. The
+        compressed bytes may differ.
+        """
+        with opened(source) as archive, ZipFile(target, "w") as copy:
+            copy.comment = archive.comment
+            changed: dict[str, bytes] = {}
+            for member in self.members(archive):  # in reading order; members are stored in another one
+                with archive.open(member.name) as content:
+                    encode = xml_encoder(content)
+                    changed[member.name] = b"".join(map(encode, written(member.parts(content), texts)))
+            end(texts)
+            for info in archive.infolist():
+                _copy(archive, info, copy, changed.get(info.filename))
 
 
 @contextmanager
@@ -61,40 +95,6 @@ def _zip_file(source: BinaryIO) -> ZipFile:
         return ZipFile(source)
     except UnicodeDecodeError as error:
         raise BadZipFile("a member's name is declared as UTF-8, but is not") from error
-
-
-def read_entries(source: BinaryIO, members: Members) -> Iterator[Entry]:
-    """Yield the entries of all members that hold text."""
-    with opened(source) as archive:
-        for member in members(archive):
-            with archive.open(member.name) as content:
-                yield from entries_of(member.parts(content))
-
-
-def write_archive(source: BinaryIO, texts: Iterator[str], target: BinaryIO, members: Members) -> None:
-    """Write the archive with texts in place of its entries.
-
-    Members keep their order, names, times and attributes; those without text keep their content. The
-    compressed bytes may differ.
-    """
-    with opened(source) as archive:
-        text_members = list(members(archive))
-        with ZipFile(target, "w") as copy:
-            copy.comment = archive.comment
-            changed = dict(_changed_members(archive, text_members, texts))
-            end(texts)
-            for info in archive.infolist():
-                _copy(archive, info, copy, changed.get(info.filename))
-
-
-def _changed_members(
-    archive: ZipFile, members: Sequence[XmlMember], texts: Iterator[str]
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the changed members: texts come in reading order, members are stored in another order."""
-    for member in members:
-        with archive.open(member.name) as content:
-            changed = b"".join(translated_xml(content, texts, member.parts))
-        yield member.name, changed
 
 
 def _copy(archive: ZipFile, info: ZipInfo, copy: ZipFile, content: bytes | None) -> None:
@@ -168,3 +168,63 @@ def _check_member(info: ZipInfo) -> None:
         raise FileFormatError(f"its member {name!r} is encrypted; save the file without a password")
     if info.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
         raise FileFormatError(f"its member {name!r} has an unsupported compression; save the file again")
+
+
+WriteNested = Callable[[Element], str]
+"""Returns a paragraph inside another one as it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphFormat:
+    """How a format finds and writes its paragraphs."""
+
+    paragraphs: frozenset[Name]
+    left_alone: frozenset[Name]
+    """Elements that are copied with all paragraphs in them."""
+    find: Callable[[Element, str, WriteNested], list[TextRun | Item]]
+    """Returns the content of a paragraph, given its location and how to write the paragraphs in it."""
+    spell: Callable[[Element, Sequence[Item]], str]
+    """Returns a paragraph with this content."""
+
+    def passage(self, element: Element, place: str) -> TextUnit:
+        """Return a paragraph as a unit: its own entries, then those of the paragraphs in it."""
+        nested = list(self._nested(element))
+        inner = [self.passage(other, f"{place}, inside") for other in nested]
+        found = self.find(element, place, _raw)
+        own = entries_in(found)
+
+        def spell(texts: Sequence[str]) -> str:
+            spelt: dict[int, str] = {}
+            at = len(own)
+            for other, passage in zip(nested, inner, strict=True):
+                spelt[id(other)] = passage.write(texts[at : at + len(passage.entries)])
+                at += len(passage.entries)
+            if list(texts[: len(own)]) == [entry.text for entry in own]:
+                return self._outer(element, lambda other: spelt[id(other)])
+            inside = self.find(element, place, lambda other: spelt[id(other)])
+            return self.spell(element, fill_runs(inside, texts[: len(own)]))
+
+        return Unit(own + joined(inner).entries, spell, element.raw)
+
+    def written(self, element: Element, spelt: WriteNested) -> str:
+        """Return an element with the paragraphs in it as `spelt` writes them."""
+        if element.name in self.paragraphs:
+            return spelt(element)
+        return element.raw if element.name in self.left_alone else self._outer(element, spelt)
+
+    def _outer(self, element: Element, spelt: WriteNested) -> str:
+        inner = [
+            self.written(node, spelt) if isinstance(node, Element) else node.raw for node in element.nodes
+        ]
+        return f"{element.open}{''.join(inner)}{element.close}"
+
+    def _nested(self, element: Element) -> Iterator[Element]:
+        for child in element.elements:
+            if child.name in self.paragraphs:
+                yield child
+            elif child.name not in self.left_alone:
+                yield from self._nested(child)
+
+
+def _raw(element: Element) -> str:
+    return element.raw

@@ -10,15 +10,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import zstandard
 
-from service.formats.entries import Entry, FileFormat
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormat, FileFormatError
+from service.formats.parts import ChunkReader
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
+    from _typeshed import ReadableBuffer
 
 COMPRESSIONS = (".gz", ".zst")
 MAX_RATIO = 200
@@ -32,10 +32,6 @@ ZSTANDARD_LEVEL = 3
 
 _BUFFER_BYTES = 2**17
 _ZSTANDARD_INPUT_BYTES = 2**10  # a block of a few bytes may unpack to 128 KiB
-
-
-class _Decompressor(Protocol):
-    def read(self, size: int) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,7 @@ class CompressedFormat:
 
     @contextmanager
     def _open_decompressed(self, source: BinaryIO) -> Iterator[BinaryIO]:
-        with io.BufferedReader(_DecompressingReader(source, self.suffix), _BUFFER_BYTES) as streamed:
+        with io.BufferedReader(ChunkReader(_decompressed(source, self.suffix)), _BUFFER_BYTES) as streamed:
             plain = cast("BinaryIO", streamed)
             if self.is_streamed:
                 yield plain
@@ -89,71 +85,42 @@ class _CountingReader:
         return chunk
 
 
-class _DecompressingReader(io.RawIOBase):
-    """Unpacked content of a compressed file; raises FileFormatError for damage and beyond `MAX_RATIO`."""
-
-    def __init__(self, source: BinaryIO, suffix: str) -> None:
-        super().__init__()
-        self._counted = _CountingReader(source)
-        self._size_bytes = 0
-        self._unpacker: _Decompressor = (
-            gzip.GzipFile(fileobj=cast("BinaryIO", self._counted), mode="rb")
-            if suffix == ".gz"
-            else _ZstandardReader(self._counted)
-        )
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        view = memoryview(buffer).cast("B")
-        try:
-            chunk = self._unpacker.read(len(view))
-        except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
-            raise FileFormatError(
-                f"it cannot be unpacked beyond {self._size_bytes:,} bytes: {error}; it is damaged or cut"
-            ) from error
-        self._size_bytes += len(chunk)
-        if (
-            self._size_bytes > MIN_RATIO_CHECK_BYTES
-            and self._size_bytes > MAX_RATIO * self._counted.size_bytes
-        ):
-            raise FileFormatError(
-                f"it unpacks to more than {MAX_RATIO} times its size; if this is intended, unpack it first"
-            )
-        view[: len(chunk)] = chunk
-        return len(chunk)
+def _decompressed(source: BinaryIO, suffix: str) -> Iterator[bytes]:
+    """Yield the unpacked content of a file; raise FileFormatError for damage and beyond `MAX_RATIO`."""
+    counted = _CountingReader(source)
+    size_bytes = 0
+    try:
+        for chunk in _gzip_chunks(counted) if suffix == ".gz" else _zstandard_chunks(counted):
+            size_bytes += len(chunk)
+            if size_bytes > MIN_RATIO_CHECK_BYTES and size_bytes > MAX_RATIO * counted.size_bytes:
+                raise FileFormatError(
+                    f"it unpacks to more than {MAX_RATIO} times its size; "
+                    "if this is intended, unpack it first"
+                )
+            yield chunk
+    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+        raise FileFormatError(
+            f"it cannot be unpacked beyond {size_bytes:,} bytes: {error}; it is damaged or cut"
+        ) from error
 
 
-class _ZstandardReader:
-    """Decompressor of consecutive frames. The library's own reader accepts a truncated file as complete."""
+def _gzip_chunks(source: _CountingReader) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=cast("BinaryIO", source), mode="rb") as unpacking:
+        while chunk := unpacking.read(_BUFFER_BYTES):
+            yield chunk
 
-    def __init__(self, source: _CountingReader) -> None:
-        self._source = source
-        self._frame: zstandard.ZstdDecompressionObj | None = None
-        self._open_compressor = b""
-        self._plain = memoryview(b"")
 
-    def read(self, size: int) -> bytes:
-        while not self._plain:
-            if not self._open_compressor:
-                self._open_compressor = self._source.read(_ZSTANDARD_INPUT_BYTES)
-            if not self._open_compressor:
-                if self._frame is not None:
-                    raise EOFError("a frame is truncated")
-                return b""
-            self._advance()
-        chunk, self._plain = self._plain[:size], self._plain[size:]
-        return bytes(chunk)
-
-    def _advance(self) -> None:
-        if self._frame is None:
-            self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._plain = memoryview(self._frame.decompress(self._open_compressor))
-        self._open_compressor = b""
-        if self._frame.eof:
-            self._open_compressor = self._frame.unused_data
-            self._frame = None
+def _zstandard_chunks(source: _CountingReader) -> Iterator[bytes]:
+    """Yield the content of frames; the library's own reader accepts a truncated file as complete."""
+    frame: zstandard.ZstdDecompressionObj | None = None
+    while packed := source.read(_ZSTANDARD_INPUT_BYTES):
+        while packed:
+            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            yield frame.decompress(packed)
+            packed = frame.unused_data if frame.eof else b""
+            frame = None if frame.eof else frame
+    if frame is not None:
+        raise EOFError("a frame is truncated")
 
 
 class _NonSeekableWriter(io.RawIOBase):

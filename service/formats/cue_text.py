@@ -117,16 +117,14 @@ class CueText:
             if placed["closed"]:
                 yield open_tags.pop() if open_tags else "", True
                 continue
-            opening, closing = self._tag(int(placed["number"]))
+            number = int(placed["number"])
+            opening, closing = self.tags[number] if number < len(self.tags) else ("", "")
             yield opening, True
             if placed["empty"]:
                 yield closing, True
             else:
                 open_tags.append(closing)
         yield from self._characters(html.unescape(translation[at:]))
-
-    def _tag(self, number: int) -> tuple[str, str]:
-        return self.tags[number] if number < len(self.tags) else ("", "")
 
     def _characters(self, text: str) -> Iterator[tuple[str, bool]]:
         for character in text:
@@ -212,10 +210,9 @@ def _break_points(pieces: list[tuple[str, bool]]) -> list[tuple[int, int]]:
 
 def _may_break(previous: str, after: str) -> bool:
     """Return whether a line may break between two characters without a space, as in Chinese and Japanese."""
-    if not all(len(character) == 1 and _is_wide(character) for character in (previous, after)):
+    if any(
+        len(character) != 1 or unicodedata.east_asian_width(character) not in {"W", "F"}
+        for character in (previous, after)
+    ):
         return False
     return unicodedata.category(previous) not in {"Ps", "Pi"} and unicodedata.category(after)[0] not in "PM"
-
-
-def _is_wide(character: str) -> bool:
-    return unicodedata.east_asian_width(character) in {"W", "F"}

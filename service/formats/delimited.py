@@ -11,10 +11,9 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO
 
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.lines import Line, read_lines
-from service.formats.parts import Part, Slot, entries_of, write_parts
+from service.formats.parts import BytesFormat, Part, slot
 
 DEFAULT_COLUMN = "text"
 MAX_RECORD_CHARACTERS = 10_000_000
@@ -26,34 +25,24 @@ _QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 _CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 
 
-class DelimitedFormat:
+class DelimitedFormat(BytesFormat):
     """A table in UTF-8: the non-blank cells of some columns are entries.
 
     Columns are selected by name in the header, or by number from 1. If all are numbers, the first record is
     data like the others. The default is the column `text`.
     """
 
-    def __init__(self, options: FileOptions, delimiters: str) -> None:
-        """Store the columns, `options.columns`, and the delimiters.
+    delimiters: str
+    """Possible delimiters, the likeliest first. The first one that gives a header with all named columns is
+    used, otherwise the first one of all."""
 
-        Args:
-            options: options of the file.
-            delimiters: possible delimiters, the likeliest first. The first one that gives a header with all
-                named columns is used, otherwise the first one of all.
-        """
+    def __init__(self, options: FileOptions) -> None:
+        """Store the columns, `options.columns`."""
+        super().__init__(options)
         self._columns = options.columns or (DEFAULT_COLUMN,)
         self._names = tuple(column for column in self._columns if not _is_number(column))
-        self._delimiters = delimiters
 
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return entries_of(self._parts(source))
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        write_parts(self._parts(source), texts, target)
-
-    def _parts(self, source: BinaryIO) -> Iterator[Part]:
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
         lines = read_lines(source)
         first = next(lines, None)
         if first is None:
@@ -68,11 +57,11 @@ class DelimitedFormat:
             yield from _record_parts(record, selected, delimiter)
 
     def _delimiter(self, first_line: str) -> str:
-        for delimiter in self._delimiters if self._names else "":
+        for delimiter in self.delimiters if self._names else "":
             cells, _ = _split_cells(first_line, delimiter)
             if {cell_value(cell) for cell in cells}.issuperset(self._names):
                 return delimiter
-        return self._delimiters[0]
+        return self.delimiters[0]
 
     def _select_columns(self, first: Sequence[str]) -> tuple[tuple[int, str], ...]:
         """Return the selected columns in file order: position from 0, and name or number."""
@@ -97,17 +86,13 @@ class DelimitedFormat:
 class CommaFormat(DelimitedFormat):
     """Comma-separated values; with semicolons or tabs if only those give the named columns."""
 
-    def __init__(self, options: FileOptions) -> None:
-        """See `DelimitedFormat`."""
-        super().__init__(options, ",;\t")
+    delimiters = ",;\t"
 
 
 class TabFormat(DelimitedFormat):
     """Tab-separated values."""
 
-    def __init__(self, options: FileOptions) -> None:
-        """See `DelimitedFormat`."""
-        super().__init__(options, "\t")
+    delimiters = "\t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +207,7 @@ def _record_parts(record: Record, selected: Sequence[tuple[int, str]], delimiter
                 yield before
             spell = _quote_cell if cell.startswith('"') else partial(_encode_cell, delimiter)
             entry = Entry(value, f"line {record.number}, column {column}")
-            yield Slot(entry, cell.encode(), spell)
+            yield slot(entry, cell.encode(), spell)
             before = separator
         else:
             before += cell.encode() + separator

@@ -7,40 +7,327 @@ Members without text keep their content, and unchanged paragraphs stay as they a
 written with as few runs as it has formats.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from typing import IO, BinaryIO
+from typing import IO
 from zipfile import ZipFile
 
-from service.formats.archives import XmlMember, read_entries, write_archive
-from service.formats.docx_paragraphs import PARAGRAPHS, WORD_NAMESPACES
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
-from service.formats.text_units import TextUnit
-from service.formats.xml_units import Element, Name, xml_units
+from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
+from service.formats.entries import FileFormatError
+from service.formats.inline_runs import Item, TextRun, pair_halves, text_runs
+from service.formats.parts import TextPart
+from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
+from service.markup.escaping import escape_xml
+from service.markup.tokens import Kind
+
+FIELD_NOTE = "field:"
+"""Prefix of `begin`, `separate`, `end` and `code` in the notes of field marks, which are breaks."""
+_TRANSLATED_FIELDS = ("HYPERLINK",)
+"""Fields whose result is the author's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """Positions of fields' end and separator marks, by the position of a begin mark in the same element."""
+
+    ends: dict[int, int]
+    separators: dict[int, int]
+
+
+def collapse_fields(items: Sequence[Item], write_items: Callable[[Sequence[Item]], str]) -> list[Item]:
+    """Replace each field by a word, or by an element around its result if the result is translated.
+
+    Marks of fields that begin or end in another paragraph stay breaks.
+    """
+    marks = _marks(items)
+    result: list[Item] = []
+    translated_ends: set[int] = set()
+    i = 0
+    while i < len(items):
+        end, separator = marks.ends.get(i), marks.separators.get(i)
+        if i in translated_ends:
+            result.append(Item(Kind.CLOSE, raw=items[i].raw))
+        elif end is None:
+            result.append(items[i])
+        elif separator is not None and _code(items[i:separator]).startswith(_TRANSLATED_FIELDS):
+            result.append(Item(Kind.OPEN, raw=write_items(items[i : separator + 1])))
+            translated_ends.add(end)
+            i = separator
+        else:
+            result.append(Item(Kind.WORD, raw=write_items(items[i : end + 1])))
+            i = end
+        i += 1
+    return result
+
+
+def _marks(items: Sequence[Item]) -> _Marks:
+    marks = _Marks({}, {})
+    parents = [-1]
+    open_fields: list[tuple[int, int]] = []
+    for i, item in enumerate(items):
+        if item.kind is Kind.OPEN:
+            parents.append(i)
+        elif item.kind is Kind.CLOSE:
+            parents.pop()
+        elif item.note == f"{FIELD_NOTE}begin":
+            open_fields.append((i, parents[-1]))
+        elif open_fields and open_fields[-1][1] == parents[-1] and item.note == f"{FIELD_NOTE}separate":
+            marks.separators.setdefault(open_fields[-1][0], i)
+        elif open_fields and item.note == f"{FIELD_NOTE}end":
+            start, parent = open_fields.pop()
+            if parent == parents[-1]:
+                marks.ends[start] = i
+    return marks
+
+
+def _code(items: Sequence[Item]) -> str:
+    return "".join(item.text for item in items if item.note == f"{FIELD_NOTE}code").strip()
+
+
+WORD_NAMESPACES = (
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main",
+)
+
+
+def _word_names(*names: str) -> frozenset[Name]:
+    return frozenset(Name(uri, name) for uri in WORD_NAMESPACES for name in names)
+
+
+_CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "customXml", "dir", "bdo", "sdt"])
+_PROPERTIES = frozenset(["sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr"])
+_RANGE_MARKS = {
+    f"{name}{end}": f"{note}:{name}"
+    for name in ("bookmark", "commentRange", "perm", "moveToRange")
+    for end, note in (("Start", "open"), ("End", "close"))
+}
+"""Notes for the elements that begin or end a range."""
+_DROPPED = frozenset(["proofErr", "lastRenderedPageBreak"])
+"""Elements that applications derived from the old text."""
+_POINTS = frozenset(
+    [
+        "footnoteReference", "endnoteReference", "commentReference", "footnoteRef", "endnoteRef",
+        "annotationRef", "separator", "continuationSeparator", "del", "moveFrom", "delText",
+        "moveFromRangeStart", "moveFromRangeEnd", "delInstrText",
+    ]
+)  # fmt: skip
+"""Zero-width elements; unknown elements count as words."""
+_HYPHENS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
+_MORE_SPACES = re.compile("(?<= )( {2,})")
+_IRRELEVANT_PROPERTIES = frozenset(["lang", "noProof", "rPrChange"])
+"""Run properties that do not affect the look of a translation."""
+_VISIBLE_ON_SPACE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
+"""Run properties that are visible on white space."""
+
+
+def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | Item]:
+    items = pair_halves(
+        collapse_fields(list(_content(element, spelt)), lambda found: _write_items(found, element.prefix))
+    )
+    return list(text_runs(list(_wrap_styled_texts(_note_base_styles(_merge_texts(items)))), place))
+
+
+def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
+    lead = "".join(child.raw for child in element.children("pPr"))
+    return f"{element.open}{lead}{_write_items(items, element.prefix)}{element.close}"
+
+
+def _write_items(items: Sequence[Item], prefix: str) -> str:
+    """Return items as runs; a note `+PROPERTIES` sets the properties of the texts up to the matching `-`."""
+    written: list[str] = []
+    styles = [""]
+    for item in items:
+        if item.kind is Kind.TEXT:
+            style = styles[-1] if item.note is None else item.note
+            text = f'<{prefix}t xml:space="preserve">{escape_xml(item.text)}</{prefix}t>'
+            written.append(f"<{prefix}r>{style}{text}</{prefix}r>" if item.text else "")
+            continue
+        written.append(item.raw)
+        if item.note is not None and item.note.startswith("+"):
+            styles.append(item.note[1:])
+        elif item.note == "-":
+            styles.pop()
+    return "".join(written)
+
+
+def _content(parent: Element, spelt: WriteNested) -> Iterator[Item]:
+    """Yield the content of a paragraph or run container; the note of a text is its run's properties."""
+    for node in parent.nodes:
+        if isinstance(node, Chars):
+            continue  # line ends of pretty printers
+        if isinstance(node, Miscellaneous):
+            yield Item(Kind.POINT, raw=node.raw)
+        elif node.local == "r":
+            yield from _run(node, spelt)
+        elif node.local in _CONTAINERS and node.close:
+            yield from _container(node, spelt)
+        elif node.local not in _DROPPED and node.local != "pPr" and node.local not in _PROPERTIES:
+            yield _non_text_item(node, PARAGRAPHS.written(node, spelt))
+
+
+def _container(element: Element, spelt: WriteNested) -> Iterator[Item]:
+    inner = next(iter(element.children("sdtContent")), None)
+    properties = "".join(child.raw for child in element.elements if child.local in _PROPERTIES)
+    if element.local != "sdt":
+        yield Item(Kind.OPEN, raw=element.open + properties)
+        yield from _content(element, spelt)
+        yield Item(Kind.CLOSE, raw=element.close)
+    elif inner is None or not inner.close:
+        yield Item(Kind.POINT, raw=element.raw)
+    else:
+        yield Item(Kind.OPEN, raw=element.open + properties + inner.open)
+        yield from _content(inner, spelt)
+        yield Item(Kind.CLOSE, raw=inner.close + element.close)
+
+
+def _run(run: Element, spelt: WriteNested) -> Iterator[Item]:
+    properties = next(iter(run.children("rPr")), None)
+    style = "" if properties is None else _style(properties)
+    lead = run.open + ("" if properties is None else properties.raw)
+    for node in run.nodes:
+        if isinstance(node, Chars) or node is properties:
+            continue
+        if isinstance(node, Miscellaneous):
+            yield Item(Kind.POINT, raw=f"{run.open}{node.raw}{run.close}")
+        elif node.local == "t":
+            yield from _texts(node, style, lambda spaces: f"{lead}{spaces}{run.close}")
+        elif node.local in _HYPHENS:
+            yield Item(Kind.TEXT, _HYPHENS[node.local], note=style)
+        elif node.local not in _DROPPED:
+            yield _non_text_item(node, f"{lead}{PARAGRAPHS.written(node, spelt)}{run.close}")
+
+
+def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[Item]:
+    """Yield a text; of three or more spaces in a row, which align words, all but the first stay."""
+    for i, part in enumerate(_MORE_SPACES.split(element.text)):
+        if i % 2:
+            prefix = element.prefix
+            raw = f'<{prefix}t xml:space="preserve">{part}</{prefix}t>'
+            yield Item(Kind.POINT, raw=spelt(raw))
+        elif part:
+            yield Item(Kind.TEXT, part, note=style)
+
+
+def _style(properties: Element) -> str:
+    kept = [child.raw for child in properties.elements if child.local not in _IRRELEVANT_PROPERTIES]
+    return f"{properties.open}{''.join(kept)}{properties.close}" if kept else ""
+
+
+def _non_text_item(element: Element, raw: str) -> Item:
+    """Return the item for an element that is not text."""
+    local = element.local
+    if local in {"fldChar", "instrText"}:
+        kind = next(
+            (value for name, value in element.attributes.items() if name.local == "fldCharType"), "code"
+        )
+        return Item(Kind.BREAK, element.text, raw, f"{FIELD_NOTE}{kind}")
+    if local in _RANGE_MARKS:
+        key = next((value for name, value in element.attributes.items() if name.local == "id"), "")
+        return Item(Kind.POINT, raw=raw, note=f"{_RANGE_MARKS[local]} {key}")
+    if local in {"tab", "ptab"}:
+        return Item(Kind.BREAK, raw=raw)
+    if local in {"br", "cr"}:
+        is_line = not {"page", "column"} & set(element.attributes.values())
+        return Item(Kind.WORD if is_line else Kind.BREAK, raw=raw, ends_line=is_line)
+    is_anchored = any(inner.local == "anchor" for inner in _descendants(element))
+    return Item(Kind.POINT if local in _POINTS or is_anchored else Kind.WORD, raw=raw)
+
+
+def _descendants(element: Element) -> Iterator[Element]:
+    for child in element.elements:
+        yield child
+        yield from _descendants(child)
+
+
+def _merge_texts(items: Sequence[Item]) -> list[Item]:
+    """Merge consecutive texts of one format; white space in an invisible format joins the text before it."""
+    merged: list[tuple[Item, list[str]]] = []
+    for item in items:
+        last = merged[-1][0] if merged else None
+        is_more = (
+            item.kind is Kind.TEXT
+            and last is not None
+            and last.kind is Kind.TEXT
+            and (last.note == item.note or (item.text.isspace() and not _shows_space(item.note or "")))
+        )
+        if is_more:
+            merged[-1][1].append(item.text)
+        else:
+            merged.append((item, [item.text]))
+    return [item if len(texts) == 1 else replace(item, text="".join(texts)) for item, texts in merged]
+
+
+def _shows_space(style: str) -> bool:
+    return any(f":{name} " in style or f":{name}/" in style for name in _VISIBLE_ON_SPACE)
+
+
+def _note_base_styles(items: Sequence[Item]) -> list[Item]:
+    """Note on each opened element the properties of most direct text; for the paragraph, on a first BREAK."""
+    levels = [Counter[str]()]
+    starts = [-1]
+    bases: dict[int, str] = {}
+    for i, item in enumerate([*items, Item(Kind.CLOSE)]):
+        if item.kind is Kind.OPEN:
+            levels.append(Counter())
+            starts.append(i)
+        elif item.kind is Kind.CLOSE:
+            counts = levels.pop()
+            bases[starts.pop()] = max(counts, key=counts.__getitem__, default="")
+        elif item.kind is Kind.TEXT:
+            levels[-1][item.note or ""] += len(item.text)
+    noted = [replace(item, note=f"+{bases[i]}") if i in bases else item for i, item in enumerate(items)]
+    noted = [replace(item, note="-") if item.kind is Kind.CLOSE else item for item in noted]
+    return [Item(Kind.BREAK, note=f"+{bases[-1]}"), *noted]
+
+
+def _wrap_styled_texts(items: Sequence[Item]) -> Iterator[Item]:
+    """Wrap texts whose properties differ from those of their level in elements of their own."""
+    bases = [""]
+    style: str | None = None
+    for item in items:
+        if item.kind is Kind.TEXT:
+            wanted = None if item.note == bases[-1] else item.note
+            if wanted != style:
+                if style is not None:
+                    yield Item(Kind.CLOSE, note="-")
+                if wanted is not None:
+                    yield Item(Kind.OPEN, note=f"+{wanted}")
+                style = wanted
+            yield replace(item, note=None)
+            continue
+        if style is not None and item.kind is not Kind.POINT:
+            yield Item(Kind.CLOSE, note="-")
+            style = None
+        if item.note is not None and item.note.startswith("+"):
+            bases.append(item.note[1:])
+        elif item.note == "-":
+            bases.pop()
+        yield item
+    if style is not None:
+        yield Item(Kind.CLOSE, note="-")
+
+
+PARAGRAPHS = ParagraphFormat(
+    _word_names("p"), _word_names("del", "moveFrom"), _parse_paragraph, _write_paragraph
+)
+
 
 _CONTENT_TYPES = "[Content_Types].xml"
 _OVERRIDE = Name("http://schemas.openxmlformats.org/package/2006/content-types", "Override")
 _MAIN = (".document.main+xml", ".template.main+xml", ".document.macroenabled.main+xml")
 _OTHER_TEXT_PARTS = (".header+xml", ".footer+xml", ".footnotes+xml", ".endnotes+xml")
-_UNITS = frozenset(Name(uri, "p") for uri in WORD_NAMESPACES)
 
 
-class DocxFormat:
+class DocxFormat(ArchiveFormat):
     """A Word document; an entry is the text of a paragraph between two tab stops."""
 
-    def __init__(self, options: FileOptions) -> None:
-        """Ignore the options: the format has none."""
-        del options
-
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return read_entries(source, _members)
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        write_archive(source, texts, target, _members)
+    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
+        """See `ArchiveFormat`."""
+        return _members(archive)
 
 
 def _members(archive: ZipFile) -> Sequence[XmlMember]:
@@ -67,9 +354,9 @@ def _members(archive: ZipFile) -> Sequence[XmlMember]:
     return [XmlMember(name, partial(_parts, place)) for name, place in before.items()]
 
 
-def _parts(before: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
+def _parts(before: str, content: IO[bytes]) -> Iterator[TextPart]:
     numbers = count(1)
-    for part in xml_units(content, _UNITS):
+    for part in xml_units(content, PARAGRAPHS.paragraphs):
         yield (
             part if isinstance(part, str) else PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
         )

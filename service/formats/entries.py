@@ -4,8 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from service.formats.errors import FileFormatError
 from service.markup.options import MarkupOptions
+
+
+@dataclass(eq=False)
+class FileFormatError(Exception):
+    """Raised when a file cannot be read or written."""
+
+    problem: str
+    """What is wrong, where, and what to do. It does not name the file: the caller knows the name."""
+
+    def __str__(self) -> str:
+        return self.problem
+
 
 __all__ = ["Entry", "FileFormat", "FileFormatError", "FileOptions"]
 

@@ -9,17 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import IO, BinaryIO
+from typing import IO
 from urllib.parse import unquote, urlsplit
 from zipfile import ZipFile
 
-from service.formats.archives import XmlMember, read_entries, write_archive
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
-from service.formats.inline_runs import collapse_space
+from service.formats.archives import ArchiveFormat, XmlMember
+from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.inline_runs import collapse_space, token_blocks
 from service.formats.language_tags import matches_language, replace_language_tags
-from service.formats.text_units import TextUnit, decode, joined
-from service.formats.token_blocks import token_blocks
+from service.formats.parts import TextPart, Unit, decode, joined
 from service.formats.xml_units import Element, Name, encoding_of, xml_units
 from service.markup.escaping import escape_xml
 from service.markup.html_names import BLOCKS, IGNORED
@@ -45,20 +43,12 @@ _XHTML = MarkupOptions(
 _NCX = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["text"]))
 
 
-class EpubFormat:
+class EpubFormat(ArchiveFormat):
     """A book; an entry is a block of running text of a chapter, or a title of the book."""
 
-    def __init__(self, options: FileOptions) -> None:
-        """Store the options; their languages determine how language tags change."""
-        self._options = options
-
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return read_entries(source, _Book(self._options).members)
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        write_archive(source, texts, target, _Book(self._options).members)
+    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
+        """See `ArchiveFormat`."""
+        return _Book(self.options).members(archive)
 
 
 @dataclass(slots=True)
@@ -87,7 +77,7 @@ class _Book:
         members |= {name: XmlMember(name, partial(self._package, f"{name}, ")) for name in packages}
         return list(members.values())
 
-    def _chapter(self, before: str, kind: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
+    def _chapter(self, before: str, kind: str, content: IO[bytes]) -> Iterator[TextPart]:
         encoding = encoding_of(content)
         text = decode(content.read(), encoding)
         try:
@@ -100,21 +90,21 @@ class _Book:
             self.is_changed = True
             return self._in_target(chapter.spell(texts))
 
-        yield TextUnit(chapter.entries, spell, text)
+        yield Unit(chapter.entries, spell, text)
 
-    def _package(self, before: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
+    def _package(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
         numbers = count(1)
         for part in xml_units(content, frozenset([_TITLE, _LANGUAGE]), allows_doctype=True):
             if isinstance(part, str):
-                yield TextUnit((), partial(self._if_changed, part, self._in_target(part)))
+                yield Unit((), partial(self._if_changed, part, self._in_target(part)))
             elif part.name == _TITLE:
                 yield self._title(part, f"{before}title {next(numbers)}")
             else:
                 is_source = matches_language(part.text, self.options.source)
                 replacement = f"{part.open}{self.options.target}{part.close}" if is_source else part.raw
-                yield TextUnit((), partial(self._if_changed, part.raw, replacement))
+                yield Unit((), partial(self._if_changed, part.raw, replacement))
 
-    def _title(self, title: Element, place: str) -> TextUnit | str:
+    def _title(self, title: Element, place: str) -> TextPart:
         text = collapse_space(title.text).strip()
         if not text or title.elements:
             return title.raw
@@ -123,7 +113,7 @@ class _Book:
             self.is_changed = True
             return f"{self._in_target(title.open)}{escape_xml(collapse_space(texts[0]))}{title.close}"
 
-        return TextUnit((Entry(text, place),), spell, title.raw)
+        return Unit((Entry(text, place),), spell, title.raw)
 
     def _if_changed(self, original: str, replacement: str, _: Sequence[str]) -> str:
         return replacement if self.is_changed else original

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from service.formats.entries import Entry
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.options import MarkupOptions
 
 HEADER = struct.Struct(">cQ")
 """Kind, and number of bytes of the content."""
@@ -83,22 +83,10 @@ def unpack(content: bytes) -> Any:
 
 def pack_entry(entry: Entry) -> list[object]:
     """Return an entry as a JSON list."""
-    markup = entry.markup
-    if markup is None:
-        return [entry.text, entry.place]
-    tags = (markup.ignore_tags, markup.splitting_tags, markup.non_splitting_tags)
-    return [
-        entry.text,
-        entry.place,
-        [markup.language, *(sorted(names) for names in tags), markup.finds_outline],
-    ]
+    return [entry.text, entry.place, None if entry.markup is None else entry.markup.to_json()]
 
 
 def unpack_entry(packed: list[Any]) -> Entry:
     """Return the entry that `pack_entry` encoded."""
-    text, place, *markups = packed
-    if not markups:
-        return Entry(text, place)
-    [(language, ignored, splitting, non_splitting, finds_outline)] = markups
-    tags = (frozenset(ignored), frozenset(splitting), frozenset(non_splitting))
-    return Entry(text, place, MarkupOptions(MarkupLanguage(language), *tags, finds_outline))
+    text, place, markup = packed
+    return Entry(text, place, None if markup is None else MarkupOptions.from_json(markup))

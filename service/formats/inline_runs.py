@@ -8,17 +8,15 @@ The same words in different formats thus give the same entry. Text without inlin
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
-from service.formats.entries import Entry
-from service.formats.errors import FileFormatError
-from service.markup.escaping import escape_xml
+from service.formats.entries import Entry, FileFormatError
+from service.formats.parts import TextPart, TextUnit, Unit
+from service.markup.escaping import escape, escape_xml, read_xml
 from service.markup.options import MarkupLanguage, MarkupOptions
-from service.markup.references import read_xml
-from service.markup.tokens import Kind
-
-__all__ = ["RUN_MARKUP", "Item", "Kind", "TextRun", "collapse_space", "pair_halves", "text_runs"]
+from service.markup.tokens import Kind, MarkupToken
 
 RUN_MARKUP = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["t", "br"]), finds_outline=False)
 """Markup of entries that are not plain text."""
@@ -67,7 +65,7 @@ class TextRun:
         if text == self.entry.text:
             core = list(self.core)
         elif not text:
-            core = [item for item in self.core if item.kind is not Kind.TEXT]
+            core = _marks(self.core)
         elif self.entry.markup is None:
             core = [Item(Kind.TEXT, text)]
         else:
@@ -78,10 +76,10 @@ class TextRun:
         inner = text
         if self.keeps_space:
             inner = text.removeprefix(_SPACE_WRAPPER[0]).removesuffix(_SPACE_WRAPPER[1])
-        marks = [item for item in self.core if item.kind is not Kind.TEXT]
+        marks = _marks(self.core)
         items: list[Item] = []
         open_numbers: list[int] = []
-        closes = _closes(marks)
+        partners = _partners(marks)
         at = 0
         for found in _MARK.finditer(inner):
             items += _text_items(inner[at : found.start()])
@@ -89,7 +87,7 @@ class TextRun:
             if found[2]:
                 if not open_numbers:
                     raise self._mismatch_error()
-                items.append(marks[closes[open_numbers.pop()]])
+                items.append(marks[partners[open_numbers.pop()]])
                 continue
             number = int(found[1] or found[3] or found[4])
             if number >= len(marks):
@@ -126,6 +124,24 @@ def text_runs(items: Sequence[Item], place: str, *, keeps_space: bool = False) -
             yield from items[start:end]
         yield from items[end : end + 1]
         start = end + 1
+
+
+def entries_in(found: Iterable[TextRun | Item]) -> tuple[Entry, ...]:
+    """Return the entries of the runs among these."""
+    return tuple(running.entry for running in found if isinstance(running, TextRun))
+
+
+def fill_runs(found: Iterable[TextRun | Item], texts: Iterable[str]) -> list[Item]:
+    """Return all items, with translations of the entries in place of these.
+
+    Raises:
+        FileFormatError: see `TextRun.with_text`.
+    """
+    given = iter(texts)
+    filled: list[Item] = []
+    for running in found:
+        filled += [running] if isinstance(running, Item) else running.with_text(next(given))
+    return filled
 
 
 def collapse_space(text: str) -> str:
@@ -230,11 +246,6 @@ def _marks(items: Sequence[Item]) -> list[Item]:
     return [item for item in items if item.kind is not Kind.TEXT]
 
 
-def _closes(marks: Sequence[Item]) -> dict[int, int]:
-    """Map the number of each start mark to that of its end mark."""
-    return _partners(marks)
-
-
 def _text_items(raw: str) -> list[Item]:
     text = read_xml(raw).text
     return [Item(Kind.TEXT, text)] if text else []
@@ -289,3 +300,46 @@ def _replace_empty_elements(items: Sequence[Item]) -> list[Item]:
         else:
             kept.append(item)
     return kept
+
+
+def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> list[TextPart]:
+    """Return the blocks of a document, and the markup between them.
+
+    Args:
+        tokens: tokens of the document.
+        language: markup language of the document, in which translations are escaped.
+        place: prefix of the blocks' locations.
+    """
+    parts: list[TextPart] = []
+    numbers = count(1)
+    start = 0
+    breaks = (i for i, token in enumerate(tokens) if token.kind is Kind.BREAK and not token.ends_line)
+    for stop in [*breaks, len(tokens)]:
+        stretch = tokens[start:stop]
+        if any(token.kind is Kind.TEXT and token.text.strip() for token in stretch):
+            parts.append(_block_unit(stretch, language, f"{place}block {next(numbers)}"))
+        else:
+            parts += [token.raw for token in stretch]
+        parts += [token.raw for token in tokens[stop : stop + 1]]
+        start = stop + 1
+    return parts
+
+
+def _block_unit(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> TextUnit:
+    items = [
+        Item(Kind.WORD if token.ends_line else token.kind, token.text, token.raw, ends_line=token.ends_line)
+        for token in tokens
+    ]
+    keeps_space = any(token.keeps_space and not token.is_section for token in tokens)
+    found = list(text_runs(items, place, keeps_space=keeps_space))
+
+    def said(item: Item) -> str:
+        if item.kind is not Kind.TEXT:
+            return item.raw
+        # An empty line ends HTML in Markdown.
+        return escape(item.text if keeps_space else collapse_space(item.text), language)
+
+    def spell(texts: Sequence[str]) -> str:
+        return "".join(map(said, fill_runs(found, texts)))
+
+    return Unit(entries_in(found), spell, "".join(token.raw for token in tokens))

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.frames import FrameKind, ReaderTask, frame, pack, pack_entry, read_frame, unpack
 from service.formats.known import open_format
 from service.formats.limits import apply_limits

@@ -17,8 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import BinaryIO
 
-from service.formats.entries import Entry, FileFormat, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormat, FileFormatError, FileOptions
 from service.formats.frames import FrameKind, ReaderTask, frame, pack, read_frame, unpack, unpack_entry
 from service.formats.limits import FileLimits, cpu_limit_error, memory_limit_error, time_limit_error
 

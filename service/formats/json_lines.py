@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.lines import Line, read_lines
-from service.formats.parts import Part, Slot, entries_of, write_parts
+from service.formats.parts import BytesFormat, Part, slot
 
 DEFAULT_KEY = "text"
 MAX_DEPTH = 100
@@ -23,7 +22,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # numbers may have 
 _SPACES = re.compile(r"[ \t\n\r]*")
 
 
-class JsonLinesFormat:
+class JsonLinesFormat(BytesFormat):
     """JSON lines in UTF-8: the non-blank strings of some keys are entries, those in a list one by one.
 
     A key within objects is a path with dots (`title.de`). A path goes through lists: `messages.content` is
@@ -32,17 +31,10 @@ class JsonLinesFormat:
 
     def __init__(self, options: FileOptions) -> None:
         """Store the keys, `options.columns`."""
+        super().__init__(options)
         self._keys = options.columns or (DEFAULT_KEY,)
 
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return entries_of(self._parts(source))
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        write_parts(self._parts(source), texts, target)
-
-    def _parts(self, source: BinaryIO) -> Iterator[Part]:
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
         missing = set(self._keys)
         first_keys: tuple[str, ...] | None = None
         for line in read_lines(source):
@@ -203,7 +195,7 @@ def _line_parts(line: Line, found: list[_String]) -> Iterator[Part]:
         own = line.text[string.start : string.end]
         entry = Entry(string.text, f"line {line.number}, key {string.path}")
         is_escaped = own.isascii() and not string.text.isascii()
-        yield Slot(entry, own.encode(), _encode_ascii_string if is_escaped else _encode_string)
+        yield slot(entry, own.encode(), _encode_ascii_string if is_escaped else _encode_string)
         at, before = string.end, b""
     yield before + line.text[at:].encode() + line.ending
 

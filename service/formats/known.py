@@ -1,14 +1,13 @@
 """Lookup of file formats by the suffix of the file name."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Protocol, cast
+from typing import cast
 
 from service.formats.compression import COMPRESSIONS, CompressedFormat
-from service.formats.entries import FileFormat, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormat, FileFormatError, FileOptions
 from service.formats.isolation import IsolatedFormat
 from service.formats.limits import FileLimits
 
@@ -30,8 +29,7 @@ class _FormatEntry:
     """Whether the languages determine which entries a file has."""
 
 
-class _FormatType(Protocol):
-    def __call__(self, options: FileOptions) -> FileFormat: ...
+_FormatType = Callable[[FileOptions], FileFormat]
 
 
 _FORMATS: Mapping[str, _FormatEntry] = {
@@ -45,9 +43,9 @@ _FORMATS: Mapping[str, _FormatEntry] = {
     ".vtt": _FormatEntry("subtitles", "VttFormat", is_streamed=True),
     ".po": _FormatEntry("po", "PoFormat"),
     ".pot": _FormatEntry("po", "PoFormat"),
-    ".xliff": _FormatEntry("xliff", "XliffFormat"),
-    ".xlf": _FormatEntry("xliff", "XliffFormat"),
-    ".tmx": _FormatEntry("tmx", "TmxFormat", depends_on_languages=True),
+    ".xliff": _FormatEntry("bilingual_xml", "XliffFormat"),
+    ".xlf": _FormatEntry("bilingual_xml", "XliffFormat"),
+    ".tmx": _FormatEntry("bilingual_xml", "TmxFormat", depends_on_languages=True),
     ".html": _FormatEntry("html", "HtmlFormat"),
     ".htm": _FormatEntry("html", "HtmlFormat"),
     ".md": _FormatEntry("markdown", "MarkdownFormat"),

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError
 
 CPU_STEP_BYTES = 2**24
 """File size for which `FileLimits.cpu_s` is granted once."""

@@ -1,14 +1,16 @@
 """Line-based files, and plain text in which every line is an entry."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO
 
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
-from service.formats.line_bytes import BYTE_ORDER_MARK, split_line
-from service.formats.parts import Part, Slot, entries_of, write_parts
+from service.formats.entries import Entry, FileFormatError
+from service.formats.parts import BytesFormat, Part, slot
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
 
 MAX_LINE_BYTES = 10_000_000
 """Maximum length of a line, without its ending; with a longer one, a file is not line-based."""
@@ -29,8 +31,36 @@ class Line:
     """LF, CR LF, or empty after a last line without an ending."""
 
 
+def parse_line(line: bytes, number: int, max_bytes: float = math.inf, container: str = "file") -> Line:
+    """Split a line without losing a byte: only LF and CR LF end it, no other character does.
+
+    Args:
+        line: line with its ending, as a binary file yields it.
+        number: line number from 1; only the first line can have a byte order mark.
+        max_bytes: maximum length without the ending.
+        container: what to convert if the line is not UTF-8, for the message.
+
+    Raises:
+        FileFormatError: it is too long or not UTF-8.
+    """
+    mark = BYTE_ORDER_MARK if number == 1 and line.startswith(BYTE_ORDER_MARK) else b""
+    ending = b"\r\n" if line.endswith(b"\r\n") else b"\n" if line.endswith(b"\n") else b""
+    content = line[len(mark) : len(line) - len(ending)]
+    if len(content) > max_bytes:
+        raise FileFormatError(f"line {number} is longer than {max_bytes:,} bytes; split it")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        at = len(mark) + error.start + 1
+        raise FileFormatError(
+            f"line {number} is not UTF-8: byte 0x{content[error.start]:02x} at position {at} of it; "
+            f"convert the {container} to UTF-8 first"
+        ) from error
+    return Line(number, mark, text, ending)
+
+
 def read_lines(source: BinaryIO) -> Iterator[Line]:
-    """Yield lines lazily, without losing a byte: only LF and CR LF end a line, no other character does.
+    """Yield lines lazily, without losing a byte.
 
     Raises:
         FileFormatError: at the first line that is not UTF-8 or longer than `MAX_LINE_BYTES`.
@@ -38,50 +68,27 @@ def read_lines(source: BinaryIO) -> Iterator[Line]:
     number = 0
     while line := source.readline(MAX_LINE_BYTES + len(BYTE_ORDER_MARK) + _MAX_ENDING_BYTES):
         number += 1
-        mark, content, ending = split_line(line, number)
-        if len(content) > MAX_LINE_BYTES:
-            raise FileFormatError(f"line {number} is longer than {MAX_LINE_BYTES:,} bytes; split it")
-        try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            at = len(mark) + error.start + 1
-            raise FileFormatError(
-                f"line {number} is not UTF-8: byte 0x{content[error.start]:02x} at position {at} of it; "
-                "convert the file to UTF-8 first"
-            ) from error
-        yield Line(number, mark, text, ending)
+        yield parse_line(line, number, MAX_LINE_BYTES)
 
 
-class LinesFormat:
+class LinesFormat(BytesFormat):
     """Plain text in UTF-8: every non-blank line is an entry.
 
     Line feeds in a translation become spaces, so that line n of the output translates line n of the input.
     """
 
-    def __init__(self, options: FileOptions) -> None:
-        """Ignore the options: the format has none."""
-        del options
-
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return entries_of(_parts(source))
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        write_parts(_parts(source), texts, target)
-
-
-def _parts(source: BinaryIO) -> Iterator[Part]:
-    for line in read_lines(source):
-        own = line.text.encode()
-        if not line.text or line.text.isspace():
-            yield line.mark + own + line.ending
-            continue
-        if line.mark:
-            yield line.mark
-        yield Slot(Entry(line.text, f"line {line.number}"), own, partial(_encode_line, line.ending))
-        if line.ending:
-            yield line.ending
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
+        """Yield the parts of a file lazily."""
+        for line in read_lines(source):
+            own = line.text.encode()
+            if not line.text or line.text.isspace():
+                yield line.mark + own + line.ending
+                continue
+            if line.mark:
+                yield line.mark
+            yield slot(Entry(line.text, f"line {line.number}"), own, partial(_encode_line, line.ending))
+            if line.ending:
+                yield line.ending
 
 
 def _encode_line(ending: bytes, text: str) -> bytes:

@@ -7,19 +7,203 @@ emphasis, it moves past punctuation or a word, or the other delimiter is used.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from typing import BinaryIO
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate, groupby
+from typing import IO
 
 from markdown_it.token import Token
 
-from service.formats.entries import Entry, FileOptions
 from service.formats.html import parse_html_parts
-from service.formats.inline_runs import TextRun, text_runs
-from service.formats.markdown_lines import BlockPosition, locate_cell, locate_lines
-from service.formats.markdown_parser import MarkdownParser
-from service.formats.markdown_spelling import write_inline
-from service.formats.text_units import TextUnit, decode, encode, end, entries_of, joined, written
+from service.formats.inline_runs import Item, TextRun, entries_in, fill_runs, text_runs
+from service.formats.markdown_parser import BlockPosition, MarkdownParser, locate_cell, locate_lines, shape_of
+from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
+from service.markup.tokens import Kind
+
+DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
+"""Delimiters by meaning; unlike `_`, `*` may stand within a word."""
+
+_ALTERNATIVE_DELIMITERS = (DELIMITERS, DELIMITERS | {"em": "_"}, DELIMITERS | {"strong": "__"})
+
+
+def name_of(item: Item) -> str:
+    """Return the meaning of an emphasis element; an empty string for anything else."""
+    name = (item.note or "").removeprefix("/")
+    return name if item.kind in {Kind.OPEN, Kind.CLOSE} and name in DELIMITERS else ""
+
+
+def spellings(items: Sequence[Item]) -> list[list[Item]]:
+    """Return ways to write emphasised text: as close to the original as possible first, plain text last.
+
+    Args:
+        items: elements have no white space at their edges, and no emphasis element is empty.
+    """
+    moved = _move_delimiters(items)
+    others = [
+        [replace(item, raw=marks[name_of(item)]) if name_of(item) else item for item in moved]
+        for marks in _ALTERNATIVE_DELIMITERS
+    ]
+    return [list(items), moved, *others, [item for item in items if not name_of(item)]]
+
+
+def _move_delimiters(items: Sequence[Item]) -> list[Item]:
+    """Move delimiters between a letter and punctuation past the punctuation, else past the letters."""
+    moved = list(items)
+    for step in (1, -1):
+        kind = Kind.OPEN if step > 0 else Kind.CLOSE
+        i = 0 if step > 0 else len(moved) - 1
+        while 0 <= i < len(moved):
+            if moved[i].kind is kind and name_of(moved[i]):
+                i = _move_delimiter(moved, i, step)
+            i += step
+    return list(_merge_texts(moved))
+
+
+def _merge_texts(items: Sequence[Item]) -> Iterator[Item]:
+    for is_text, group in groupby(items, key=lambda item: item.kind is Kind.TEXT):
+        if is_text:
+            yield Item(Kind.TEXT, "".join(item.text for item in group))
+        else:
+            yield from group
+
+
+def _move_delimiter(items: list[Item], i: int, step: int) -> int:
+    """Move a delimiter if necessary; return where it is then, or the last item that was inspected.
+
+    Args:
+        items: changed in place.
+        i: position of the delimiter.
+        step: direction of the emphasised text: 1 for after the delimiter, -1 for before it.
+    """
+    outside, inside = _text(items, i - step), _text(items, i + step)
+    if not _is_letter(_edge(outside, -step)) or _is_letter(_edge(inside, step)):
+        return i
+    num_signs = next((n for n, one in enumerate(inside[::step]) if _is_letter(one)), None)
+    if num_signs is not None:
+        over, kept = _split_off(inside, num_signs, step)
+        items[i + step] = replace(items[i + step], text=kept)
+        items.insert(i + (step < 0), Item(Kind.TEXT, over))
+        return i + (step > 0)
+    num_letters = next((n for n, one in enumerate(outside[::-step]) if not _is_letter(one)), len(outside))
+    over, kept = _split_off(outside, num_letters, -step)
+    items[i - step] = replace(items[i - step], text=kept)
+    items.insert(i + (step > 0), Item(Kind.TEXT, over))
+    return i + (step < 0)
+
+
+def _text(items: Sequence[Item], i: int) -> str:
+    return items[i].text if 0 <= i < len(items) and items[i].kind is Kind.TEXT else ""
+
+
+def _edge(text: str, step: int) -> str:
+    """Return the first character (1) or the last (-1)."""
+    return text[:1] if step > 0 else text[-1:]
+
+
+def _split_off(text: str, num: int, step: int) -> tuple[str, str]:
+    """Split off characters at the beginning (1) or the end (-1); return them and the rest."""
+    return (text[:num], text[num:]) if step > 0 else (text[len(text) - num :], text[: len(text) - num])
+
+
+def _is_letter(character: str) -> bool:
+    """Return whether CommonMark's rules for delimiters count a character as neither space nor punctuation."""
+    return bool(character) and not character.isspace() and unicodedata.category(character)[0] not in "PS"
+
+
+_SPECIAL = re.compile(
+    r"""
+      [\\`\[\]]
+    | (?<!\s)\* | \*(?!\s)
+    | (?<![^\W_])_ | _(?![^\W_])                   # within a word it is none
+    | <(?=[A-Za-z/!?])
+    | &(?=\#?\w+;)
+    | ~(?=~) | (?<=~)~
+    | !\Z                                          # before a link
+    | \#+\Z                                        # at the end of a heading
+    | \{(?=[{%])
+    """,
+    re.VERBOSE,
+)
+_BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)])(?=\s|\Z))")
+"""Beginnings of a block at the beginning of a line."""
+_PIPE = re.compile(r"(?<!\\)\|")
+
+
+def write_inline(
+    parser: MarkdownParser,
+    found: Sequence[TextRun | Item],
+    texts: Sequence[str],
+    *,
+    is_cell: bool,
+    begins_line: bool,
+) -> str:
+    """Return the text of a block with translations.
+
+    Args:
+        parser: parses the output again, to check that marks still have their meaning.
+        found: content of the block.
+        texts: one for each text of the block.
+        is_cell: whether the block is a table cell, which a `|` would end.
+        begins_line: whether its beginning could begin another block; false for headings and cells.
+    """
+    text = ""
+    for spelling in spellings(_tidy_emphasis(fill_runs(found, texts))):
+        text = _write_items(spelling, begins_line=begins_line)
+        if parser.shape(text) == shape_of(spelling):
+            break
+    return _PIPE.sub(r"\\|", text) if is_cell else text
+
+
+def _write_items(items: Sequence[Item], *, begins_line: bool) -> str:
+    written: list[str] = []
+    is_line_begun = begins_line
+    for item in items:
+        if item.kind is Kind.TEXT:
+            text = _SPECIAL.sub(r"\\\g<0>", " ".join(re.split(r"[\t\n\r ]+", item.text)))
+            written.append(
+                _BLOCK.sub(_escape_block_marker, text, count=1)
+                if is_line_begun and _BLOCK.match(text)
+                else text
+            )
+        else:
+            written.append(item.raw)
+        is_line_begun = item.ends_line or (is_line_begun and item.kind is Kind.TEXT and not item.text.strip())
+    return "".join(written)
+
+
+def _escape_block_marker(found: re.Match[str]) -> str:
+    if found[2]:
+        return f"{found[1]}\\{found[2]}"
+    return f"{found[1]}{found[3]}\\{found[4]}"
+
+
+def _tidy_emphasis(items: Sequence[Item]) -> list[Item]:
+    """Move white space at the edges of elements outside: delimiters must touch words. Drop empty emphasis."""
+    tidied: list[Item] = []
+    for item in items:
+        last = tidied[-1] if tidied else None
+        if item.kind is Kind.TEXT and last is not None and last.kind is Kind.OPEN and item.text[:1].isspace():
+            text = item.text.lstrip()
+            tidied[-1:] = [Item(Kind.TEXT, " "), last]
+            if text:
+                tidied.append(replace(item, text=text))
+        elif item.kind is Kind.CLOSE and last is not None and last.kind is Kind.OPEN and name_of(item):
+            tidied.pop()
+        elif (
+            item.kind is Kind.CLOSE
+            and last is not None
+            and last.kind is Kind.TEXT
+            and last.text[-1:].isspace()
+        ):
+            text = last.text.rstrip()
+            tidied[-1:] = [replace(last, text=text)] if text else []
+            tidied += [item, Item(Kind.TEXT, " ")]
+        else:
+            tidied.append(item)
+    return tidied
+
 
 _BYTE_ORDER_MARK = "\ufeff"
 _FRONT_MATTER = re.compile(
@@ -28,25 +212,15 @@ _FRONT_MATTER = re.compile(
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
-class MarkdownFormat:
+class MarkdownFormat(TextFormat):
     """A Markdown document; an entry is a paragraph, a heading, a table cell, or a block of text in HTML."""
 
-    def __init__(self, options: FileOptions) -> None:
-        """Ignore the options: the format has none."""
-        del options
-
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return entries_of(_parts(decode(source.read(), "utf-8")))
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        text = "".join(written(_parts(decode(source.read(), "utf-8")), texts))
-        end(texts)
-        target.write(encode(text, "utf-8"))
+    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
+        return _parts(decode(source.read(), "utf-8")), partial(encode, encoding="utf-8")
 
 
-def _parts(text: str) -> Iterator[str | TextUnit]:
+def _parts(text: str) -> Iterator[TextPart]:
     num_before = len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
     front = _FRONT_MATTER.match(text[num_before:])
     num_before += front.end() if front else 0
@@ -68,7 +242,7 @@ class _Document:
         self._cell_end = 0, 0
         """Line and column where the last table cell ended."""
 
-    def parts(self) -> Iterator[str | TextUnit]:
+    def parts(self) -> Iterator[TextPart]:
         at = 0
         for token in self._parser.parse("\n".join(self._lines) + "\n"):
             found = self._unit(token)
@@ -114,7 +288,7 @@ class _Document:
             token, lambda first, last: self._text[self._at(place, first) : self._at(place, last)]
         )
         found = list(text_runs(items, f"line {self._first_line + place.line}"))
-        entries = tuple(part.entry for part in found if isinstance(part, TextRun))
+        entries = entries_in(found)
         if not entries:
             return None
 
@@ -122,4 +296,4 @@ class _Document:
             begins_line = not is_cell and not token.meta.get("num_marks", 0)
             return write_inline(parser, found, texts, is_cell=is_cell, begins_line=begins_line)
 
-        return start, stop, TextUnit(entries, spell, self._text[start:stop])
+        return start, stop, Unit(entries, spell, self._text[start:stop])

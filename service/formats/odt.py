@@ -9,17 +9,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import IO, BinaryIO
+from typing import IO
 from zipfile import ZipFile
 
-from service.formats.archives import XmlMember, read_entries, write_archive
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
-from service.formats.inline_runs import Item, Kind, TextRun, collapse_space, pair_halves, text_runs
-from service.formats.nested import ParagraphFormat, WriteNested
-from service.formats.text_units import TextUnit
+from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
+from service.formats.entries import FileFormatError
+from service.formats.inline_runs import Item, TextRun, collapse_space, pair_halves, text_runs
+from service.formats.parts import TextPart
 from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
 from service.markup.escaping import escape_xml
+from service.markup.tokens import Kind
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 _OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
@@ -42,20 +41,12 @@ _SPACES_NOTE = "spaces:"
 _SPACES = re.compile(" {2,}")
 
 
-class OdtFormat:
+class OdtFormat(ArchiveFormat):
     """An OpenDocument text; an entry is the text of a paragraph between two tab stops."""
 
-    def __init__(self, options: FileOptions) -> None:
-        """Ignore the options: the format has none."""
-        del options
-
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return read_entries(source, _members)
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        write_archive(source, texts, target, _members)
+    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
+        """See `ArchiveFormat`."""
+        return _members(archive)
 
 
 def _members(archive: ZipFile) -> Sequence[XmlMember]:
@@ -76,7 +67,7 @@ def _members(archive: ZipFile) -> Sequence[XmlMember]:
     ]
 
 
-def _parts(before: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
+def _parts(before: str, content: IO[bytes]) -> Iterator[TextPart]:
     numbers = count(1)
     for part in xml_units(content, _UNITS, untranslated=_UNTRANSLATED):
         if isinstance(part, str):
@@ -162,12 +153,4 @@ def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
     return f"{element.open}{''.join(inner)}{element.close}"
 
 
-def _is_paragraph(element: Element) -> bool:
-    return element.name in _UNITS
-
-
-def _is_left_alone(element: Element) -> bool:
-    return element.name in _UNTRANSLATED
-
-
-_PARAGRAPHS = ParagraphFormat(_is_paragraph, _is_left_alone, _parse_paragraph, _write_paragraph)
+_PARAGRAPHS = ParagraphFormat(_UNITS, _UNTRANSLATED, _parse_paragraph, _write_paragraph)

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.parts import end, surrogate_error
 
 DEFAULT_COLUMN = "text"
 BATCH_ROWS = 1000
@@ -61,8 +61,7 @@ class ParquetFormat:
                 table = _translate_group(file, group, columns, texts, row)
                 writer.write_table(table, row_group_size=max(table.num_rows, 1))
                 row += table.num_rows
-        if next(texts, None) is not None:
-            raise ValueError("more texts than entries")
+        end(texts)
 
     def _select_columns(self, file: Any) -> tuple[str, ...]:
         """Check the columns and return them in file order."""
@@ -152,10 +151,7 @@ def _fill_row(values: list[str | None], columns: Sequence[str], texts: Iterator[
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise FileFormatError(
-                f"{_location(row, column)}: its translation cannot be written in UTF-8: character "
-                f"{error.start + 1} of it is a lone surrogate"
-            ) from error
+            raise surrogate_error(_location(row, column), error) from error
         values[i] = text
 
 

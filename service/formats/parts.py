@@ -1,61 +1,201 @@
-"""Files as a sequence of parts: bytes that stay, and slots that hold one entry each."""
+"""Files as a sequence of parts: content that stays, and units that hold entries."""
 
-from collections.abc import Callable, Iterable, Iterator
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from itertools import islice
+from typing import IO, TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
-from service.formats.entries import Entry
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
 
-__all__ = ["Part", "Slot", "entries_of", "write_parts"]
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """Position of an entry in a file."""
-
-    entry: Entry
-    own: bytes
-    """Bytes of the entry's own text in the file."""
-    spell: Callable[[str], bytes]
-    """Encodes another text for this file.
-
-    Raises:
-        UnicodeEncodeError: the text has a lone surrogate.
-    """
+Content = TypeVar("Content", str, bytes)
 
 
-Part = bytes | Slot
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit(Generic[Content]):
+    """A part of a file that holds entries; entries that depend on each other share a unit."""
+
+    entries: tuple[Entry, ...]
+    spell: Callable[[Sequence[str]], Content]
+    """Returns the part as the file writes it with other texts, one for each entry."""
+    own: Content | None = None
+    """The part with the entries' own texts; None to call `spell` for these too, as in formats that store
+    translations next to their sources."""
+
+    def write(self, texts: Sequence[str]) -> Content:
+        """Return the part with texts, one for each entry.
+
+        Raises:
+            FileFormatError: a text has a lone surrogate.
+        """
+        if self.own is not None and all(
+            text == entry.text for text, entry in zip(texts, self.entries, strict=True)
+        ):
+            return self.own
+        try:
+            return self.spell(texts)
+        except UnicodeEncodeError as error:
+            raise surrogate_error(self.entries[0].place, error) from error
 
 
-def entries_of(parts: Iterable[Part]) -> Iterator[Entry]:
-    """Return the entries of a file."""
-    return (part.entry for part in parts if isinstance(part, Slot))
+TextUnit = Unit[str]
+Part = bytes | Unit[bytes]
+TextPart = str | TextUnit
 
 
-def write_parts(parts: Iterable[Part], texts: Iterator[str], target: BinaryIO) -> None:
-    """Write the file with a text in each slot. If the text equals the entry, the slot keeps its bytes.
+def slot(entry: Entry, own: bytes, spell: Callable[[str], bytes]) -> Unit[bytes]:
+    """Return the unit of a single entry."""
+    return Unit((entry,), lambda texts: spell(texts[0]), own)
+
+
+def surrogate_error(place: str, error: UnicodeEncodeError) -> FileFormatError:
+    """Return the error for a translation that UTF-8 cannot encode."""
+    return FileFormatError(
+        f"{place}: its translation cannot be written in UTF-8: character {error.start + 1} of it is a lone "
+        "surrogate"
+    )
+
+
+def entries_of(parts: Iterable[Content | Unit[Content]]) -> Iterator[Entry]:
+    """Yield the entries of all parts, in order."""
+    for part in parts:
+        if isinstance(part, Unit):
+            yield from part.entries
+
+
+def written(parts: Iterable[Content | Unit[Content]], texts: Iterator[str]) -> Iterator[Content]:
+    """Yield all parts, with a text consumed for each entry.
 
     Raises:
         FileFormatError: a text has a lone surrogate.
-        ValueError: there are fewer texts than slots, or more.
+        ValueError: there are fewer texts than entries.
     """
-    for part in parts:  # not `writelines`, which compressing files lack
-        content = part if isinstance(part, bytes) else _slot_bytes(part, next(texts, None))
-        target.write(content)
+    for part in parts:
+        if not isinstance(part, Unit):
+            yield part
+            continue
+        found = list(islice(texts, len(part.entries)))
+        if len(found) < len(part.entries):
+            raise ValueError(f"fewer texts than entries: none for {part.entries[len(found)].place}")
+        yield part.write(found)
+
+
+def end(texts: Iterator[str]) -> None:
+    """Check that all texts were consumed.
+
+    Raises:
+        ValueError: more texts than entries.
+    """
     if next(texts, None) is not None:
         raise ValueError("more texts than entries")
 
 
-def _slot_bytes(slot: Slot, text: str | None) -> bytes:
-    if text is None:
-        raise ValueError(f"fewer texts than entries: none for {slot.entry.place}")
-    if text == slot.entry.text:
-        return slot.own
+def joined(parts: Sequence[TextPart]) -> TextUnit:
+    """Join parts into one unit."""
+    owns = [part if isinstance(part, str) else part.own for part in parts]
+    kept = [own for own in owns if own is not None]
+    return Unit(
+        tuple(entries_of(parts)),
+        lambda texts: "".join(written(parts, iter(texts))),
+        "".join(kept) if len(kept) == len(owns) else None,
+    )
+
+
+class BytesFormat(ABC):
+    """Base of formats whose parts are bytes."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Store the options of the file."""
+        self.options = options
+
+    @abstractmethod
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
+        """Yield the parts of a file lazily."""
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(self.parts(source))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        _write_all(written(self.parts(source), texts), texts, target)
+
+
+class TextFormat(ABC):
+    """Base of formats whose parts are text in the encoding of the file."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Store the options of the file."""
+        self.options = options
+
+    @abstractmethod
+    def parse(self, source: IO[bytes]) -> tuple[Iterable[TextPart], Callable[[str], bytes]]:
+        """Return the parts of a seekable file, and a function that encodes them."""
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(self.parse(source)[0])
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        parts, encode = self.parse(source)
+        _write_all(map(encode, written(parts, texts)), texts, target)
+
+
+def _write_all(pieces: Iterable[bytes], texts: Iterator[str], target: BinaryIO) -> None:
+    for piece in pieces:  # noqa: FURB122 -- compressing files lack `writelines`
+        target.write(piece)
+    end(texts)
+
+
+class ChunkReader(io.RawIOBase):
+    """A file that consists of chunks, which are taken lazily."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        super().__init__()
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        view = memoryview(buffer).cast("B")
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        taken, self._rest = self._rest[: len(view)], self._rest[len(view) :]
+        view[: len(taken)] = taken
+        return len(taken)
+
+
+def decode(content: bytes, encoding: str) -> str:
+    """Decode the content of a file.
+
+    Raises:
+        FileFormatError: it is in another encoding.
+    """
     try:
-        return slot.spell(text)
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        problem = f"it is not in {encoding}: byte {error.start} (counted from 0): {error.reason}"
+        raise FileFormatError(f"{problem}; save it in UTF-8") from error
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """Encode text for a file.
+
+    Raises:
+        FileFormatError: the encoding lacks a character.
+    """
+    try:
+        return text.encode(encoding)
     except UnicodeEncodeError as error:
-        raise FileFormatError(
-            f"{slot.entry.place}: its translation cannot be written in UTF-8: character {error.start + 1} of"
-            " it is a lone surrogate"
-        ) from error
+        problem = f"{text[error.start : error.end]!a} of a translation cannot be written in {encoding}"
+        raise FileFormatError(f"{problem}; save the file in UTF-8 and translate it again") from error

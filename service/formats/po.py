@@ -6,19 +6,63 @@ forms, the one for n = 1 translates the singular, the others the plural.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from gettext import c2py
-from typing import BinaryIO
+from typing import IO
 
 import polib
 
 from service.formats.encodings import codec_of_label
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
-from service.formats.inline_runs import Item, TextRun, pair_halves, text_runs
-from service.formats.placeholders import split_placeholders
-from service.formats.text_units import TextUnit, decode, encode, end, entries_of, written
+from service.formats.entries import FileFormatError
+from service.formats.inline_runs import Item, TextRun, entries_in, fill_runs, pair_halves, text_runs
+from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode
+from service.markup.tokens import Kind
+
+_CONVERSION = r"(?:\*|\d+)?+(?:\.(?:\*|\d+))?+(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrspn@]"
+PLACEHOLDER = re.compile(
+    rf"""
+      (?<!\d)%(?:\(\w+\)|\d+\$)?+[-+0\#']*+{_CONVERSION}
+    | %(?:\(\w+\)|\d+\$)?+[-+\ 0\#']*+{_CONVERSION}(?![^\W\d_])
+    | %\(\w+\)                        # of Python, before a word
+    | %[L]?\d{{1,2}} | %n             # of Qt
+    | %%
+    | \{{\{{[^{{}}]*\}}\}} | \{{%[^{{}}%]*%\}}   # of templates
+    | [\#%]\{{\w+(?:\.\w+)*\}}        # of Ruby
+    | \$\{{[\w.:-]+\}} | \$\(\w+\)    # of shells and JavaScript
+    | \{{[\w.\[\]]*(?:![rsa])?(?::[^{{}}\s]*)?\}}  # of Python, C# and Java
+    | </?[A-Za-z][^<>]*>              # tags
+    | &(?:[A-Za-z]+|\#\d+|\#x[0-9A-Fa-f]+);
+    """,
+    re.VERBOSE,
+)
+"""Placeholders of C, Python, Qt, Ruby, JavaScript, C#, Java and templates; tags and references of HTML.
+
+A percent sign and a letter are no placeholder if the letter begins a word: "100% sure".
+"""
+
+
+def split_placeholders(text: str) -> Iterator[Item]:
+    """Yield a text with its placeholders as items that stay as they are."""
+    at = 0
+    for found in PLACEHOLDER.finditer(text):
+        if at < found.start():
+            yield Item(Kind.TEXT, text[at : found.start()])
+        is_tag = found[0].startswith("<")
+        yield Item(Kind.POINT if is_tag else Kind.WORD, raw=found[0], note=_half_note(found[0]))
+        at = found.end()
+    if at < len(text):
+        yield Item(Kind.TEXT, text[at:])
+
+
+def _half_note(raw: str) -> str | None:
+    """Return a note that pairs start tags and end tags by name; None for anything else."""
+    tag = re.match(r"<(/?)([A-Za-z][\w:-]*)", raw)
+    if tag is None or raw.endswith("/>"):
+        return None
+    return f"{'close' if tag[1] else 'open'}:{tag[2]}"
+
 
 _CHARSET = re.compile(rb"^\"Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)", re.MULTILINE | re.IGNORECASE)
 _FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")
@@ -32,25 +76,17 @@ _TEMPLATE_CHARSET = "charset"
 """Charset in a header that nobody filled in."""
 
 
-class PoFormat:
-    """A catalogue; an entry is a text without a translation, or a missing plural form of one."""
+class PoFormat(TextFormat):
+    """A catalogue; an entry is a text without a translation, or a missing plural form of one.
 
-    def __init__(self, options: FileOptions) -> None:
-        """Ignore the options: the format has none."""
-        del options
+    Texts equal to their entries are filled in too, empty texts are not.
+    """
 
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        content = source.read()
-        return entries_of(_parts(decode(content, _encoding(content))))
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`; texts equal to their entries are filled in too, empty texts are not."""
+    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
         content = source.read()
         encoding = _encoding(content)
-        text = "".join(written(_parts(decode(content, encoding)), texts))
-        end(texts)
-        target.write(encode(text, encoding))
+        return _parts(decode(content, encoding)), partial(encode, encoding=encoding)
 
 
 def _encoding(content: bytes) -> str:
@@ -66,7 +102,7 @@ def _encoding(content: bytes) -> str:
     return encoding
 
 
-def _parts(text: str) -> Iterator[str | TextUnit]:
+def _parts(text: str) -> Iterator[TextPart]:
     lines = text.splitlines(keepends=True)  # as polib splits them
     catalogue = _parse_catalogue(lines)
     singular_form = _singular_form(catalogue.metadata.get("Plural-Forms", ""))
@@ -174,16 +210,12 @@ def _translation_unit(found: Sequence[TextRun | Item], field: _Field, raw: str) 
     def spell(texts: Sequence[str]) -> str:
         if texts and not any(texts):
             return raw
-        translations = iter(texts)
-        translated: list[str] = []
-        for running in found:
-            items = [running] if isinstance(running, Item) else running.with_text(next(translations))
-            translated += [item.raw or item.text for item in items]
-        lines = _wrap_translation("".join(translated), field.tag)
+        translated = "".join(item.raw or item.text for item in fill_runs(found, texts))
+        lines = _wrap_translation(translated, field.tag)
         separator = line_end or "\n"
         return separator.join(lines) + line_end
 
-    return TextUnit(tuple(part.entry for part in found if isinstance(part, TextRun)), spell)
+    return Unit(entries_in(found), spell)
 
 
 def _wrap_translation(text: str, tag: str) -> list[str]:

@@ -12,10 +12,9 @@ from typing import BinaryIO
 
 from dragoman.text.segmentation import segment
 from service.formats.cue_text import CueText, TagStyle, strip_tags
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError
 from service.formats.lines import Line, read_lines
-from service.formats.parts import Part, Slot, entries_of, write_parts
+from service.formats.parts import BytesFormat, Part, slot
 
 MAX_PARAGRAPH_CHARACTERS = 1_000_000
 """Maximum number of characters between two blank lines; more is not a subtitle."""
@@ -27,80 +26,56 @@ _SPEAKER_DASH = re.compile(r"\s*[-\u2010-\u2015]\s*(?=\S)")
 """Dash before the words of a speaker."""
 
 
-class SrtFormat:
+class SrtFormat(BytesFormat):
     r"""SubRip in UTF-8. An entry is a cue, or a part of one if a sentence ends at the end of a line or lines
     begin with dashes, one for each speaker.
 
     Tags (`<i>`, `{\an8}`) move with their words.
     """
 
-    def __init__(self, options: FileOptions) -> None:
-        """Store the source language, which determines where sentences end."""
-        self._language = options.source
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
+        """Yield the parts of a file lazily."""
+        has_begun = False
+        for paragraph in _paragraphs(source):
+            if _is_blank(paragraph[0]):
+                yield _bytes_of(paragraph)
+                continue
+            timings = [i for i, line in enumerate(paragraph) if _SRT_TIMING.match(line.text)]
+            if not (timings or has_begun):
+                raise FileFormatError(
+                    f"line {paragraph[0].number}: a cue with a timing is expected, "
+                    "like 00:00:01,000 --> 00:00:02,000; this is not a SubRip file"
+                )
+            has_begun = True
+            bounds = [*(_cue_start(paragraph, timing) for timing in timings), len(paragraph)]
+            # Text after a blank line without a timing belongs to the cue before it.
+            yield from _cue_parts(paragraph[: bounds[0]], TagStyle.SRT, self.options.source)
+            for timing, (head, end) in zip(timings, pairwise(bounds), strict=True):
+                yield _bytes_of(paragraph[head : timing + 1])
+                yield from _cue_parts(paragraph[timing + 1 : end], TagStyle.SRT, self.options.source)
 
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return entries_of(_srt_parts(source, self._language))
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        write_parts(_srt_parts(source, self._language), texts, target)
-
-
-class VttFormat:
+class VttFormat(BytesFormat):
     """WebVTT, with entries like those of `SrtFormat`; tags have classes and voices, `<c.loud>`, `<v Ann>`."""
 
-    def __init__(self, options: FileOptions) -> None:
-        """Store the source language, which determines where sentences end."""
-        self._language = options.source
-
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return entries_of(_vtt_parts(source, self._language))
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        write_parts(_vtt_parts(source, self._language), texts, target)
-
-
-def _srt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
-    has_begun = False
-    for paragraph in _paragraphs(source):
-        if _is_blank(paragraph[0]):
-            yield _bytes_of(paragraph)
-            continue
-        timings = [i for i, line in enumerate(paragraph) if _SRT_TIMING.match(line.text)]
-        if not (timings or has_begun):
-            raise FileFormatError(
-                f"line {paragraph[0].number}: a cue with a timing is expected, "
-                "like 00:00:01,000 --> 00:00:02,000; this is not a SubRip file"
-            )
-        has_begun = True
-        bounds = [*(_cue_start(paragraph, timing) for timing in timings), len(paragraph)]
-        # Text after a blank line without a timing belongs to the cue before it.
-        yield from _cue_parts(paragraph[: bounds[0]], TagStyle.SRT, language)
-        for timing, (head, end) in zip(timings, pairwise(bounds), strict=True):
-            yield _bytes_of(paragraph[head : timing + 1])
-            yield from _cue_parts(paragraph[timing + 1 : end], TagStyle.SRT, language)
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
+        """Yield the parts of a file lazily."""
+        is_first = True
+        for paragraph in _paragraphs(source):
+            if is_first and not _VTT_FIRST.match(paragraph[0].text):
+                raise FileFormatError("line 1: WEBVTT is expected; this is not a WebVTT file")
+            timing = next((i for i, line in enumerate(paragraph) if _VTT_TIMING in line.text), None)
+            # Comments, styles and regions have no timing.
+            end = len(paragraph) if timing is None or is_first else timing + 1
+            is_first = False
+            yield _bytes_of(paragraph[:end])
+            yield from _cue_parts(paragraph[end:], TagStyle.VTT, self.options.source)
 
 
 def _cue_start(paragraph: Sequence[Line], timing: int) -> int:
     """Return where a cue begins: at its number, if it has one."""
     has_number = timing > 0 and paragraph[timing - 1].text.strip().isdecimal()
     return timing - 1 if has_number else timing
-
-
-def _vtt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
-    is_first = True
-    for paragraph in _paragraphs(source):
-        if is_first and not _VTT_FIRST.match(paragraph[0].text):
-            raise FileFormatError("line 1: WEBVTT is expected; this is not a WebVTT file")
-        timing = next((i for i, line in enumerate(paragraph) if _VTT_TIMING in line.text), None)
-        # Comments, styles and regions have no timing.
-        end = len(paragraph) if timing is None or is_first else timing + 1
-        is_first = False
-        yield _bytes_of(paragraph[:end])
-        yield from _cue_parts(paragraph[end:], TagStyle.VTT, language)
 
 
 def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
@@ -172,7 +147,7 @@ def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
     first, last = lines[0].number, lines[-1].number
     place = f"line {first}" if first == last else f"lines {first} to {last}"
     spell = partial(_encode_turn, text, lines[0].text[:start], tuple(line.ending for line in lines))
-    yield Slot(Entry(text.entry_text, place, text.markup), own, spell)
+    yield slot(Entry(text.entry_text, place, text.markup), own, spell)
 
 
 def _encode_turn(text: CueText, before: str, endings: Sequence[bytes], translation: str) -> bytes:

@@ -6,13 +6,13 @@ which loads nothing external; entity declarations are rejected.
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 from xml.parsers import expat
 
-from service.formats.encodings import codec_of_label
-from service.formats.errors import FileFormatError
+from service.formats.encodings import UTF_8, codec_of_label, encoding_from_mark
+from service.formats.entries import FileFormatError
 from service.markup.xml_tokens import MAX_DEPTH
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
@@ -32,13 +32,6 @@ _MAX_SHOWN = 40
 """Maximum number of characters of a name in a message."""
 _NO_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _BEGINNINGS = (("<?".encode("utf-16-le"), "utf-16-le"), ("<?".encode("utf-16-be"), "utf-16-be"))
 """First bytes of a declaration in encodings that must be known to read it (XML 1.0, F.1)."""
 
@@ -122,15 +115,15 @@ def encoding_of(source: IO[bytes]) -> str:
     start = source.tell()
     head = source.read(1024)
     source.seek(start)
-    for mark, encoding in _BYTE_ORDER_MARKS:
-        if head.startswith(mark):
-            return encoding
+    marked = encoding_from_mark(head)
+    if marked is not None:
+        return marked.encoding
     for beginning, encoding in _BEGINNINGS:
         if head.startswith(beginning):
             return encoding
     declared = _DECLARED.search(head)
     if declared is None:
-        return "utf-8"
+        return UTF_8
     label = declared[1].decode()
     codec = codec_of_label(label)
     if codec is None:
@@ -173,9 +166,10 @@ def xml_units(
         yield from reader.feed(text.encode(), is_final=is_final)
 
 
-def encode_xml(text: str, encoding: str) -> bytes:
-    """Encode the text of a document; characters missing from the encoding become references."""
-    return text.encode(encoding, "xmlcharrefreplace")
+def xml_encoder(source: IO[bytes]) -> Callable[[str], bytes]:
+    """Return a function that encodes text like a seekable document; missing characters become references."""
+    encoding = encoding_of(source)
+    return lambda text: text.encode(encoding, "xmlcharrefreplace")
 
 
 @dataclass(slots=True)

@@ -1,28 +1,28 @@
 """Authentication of requests: API keys, their scopes, and rate limits."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from fastapi import Request
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANONYMOUS, Caller
 from service.accounts.errors import KeyRejected, MissingKey, UnknownKey
-from service.accounts.keys import Scope
+from service.accounts.keys import ANONYMOUS, Caller, Scope
 from service.accounts.rates import RateLimiter
-from service.http.errors import ApiError
-from service.http.fields import Fields, field_error, read_fields, read_query
+from service.http.errors import ApiError, field_error
+from service.http.fields import Fields, read_fields, read_query
 from service.http.threads import run_in_thread
 
 BEARER = "bearer "
 KEY_HEADER = "x-api-key"
 
 
+@dataclass(slots=True, eq=False)
 class Authenticator:
     """Checks the key and the rate limit of every request that causes work."""
 
-    def __init__(self, accounts: Accounts, rates: RateLimiter) -> None:
-        self.accounts = accounts
-        self.rates = rates
+    accounts: Accounts
+    rates: RateLimiter
 
     async def authenticate(
         self,

@@ -1,7 +1,6 @@
-"""The OpenAPI document and its page, for servers that require a key for them."""
+"""The OpenAPI document, for servers that require a key for it."""
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import Response
 
 from service.http.authentication import Authenticator
@@ -11,17 +10,12 @@ DOCUMENT_PATH = "/openapi.json"
 
 
 def document_routes(app: FastAPI, authenticator: Authenticator) -> APIRouter:
-    """Return routes like FastAPI's own `/openapi.json` and `/docs`, for callers with any key."""
+    """Return a route like FastAPI's own `/openapi.json`, for callers with any key."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.get(DOCUMENT_PATH)
     async def document(connection: Request) -> Response:
         await authenticator.authenticate_key(connection, scope=None)
         return SafeJSONResponse(app.openapi())
-
-    @routes.get("/docs")
-    async def page(connection: Request) -> Response:
-        await authenticator.authenticate_key(connection, scope=None)
-        return get_swagger_ui_html(openapi_url=DOCUMENT_PATH, title=app.title)
 
     return routes

@@ -6,29 +6,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman import BundleError, DeadlineExceeded, DragomanError, InputError, Overloaded, ProviderError
+from dragoman import BundleError, DeadlineExceeded, InputError, Overloaded, ProviderError
 from dragoman.errors import MemoryBudgetExceeded
-from service.accounts.errors import (
-    AccountsError,
-    GlossaryInvalid,
-    KeyRejected,
-    QuotaExceeded,
-    RateLimited,
-    ScopeMissing,
-    StoreError,
-    TooManyGlossaries,
-    UnknownGlossary,
-)
+from service.accounts import errors as accounts
 from service.telemetry.logs import traceback_without_messages
 
 MAX_LISTED_PROBLEMS = 100
@@ -45,58 +35,71 @@ logger = logging.getLogger(__name__)
 class ErrorKind(StrEnum):
     """What went wrong, in a word a program can compare."""
 
-    MALFORMED = "malformed_request"
-    UNAUTHENTICATED = "unauthenticated"
-    FORBIDDEN = "forbidden"
-    NOT_FOUND = "not_found"
-    METHOD_NOT_ALLOWED = "method_not_allowed"
-    CLIENT_TIMEOUT = "client_timeout"
-    CONFLICT = "conflict"
-    TOO_LARGE = "too_large"
-    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
-    RANGE_NOT_SATISFIABLE = "range_not_satisfiable"
-    INVALID_INPUT = "invalid_input"
-    RATE_LIMITED = "rate_limited"
-    QUOTA_EXCEEDED = "quota_exceeded"
-    OVERLOADED = "overloaded"
-    INTERNAL = "internal"
-    NO_ROOM = "no_room"
-    STORE_UNAVAILABLE = "store_unavailable"
-    NOT_READY = "not_ready"
-    TIMEOUT = "timeout"
+    status: int
+    """HTTP status of Dragoman's own API."""
+    reason: str
+    """Explanation for the documentation of a route."""
+
+    def __new__(cls, value: str, status: int, reason: str) -> Self:
+        kind = str.__new__(cls, value)
+        kind._value_, kind.status, kind.reason = value, status, reason
+        return kind
+
+    MALFORMED = "malformed_request", 400, "The body or the URL cannot be parsed"
+    UNAUTHENTICATED = (
+        "unauthenticated",
+        401,
+        "The server requires an API key and there is none, or the key is not valid",
+    )
+    FORBIDDEN = "forbidden", 403, "The API key lacks the scope, or the server has disabled the feature"
+    NOT_FOUND = "not_found", 404, "It does not exist, or no longer"
+    METHOD_NOT_ALLOWED = "method_not_allowed", 405, "The route has no such method"
+    CLIENT_TIMEOUT = "client_timeout", 408, "The body arrived too slowly"
+    CONFLICT = "conflict", 409, "The job has not ended"
+    TOO_LARGE = (
+        "too_large",
+        413,
+        "The body, the number of texts or the number of characters exceeds a limit",
+    )
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type", 415, "The media type is not supported"
+    RANGE_NOT_SATISFIABLE = "range_not_satisfiable", 416, "The file has none of the requested bytes"
+    INVALID_INPUT = (
+        "invalid_input",
+        422,
+        (
+            "A field is unknown or invalid, the language pair is not served, or a text or file cannot be "
+            "translated"
+        ),
+    )
+    RATE_LIMITED = "rate_limited", 429, "Too many requests; `Retry-After` says when to retry"
+    QUOTA_EXCEEDED = (
+        "quota_exceeded",
+        429,
+        "The API key's characters of this month, or its stored bytes, are used up",
+    )
+    OVERLOADED = (
+        "overloaded",
+        429,
+        "The queue is full, or the client has too much in progress; `Retry-After` says when to retry",
+    )
+    INTERNAL = "internal", 500, "The server failed, or a model cannot be loaded"
+    NO_ROOM = "no_room", 503, "Memory or disk is full; `Retry-After` says when to retry"
+    STORE_UNAVAILABLE = "store_unavailable", 503, "The database or the file storage is not available"
+    NOT_READY = "not_ready", 503, "The server is starting or stopping"
+    TIMEOUT = "timeout", 504, "The translation exceeded the server's time limit"
 
 
-STATUSES: Mapping[ErrorKind, int] = {
-    ErrorKind.MALFORMED: 400,
-    ErrorKind.UNAUTHENTICATED: 401,
-    ErrorKind.FORBIDDEN: 403,
-    ErrorKind.NOT_FOUND: 404,
-    ErrorKind.METHOD_NOT_ALLOWED: 405,
-    ErrorKind.CLIENT_TIMEOUT: 408,
-    ErrorKind.CONFLICT: 409,
-    ErrorKind.TOO_LARGE: 413,
-    ErrorKind.UNSUPPORTED_MEDIA_TYPE: 415,
-    ErrorKind.RANGE_NOT_SATISFIABLE: 416,
-    ErrorKind.INVALID_INPUT: 422,
-    ErrorKind.RATE_LIMITED: 429,
-    ErrorKind.QUOTA_EXCEEDED: 429,
-    ErrorKind.OVERLOADED: 429,
-    ErrorKind.INTERNAL: 500,
-    ErrorKind.NO_ROOM: 503,
-    ErrorKind.STORE_UNAVAILABLE: 503,
-    ErrorKind.NOT_READY: 503,
-    ErrorKind.TIMEOUT: 504,
-}
-
-
-ACCOUNTS_ERRORS: Sequence[tuple[type[AccountsError], ErrorKind, Mapping[str, str]]] = (
-    (ScopeMissing, ErrorKind.FORBIDDEN, {}),
-    (KeyRejected, ErrorKind.UNAUTHENTICATED, {"WWW-Authenticate": "Bearer"}),
-    (QuotaExceeded, ErrorKind.QUOTA_EXCEEDED, {}),
-    (UnknownGlossary, ErrorKind.NOT_FOUND, {}),
-    (TooManyGlossaries, ErrorKind.INVALID_INPUT, {}),
+KNOWN_ERRORS: Sequence[tuple[type[Exception], ErrorKind, Mapping[str, str]]] = (
+    (accounts.ScopeMissing, ErrorKind.FORBIDDEN, {}),
+    (accounts.KeyRejected, ErrorKind.UNAUTHENTICATED, {"WWW-Authenticate": "Bearer"}),
+    (accounts.QuotaExceeded, ErrorKind.QUOTA_EXCEEDED, {}),
+    (accounts.UnknownGlossary, ErrorKind.NOT_FOUND, {}),
+    (accounts.TooManyGlossaries, ErrorKind.INVALID_INPUT, {}),
+    (Overloaded, ErrorKind.OVERLOADED, RETRY_AFTER),
+    (MemoryBudgetExceeded, ErrorKind.NO_ROOM, RETRY_AFTER),
+    (DeadlineExceeded, ErrorKind.TIMEOUT, {}),
 )
-"""Kind and headers by class; the first match counts. Other classes depend on the error's content."""
+"""Kind and headers by class; the first match counts. The error's text is the message."""
 
 
 class FieldProblem(BaseModel):
@@ -144,13 +147,22 @@ class SafeJSONResponse(JSONResponse):
         return text.encode("utf-8", errors="backslashreplace")
 
 
+class EventStream(StreamingResponse):
+    """Response of server-sent events. FastAPI's own class cannot respond with an error status."""
+
+    media_type = "text/event-stream"
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorForm:
     """The form of one API's errors."""
 
-    owns: Callable[[str], bool]
-    """Returns whether a path belongs to the API."""
+    roots: tuple[str, ...]
+    """Paths that belong to the API, with all paths below them."""
     respond: Callable[[ApiError], Response]
+
+    def owns(self, path: str) -> bool:
+        return any(path == root or path.startswith(f"{root}/") for root in self.roots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +171,12 @@ class ErrorForms:
 
     others: tuple[ErrorForm, ...] = ()
     """Forms of other APIs; Dragoman's own form applies to all other paths."""
+    on_error: Callable[[ErrorKind], None] = lambda _: None
+    """Called for each error."""
 
     def respond(self, error: ApiError, path: str) -> Response:
         """Return the response to a request that failed."""
+        self.on_error(error.kind)
         for form in self.others:
             if form.owns(path):
                 return form.respond(error)
@@ -170,7 +185,7 @@ class ErrorForms:
 
 def error_response(error: ApiError) -> SafeJSONResponse:
     """Return a response in Dragoman's own form."""
-    return SafeJSONResponse(error_body(error), STATUSES[error.kind], dict(error.headers))
+    return SafeJSONResponse(error_body(error), error.kind.status, dict(error.headers))
 
 
 def error_body(error: ApiError) -> dict[str, Any]:
@@ -205,24 +220,27 @@ def invalid_input(
     return ApiError(kind, message, listed)
 
 
+def field_error(name: str, problem: str, kind: ErrorKind = ErrorKind.INVALID_INPUT) -> ApiError:
+    """Return an error about one field."""
+    return invalid_input([FieldProblem(field=name, problem=problem)], total=1, kind=kind)
+
+
 def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
     """Install handlers that respond to a request's errors in the form of its API."""
 
     async def answer(request: Request, error: Exception) -> Response:
         return forms.respond(to_api_error(error), request.url.path)
 
-    for kind in (
+    known = (cause for cause, _, _ in KNOWN_ERRORS)
+    others = (
         ApiError,
         InputError,
-        Overloaded,
-        MemoryBudgetExceeded,
-        DeadlineExceeded,
         BundleError,
         ProviderError,
-        AccountsError,
+        accounts.AccountsError,
         RequestValidationError,
-        HTTPException,
-    ):
+    )
+    for kind in (*others, HTTPException, *known):
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(ClientDisconnectedError, _respond_to_nobody)
     app.add_exception_handler(ClientDisconnect, _respond_to_nobody)
@@ -237,47 +255,29 @@ def to_api_error(error: Exception) -> ApiError:
     match error:
         case ApiError():
             return error
-        case DragomanError():
-            return _from_engine(error)
-        case AccountsError():
-            return _from_accounts(error)
         case RequestValidationError():
             return _from_validation(error)
         case HTTPException():
             return _from_http(error)
         case _:
-            raise error
+            return _from_service(error)
 
 
-def _from_engine(error: DragomanError) -> ApiError:
+def _from_service(error: Exception) -> ApiError:
     match error:
-        case InputError():
-            return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
-        case Overloaded():
-            return ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER)
-        case MemoryBudgetExceeded():
-            return ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER)
-        case DeadlineExceeded():
-            return ApiError(ErrorKind.TIMEOUT, str(error))
-        case BundleError() | ProviderError():
-            logger.error("cannot open a model: %s", error)
-            return ApiError(ErrorKind.INTERNAL, "the model cannot be opened; the server's log says why")
-        case _:
-            raise error
-
-
-def _from_accounts(error: AccountsError) -> ApiError:
-    match error:
-        case RateLimited():
+        case InputError() | accounts.GlossaryInvalid():
+            return field_error(error.field, error.problem)
+        case accounts.RateLimited():
             retry_after = {"Retry-After": str(error.retry_after_s)}
             return ApiError(ErrorKind.RATE_LIMITED, str(error), headers=retry_after)
-        case GlossaryInvalid():
-            return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
-        case StoreError():
+        case accounts.StoreError():
             logger.error("the accounts database failed: %s", error)
             message = "keys and quotas cannot be looked up at the moment; try again later"
             return ApiError(ErrorKind.STORE_UNAVAILABLE, message, headers=RETRY_AFTER)
-    for cause, kind, headers in ACCOUNTS_ERRORS:
+        case BundleError() | ProviderError():
+            logger.error("cannot open a model: %s", error)
+            return ApiError(ErrorKind.INTERNAL, "the model cannot be opened; the server's log says why")
+    for cause, kind, headers in KNOWN_ERRORS:
         if isinstance(error, cause):
             return ApiError(kind, str(error), headers=headers)
     raise error
@@ -308,21 +308,21 @@ def _field_name(location: Sequence[str | int]) -> str:
 
 
 def _from_http(error: HTTPException) -> ApiError:
-    kinds = {STATUSES[kind]: kind for kind in reversed(ErrorKind)}
-    fallback = ErrorKind.MALFORMED if error.status_code < STATUSES[ErrorKind.INTERNAL] else ErrorKind.INTERNAL
+    kinds = {kind.status: kind for kind in reversed(ErrorKind)}
+    fallback = ErrorKind.MALFORMED if error.status_code < ErrorKind.INTERNAL.status else ErrorKind.INTERNAL
     kind = kinds.get(error.status_code, fallback)
     return ApiError(kind, error.detail, headers=error.headers or {})
 
 
+@dataclass(slots=True, eq=False)
 class UnexpectedErrors:
     """ASGI middleware that turns uncaught exceptions into a response 500 without details.
 
     The log gets the traceback without the exceptions' messages, since these may quote a client's text.
     """
 
-    def __init__(self, app: ASGIApp, forms: ErrorForms) -> None:
-        self.app = app
-        self.forms = forms
+    app: ASGIApp
+    forms: ErrorForms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_started = False

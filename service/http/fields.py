@@ -5,17 +5,75 @@ other types are kept; numbers and booleans of a form are parsed from strings. No
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NoReturn
 
 from fastapi import Request
 
-from service.http.errors import ApiError, ErrorKind, FieldProblem, invalid_input
-from service.http.forms import MAX_FIELDS, Form, Upload, read_multipart, read_urlencoded
-from service.http.multipart import FormError
+from dragoman.text.validation import surrogate_problem
+from service.http.errors import (
+    MAX_SHOWN_NAME_CHARACTERS,
+    ApiError,
+    ErrorKind,
+    FieldProblem,
+    field_error,
+    invalid_input,
+)
+from service.http.forms import MAX_FIELDS, Form, FormError, Upload, read_multipart, read_urlencoded
 from service.http.request_bodies import SPOOLED_FILES, Body, parsed, read_body
-from service.http.surrogates import check_surrogates
+
+_LONE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+    rb"|\xed[\xa0-\xbf]"
+)
+"""Matches every body with lone surrogates, and some without (`\\\\ud800` is a backslash and five letters)."""
+
+
+def check_surrogates(body: bytes) -> None:
+    """Reject JSON with lone surrogates.
+
+    Malformed JSON passes: the code that parses it reports what is wrong.
+
+    Raises:
+        ApiError: naming each field that has one.
+    """
+    if json.detect_encoding(body).startswith("utf-8") and _LONE.search(body) is None:
+        return
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    problems = list(_problems(content))
+    if problems:
+        named = (FieldProblem(field=field, problem=problem) for field, problem in problems)
+        raise invalid_input(named, total=len(problems))
+
+
+def _problems(content: object) -> Iterator[tuple[str, str]]:
+    """Yield the fields with lone surrogates and their problems, in order."""
+    remaining: list[tuple[str, object]] = [("", content)]
+    while remaining:
+        path, value = remaining.pop()
+        if isinstance(value, str):
+            problem = surrogate_problem(value)
+            if problem is not None:
+                yield path or "body", problem
+        elif isinstance(value, list):
+            remaining += [(f"{path}[{index}]", each) for index, each in reversed([*enumerate(value)])]
+        elif isinstance(value, dict):
+            for name, each in reversed(value.items()):
+                problem = surrogate_problem(name)
+                if problem is not None:
+                    yield path or "body", f"a field name has a {problem}"
+                    continue
+                shown = (
+                    name if len(name) <= MAX_SHOWN_NAME_CHARACTERS else f"{name[:MAX_SHOWN_NAME_CHARACTERS]}…"
+                )
+                remaining.append((f"{path}.{shown}" if path else shown, each))
+
 
 TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 MAX_DIGITS = 18
@@ -113,11 +171,6 @@ class Fields:
         if len(values) > 1:
             raise field_error(name, f"occurs {len(values)} times; send it once")
         return values[0]
-
-
-def field_error(name: str, problem: str) -> ApiError:
-    """Return an error about one field."""
-    return invalid_input([FieldProblem(field=name, problem=problem)], total=1)
 
 
 def media_type_of(request: Request) -> str:

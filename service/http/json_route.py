@@ -10,13 +10,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
-from service.accounts.callers import ANONYMOUS, Caller
-from service.accounts.keys import Scope
+from service.accounts.keys import ANONYMOUS, Caller, Scope
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import DUPLICATE_FIELD, media_type_of
+from service.http.fields import DUPLICATE_FIELD, check_surrogates, media_type_of
 from service.http.request_bodies import Body, parsed, read_body
-from service.http.surrogates import check_surrogates
 
 JSON = "application/json"
 UNREADABLE = "There was an error parsing the body"

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.accounts.rates import network_of
-from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind, FieldProblem, invalid_input
+from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind, field_error
 from service.http.request_bodies import SPOOLED_FILES
 from service.http.uploads import TrackedUpload, UploadLimits, Uploads, client_of
 
@@ -40,7 +40,7 @@ class TextLimits:
             )
         else:
             return
-        raise invalid_input([FieldProblem(field="text", problem=problem)], total=1, kind=ErrorKind.TOO_LARGE)
+        raise field_error("text", problem, ErrorKind.TOO_LARGE)
 
 
 @dataclass(frozen=True, slots=True)

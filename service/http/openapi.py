@@ -1,15 +1,18 @@
 """Parts of the OpenAPI document that FastAPI cannot derive: errors, keys, and requests that routes parse."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import Security
 from fastapi.params import Depends
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
-from service.http.errors import STATUSES, ErrorKind, ErrorResponse
+from service.http.errors import ErrorKind, ErrorResponse
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
@@ -20,28 +23,6 @@ BINARY: Mapping[str, Any] = {"type": "string", "contentMediaType": OCTETS}
 SCHEMA = "#/components/schemas/{model}"
 """Where the document has the schemas of responses."""
 
-REASONS: Mapping[ErrorKind, str] = {
-    ErrorKind.MALFORMED: "The body or the URL cannot be parsed",
-    ErrorKind.UNAUTHENTICATED: "The server requires an API key and there is none, or the key is not valid",
-    ErrorKind.FORBIDDEN: "The API key lacks the scope, or the server has disabled the feature",
-    ErrorKind.NOT_FOUND: "It does not exist, or no longer",
-    ErrorKind.CLIENT_TIMEOUT: "The body arrived too slowly",
-    ErrorKind.CONFLICT: "The job has not ended",
-    ErrorKind.TOO_LARGE: "The body, the number of texts or the number of characters exceeds a limit",
-    ErrorKind.UNSUPPORTED_MEDIA_TYPE: "The media type is not supported",
-    ErrorKind.RANGE_NOT_SATISFIABLE: "The file has none of the requested bytes",
-    ErrorKind.INVALID_INPUT: "A field is unknown or invalid, the language pair is not served, or a text or "
-    "file cannot be translated",
-    ErrorKind.RATE_LIMITED: "Too many requests; `Retry-After` says when to retry",
-    ErrorKind.QUOTA_EXCEEDED: "The API key's characters of this month, or its stored bytes, are used up",
-    ErrorKind.OVERLOADED: "The queue is full, or the client has too much in progress; `Retry-After` says "
-    "when to retry",
-    ErrorKind.INTERNAL: "The server failed, or a model cannot be loaded",
-    ErrorKind.NO_ROOM: "Memory or disk is full; `Retry-After` says when to retry",
-    ErrorKind.STORE_UNAVAILABLE: "The database or the file storage is not available",
-    ErrorKind.NOT_READY: "The server is starting or stopping",
-    ErrorKind.TIMEOUT: "The translation exceeded the server's time limit",
-}
 KEY_ERRORS = (
     ErrorKind.UNAUTHENTICATED,
     ErrorKind.FORBIDDEN,
@@ -90,6 +71,28 @@ WITHOUT_KEY: Mapping[str, Any] = {"security": [{}]}
 """`openapi_extra` of a route that accepts keys, and needs none on servers that require none."""
 
 
+class DocumentedModel(BaseModel):
+    """A model whose fields are described by the text below each."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema, in which each description is one line."""
+        schema = handler(core_schema)
+        for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
+            if "description" in field:
+                field["description"] = " ".join(field["description"].split())
+        return schema
+
+
+def operation_id(route: APIRoute) -> str:
+    """Name a route for generated clients as its function is named."""
+    return route.name
+
+
 def operation_ids(api: str) -> Callable[[APIRoute], str]:
     """Return a function that names an API's routes for generated clients: API, then name of the route."""
     return lambda route: f"{api}_{route.name}"
@@ -98,22 +101,22 @@ def operation_ids(api: str) -> Callable[[APIRoute], str]:
 def error_responses(
     kinds: Iterable[ErrorKind],
     model: type[BaseModel] = ErrorResponse,
-    statuses: Mapping[ErrorKind, int] = STATUSES,
+    statuses: Mapping[ErrorKind, int] = MappingProxyType({}),
 ) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of the errors that a route may respond with.
 
-    FastAPI builds a validator for each `model`, which delays the start: the first adds the schema to the document, the
-    others refer to it.
+    FastAPI builds a validator for each `model`, which delays the start: the first adds the schema to the
+    document, the others refer to it.
 
     Args:
         kinds: kinds of errors.
         model: body of every error.
-        statuses: HTTP status of each kind.
+        statuses: HTTP statuses that differ from those of Dragoman's own API.
     """
     by_status: dict[int | str, list[str]] = {}
     for kind in kinds:
-        reason = f"`{kind.value}`: {REASONS[kind]}" if model is ErrorResponse else REASONS[kind]
-        by_status.setdefault(statuses[kind], []).append(reason)
+        reason = f"`{kind.value}`: {kind.reason}" if model is ErrorResponse else kind.reason
+        by_status.setdefault(statuses.get(kind, kind.status), []).append(reason)
     documented: dict[int | str, dict[str, Any]] = {}
     for status, reasons in by_status.items():
         documented[status] = {

@@ -8,9 +8,15 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.http.errors import CLIENT_GONE
-from service.telemetry.request_counters import RequestCounters
-from service.telemetry.request_record import RequestRecord, begin_request
-from service.telemetry.routes import api_of, method_of, route_of, status_class_of
+from service.telemetry.counters import RequestCounters
+from service.telemetry.request_record import (
+    RequestRecord,
+    api_of,
+    begin_request,
+    method_of,
+    route_of,
+    status_class_of,
+)
 
 REQUEST_ID_HEADER = "x-request-id"
 QUIET_ROUTES = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -31,13 +37,13 @@ class RequestLogOptions:
     """Whether to log the texts to translate, in a separate line of level debug."""
 
 
+@dataclass(slots=True, eq=False)
 class TelemetryMiddleware:
     """ASGI middleware around all others. Returns the request's id in a response header."""
 
-    def __init__(self, app: ASGIApp, counters: RequestCounters, options: RequestLogOptions) -> None:
-        self.app = app
-        self.counters = counters
-        self.options = options
+    app: ASGIApp
+    counters: RequestCounters
+    options: RequestLogOptions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

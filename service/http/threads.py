@@ -1,13 +1,16 @@
-"""Work on threads that would block the event loop, and with it all other requests."""
+"""Work for requests on threads that would block the event loop otherwise, and its cancellation."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from threading import Thread
 from typing import TypeVar
 
 import anyio.to_thread
+from fastapi import Request
+
+from service.http.errors import ClientDisconnectedError
 
 Result = TypeVar("Result")
 
@@ -42,3 +45,29 @@ def _set_result(future: asyncio.Future[Result], result: Result) -> None:
 def _set_error(future: asyncio.Future[Result], error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
+
+
+async def cancel_on_disconnect(connection: Request, work: Awaitable[Result]) -> Result:
+    """Await work for a client; cancel it if the client disconnects.
+
+    Raises:
+        ClientDisconnectedError: the client has disconnected.
+    """
+    work_task = asyncio.ensure_future(work)
+    disconnect_task = asyncio.ensure_future(_disconnected(connection))
+    try:
+        await asyncio.wait({work_task, disconnect_task}, return_when=asyncio.FIRST_COMPLETED)
+        if not work_task.done():
+            raise ClientDisconnectedError
+        return work_task.result()
+    finally:
+        for task in (work_task, disconnect_task):
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+
+async def _disconnected(connection: Request) -> None:
+    while (await connection.receive())["type"] != "http.disconnect":
+        pass

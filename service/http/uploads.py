@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from service.accounts.callers import ANONYMOUS
+from service.accounts.keys import ANONYMOUS
 from service.accounts.rates import identity_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 

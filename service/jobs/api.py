@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from service.file_limits import client_file_limits
+from service.engine import client_file_limits
 from service.http.authentication import Authenticator
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_service import JobService
@@ -12,7 +12,7 @@ from service.jobs.job_storage import JobStorage
 from service.jobs.routes import JobAuthenticator, job_routes
 from service.jobs.worker import JobWorkers
 from service.settings import Settings
-from service.telemetry.worker_counters import WorkerCounters
+from service.telemetry.counters import WorkerCounters
 from service.translation.translation_service import TranslationService
 
 PATH = "/v1/jobs"

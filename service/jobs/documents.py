@@ -13,12 +13,12 @@ from typing import BinaryIO, TypeVar
 
 import anyio
 
-from service.accounts.callers import Caller
+from service.accounts.keys import Caller
 from service.http.errors import ApiError, ErrorKind
 from service.http.threads import run_in_thread
-from service.jobs.cleanup import remove_files
-from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
+from service.jobs.errors import UnknownDocument, UnknownJob
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, is_job_id
+from service.jobs.job_runner import remove_files
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 
 UPLOAD_NAME = "sent"
@@ -107,9 +107,9 @@ class DocumentService:
     async def read(self, job: Job) -> AsyncIterator[bytes]:
         """Return the translation in pieces. Errors are raised before the first piece."""
         if not job.has_ended:
-            raise ApiError(ErrorKind.NOT_READY, str(JobUnfinished(job.state)))
+            raise ApiError(ErrorKind.NOT_READY, f"the job is {job.state}; retry when it has ended")
         if job.result is None:
-            raise ApiError(ErrorKind.NOT_FOUND, str(NoResult(job.problem or job.state)))
+            raise ApiError(ErrorKind.NOT_FOUND, f"no result: {job.problem or job.state}")
         pieces = self._blobs.read(job.result.blob, 0, job.result.size_bytes)
 
         async def rest(first: bytes) -> AsyncIterator[bytes]:

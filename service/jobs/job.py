@@ -3,9 +3,20 @@
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
 
-from service.batch.output_files import OnFailure
+from service.batch.texts import OnFailure
+from service.http.errors import SERVER_FAILED
+
+MODEL_FAILED = "the model cannot be opened; the server's log says why"
+FILE_GONE = "its file no longer exists"
+UNREADABLE = "it cannot be read from the database; see the server's log"
+MAX_SETBACKS = 4
+"""Number of consecutive attempts that die or break off without any progress, after which a job fails."""
+MANY_SETBACKS = f"{MAX_SETBACKS} attempts in a row failed without progress; the server's log says why"
+SERVERS_FAULTS = frozenset({SERVER_FAILED, MODEL_FAILED, FILE_GONE, MANY_SETBACKS, UNREADABLE})
+"""Messages of failures that no other file would have avoided."""
+
 
 MAX_TIME_MS = 2**48
 ID_LENGTH = 32
@@ -155,6 +166,30 @@ class JobOutcome:
     refund_characters: int = 0
     """Charged characters that were not translated."""
     detected_source: str | None = None
+
+
+class ClaimKind(Enum):
+    """Kind of jobs that a worker claims."""
+
+    ANY = 1
+    DOCUMENTS = 2
+    """Only documents, so that they need not wait for long jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """Limits on the number, size and lifetime of stored jobs."""
+
+    max_jobs_of_key: int = 100
+    """Maximum number of unfinished jobs of one key; the same number of documents is allowed besides."""
+    max_bytes: int = 10 * 2**30
+    """Maximum number of bytes of all jobs' files."""
+    lifetime_s: float = 7 * 86400.0
+    """Seconds for which a job that has ended is kept, with its files."""
+    document_lifetime_s: float = 1800.0
+    """The same for a document."""
+    max_bytes_of_key: int = 2 * 2**30
+    """Maximum number of bytes of the files of one key's jobs."""
 
 
 def new_job_id(now: datetime) -> str:

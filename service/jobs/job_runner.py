@@ -3,7 +3,8 @@
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -11,23 +12,22 @@ from threading import Event
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.database import Database
-from service.batch.entry_translator import BATCH, RoutedEntryTranslator, UnchangedTranslator
+from service.batch.entry_translator import BATCH, translator_for
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.files import JobFile, read_entries, survey
-from service.batch.fingerprint import translator_facts
-from service.batch.journal import Journal
-from service.batch.lookup import look_up
-from service.batch.output_files import first_failure
+from service.batch.journal import Journal, look_up
 from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import Job as BatchJob
-from service.batch.run import run_job
-from service.batch.texts import EntryTranslator, Translated
+from service.batch.run import first_failure, run_job, translator_facts
+from service.batch.texts import Translated
 from service.formats.entries import FileOptions
 from service.formats.known import depends_on_languages, open_format
 from service.formats.limits import FileLimits
+from service.jobs.errors import UnknownJob
 from service.jobs.job import Job, JobRequest, RunProgress, StoredFile
+from service.jobs.job_storage import JobStorage
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.request import UNDETERMINED
 from service.translation.source_language import DetectionMode, ResolvedSource, resolve_source
@@ -144,7 +144,13 @@ class JobRunner:
         def run() -> BatchReport:
             return run_job(
                 batch,
-                lambda pair: self._translator(pair, job),
+                lambda pair: translator_for(
+                    self.router,
+                    pair,
+                    model=job.job_request.model,
+                    read_ahead=self.max_texts,
+                    cache_partition=self.cache_sharing.partition_of(job.key_id),
+                ),
                 journal,
                 on_progress=progress_reporter.update,
                 stop=stop,
@@ -203,18 +209,6 @@ class JobRunner:
         file = _job_file(job_request, source, source, undetermined, self.limits)
         return resolve_source(read_beginning(file), job_request.target, job_request.model, self.router.routes)
 
-    def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
-        if pair.source == pair.target:
-            return UnchangedTranslator()
-        return RoutedEntryTranslator(
-            self.router,
-            pair.source,
-            pair.target,
-            model=job.job_request.model,
-            read_ahead=self.max_texts,
-            cache_partition=self.cache_sharing.partition_of(job.key_id),
-        )
-
 
 def keep(blob: str, file: Path) -> StoredFile:
     """Return the metadata to record for a file that is stored under the name `blob`."""
@@ -239,3 +233,50 @@ def _translated_characters(file: JobFile, journal: Journal) -> int:
         for _, entry, outcome in window
         if isinstance(outcome, Translated)
     )
+
+
+def sweep(storage: JobStorage, runner: JobRunner, note_progress: Callable[[], None] = lambda: None) -> None:
+    """Remove expired jobs, and files that belong to no job.
+
+    Files that cannot be removed are logged; the next sweep tries again.
+
+    Args:
+        storage: the jobs and their files.
+        runner: finds their journals.
+        note_progress: called for each job.
+
+    Raises:
+        StoreError: the database cannot be used.
+        OSError: the store of files cannot be listed.
+    """
+    while over := storage.store.expired():
+        for job in over:
+            note_progress()
+            with _logging_failures(job.id):
+                remove(storage, runner, job)
+    old = {job_id for job_id in storage.blobs.jobs() if storage.store.is_old(job_id)}
+    for job_id in old - storage.store.known(old):
+        note_progress()
+        with _logging_failures(job_id):
+            storage.blobs.remove(job_id)
+
+
+@contextmanager
+def _logging_failures(job_id: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        logger.error("cannot remove the files of job %s: %s", job_id, error)  # noqa: TRY400 -- a traceback adds nothing
+
+
+def remove(storage: JobStorage, runner: JobRunner, job: Job) -> None:
+    """Delete a job that has ended, and its files."""
+    with suppress(UnknownJob):  # another process has just removed it
+        storage.store.remove(job)
+    remove_files(storage, runner, job)
+
+
+def remove_files(storage: JobStorage, runner: JobRunner, job: Job) -> None:
+    """Remove the journal and the files of a job, but not its row."""
+    runner.journal(job.id).forget()
+    storage.blobs.remove(job.id)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -14,15 +14,14 @@ from anyio import CapacityLimiter
 
 from dragoman.errors import InputError
 from dragoman.types import Pair
-from service.accounts.callers import Caller
+from service.accounts.keys import Caller
 from service.batch.errors import BatchStopped, InputProblem
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.threads import run_in_thread
-from service.jobs.cleanup import remove
-from service.jobs.errors import FileRejected, JobError, JobsFull, TooManyBytes, TooManyJobs
+from service.jobs.errors import FileRejected, JobError
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
-from service.jobs.job_runner import EntryCounts, JobRunner, keep
+from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove
 from service.jobs.job_storage import JobStorage
 from service.jobs.request_fields import require_pair
 from service.jobs.worker import INPUT, JobWorkers
@@ -43,15 +42,14 @@ class UploadedFile:
     """Hash of the document key; None if the file is not a document."""
 
 
+@dataclass(slots=True, eq=False)
 class JobService:
     """Adds, looks up, cancels and removes jobs, on one event loop. Unless stated, methods raise ApiError."""
 
-    def __init__(self, storage: JobStorage, workers: JobWorkers, runner: JobRunner) -> None:
-        self.storage = storage
-        self.workers = workers
-        self.runner = runner
-        # Checks have their own thread limit, so that they do not delay the segmentation of other requests.
-        self._check_limiter = CapacityLimiter(MAX_CONCURRENT_CHECKS)
+    storage: JobStorage
+    workers: JobWorkers
+    runner: JobRunner
+    _check_limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MAX_CONCURRENT_CHECKS))
 
     @asynccontextmanager
     async def folder(self) -> AsyncIterator[Path]:
@@ -189,14 +187,8 @@ async def run_storage_call(ask: Callable[[], Result]) -> Result:
 def _converting_errors() -> Iterator[None]:
     try:
         yield
-    except TooManyJobs as error:
-        raise ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER) from error
-    except TooManyBytes as error:
-        raise ApiError(ErrorKind.QUOTA_EXCEEDED, str(error)) from error
-    except JobsFull as error:
-        raise ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER) from error
     except JobError as error:
-        raise ApiError(ErrorKind.NOT_FOUND, str(error)) from error
+        raise ApiError(error.kind, str(error), headers=error.headers) from error
     except OSError as error:
         problem = "files cannot be stored or read at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error

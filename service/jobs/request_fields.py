@@ -1,13 +1,24 @@
 """Parsing of a job request from the fields of a form or a URL."""
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
 from unicodedata import category
+
+from fastapi import Request
 
 from dragoman.errors import InputError
 from dragoman.routing.router import Router
-from service.batch.output_files import OnFailure
-from service.http.errors import FieldProblem, invalid_input
-from service.http.fields import Fields, field_error
+from service.batch.texts import OnFailure
+from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, invalid_input
+from service.http.fields import Fields, media_type_of, read_query
+from service.http.forms import FormError, FormParser, PartLimits
+from service.http.request_bodies import require_no_encoding
+from service.http.threads import run_in_thread
 from service.jobs.addresses import parse_webhook_url, reject_private_literal
 from service.jobs.errors import AddressRejected
 from service.jobs.job import JobRequest
@@ -59,21 +70,12 @@ def require_pair(job_request: JobRequest, router: Router, detection: DetectionMo
     Raises:
         InputError: no model serves the pair, or detection of the source is requested but not possible.
     """
-    if is_detected(job_request, detection):
+    if detection.is_wanted(job_request.source):
         router.routes.sources_of(job_request.target, job_request.model)
         if job_request.target is None and len(router.routes.targets()) > 1:
             raise InputError("target", "name the language to translate into")
     else:
         router.route(job_request.source, job_request.target, job_request.model)
-
-
-def is_detected(job_request: JobRequest, detection: DetectionMode) -> bool:
-    """Return whether the source language is detected.
-
-    Raises:
-        InputError: it would be, but detection is off on this server.
-    """
-    return detection.is_wanted(job_request.source)
 
 
 def strip_folders(name: str) -> str:
@@ -132,3 +134,126 @@ def _webhook_url(url: str | None, webhooks: WebhookOptions | None) -> str | None
     except AddressRejected as error:
         raise field_error("webhook_url", error.problem) from error
     return url
+
+
+JSON_LINES = ("application/x-ndjson", "application/jsonl")
+MULTIPART = "multipart/form-data"
+FILE_FIELD = "file"
+LINES_NAME = "lines.jsonl"
+"""Default file name of JSON lines."""
+PIECE_BYTES = 2**20
+"""Number of bytes of a body that are gathered in memory before they are written."""
+MAX_FIELDS = 128
+MAX_FIELD_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedUpload:
+    """A received file, with the other fields of the request."""
+
+    fields: Fields
+    """All fields but the file."""
+    name: str
+    """The client's name of the file: it may have any characters, and must not be used as a path."""
+    path: Path
+    size_bytes: int
+
+
+async def receive(request: Request, folder: Path, max_bytes: int) -> ReceivedUpload:
+    """Receive the file of a request.
+
+    Args:
+        request: request whose body has not been read.
+        folder: folder for the file; its owner removes it.
+        max_bytes: maximum size of the file.
+
+    Raises:
+        ApiError: there is no file or more than one, it is too large, or the form cannot be read.
+    """
+    require_no_encoding(request)
+    kind = media_type_of(request)
+    path = folder / secrets.token_hex(16)
+    fields = read_query(request)
+    if kind == MULTIPART:
+        form = await _receive_form(request, path, max_bytes)
+        twice = sorted(set(fields) & set(form.strings))
+        if twice:
+            raise ApiError(ErrorKind.MALFORMED, f"the field {twice[0][:80]!r} occurs twice; send it once")
+        if form.file_name is None:
+            raise field_error(FILE_FIELD, "is missing; send one in the form, with a file name")
+        return ReceivedUpload(
+            Fields(form={**fields, **form.strings}), form.file_name, path, path.stat().st_size
+        )
+    if kind in JSON_LINES:
+        with await run_in_thread(lambda: path.open("xb")) as target:
+            limited = _SizeLimitedFile(target, max_bytes)
+            async for piece in _pieces(request):
+                await run_in_thread(partial(limited.write, piece))
+        return ReceivedUpload(Fields(form=fields), LINES_NAME, path, path.stat().st_size)
+    raise ApiError(
+        ErrorKind.UNSUPPORTED_MEDIA_TYPE,
+        f"send a form ({MULTIPART}) or JSON lines ({' or '.join(JSON_LINES)}), and name it in the "
+        "header Content-Type",
+    )
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    """Yield the body in pieces large enough to justify a switch of threads."""
+    piece = bytearray()
+    async for chunk in request.stream():
+        piece += chunk
+        if len(piece) >= PIECE_BYTES:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)
+
+
+async def _receive_form(request: Request, path: Path, max_bytes: int) -> "_Form":
+    with await run_in_thread(lambda: path.open("xb")) as target, _as_malformed():
+        form = _Form(_SizeLimitedFile(target, max_bytes))
+        limits = PartLimits(MAX_FIELDS, MAX_FIELD_BYTES)
+        parser = FormParser(request.headers["content-type"], limits, form.open_file)
+        async for piece in _pieces(request):
+            await run_in_thread(partial(parser.parse, piece))
+        parser.end()
+    form.strings = parser.strings
+    return form
+
+
+@contextmanager
+def _as_malformed() -> Iterator[None]:
+    try:
+        yield
+    except FormError as error:
+        raise ApiError(ErrorKind.MALFORMED, f"the form is invalid: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _SizeLimitedFile:
+    """A file with a size limit."""
+
+    target: BinaryIO
+    max_bytes: int
+
+    def write(self, piece: bytes) -> None:
+        if self.target.tell() + len(piece) > self.max_bytes:
+            raise ApiError(ErrorKind.TOO_LARGE, f"the file has more than {self.max_bytes} bytes; split it")
+        self.target.write(piece)
+
+
+@dataclass(slots=True)
+class _Form:
+    """Fields of a form, and its one file, which goes to disk."""
+
+    target: _SizeLimitedFile
+    strings: dict[str, list[str]] = field(default_factory=dict)
+    file_name: str | None = None
+
+    def open_file(self, name: str, file_name: str) -> _SizeLimitedFile:
+        if name != FILE_FIELD:
+            raise field_error(name[:80], f"must not be a file; the file's field is `{FILE_FIELD}`")
+        if self.file_name is not None:
+            raise field_error(FILE_FIELD, "occurs twice; send one file")
+        self.file_name = file_name
+        return self.target

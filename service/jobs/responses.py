@@ -2,87 +2,144 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import ConfigDict, Field
 
-from service.batch.output_files import OnFailure
+from service.batch.texts import OnFailure
+from service.http.openapi import DocumentedModel
 from service.jobs.job import Job, JobState, WebhookState
 
+PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
 
-class JobProgress(BaseModel):
+
+class JobOptionsIn(DocumentedModel):
+    """Options of a job: fields of a form, or parameters of the URL if the body is JSON lines."""
+
+    source: str = "auto"
+    """Language of the file, as in `de`; `auto` detects it from the beginning of the file."""
+    target: str = ""
+    """Target language; may be omitted if the server has one for the source."""
+    model: str = ""
+    """Name of the only model to use, or its folder's name."""
+    columns: list[str] = Field([])
+    """Columns of a table, or keys of JSON lines, to translate; repeat it for several."""
+    on_failure: OnFailure | Literal[""] = OnFailure.SOURCE
+    """What to write for a text that cannot be translated: the text itself, or nothing."""
+    webhook_url: str = ""
+    """URL to notify when the job ends, if the server allows it."""
+    file_name: str = ""
+    """Replaces the file's own name; its suffix tells the format."""
+
+
+class CreateJobForm(JobOptionsIn):
+    """A file to translate, with its options."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"file": "Ein Hund rennt.", "target": "en", "file_name": "letter.txt"}]
+        },
+    )
+
+    file: bytes
+    """The file to translate."""
+
+
+class ListJobsQuery(DocumentedModel):
+    """One page of the list of jobs."""
+
+    limit: int = Field(PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH)
+    """Maximum number of jobs on the page."""
+    cursor: str = Field(pattern="^[0-9a-f]{32}$", default="")
+    """`next_cursor` of the page before; omitted for the first page."""
+    state: JobState | Literal[""] = ""
+    """Only jobs in this state."""
+
+
+class JobProgress(DocumentedModel):
     """Progress of a job."""
 
-    entries: int = Field(
-        description="Number of texts in the file: lines, cells or paragraphs, depending on the format."
-    )
-    done: int = Field(description="Number of processed texts, including failed ones.")
-    failed: int = Field(description="Number of texts that could not be translated; `/errors` lists them.")
-    characters: int = Field(description="Number of characters of all texts.")
-    entries_per_s: float | None = Field(
-        None, description="Last measured rate; null before the first measurement."
-    )
-    time_left_s: float | None = Field(
-        None, description="Estimated seconds until the end; null while the job is queued and after its end."
-    )
+    entries: int
+    """Number of texts in the file: lines, cells or paragraphs, depending on the format."""
+    done: int
+    """Number of processed texts, including failed ones."""
+    failed: int
+    """Number of texts that could not be translated; `/errors` lists them."""
+    characters: int
+    """Number of characters of all texts."""
+    entries_per_s: float | None = None
+    """Last measured rate; null before the first measurement."""
+    time_left_s: float | None = None
+    """Estimated seconds until the end; null while the job is queued and after its end."""
 
 
-class JobResult(BaseModel):
+class JobResult(DocumentedModel):
     """The translated file."""
 
     size_bytes: int
-    sha256: str = Field(description="SHA-256 in hexadecimal digits; also the `ETag`.")
+    sha256: str
+    """SHA-256 in hexadecimal digits; also the `ETag`."""
 
 
-class JobWebhook(BaseModel):
+class JobWebhook(DocumentedModel):
     """State of the webhook of a job."""
 
-    state: WebhookState = Field(description="`pending` until it is delivered; `failed` after the last try.")
-    tries: int = Field(description="Number of tries, including one in progress.")
-    problem: str | None = Field(None, description="Reason for which the last try failed.")
-    next_try_at: datetime | None = Field(
-        None, description="Time of the next try; null before the job ends and after the last try."
-    )
+    state: WebhookState
+    """`pending` until it is delivered; `failed` after the last try."""
+    tries: int
+    """Number of tries, including one in progress."""
+    problem: str | None = None
+    """Reason for which the last try failed."""
+    next_try_at: datetime | None = None
+    """Time of the next try; null before the job ends and after the last try."""
 
 
-class JobResponse(BaseModel):
+class JobResponse(DocumentedModel):
     """An asynchronous translation of a file."""
 
     id: str
-    state: JobState = Field(description="`queued` or `running`; finally `done`, `failed` or `cancelled`.")
-    is_cancelling: bool = Field(description="Whether cancellation is requested.")
+    state: JobState
+    """`queued` or `running`; finally `done`, `failed` or `cancelled`."""
+    is_cancelling: bool
+    """Whether cancellation is requested."""
     file_name: str
-    source: str | None = Field(
-        None, description="Source language; null if it is the only one possible or not detected yet."
-    )
-    target: str | None = Field(None, description="Target language; null if it is the only one possible.")
-    model: str | None = Field(None, description="The only model to use; null: the best for the pair.")
-    columns: list[str] = Field(description="Translated columns of a table, or keys of JSON lines.")
-    on_failure: OnFailure = Field(description="What is written for a text that cannot be translated.")
-    webhook_url: str | None = Field(None, description="URL that is notified when the job ends.")
-    webhook: JobWebhook | None = Field(
-        None, description="State of the notification; null without `webhook_url`."
-    )
+    source: str | None = None
+    """Source language; null if it is the only one possible or not detected yet."""
+    target: str | None = None
+    """Target language; null if it is the only one possible."""
+    model: str | None = None
+    """The only model to use; null: the best for the pair."""
+    columns: list[str]
+    """Translated columns of a table, or keys of JSON lines."""
+    on_failure: OnFailure
+    """What is written for a text that cannot be translated."""
+    webhook_url: str | None = None
+    """URL that is notified when the job ends."""
+    webhook: JobWebhook | None = None
+    """State of the notification; null without `webhook_url`."""
     progress: JobProgress
-    problem: str | None = Field(None, description="Reason of the failure.")
-    result: JobResult | None = Field(None, description="The translated file; null until the job is done.")
+    problem: str | None = None
+    """Reason of the failure."""
+    result: JobResult | None = None
+    """The translated file; null until the job is done."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    expires_at: datetime | None = Field(
-        None, description="Time at which the job and its result are deleted; null until the job has ended."
-    )
+    expires_at: datetime | None = None
+    """Time at which the job and its result are deleted; null until the job has ended."""
 
 
-class JobsResponse(BaseModel):
+class JobsResponse(DocumentedModel):
     """The caller's own jobs, the latest first."""
 
     jobs: list[JobResponse]
-    stored_bytes: int = Field(
-        description="Bytes of all of the caller's files, including documents, with the "
-        "space reserved for results."
-    )
-    max_stored_bytes: int = Field(description="Maximum of `stored_bytes`.")
-    next_cursor: str | None = Field(None, description="`cursor` of the next page; null if there is none.")
+    stored_bytes: int
+    """Bytes of all of the caller's files, including documents, with the space reserved for results."""
+    max_stored_bytes: int
+    """Maximum of `stored_bytes`."""
+    next_cursor: str | None = None
+    """`cursor` of the next page; null if there is none."""
 
 
 def job_response(job: Job) -> JobResponse:

@@ -1,67 +1,101 @@
 """The routes of `/v1/jobs`: create, list, follow, fetch, cancel and delete."""
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
+from starlette.datastructures import Headers
 
-from service.accounts.callers import Caller
-from service.accounts.keys import Scope
+from service.accounts.keys import Caller, Scope
+from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
-from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import Fields, field_error
-from service.http.forms import read_urlencoded
-from service.http.multipart import FormError
-from service.http.openapi import (
-    BODY_ERRORS,
-    KEY_ERRORS,
-    MULTIPART,
-    OCTETS,
-    WITH_KEY,
-    error_responses,
-    event_stream,
-    file_response,
-    header_parameter,
-    path_parameter,
-    query_parameters,
-    reference_to,
-    request_of,
-)
-from service.jobs.errors import FileRejected, JobUnfinished, NoResult, UnknownJob
-from service.jobs.events import MAX_STREAMS, EventStream, job_events
+from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
+from service.http.fields import Fields
+from service.http.forms import FormError, read_urlencoded
+from service.jobs import responses
+from service.jobs.errors import FileRejected, UnknownJob
 from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
-from service.jobs.queries import stored_bytes_of_key
-from service.jobs.ranges import RangeNotSatisfiable, matches_etag, requested_part
-from service.jobs.request_fields import read_job_request
-from service.jobs.requests import (
-    MAX_PAGE_LENGTH,
-    PAGE_LENGTH,
-    CreateJobForm,
-    JobOptionsIn,
-    ListJobsQuery,
-)
-from service.jobs.responses import JobResponse, JobsResponse, job_response, present_page
-from service.jobs.upload_form import JSON_LINES, receive
+from service.jobs.long_polling import MAX_STREAMS, job_events
+from service.jobs.request_fields import JSON_LINES, read_job_request, receive
+from service.jobs.store import JobStore
+from service.jobs.tables import stored_bytes_of_key
+
+_ONE_RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})", re.ASCII)
+
+
+class RangeNotSatisfiable(Exception):  # noqa: N818 -- clear without the suffix
+    """The requested range begins after the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes of a file, from `start` up to `stop`."""
+
+    start: int
+    stop: int
+    size_bytes: int
+    """Size of the whole file."""
+    is_whole: bool
+
+    @property
+    def content_range(self) -> str:
+        return f"bytes {self.start}-{self.stop - 1}/{self.size_bytes}"
+
+
+def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
+    """Return the requested part. Ignore a header that is malformed, requests several ranges (the
+    specification allows this) or refers to another version of the file.
+
+    Raises:
+        RangeNotSatisfiable: the file has no byte of the requested range.
+    """
+    whole = Part(0, size_bytes, size_bytes, is_whole=True)
+    requested = _ONE_RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
+    if requested is None or headers.get("if-range", etag) != etag:
+        return whole
+    first, last = requested["first"], requested["last"]
+    if not first and not last:
+        return whole
+    if not first:  # a number of bytes from the end
+        start, stop = max(size_bytes - int(last), 0), size_bytes
+    else:
+        start, stop = int(first), min(int(last) + 1, size_bytes) if last else size_bytes
+        if last and int(last) < start:
+            return whole
+    if start >= size_bytes:
+        raise RangeNotSatisfiable
+    return Part(start, stop, size_bytes, is_whole=False)
+
+
+def matches_etag(headers: Headers, etag: str) -> bool:
+    """Return whether the client already has this version."""
+    known = [each.strip().removeprefix("W/") for each in headers.get("if-none-match", "").split(",")]
+    return etag in known or known == ["*"]
+
 
 ONE = "/jobs/{job_id}"
 JSON_LINES_OUT = "application/jsonl"
-READ_ERRORS = (*KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
-ERRORS = error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
+READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
+ERRORS = openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
 UPLOAD_ERRORS = (
-    *KEY_ERRORS,
-    *BODY_ERRORS,
+    *openapi.KEY_ERRORS,
+    *openapi.BODY_ERRORS,
     ErrorKind.QUOTA_EXCEEDED,
     ErrorKind.OVERLOADED,
     ErrorKind.NO_ROOM,
 )
-JOB_ID = path_parameter("job_id", "From the response to its creation.")
-RANGE = header_parameter("Range", "The bytes to return, as in `bytes=1000-1999`; one range only.")
-UPLOAD = request_of(CreateJobForm, [MULTIPART], query_parameters(JobOptionsIn))
+JOB_ID = openapi.path_parameter("job_id", "From the response to its creation.")
+RANGE = openapi.header_parameter("Range", "The bytes to return, as in `bytes=1000-1999`; one range only.")
+UPLOAD = openapi.request_of(
+    responses.CreateJobForm, [openapi.MULTIPART], openapi.query_parameters(responses.JobOptionsIn)
+)
 UPLOAD["requestBody"]["content"][JSON_LINES[0]] = {
     "schema": {
         "type": "string",
@@ -75,25 +109,26 @@ UPLOAD["requestBody"]["content"][JSON_LINES[0]] = {
 def file_responses(description: str, media_type: str) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of the responses of a route that returns a file of a job."""
     return {
-        200: file_response(description, media_type),
-        206: file_response("A part of the file", media_type),
+        200: openapi.file_response(description, media_type),
+        206: openapi.file_response("A part of the file", media_type),
         304: {"description": "The client has the current version"},
         **ERRORS,
-        **error_responses([ErrorKind.CONFLICT, ErrorKind.RANGE_NOT_SATISFIABLE]),
+        **openapi.error_responses([ErrorKind.CONFLICT, ErrorKind.RANGE_NOT_SATISFIABLE]),
     }
 
 
+@dataclass(slots=True, eq=False)
 class JobAuthenticator:
     """Authenticates callers, finds their jobs and accepts uploads, on one event loop."""
 
-    def __init__(
-        self, job_service: JobService, authenticator: Authenticator, is_stopping: Callable[[], bool]
-    ) -> None:
-        self.job_service = job_service
-        self.authenticator = authenticator
-        self.store = job_service.storage.store
-        self.is_stopping = is_stopping
-        self.num_streams = 0
+    job_service: JobService
+    authenticator: Authenticator
+    is_stopping: Callable[[], bool]
+    num_streams: int = 0
+    store: JobStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = self.job_service.storage.store
 
     async def authenticate(self, connection: Request) -> Caller:
         """Return the caller of a request; the key needs the scope for documents."""
@@ -123,7 +158,12 @@ class JobAuthenticator:
 
 def job_routes(jobs: JobAuthenticator, max_bytes: int) -> APIRouter:
     """Return all routes of `/v1/jobs`."""
-    routes = APIRouter(prefix="/v1", tags=["jobs"], dependencies=WITH_KEY)
+    routes = APIRouter(
+        prefix="/v1",
+        tags=["jobs"],
+        dependencies=openapi.WITH_KEY,
+        generate_unique_id_function=openapi.operation_id,
+    )
     _add_upload_routes(routes, jobs, max_bytes)
     _add_status_routes(routes, jobs)
     _add_result_routes(routes, jobs)
@@ -133,40 +173,36 @@ def job_routes(jobs: JobAuthenticator, max_bytes: int) -> APIRouter:
 def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> None:
     @routes.post(
         "/jobs",
-        operation_id="create_job",
         summary="Translate a file",
         status_code=202,
-        response_model=JobResponse,
+        response_model=responses.JobResponse,
         response_description="The new job",
-        responses=error_responses(UPLOAD_ERRORS),
+        responses=openapi.error_responses(UPLOAD_ERRORS),
         openapi_extra=UPLOAD,
     )
-    async def create(connection: Request) -> Response:
+    async def create_job(connection: Request) -> Response:
         """Accept a form with the file and its options, or JSON lines with the options in the URL. The whole
         file is read before the response, so that one that cannot be translated is rejected at once.
         """
         job = await jobs.add(connection, max_bytes)
-        headers = {"Location": f"/v1/jobs/{job.id}"}
-        return SafeJSONResponse(job_response(job).model_dump(mode="json"), 202, headers)
+        return _respond(job, 202, {"Location": f"/v1/jobs/{job.id}"})
 
     @routes.delete(
         ONE,
-        operation_id="delete_job",
         summary="Cancel a job, or remove one that has ended",
         status_code=202,
-        response_model=JobResponse,
+        response_model=responses.JobResponse,
         response_description="The job is cancelled, or will be soon",
         responses={204: {"description": "The job had ended; it is deleted"}, **ERRORS},
-        openapi_extra=request_of(parameters=[JOB_ID]),
+        openapi_extra=openapi.request_of(parameters=[JOB_ID]),
     )
-    async def delete(connection: Request) -> Response:
+    async def delete_job(connection: Request) -> Response:
         """Refund what was charged for texts that were not translated."""
         job = await jobs.find(connection)
         if job.has_ended:
             await jobs.job_service.remove(job)
             return Response(status_code=204)
-        job = await jobs.job_service.cancel(job)
-        return SafeJSONResponse(job_response(job).model_dump(mode="json"), 202)
+        return _respond(await jobs.job_service.cancel(job), 202)
 
 
 def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
@@ -174,12 +210,11 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
 
     @routes.get(
         "/jobs",
-        operation_id="list_jobs",
         summary="List the caller's jobs",
-        response_model=JobsResponse,
+        response_model=responses.JobsResponse,
         response_description="One page of jobs, the latest first",
-        responses=error_responses([*READ_ERRORS, ErrorKind.INVALID_INPUT]),
-        openapi_extra=request_of(parameters=query_parameters(ListJobsQuery)),
+        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.INVALID_INPUT]),
+        openapi_extra=openapi.request_of(parameters=openapi.query_parameters(responses.ListJobsQuery)),
     )
     async def list_jobs(connection: Request) -> Response:
         """Return one page of jobs. All callers without a key share their jobs."""
@@ -187,36 +222,36 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
         limit, cursor, state = _read_page_query(connection)
         page = await run_storage_call(lambda: store.page(caller.key_id, limit + 1, cursor, state))
         stored_bytes = await run_storage_call(lambda: stored_bytes_of_key(store.database, caller.key_id))
-        listed = present_page(page, limit, stored_bytes, store.limits.max_bytes_of_key)
+        listed = responses.present_page(page, limit, stored_bytes, store.limits.max_bytes_of_key)
         return SafeJSONResponse(listed.model_dump(mode="json"))
 
     @routes.get(
         ONE,
-        operation_id="get_job",
         summary="Return a job",
-        response_model=JobResponse,
+        response_model=responses.JobResponse,
         response_description="The job as it is now",
         responses=ERRORS,
-        openapi_extra=request_of(parameters=[JOB_ID]),
+        openapi_extra=openapi.request_of(parameters=[JOB_ID]),
     )
-    async def get(connection: Request) -> Response:
+    async def get_job(connection: Request) -> Response:
         """Return the job's state, progress, time left, and what went wrong."""
-        return SafeJSONResponse(job_response(await jobs.find(connection)).model_dump(mode="json"))
+        return _respond(await jobs.find(connection))
 
     @routes.get(
         f"{ONE}/events",
-        operation_id="follow_job",
         summary="Follow a job",
         response_class=Response,
         response_description="`progress`: the job, at first and whenever it changes. `end`: it has ended",
         responses={
-            200: event_stream(dict.fromkeys(("progress", "end"), reference_to(JobResponse))),
+            200: openapi.event_stream(
+                dict.fromkeys(("progress", "end"), openapi.reference_to(responses.JobResponse))
+            ),
             **ERRORS,
-            **error_responses([ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED]),
+            **openapi.error_responses([ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED]),
         },
-        openapi_extra=request_of(parameters=[JOB_ID]),
+        openapi_extra=openapi.request_of(parameters=[JOB_ID]),
     )
-    async def follow(connection: Request) -> StreamingResponse:
+    async def follow_job(connection: Request) -> StreamingResponse:
         """Stream server-sent events until the job ends. If the server stops before that, follow it again."""
         job = await jobs.find(connection)
         if jobs.num_streams >= MAX_STREAMS:
@@ -238,20 +273,18 @@ async def _count_stream(jobs: JobAuthenticator, job: Job) -> AsyncIterator[bytes
 def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.get(
         f"{ONE}/result",
-        operation_id="get_job_result",
         summary="Download the translated file",
         response_class=Response,
-        responses=file_responses("The translated file", OCTETS),
-        openapi_extra=request_of(parameters=[JOB_ID, RANGE]),
+        responses=file_responses("The translated file", openapi.OCTETS),
+        openapi_extra=openapi.request_of(parameters=[JOB_ID, RANGE]),
     )
-    async def result(connection: Request) -> Response:
+    async def get_job_result(connection: Request) -> Response:
         """Return the file in its original format. Its `ETag` is its SHA-256; it can be fetched in parts."""
         job = await jobs.find(connection)
-        return await _file(connection, jobs, _result_of(job), job.job_request.file_name, OCTETS)
+        return await _file(connection, jobs, _result_of(job), job.job_request.file_name, openapi.OCTETS)
 
     @routes.get(
         f"{ONE}/errors",
-        operation_id="get_job_errors",
         summary="List the texts that were not translated",
         response_class=Response,
         responses=file_responses(
@@ -259,9 +292,9 @@ def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
             "limit), `problem`, `text`",
             JSON_LINES_OUT,
         ),
-        openapi_extra=request_of(parameters=[JOB_ID, RANGE]),
+        openapi_extra=openapi.request_of(parameters=[JOB_ID, RANGE]),
     )
-    async def errors(connection: Request) -> Response:
+    async def get_job_errors(connection: Request) -> Response:
         """Return the list for a job that is done; it is empty if all texts were translated."""
         job = await jobs.find(connection)
         _result_of(job)
@@ -270,14 +303,18 @@ def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
         return await _file(connection, jobs, job.errors, f"{job.id}.errors.jsonl", JSON_LINES_OUT)
 
 
+def _respond(job: Job, status: int = 200, headers: dict[str, str] | None = None) -> SafeJSONResponse:
+    return SafeJSONResponse(responses.job_response(job).model_dump(mode="json"), status, headers)
+
+
 def _result_of(job: Job) -> StoredFile:
     if not job.has_ended:
-        raise ApiError(ErrorKind.CONFLICT, str(JobUnfinished(job.state)))
+        raise ApiError(ErrorKind.CONFLICT, f"the job is {job.state}; retry when it has ended")
     if job.result is None:
         problem = (
             "the job was cancelled" if job.state is JobState.CANCELLED else f"the job failed: {job.problem}"
         )
-        raise ApiError(ErrorKind.NOT_FOUND, str(NoResult(problem)))
+        raise ApiError(ErrorKind.NOT_FOUND, f"no result: {problem}")
     return job.result
 
 
@@ -319,12 +356,12 @@ def _read_page_query(connection: Request) -> tuple[int, str | None, JobState | N
         if name not in {"limit", "cursor", "state"}:
             raise field_error(name[:80], "is not known; known are limit, cursor, state")
     limit = fields.integer("limit")
-    if limit is not None and not 1 <= limit <= MAX_PAGE_LENGTH:
-        raise field_error("limit", f"must be 1 to {MAX_PAGE_LENGTH}")
+    if limit is not None and not 1 <= limit <= responses.MAX_PAGE_LENGTH:
+        raise field_error("limit", f"must be 1 to {responses.MAX_PAGE_LENGTH}")
     cursor = fields.string("cursor")
     if cursor is not None and (len(cursor) != ID_LENGTH or set(cursor) - set("0123456789abcdef")):
         raise field_error("cursor", "must be the cursor that an earlier page returned")
     state = fields.string("state")
     if state is not None and state not in set(JobState):
         raise field_error("state", f"must be one of {', '.join(JobState)}")
-    return limit or PAGE_LENGTH, cursor, None if state is None else JobState(state)
+    return limit or responses.PAGE_LENGTH, cursor, None if state is None else JobState(state)

@@ -4,34 +4,29 @@ import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import Enum
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    and_,
-    case,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    true,
-    update,
-)
+import sqlalchemy as sa
 
 from service.accounts.accounts import SYSTEM_CLOCK, Clock
-from service.accounts.database import Database
+from service.accounts.database import Database, hold_lock
 from service.accounts.keys import month_of
 from service.accounts.usage import Charge, charge_in_transaction, refund_in_transaction
+from service.jobs import tables
 from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyBytes, TooManyJobs, UnknownJob
-from service.jobs.job import FINAL_STATES, Job, JobOutcome, JobState, NewJob, RunProgress, new_job_id
-from service.jobs.problems import MAX_SETBACKS, UNREADABLE
-from service.jobs.queries import has_key, is_leased_to, num_running, of_key, stored_bytes
-from service.jobs.rows import as_job, new_row
-from service.jobs.tables import JOBS, lock_jobs
+from service.jobs.job import (
+    FINAL_STATES,
+    MAX_SETBACKS,
+    UNREADABLE,
+    ClaimKind,
+    Job,
+    JobLimits,
+    JobOutcome,
+    JobState,
+    NewJob,
+    RunProgress,
+    new_job_id,
+)
 
 LEASE_S = 30.0
 """Seconds of silence after which another worker takes over a job. Machines' clocks must differ by less."""
@@ -41,31 +36,9 @@ MAX_IDS = 500
 """Maximum number of ids in one statement."""
 _UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
+DEFAULT_LIMITS = JobLimits()
+
 logger = logging.getLogger(__name__)
-
-
-class ClaimKind(Enum):
-    """Kind of jobs that a worker claims."""
-
-    ANY = 1
-    DOCUMENTS = 2
-    """Only documents, so that they need not wait for long jobs."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobLimits:
-    """Limits on the number, size and lifetime of stored jobs."""
-
-    max_jobs_of_key: int = 100
-    """Maximum number of unfinished jobs of one key; the same number of documents is allowed besides."""
-    max_bytes: int = 10 * 2**30
-    """Maximum number of bytes of all jobs' files."""
-    lifetime_s: float = 7 * 86400.0
-    """Seconds for which a job that has ended is kept, with its files."""
-    document_lifetime_s: float = 1800.0
-    """The same for a document."""
-    max_bytes_of_key: int = 2 * 2**30
-    """Maximum number of bytes of the files of one key's jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +46,7 @@ class JobStore:
     """Jobs in the database. All methods wait for it, and raise StoreError if it cannot be used."""
 
     database: Database
-    limits: JobLimits = JobLimits()
+    limits: JobLimits = DEFAULT_LIMITS
     clock: Clock = SYSTEM_CLOCK
     lease_s: float = LEASE_S
 
@@ -89,13 +62,13 @@ class JobStore:
         now = self.clock.now()
         month = month_of(now)
         with self.database.writing() as connection:
-            lock_jobs(connection)
+            hold_lock(connection, tables.JOBS_LOCK)
             self._check_waiting(connection, new.key_id, is_document=new.document_key_sha256 is not None)
             self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
                 charge_in_transaction(connection, charge, max_characters_per_month)
-            connection.execute(insert(JOBS).values(new_row(new, month, now)))
+            connection.execute(sa.insert(tables.JOBS).values(tables.new_row(new, month, now)))
             return _read_one(connection, new.id)
 
     def add_ended(self, new: NewJob, ending: JobOutcome) -> Job:
@@ -106,11 +79,11 @@ class JobStore:
         """
         now = self.clock.now()
         with self.database.writing() as connection:
-            lock_jobs(connection)
+            hold_lock(connection, tables.JOBS_LOCK)
             self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
-            connection.execute(insert(JOBS).values(new_row(new, month_of(now), now)))
+            connection.execute(sa.insert(tables.JOBS).values(tables.new_row(new, month_of(now), now)))
             ended = self._ended_values(_read_one(connection, new.id), ending, now)
-            connection.execute(update(JOBS).where(JOBS.c.id == new.id).values(ended))
+            connection.execute(sa.update(tables.JOBS).where(tables.JOBS.c.id == new.id).values(ended))
             return _read_one(connection, new.id)
 
     def check_space(self, key_id: str | None) -> None:
@@ -128,7 +101,7 @@ class JobStore:
 
     def get(self, key_id: str | None, job_id: str) -> Job:
         """Return a caller's job. Raise UnknownJob if there is none; documents are never returned here."""
-        return self._read(JOBS.c.id == job_id, of_key(key_id))
+        return self._read(tables.JOBS.c.id == job_id, tables.of_key(key_id))
 
     def get_document(self, job_id: str) -> Job:
         """Return a document that has not expired; the calling code must check the document key.
@@ -136,13 +109,13 @@ class JobStore:
         Raises:
             UnknownJob: there is no such document.
         """
-        is_document = JOBS.c.document_key_sha256.is_not(None)
-        is_kept = or_(JOBS.c.expires_at.is_(None), JOBS.c.expires_at > self.clock.now())
-        return self._read(JOBS.c.id == job_id, is_document, is_kept)
+        is_document = tables.JOBS.c.document_key_sha256.is_not(None)
+        is_kept = sa.or_(tables.JOBS.c.expires_at.is_(None), tables.JOBS.c.expires_at > self.clock.now())
+        return self._read(tables.JOBS.c.id == job_id, is_document, is_kept)
 
     def again(self, job: Job) -> Job:
         """Read a job again. Raise UnknownJob if it is gone."""
-        return self._read(JOBS.c.id == job.id)
+        return self._read(tables.JOBS.c.id == job.id)
 
     def page(
         self, key_id: str | None, limit: int, before: str | None = None, state: JobState | None = None
@@ -155,13 +128,15 @@ class JobStore:
             before: return only jobs created before the one with this id.
             state: return only jobs in this state.
         """
-        wanted = select(JOBS).where(of_key(key_id)).order_by(JOBS.c.id.desc()).limit(limit)
+        wanted = (
+            sa.select(tables.JOBS).where(tables.of_key(key_id)).order_by(tables.JOBS.c.id.desc()).limit(limit)
+        )
         if before is not None:
-            wanted = wanted.where(JOBS.c.id < before)
+            wanted = wanted.where(tables.JOBS.c.id < before)
         if state is not None:
-            wanted = wanted.where(JOBS.c.state == state)
+            wanted = wanted.where(tables.JOBS.c.state == state)
         with self.database.reading() as connection:
-            return [as_job(row) for row in connection.execute(wanted)]
+            return [tables.as_job(row) for row in connection.execute(wanted)]
 
     def claim(self, worker: str, claimed: ClaimKind = ClaimKind.ANY) -> Job | None:
         """Claim a queued job, or one whose worker is silent; return None if there is none.
@@ -173,14 +148,14 @@ class JobStore:
             claimed: kind of jobs to claim.
         """
         now = self.clock.now()
-        is_left = and_(JOBS.c.state == JobState.RUNNING, JOBS.c.leased_until <= now)
-        free = or_(JOBS.c.state == JobState.QUEUED, is_left)
+        is_left = sa.and_(tables.JOBS.c.state == JobState.RUNNING, tables.JOBS.c.leased_until <= now)
+        free = sa.or_(tables.JOBS.c.state == JobState.QUEUED, is_left)
         if claimed is ClaimKind.DOCUMENTS:
-            free = and_(free, JOBS.c.document_key_sha256.is_not(None))
-        order = (num_running(now), JOBS.c.id)
-        first = select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
+            free = sa.and_(free, tables.JOBS.c.document_key_sha256.is_not(None))
+        order = (tables.num_running(now), tables.JOBS.c.id)
+        first = sa.select(tables.JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
         with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
-            if connection.execute(select(JOBS.c.id).where(free).limit(1)).first() is None:
+            if connection.execute(sa.select(tables.JOBS.c.id).where(free).limit(1)).first() is None:
                 return None
         with self.database.writing() as connection:
             row = connection.execute(first).first()
@@ -193,7 +168,7 @@ class JobStore:
                 "started_at": row.started_at or now,
                 "num_setbacks": row.num_setbacks + (row.state == JobState.RUNNING),
             }
-            mine = update(JOBS).where(JOBS.c.id == row.id)
+            mine = sa.update(tables.JOBS).where(tables.JOBS.c.id == row.id)
             connection.execute(mine.values(taken))
             try:
                 return _read_one(connection, row.id)
@@ -206,7 +181,9 @@ class JobStore:
     def has_too_many_setbacks(self, job: Job) -> bool:
         """Return whether so many attempts at a job broke off without progress that it must fail."""
         with self.database.reading() as connection:
-            found = connection.execute(select(JOBS.c.num_setbacks).where(JOBS.c.id == job.id)).scalar()
+            found = connection.execute(
+                sa.select(tables.JOBS.c.num_setbacks).where(tables.JOBS.c.id == job.id)
+            ).scalar()
         return (found or 0) >= MAX_SETBACKS
 
     def beat(self, job_id: str, worker: str, progress: RunProgress) -> bool:
@@ -219,13 +196,13 @@ class JobStore:
         known: dict[str, Any] = {
             "leased_until": self._lease_end(now),
         }
-        is_further = JOBS.c.num_done < progress.num_done
+        is_further = tables.JOBS.c.num_done < progress.num_done
         for column, value in (
-            (JOBS.c.num_done, progress.num_done),
-            (JOBS.c.num_failed, progress.num_failed),
-            (JOBS.c.num_setbacks, 0),
+            (tables.JOBS.c.num_done, progress.num_done),
+            (tables.JOBS.c.num_failed, progress.num_failed),
+            (tables.JOBS.c.num_setbacks, 0),
         ):  # a worker that took over the job counts from 0 again, through entries already translated
-            known[column.name] = case((is_further, value), else_=column)
+            known[column.name] = sa.case((is_further, value), else_=column)
         if progress.entries_per_s is not None:
             known["entries_per_s"] = progress.entries_per_s
         if progress.detected_source is not None:
@@ -246,10 +223,12 @@ class JobStore:
             "state": JobState.QUEUED,
             "worker": None,
             "leased_until": None,
-            "num_setbacks": JOBS.c.num_setbacks + num_setbacks,
+            "num_setbacks": tables.JOBS.c.num_setbacks + num_setbacks,
         }
         with self.database.writing() as connection:
-            connection.execute(update(JOBS).where(is_leased_to(job_id, worker)).values(given))
+            connection.execute(
+                sa.update(tables.JOBS).where(tables.is_leased_to(job_id, worker)).values(given)
+            )
 
     def end(self, job: Job, worker: str, ending: JobOutcome) -> None:
         """End a job and refund what was not translated, in one transaction, so that neither happens twice.
@@ -269,13 +248,13 @@ class JobStore:
             UnknownJob: the job is gone.
         """
         now = self.clock.now()
-        wanted = select(JOBS).where(JOBS.c.id == job.id)
+        wanted = sa.select(tables.JOBS).where(tables.JOBS.c.id == job.id)
         with self.database.writing() as connection:
             row = connection.execute(wanted.with_for_update()).first()
             if row is None:
                 raise UnknownJob
-            job = as_job(row)
-            mine = update(JOBS).where(JOBS.c.id == job.id)
+            job = tables.as_job(row)
+            mine = sa.update(tables.JOBS).where(tables.JOBS.c.id == job.id)
             if job.state is JobState.QUEUED and not job.num_done:
                 ending = JobOutcome(JobState.CANCELLED, refund_characters=job.num_characters)
                 connection.execute(mine.values(self._ended_values(job, ending, now)))
@@ -283,7 +262,7 @@ class JobStore:
             elif not job.has_ended:
                 # A worker must first count what was translated.
                 connection.execute(mine.values(is_cancelling=True))
-            return as_job(connection.execute(wanted).one())
+            return tables.as_job(connection.execute(wanted).one())
 
     def remove(self, job: Job) -> None:
         """Delete a job that has ended. Of several simultaneous calls, only one succeeds.
@@ -291,62 +270,68 @@ class JobStore:
         Raises:
             UnknownJob: the job is gone, or has not ended.
         """
-        over = delete(JOBS).where(JOBS.c.id == job.id, JOBS.c.state.in_(FINAL_STATES))
+        over = sa.delete(tables.JOBS).where(tables.JOBS.c.id == job.id, tables.JOBS.c.state.in_(FINAL_STATES))
         with self.database.writing() as connection:
-            if connection.execute(over.returning(JOBS.c.id)).first() is None:
+            if connection.execute(over.returning(tables.JOBS.c.id)).first() is None:
                 raise UnknownJob
 
     def expired(self, limit: int = 100) -> list[Job]:
         """Return up to `limit` jobs that have expired."""
-        over = select(JOBS).where(JOBS.c.state.in_(FINAL_STATES), JOBS.c.expires_at <= self.clock.now())
+        over = sa.select(tables.JOBS).where(
+            tables.JOBS.c.state.in_(FINAL_STATES), tables.JOBS.c.expires_at <= self.clock.now()
+        )
         with self.database.reading() as connection:
-            return [as_job(row) for row in connection.execute(over.limit(limit))]
+            return [tables.as_job(row) for row in connection.execute(over.limit(limit))]
 
     def known(self, job_ids: Collection[str]) -> set[str]:
         """Return the ids that exist."""
-        return self._filter_ids(job_ids, true())
+        return self._filter_ids(job_ids, sa.true())
 
     def filter_unfinished(self, job_ids: Collection[str]) -> set[str]:
         """Return the ids of jobs that have not ended."""
-        return self._filter_ids(job_ids, JOBS.c.state.in_(_UNFINISHED))
+        return self._filter_ids(job_ids, tables.JOBS.c.state.in_(_UNFINISHED))
 
     def is_old(self, job_id: str) -> bool:
         """Return whether an id is so old that its job, if any, has been added by now."""
         return job_id < new_job_id(self.clock.now() - timedelta(seconds=UPLOAD_S))
 
-    def _read(self, *conditions: ColumnElement[bool]) -> Job:
+    def _read(self, *conditions: sa.ColumnElement[bool]) -> Job:
         with self.database.reading() as connection:
-            row = connection.execute(select(JOBS).where(*conditions)).first()
+            row = connection.execute(sa.select(tables.JOBS).where(*conditions)).first()
         if row is None:
             raise UnknownJob
-        return as_job(row)
+        return tables.as_job(row)
 
-    def _filter_ids(self, job_ids: Collection[str], condition: ColumnElement[bool]) -> set[str]:
+    def _filter_ids(self, job_ids: Collection[str], condition: sa.ColumnElement[bool]) -> set[str]:
         requested, found = list(job_ids), set[str]()
         with self.database.reading() as connection:
             for start in range(0, len(requested), MAX_IDS):
-                is_requested = JOBS.c.id.in_(requested[start : start + MAX_IDS])
-                rows = connection.execute(select(JOBS.c.id).where(is_requested, condition))
+                is_requested = tables.JOBS.c.id.in_(requested[start : start + MAX_IDS])
+                rows = connection.execute(sa.select(tables.JOBS.c.id).where(is_requested, condition))
                 found.update(rows.scalars())
         return found
 
-    def _check_space(self, connection: Connection, key_id: str | None, num_new: int) -> None:
-        kept = stored_bytes(connection, has_key(key_id))
+    def _check_space(self, connection: sa.Connection, key_id: str | None, num_new: int) -> None:
+        kept = tables.stored_bytes(connection, tables.has_key(key_id))
         if kept + num_new > self.limits.max_bytes_of_key:
             raise TooManyBytes(self.limits.max_bytes_of_key, kept, num_new)
-        if stored_bytes(connection) + num_new > self.limits.max_bytes:
+        if tables.stored_bytes(connection) + num_new > self.limits.max_bytes:
             raise JobsFull(self.limits.max_bytes)
 
-    def _check_waiting(self, connection: Connection, key_id: str | None, *, is_document: bool) -> None:
-        has_document_key = JOBS.c.document_key_sha256.is_not(None)
+    def _check_waiting(self, connection: sa.Connection, key_id: str | None, *, is_document: bool) -> None:
+        has_document_key = tables.JOBS.c.document_key_sha256.is_not(None)
         alike = has_document_key if is_document else ~has_document_key
-        waiting = select(func.count()).where(has_key(key_id), alike, JOBS.c.state.in_(_UNFINISHED))
+        waiting = sa.select(sa.func.count()).where(
+            tables.has_key(key_id), alike, tables.JOBS.c.state.in_(_UNFINISHED)
+        )
         if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
             raise TooManyJobs(self.limits.max_jobs_of_key)
 
-    def _change(self, connection: Connection, job_id: str, worker: str, values: dict[str, Any]) -> Row[Any]:
-        changed = update(JOBS).where(is_leased_to(job_id, worker)).values(values)
-        row = connection.execute(changed.returning(JOBS.c.is_cancelling)).first()
+    def _change(
+        self, connection: sa.Connection, job_id: str, worker: str, values: dict[str, Any]
+    ) -> sa.Row[Any]:
+        changed = sa.update(tables.JOBS).where(tables.is_leased_to(job_id, worker)).values(values)
+        row = connection.execute(changed.returning(tables.JOBS.c.is_cancelling)).first()
         if row is None:
             raise LeaseLost(job_id)
         return row
@@ -384,7 +369,7 @@ class JobStore:
         # Whoever cancelled a document will not come back, and nobody else knows its key.
         return 0.0 if ending.state is JobState.CANCELLED else self.limits.document_lifetime_s
 
-    def _refund(self, connection: Connection, job: Job, ending: JobOutcome) -> None:
+    def _refund(self, connection: sa.Connection, job: Job, ending: JobOutcome) -> None:
         documents = int(ending.state is not JobState.DONE)
         if job.key_id is not None and (ending.refund_characters or documents):
             refund = Charge(job.key_id, job.charged_month, ending.refund_characters, documents)
@@ -394,5 +379,5 @@ class JobStore:
         return now + timedelta(seconds=self.lease_s)
 
 
-def _read_one(connection: Connection, job_id: str) -> Job:
-    return as_job(connection.execute(select(JOBS).where(JOBS.c.id == job_id)).one())
+def _read_one(connection: sa.Connection, job_id: str) -> Job:
+    return tables.as_job(connection.execute(sa.select(tables.JOBS).where(tables.JOBS.c.id == job_id)).one())

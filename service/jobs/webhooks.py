@@ -9,15 +9,34 @@ import base64
 import binascii
 import hashlib
 import hmac
+import json
+import logging
 import ssl
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
+from typing import Any
 
+import anyio
 import h11
+from sqlalchemy import ColumnElement, or_, select, true, update
 
-from service.http.threads import run_on_daemon_thread
+from service.accounts.accounts import Clock
+from service.accounts.database import Database
+from service.accounts.errors import StoreError
+from service.http.errors import SERVER_FAILED, log_unexpected
+from service.http.threads import run_in_thread, run_on_daemon_thread
 from service.jobs.addresses import PORTS, Peer, WebhookUrl, parse_webhook_url, resolve_peer
+from service.jobs.errors import AddressRejected, JobUnreadable
+from service.jobs.job import UNREADABLE, Job, WebhookState
+from service.jobs.responses import job_response
+from service.jobs.tables import JOBS, as_job
 from service.settings import SettingsError
+from service.telemetry.counters import WorkerCounters
 from service.versions import installed_version
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 -- only the prefix of secrets
@@ -192,3 +211,159 @@ def _headers(
         ("webhook-timestamp", str(sent_at_s)),
         ("webhook-signature", message_signatures),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookQueue:
+    """Due messages. All methods wait for the database, and raise StoreError if it cannot be used."""
+
+    database: Database
+    clock: Clock
+
+    def claim(self, hold_s: float, busy: Collection[str | None] = ()) -> Job | None:
+        """Return the job whose message has been due longest, and count a try; None if none is due.
+
+        Args:
+            hold_s: seconds for which no other process claims it.
+            busy: keys whose jobs are skipped.
+        """
+        now = self.clock.now()
+        is_due = JOBS.c.webhook_due_at <= now
+        due = select(JOBS).where(is_due, _is_none_of(busy)).order_by(JOBS.c.webhook_due_at).limit(1)
+        with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
+            if connection.execute(due).first() is None:
+                return None
+        with self.database.writing() as connection:
+            row = connection.execute(due.with_for_update(skip_locked=True)).first()
+            if row is None:
+                return None
+            held = {"webhook_due_at": now + timedelta(seconds=hold_s), "webhook_tries": row.webhook_tries + 1}
+            mine = update(JOBS).where(JOBS.c.id == row.id)
+            connection.execute(mine.values(held))
+            try:
+                return as_job(connection.execute(select(JOBS).where(JOBS.c.id == row.id)).one())
+            except JobUnreadable:  # it must not block all other claims for ever
+                connection.execute(mine.values(_ended(WebhookState.FAILED, UNREADABLE)))
+                return None
+
+    def retry(self, job_id: str, in_s: float, problem: str) -> None:
+        """Schedule the next try of a message, `in_s` seconds from now."""
+        due_at = self.clock.now() + timedelta(seconds=in_s)
+        self._set(job_id, {"webhook_due_at": due_at, "webhook_problem": problem})
+
+    def end(self, job_id: str, state: WebhookState, problem: str | None = None) -> None:
+        """Record the final state of a message, which is never sent again."""
+        self._set(job_id, _ended(state, problem))
+
+    def _set(self, job_id: str, values: dict[str, Any]) -> None:
+        with self.database.writing() as connection:
+            connection.execute(update(JOBS).where(JOBS.c.id == job_id).values(values))
+
+
+def _ended(state: WebhookState, problem: str | None) -> dict[str, Any]:
+    return {"webhook_due_at": None, "webhook_state": state, "webhook_problem": problem}
+
+
+def _is_none_of(keys: Collection[str | None]) -> ColumnElement[bool]:
+    named = [key for key in keys if key is not None]
+    is_other = JOBS.c.key_id.not_in(named) if named else true()
+    return JOBS.c.key_id.is_not(None) & is_other if None in keys else or_(JOBS.c.key_id.is_(None), is_other)
+
+
+MAX_DELIVERIES = 16
+"""Maximum number of simultaneous deliveries in this process."""
+MAX_DELIVERIES_OF_KEY = 2
+"""The same for one key, so that slow receivers delay only the webhooks of their own key."""
+CLAIM_S = 120.0
+"""Seconds for which no other process tries to send a claimed message."""
+RETRIED = "retried"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class WebhookSender:
+    """Sends due webhooks, on one event loop."""
+
+    queue: WebhookQueue
+    options: WebhookOptions
+    counters: WorkerCounters
+    poll_s: float
+    _in_progress: Counter[str | None] = field(default_factory=Counter[str | None])
+    _has_ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def keep_sending(self, beat: Callable[[], None]) -> None:
+        """Send due messages until cancelled. Cancelling aborts tries; another process repeats them.
+
+        Args:
+            beat: called after each look-up.
+        """
+        async with anyio.create_task_group() as tasks:
+            while True:
+                self._has_ended.clear()
+                job = await self._claim()
+                beat()
+                if job is not None:
+                    self._in_progress[job.key_id] += 1
+                    tasks.start_soon(self._send, job)
+                    continue
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._has_ended.wait(), self.poll_s)
+
+    async def _claim(self) -> Job | None:
+        if self._in_progress.total() >= MAX_DELIVERIES:
+            return None
+        busy = [key for key, count in self._in_progress.items() if count >= MAX_DELIVERIES_OF_KEY]
+        try:
+            return await run_in_thread(lambda: self.queue.claim(CLAIM_S, busy))
+        except StoreError as error:
+            logger.error("cannot look up the webhooks to send: %s", error)  # noqa: TRY400 -- a traceback adds nothing
+            return None
+
+    async def _send(self, job: Job) -> None:
+        try:
+            note = await self._try(job)
+            await run_in_thread(note)
+        except StoreError as error:  # it is due again once the hold is over
+            logger.error("job %s: cannot store the outcome of its webhook: %s", job.id, error)  # noqa: TRY400
+        finally:
+            self._in_progress[job.key_id] -= 1
+            self._has_ended.set()
+
+    async def _try(self, job: Job) -> Callable[[], None]:
+        """Send a job's message once. Whatever happens, return a function that stores the outcome."""
+        try:
+            if job.webhook_tries > MAX_TRIES:  # processes died while sending it
+                return self._give_up(job, job.webhook_problem or SERVER_FAILED)
+            message = Message(job.id, _body(job), job.key_id)
+            await deliver(job.job_request.webhook_url or "", message, self.options, time.time())
+        except AddressRejected as error:
+            return self._give_up(job, f"the URL {error}")
+        except DeliveryFailed as error:
+            return self._try_again(job, str(error))
+        except Exception as error:  # noqa: BLE001 -- must not affect other deliveries
+            log_unexpected(error)
+            return self._try_again(job, SERVER_FAILED)
+        self.counters.webhooks.add(WebhookState.DELIVERED)
+        return partial(self.queue.end, job.id, WebhookState.DELIVERED)
+
+    def _try_again(self, job: Job, problem: str) -> Callable[[], None]:
+        pause_s = retry_delay_s(job.webhook_tries, self.options.first_pause_s)
+        if pause_s is None:
+            return self._give_up(job, problem)
+        logger.info(
+            "job %s: attempt %d to deliver its webhook failed: %s", job.id, job.webhook_tries, problem
+        )
+        self.counters.webhooks.add(RETRIED)
+        return partial(self.queue.retry, job.id, pause_s, problem)
+
+    def _give_up(self, job: Job, problem: str) -> Callable[[], None]:
+        logger.warning("job %s: its webhook is not delivered: %s", job.id, problem)
+        self.counters.webhooks.add(WebhookState.FAILED)
+        return partial(self.queue.end, job.id, WebhookState.FAILED, problem)
+
+
+def _body(job: Job) -> bytes:
+    """Return the message's body, which is the same at every try: it does not include the webhook's state."""
+    content = job_response(job).model_dump(mode="json", exclude={"webhook"})
+    return json.dumps({"type": "job.ended", "job": content}).encode()

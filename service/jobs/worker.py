@@ -21,21 +21,17 @@ import anyio
 from dragoman.errors import BundleError, InputError, MemoryBudgetExceeded, ProviderError, TranslatorClosed
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRejected, BatchStopped
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError
 from service.http.errors import SERVER_FAILED, log_unexpected
 from service.http.threads import run_in_thread, run_on_daemon_thread
-from service.jobs.cleanup import sweep
-from service.jobs.deliveries import WebhookSender
 from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
-from service.jobs.job import Job, JobOutcome, JobState
-from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, keep
+from service.jobs.job import FILE_GONE, MANY_SETBACKS, MODEL_FAILED, ClaimKind, Job, JobOutcome, JobState
+from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, keep, sweep
 from service.jobs.job_storage import JobStorage
 from service.jobs.long_polling import EndWaiter
-from service.jobs.problems import FILE_GONE, MANY_SETBACKS, MODEL_FAILED
-from service.jobs.store import ClaimKind
-from service.jobs.webhook_queue import WebhookQueue
+from service.jobs.webhooks import WebhookQueue, WebhookSender
+from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
 from service.telemetry.logs import traceback_without_messages
-from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
 
 POLL_S = 1.0
 """Seconds between two polls for work."""
@@ -119,7 +115,9 @@ class JobWorkers:
 
     def _loops(self) -> list[tuple[str, Callable[[str], Awaitable[None]]]]:
         """Return all loops of this process, with their names."""
-        loops: list[tuple[str, Callable[[str], Awaitable[None]]]] = [("waiting", self._keep_looking)]
+        loops: list[tuple[str, Callable[[str], Awaitable[None]]]] = [
+            ("waiting", lambda name: self.waiting.poll(partial(self._counters.beat, name)))
+        ]
         if not self._jobs_at_a_time:
             return loops
         loops.append(("sweep", self._sweep_loop))
@@ -148,9 +146,6 @@ class JobWorkers:
                 traceback = "".join(traceback_without_messages(error))
                 logger.error("worker loop %s failed and is restarted\n%s", name, traceback)  # noqa: TRY400 -- messages may quote texts
                 await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
-
-    async def _keep_looking(self, name: str) -> None:
-        await self.waiting.poll(partial(self._counters.beat, name))
 
     async def _work(self, claimed: ClaimKind, wake_event: asyncio.Event, name: str) -> None:
         while not self._is_ending:

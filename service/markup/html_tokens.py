@@ -1,13 +1,128 @@
 """Converts HTML to tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 
+from service.markup import html_names
 from service.markup.html_lexemes import Lexeme, LexemeKind, lex
-from service.markup.html_names import BLOCKS, FOREIGN, IGNORED, KEEPS_SPACE, LINE_BREAK, NO_ROOM, VOID
-from service.markup.html_nesting import Nesting, nest
 from service.markup.options import MarkupOptions
 from service.markup.tokens import Kind, MarkupToken, join_empty_elements
+
+
+@dataclass(frozen=True, slots=True)
+class Nesting:
+    """Pairs of tags and ends of elements, by positions of lexemes."""
+
+    partners: dict[int, int]
+    """Start tags to their end tags, and vice versa."""
+    ends: dict[int, int]
+    """Start tags to where their elements end: after the end tag, or at the lexeme that ended the element."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """An open element that separates texts, and the open elements in it that do not."""
+
+    name: str
+    start: int
+    inline: list[tuple[str, int]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """Number of open elements in `inline`, by name."""
+
+
+def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> Nesting:
+    """Pair tags within each block: an inline element ends with its block at the latest.
+
+    Of crossing elements, `<b><i></b></i>`, the inner one ends where the outer one does; its end tag stays
+    without a start tag.
+
+    Args:
+        lexemes: lexemes of the whole document.
+        is_block: whether an element of this name is a block.
+    """
+    nester = _OpenElements(len(lexemes))
+    for i, lexeme in enumerate(lexemes):
+        if lexeme.kind is LexemeKind.START:
+            if is_block(lexeme.name):
+                nester.end_implied(lexeme.name, i)
+            if lexeme.name in html_names.VOID or lexeme.is_empty:
+                nester.ends[i] = i + 1
+            elif is_block(lexeme.name):
+                nester.open_block(lexeme.name, i)
+            else:
+                nester.open_inline(lexeme.name, i)
+        elif lexeme.kind is LexemeKind.END:
+            if is_block(lexeme.name):
+                nester.close_block(lexeme.name, i)
+            else:
+                nester.close_inline(lexeme.name, i)
+    return nester.finish()
+
+
+class _OpenElements:
+    """Stack of open elements."""
+
+    def __init__(self, num_lexemes: int) -> None:
+        self.partners: dict[int, int] = {}
+        self.ends: dict[int, int] = {}
+        self._num_lexemes = num_lexemes
+        self._blocks = [_Block("", -1)]
+        self._counts: Counter[str] = Counter()
+
+    def open_block(self, name: str, i: int) -> None:
+        self._blocks.append(_Block(name, i))
+        self._counts[name] += 1
+
+    def open_inline(self, name: str, i: int) -> None:
+        self._blocks[-1].inline.append((name, i))
+        self._blocks[-1].counts[name] += 1
+
+    def end_implied(self, name: str, i: int) -> None:
+        while name in html_names.ENDED_BY.get(self._blocks[-1].name, ()):
+            self._end_block(i)
+
+    def close_block(self, name: str, i: int) -> None:
+        if not self._counts[name]:
+            return
+        while self._blocks[-1].name != name:
+            self._end_block(i)
+        start = self._end_block(i)
+        self._pair(start, i)
+
+    def close_inline(self, name: str, i: int) -> None:
+        block = self._blocks[-1]
+        if not block.counts[name]:
+            return
+        while block.inline[-1][0] != name:
+            self._end_inline(block, i)
+        self._pair(self._end_inline(block, i), i)
+
+    def finish(self) -> Nesting:
+        while self._blocks:
+            self._end_block(self._num_lexemes)
+        del self.ends[-1]  # the document itself
+        return Nesting(self.partners, self.ends)
+
+    def _pair(self, start: int, end: int) -> None:
+        self.partners[start], self.partners[end] = end, start
+        self.ends[start] = end + 1
+
+    def _end_block(self, i: int) -> int:
+        block = self._blocks.pop()
+        while block.inline:
+            self._end_inline(block, i)
+        self._counts[block.name] -= 1
+        self.ends[block.start] = i
+        return block.start
+
+    def _end_inline(self, block: _Block, i: int) -> int:
+        name, start = block.inline.pop()
+        block.counts[name] -= 1
+        self.ends[start] = i
+        return start
+
 
 _NOTHING = MarkupToken(Kind.POINT, "")
 
@@ -23,7 +138,7 @@ def html_tokens(html: str, options: MarkupOptions) -> list[MarkupToken]:
     preserving_until = -1
     for i, token in merged:
         lexeme = lexemes[i]
-        if lexeme.kind is LexemeKind.START and lexeme.name in KEEPS_SPACE:
+        if lexeme.kind is LexemeKind.START and lexeme.name in html_names.KEEPS_SPACE:
             preserving_until = max(preserving_until, nesting.ends[i])
         if token is not _NOTHING:
             tokens.append(token)
@@ -40,11 +155,11 @@ class _Rules:
 
     def __init__(self, options: MarkupOptions) -> None:
         self._splitting = options.names(options.splitting_tags) | (
-            BLOCKS - options.names(options.non_splitting_tags)
+            html_names.BLOCKS - options.names(options.non_splitting_tags)
         )
-        self._ignored = options.names(options.ignore_tags) | IGNORED
+        self._ignored = options.names(options.ignore_tags) | html_names.IGNORED
         self._line_break = (
-            Kind.WORD if LINE_BREAK in options.names(options.non_splitting_tags) else Kind.BREAK
+            Kind.WORD if html_names.LINE_BREAK in options.names(options.non_splitting_tags) else Kind.BREAK
         )
 
     def splits(self, name: str) -> bool:
@@ -63,9 +178,9 @@ class _Rules:
         """Return the token of a whole element whose content is not translated."""
         if self.splits(name):
             return MarkupToken(Kind.BREAK, raw)
-        if name == LINE_BREAK:
+        if name == html_names.LINE_BREAK:
             return MarkupToken(self._line_break, raw, ends_line=True)
-        return MarkupToken(Kind.POINT if name in NO_ROOM else Kind.WORD, raw)
+        return MarkupToken(Kind.POINT if name in html_names.NO_ROOM else Kind.WORD, raw)
 
     def tag(self, lexeme: Lexeme, partner: int | None) -> MarkupToken:
         """Return the token of a single tag, or of a lexeme that is not a tag."""
@@ -77,7 +192,7 @@ class _Rules:
         is_start = lexeme.kind is LexemeKind.START
         if partner is not None:
             return MarkupToken(Kind.OPEN if is_start else Kind.CLOSE, lexeme.raw, partner)
-        if is_start and (lexeme.name in VOID or lexeme.name in FOREIGN):
+        if is_start and (lexeme.name in html_names.VOID or lexeme.name in html_names.FOREIGN):
             return self.ignored(lexeme.raw, lexeme.name)
         return MarkupToken(Kind.POINT, lexeme.raw)
 

@@ -6,10 +6,9 @@ from enum import StrEnum
 from itertools import pairwise
 from xml.parsers import expat
 
-from service.markup.escaping import escape_xml
+from service.markup.escaping import Characters, escape_xml, read_xml
 from service.markup.html_names import LINE_BREAK
 from service.markup.options import MarkupError, MarkupOptions
-from service.markup.references import Characters, read_xml
 from service.markup.tokens import Kind, MarkupToken, join_empty_elements
 
 MAX_DEPTH = 1000

@@ -13,10 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from dragoman.scheduling.metrics import QueueState
-from service.telemetry.counters import Histogram, LabeledCounter
-from service.telemetry.engine_metrics import EngineCounters, EngineMetricsCollector
-from service.telemetry.request_counters import RequestCounters
-from service.telemetry.worker_counters import WorkerCounters
+from service.telemetry import counters as counting
 from service.versions import installed_version
 
 PREFIX = "dragoman_"
@@ -40,9 +37,9 @@ class Metrics:
 
     def __init__(
         self,
-        engine: EngineMetricsCollector,
-        requests: RequestCounters,
-        workers: WorkerCounters,
+        engine: counting.EngineMetricsCollector,
+        requests: counting.RequestCounters,
+        workers: counting.WorkerCounters,
         get_state: Callable[[], ServerState],
         memory_budget_bytes: int | None,
     ) -> None:
@@ -93,7 +90,7 @@ class _FamilyCollector(Collector):
         return self._families()
 
 
-def _request_families(counters: RequestCounters) -> Iterator[Metric]:
+def _request_families(counters: counting.RequestCounters) -> Iterator[Metric]:
     durations = HistogramMetricFamily(
         PREFIX + "request_seconds",
         "Time from the head of a request to the end of its response",
@@ -107,8 +104,8 @@ def _request_families(counters: RequestCounters) -> Iterator[Metric]:
     yield _counter("characters", "Characters of the texts in requests", ["api"], counters.characters)
 
 
-def _of_engine(counters: EngineCounters) -> Iterator[Metric]:
-    distributions: Mapping[str, tuple[str, Histogram]] = {
+def _of_engine(counters: counting.EngineCounters) -> Iterator[Metric]:
+    distributions: Mapping[str, tuple[str, counting.Histogram]] = {
         "queue_seconds": ("Time that a segment waited in the queue", counters.queue_s),
         "first_token_seconds": (
             "Time from the submission of a segment to its first token",
@@ -147,7 +144,7 @@ def _of_engine(counters: EngineCounters) -> Iterator[Metric]:
     )
 
 
-def _of_workers(counters: WorkerCounters) -> Iterator[Metric]:
+def _of_workers(counters: counting.WorkerCounters) -> Iterator[Metric]:
     ages = GaugeMetricFamily(
         PREFIX + "worker_heartbeat_age_seconds",
         "Time since the last heartbeat of a job worker loop",
@@ -180,7 +177,7 @@ def _gauge(name: str, meaning: str, value: float) -> Metric:
     return GaugeMetricFamily(PREFIX + name, meaning, value=value)
 
 
-def _counter(name: str, meaning: str, labels: list[str], counts: LabeledCounter) -> Metric:
+def _counter(name: str, meaning: str, labels: list[str], counts: counting.LabeledCounter) -> Metric:
     family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
     for values, count in counts.by_labels.copy().items():
         family.add_metric(values, count)

@@ -22,8 +22,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
-from service.telemetry.request_record import CURRENT_REQUEST
-from service.telemetry.routes import api_of, method_of, route_of
+from service.telemetry.request_record import CURRENT_REQUEST, api_of, method_of, route_of
+from service.telemetry.tracing import Tracing
 from service.versions import installed_version
 
 MAX_SEGMENTS = 100
@@ -51,7 +51,7 @@ class _RequestTrace:
 _MARK: ContextVar[_RequestTrace | None] = ContextVar("dragoman_trace", default=None)
 
 
-class SpanTracing:
+class SpanTracing(Tracing):
     """A `Tracing` that creates spans, and exports them on a thread of its own."""
 
     def __init__(self, exporter: SpanExporter) -> None:
@@ -107,12 +107,12 @@ class SpanTracing:
         search.end(moment_ns(passage.left_s))
 
 
+@dataclass(slots=True, eq=False)
 class _RequestSpans:
     """ASGI middleware: a span for every request."""
 
-    def __init__(self, app: ASGIApp, tracer: trace.Tracer) -> None:
-        self.app = app
-        self.tracer = tracer
+    app: ASGIApp
+    tracer: trace.Tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

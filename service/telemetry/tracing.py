@@ -1,7 +1,6 @@
 """Traces of requests: none, or OpenTelemetry's if its packages are installed."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from starlette.types import ASGIApp
 
@@ -12,43 +11,25 @@ class TracingError(Exception):
     """Traces are enabled but not available; the message says what to do."""
 
 
-class Tracing(Protocol):
-    """An observer of requests and of the engine's work for them."""
+class Tracing:
+    """An observer of requests and of the engine's work for them; this class records nothing."""
 
     def surround(self, app: ASGIApp) -> ASGIApp:
         """Wrap the application so that each of its requests is traced."""
-        ...
-
-    def trace_context(self) -> object:
-        """Return the trace context of the current request, to be attached to its sources."""
-        ...
-
-    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
-        """Record sources that have left the engine. Called on its threads."""
-        ...
-
-    def close(self) -> None:
-        """Send all traces that are not sent yet."""
-        ...
-
-
-class NoTracing:
-    """A `Tracing` that records nothing."""
-
-    def surround(self, app: ASGIApp) -> ASGIApp:
         return app
 
     def trace_context(self) -> object:
+        """Return the trace context of the current request, to be attached to its sources."""
         return None
 
     def segments_left(self, records: Sequence[SegmentRecord]) -> None:
-        pass
+        """Record sources that have left the engine. Called on its threads."""
 
     def close(self) -> None:
-        pass
+        """Send all traces that are not sent yet."""
 
 
-NO_TRACING = NoTracing()
+NO_TRACING = Tracing()
 
 
 def open_tracing(otlp_endpoint: str | None) -> Tracing:

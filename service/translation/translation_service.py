@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import anyio
@@ -16,9 +16,10 @@ from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.types import SegmentTranslation
 from service.accounts.accounts import Accounts
-from service.accounts.callers import Caller
 from service.accounts.errors import StoreError
+from service.accounts.keys import Caller
 from service.accounts.usage import Charge
+from service.http.errors import FieldProblem, invalid_input
 from service.http.limits import TextLimits
 from service.http.threads import run_in_thread
 from service.markup.marked_up import ParsedMarkup, parse
@@ -51,6 +52,16 @@ class TextsRejectedError(Exception):
         super().__init__(f"{len(problems)} texts cannot be translated")
         self.problems = tuple(problems)
         """Position in the request, and what is wrong."""
+
+
+@contextmanager
+def name_rejected_texts(field_name: Callable[[int], str]) -> Iterator[None]:
+    """Convert an error about texts to one that names them as in the client's request."""
+    try:
+        yield
+    except TextsRejectedError as error:
+        fields = [FieldProblem(field=field_name(item), problem=problem) for item, problem in error.problems]
+        raise invalid_input(fields, total=len(fields)) from error
 
 
 class StreamDetail(Enum):
@@ -98,23 +109,16 @@ class _Plan:
     calls: tuple[EngineCall, ...]
 
 
+@dataclass(slots=True, eq=False)
 class TranslationService:
     """Translates, scores and detects. For one event loop."""
 
-    def __init__(
-        self,
-        inference: Inference,
-        accounts: Accounts,
-        limits: TextLimits,
-        detection: DetectionMode,
-        cache_sharing: CachePartitioning = CachePartitioning.PER_KEY,
-    ) -> None:
-        self.inference = inference
-        self._accounts = accounts
-        self.limits = limits
-        self.detection = detection
-        self.cache_sharing = cache_sharing
-        self._sharing: Coalescer[list[TranslationResult]] = Coalescer()
+    inference: Inference
+    accounts: Accounts
+    limits: TextLimits
+    detection: DetectionMode
+    cache_sharing: CachePartitioning = CachePartitioning.PER_KEY
+    _sharing: Coalescer[list[TranslationResult]] = field(default_factory=Coalescer)
 
     async def warm_up(self) -> None:
         """Load what the first requests would wait for; see `Inference.warm_up`."""
@@ -174,7 +178,9 @@ class TranslationService:
         self.limits.check(request.texts, request.options.target_prefix)
         record_texts(request.texts)
         async with self.charged(request.num_characters, caller):
-            plans = await self._plan(request, caller)
+            plans = await self.inference.run_in_thread(
+                lambda: self._plan_all(request, caller), request.num_characters
+            )
             async with aclosing(self._follow(plans, detail)) as followed:
                 async for progress in followed:
                     yield progress
@@ -268,18 +274,25 @@ class TranslationService:
             and not self.detection.is_wanted(request.source)
         )
 
-    async def _plan(self, request: TranslationRequest, caller: Caller) -> list[_Plan]:
-        return await self.inference.run_in_thread(
-            lambda: self._plan_all(request, caller), request.num_characters
-        )
-
     def _plan_all(self, request: TranslationRequest, caller: Caller) -> list[_Plan]:
+        """Raise a TextsRejectedError that names all texts at fault."""
         engine_request = replace(
-            self._engine_request(caller),
-            options=request.options,
-            priority=request.priority,
+            self._engine_request(caller), options=request.options, priority=request.priority
         )
-        return _plan_all(request, engine_request, self.inference.router, self.detection)
+        router, detection = self.inference.router, self.detection
+        plans, problems = [], []
+        if not request.texts and not detection.is_wanted(request.source):
+            router.route(request.source, request.target, request.model)  # no text would find a pair amiss
+        for item, text in enumerate(request.texts):
+            try:
+                plans.append(_plan(text, request, engine_request, router, detection))
+            except InputError as error:
+                if error.field != "text":  # it is the same for all texts
+                    raise
+                problems.append((item, error.problem))
+        if problems:
+            raise TextsRejectedError(problems)
+        return plans
 
     def _engine_request(self, caller: Caller) -> EngineRequest:
         """Return a request that shares queue and cache with the caller's other requests only."""
@@ -295,7 +308,7 @@ class TranslationService:
         if caller.key_id is None:
             yield
             return
-        charge = await run_in_thread(lambda: self._accounts.charge(caller, characters, documents=documents))
+        charge = await run_in_thread(lambda: self.accounts.charge(caller, characters, documents=documents))
         try:
             yield
         except BaseException:
@@ -306,7 +319,7 @@ class TranslationService:
 
     def _refund(self, charge: Charge) -> None:
         try:
-            self._accounts.refund(charge)
+            self.accounts.refund(charge)
         except StoreError as error:  # the caller gets the first failure
             logger.error("cannot refund %d characters to key %s: %s", charge.characters, charge.key_id, error)  # noqa: TRY400 -- a traceback says no more
 
@@ -327,28 +340,6 @@ def _with_callbacks(
     return replace(
         request, on_segment=on_segment, on_token=on_token if detail is StreamDetail.TOKENS else None
     )
-
-
-def _plan_all(
-    request: TranslationRequest,
-    engine_request: EngineRequest,
-    router: Router,
-    detection: DetectionMode,
-) -> list[_Plan]:
-    """Raise a TextsRejectedError that names all texts at fault."""
-    plans, problems = [], []
-    if not request.texts and not detection.is_wanted(request.source):
-        router.route(request.source, request.target, request.model)  # no text would find a pair amiss
-    for item, text in enumerate(request.texts):
-        try:
-            plans.append(_plan(text, request, engine_request, router, detection))
-        except InputError as error:
-            if error.field != "text":  # it is the same for all texts
-                raise
-            problems.append((item, error.problem))
-    if problems:
-        raise TextsRejectedError(problems)
-    return plans
 
 
 def _plan(

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANONYMOUS
 from service.accounts.database import Database
 from service.accounts.errors import QuotaExceeded, StoreError
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyLimits, KeyOptions
+from service.accounts.keys import ANONYMOUS, KeyLimits, KeyOptions
 from service.accounts.usage import Charge, Usage, UsageStore
 from tests.accounts.charging import charge_from_threads
 from tests.accounts.conftest import NOON, Times, new_key, open_accounts

@@ -14,12 +14,11 @@ import pytest
 from sqlalchemy import event, insert, select, text, update
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANONYMOUS
-from service.accounts.database import Database
+from service.accounts.database import KEYS, SCHEMA, SCHEMA_VERSION, Database
 from service.accounts.errors import DatabaseUrlInvalid, NoDatabase, SchemaUnknown, StoreError
 from service.accounts.glossaries import GlossaryStore, NewGlossary
 from service.accounts.key_store import KeyStore
-from service.accounts.tables import KEYS, SCHEMA, SCHEMA_VERSION
+from service.accounts.keys import ANONYMOUS
 from service.accounts.usage import Charge, Usage, UsageStore
 from tests.accounts.conftest import NOON, new_key
 from tests.postgres import Postgres

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.accounts.errors import GlossaryInvalid
-from service.accounts.glossary_entries import EntriesFormat, parse_entries, read_tsv, write_tsv
+from service.accounts.glossaries import EntriesFormat, parse_entries, read_tsv, write_tsv
 
 TSV, CSV = EntriesFormat.TSV, EntriesFormat.CSV
 TERMS = (

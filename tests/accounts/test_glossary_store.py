@@ -8,11 +8,10 @@ import pytest
 
 from service.accounts import glossaries
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANONYMOUS, Caller
 from service.accounts.errors import GlossaryInvalid, TooManyGlossaries, UnknownGlossary
-from service.accounts.glossaries import NewGlossary
-from service.accounts.glossary_entries import EntriesFormat
+from service.accounts.glossaries import EntriesFormat, NewGlossary
 from service.accounts.key_store import KeyStore
+from service.accounts.keys import ANONYMOUS, Caller
 from tests.accounts.conftest import NOON, new_key
 
 HATS = NewGlossary("Hats\u00a0& more", "de", "en-GB", "Hut\that\nÄrmel\tsleeve\n")

@@ -6,10 +6,9 @@ from datetime import timedelta
 import pytest
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANONYMOUS
 from service.accounts.errors import KeyRejected, MissingKey, ScopeMissing, UnknownKey
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyLimits, KeyOptions, Scope
+from service.accounts.keys import ANONYMOUS, KeyLimits, KeyOptions, Scope
 from tests.accounts.conftest import KEY_TTL_S, NOON, Times, new_key, open_accounts
 
 WISHES = KeyOptions(

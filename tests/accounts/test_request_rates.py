@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from limits.aio.strategies import MovingWindowRateLimiter
 
 from service.accounts import rates as rates_module
-from service.accounts.callers import ANONYMOUS, Caller
 from service.accounts.errors import RateLimited, RatesInvalid
-from service.accounts.keys import DEFAULT_SCOPES, KeyLimits
+from service.accounts.keys import ANONYMOUS, DEFAULT_SCOPES, Caller, KeyLimits
 from service.accounts.rates import MemoryWindowStorage, RateLimiter, RateLimits, identity_of
 from tests.accounts.conftest import Times
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import caller_from_key
 from service.accounts.database import Database
 from service.accounts.errors import AccountsError
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyOptions, NewKey, parse_key
+from service.accounts.keys import KeyOptions, NewKey, caller_from_key, parse_key
 from service.accounts.usage import Charge, UsageStore
 from tests.accounts.conftest import NOON, new_key
 

@@ -8,10 +8,9 @@ from dragoman.types import Pair
 from service.batch.files import JobFile
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
-from service.batch.output_files import OnFailure
 from service.batch.pending_entries import ChunkLimits
 from service.batch.run import Job
-from service.batch.texts import Outcome, Translated, Untranslated
+from service.batch.texts import OnFailure, Outcome, Translated, Untranslated
 from service.formats.entries import Entry, FileOptions
 from service.formats.known import open_format
 

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from dragoman.types import Pair
 from service.batch.errors import InputChanged, InputProblem, JobCancelled, JournalDamaged, OtherJob
 from service.batch.journal import Journal
-from service.batch.output_files import OnFailure, reports_failures
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass
-from service.batch.progress import BatchProgress, BatchReport, ignore_progress
-from service.batch.run import Job, run_job
-from service.batch.texts import EntryTranslator
+from service.batch.progress import BatchProgress, BatchReport
+from service.batch.run import Job, reports_failures, run_job
+from service.batch.texts import EntryTranslator, OnFailure
 from service.formats.entries import Entry
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
 
@@ -165,7 +164,7 @@ def test_chunks_are_kept_as_they_fill_and_as_time_passes(tmp_path: Path, journal
         journal,
         len(LINES),
         chunks=ChunkLimits(entries=10, seconds=5.0),
-        on_progress=ignore_progress,
+        on_progress=lambda _: None,
         stop=threading.Event(),
         monotonic=lambda: now_s,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.batch.errors import InputProblem, OutputProblem
-from service.batch.file_mapping import FileMappings, map_files
+from service.batch.planning import FileMappings, map_files
 
 
 @pytest.fixture(autouse=True)

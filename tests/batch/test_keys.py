@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.types import Pair
-from service.batch.entry_keys import KEY_SIZE_BYTES, entry_key
+from service.batch.journal import KEY_SIZE_BYTES, entry_key
 from service.formats.entries import Entry
 from service.markup.options import MarkupLanguage, MarkupOptions
 

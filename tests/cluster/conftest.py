@@ -11,8 +11,8 @@ from service.batch.files import JobFile
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
 from service.batch.run import Job
-from service.cluster.engines import NodeEngine
-from service.cluster.nodes import ClusterOptions, connect
+from service.cluster import ClusterOptions
+from service.cluster.engines import NodeEngine, connect
 from service.cluster.partitions import PartitionFolder
 from service.cluster.run import ClusterJob
 from service.formats.entries import FileOptions

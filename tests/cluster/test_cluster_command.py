@@ -6,10 +6,10 @@ import pytest
 
 from dragoman.decoding.options import DecodingOptions
 from service.batch.job_directory import StartMode
-from service.batch.output_files import OnFailure
 from service.batch.planning import LanguageOptions
-from service.cli.batch_arguments import BatchArguments, ClusterArguments
-from service.cli.batch_job import run_batch
+from service.batch.texts import OnFailure
+from service.cli.batch_job import BatchArguments, run_batch
+from service.cluster import ClusterOptions
 from service.settings import Settings
 from tests.service.conftest import forget_settings
 
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:ray"),
 ]
 TINY = Path(__file__).parents[1] / "tiny"
-ON_RAY = ClusterArguments(None, 1, 1)
+ON_RAY = ClusterOptions(None, 1, 1)
 
 
 @pytest.mark.parametrize(("in_settings", "as_a_wish"), [("second", None), (None, "second")])
@@ -38,7 +38,7 @@ def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(
     source = tmp_path / "in.txt"
     source.write_text("Guten Morgen!\nGute Nacht!\n", encoding="utf8")
 
-    def status_of(output: str, cluster: ClusterArguments | None) -> int:
+    def status_of(output: str, cluster: ClusterOptions | None) -> int:
         options = BatchArguments(
             (str(source),),
             str(tmp_path / output),

@@ -14,10 +14,8 @@ import yaml
 from dragoman.scheduling.metrics import QueueState
 from service.cli.app import app
 from service.settings import ENV_PREFIX, Settings, load_settings
-from service.telemetry.engine_metrics import EngineMetricsCollector
+from service.telemetry.counters import EngineMetricsCollector, RequestCounters, WorkerCounters
 from service.telemetry.metrics import Metrics, ServerState
-from service.telemetry.request_counters import RequestCounters
-from service.telemetry.worker_counters import WorkerCounters
 from tests.cluster.manifests import (
     ADAPTER,
     KUBERAY,

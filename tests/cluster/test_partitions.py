@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.types import Pair
-from service.batch.errors import OutputFailed
+from service.batch.errors import OutputFailed, PartitionDamaged
 from service.batch.texts import Outcome, Translated, Untranslated
-from service.cluster.errors import PartitionDamaged
 from service.cluster.partitions import (
     PartitionFolder,
     read_outcomes,

@@ -4,12 +4,11 @@ from threading import Event
 
 import pytest
 
-from service.batch.entry_keys import entry_key
 from service.batch.errors import JobCancelled
+from service.batch.journal import entry_key
 from service.batch.run import begin
 from service.batch.texts import Translated, Untranslated
-from service.cluster.partitions import read_partition
-from service.cluster.planning import OccurrenceCounts, Planner
+from service.cluster.partitions import OccurrenceCounts, Planner, read_partition
 from service.cluster.run import choose_size
 from service.formats.entries import Entry
 from tests.cluster.conftest import PAIR, Place

@@ -12,16 +12,14 @@ import pytest
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router, TranslatorOptions
-from service.batch.entry_keys import entry_key
 from service.batch.entry_translator import RoutedEntryTranslator
-from service.batch.errors import JobCancelled, OtherJob
-from service.batch.fingerprint import translator_facts
+from service.batch.errors import EngineDiffers, JobCancelled, OtherJob, PartitionDamaged
+from service.batch.journal import entry_key
 from service.batch.progress import BatchProgress
-from service.batch.run import begin, run_job
+from service.batch.run import begin, run_job, translator_facts
 from service.batch.texts import Translated
 from service.cluster import partitions
 from service.cluster.engines import RoutedEngine
-from service.cluster.errors import EngineDiffers, PartitionDamaged
 from service.cluster.partitions import write_outcomes
 from service.cluster.run import run_on_ray
 from service.formats.entries import Entry
@@ -177,7 +175,7 @@ def test_a_damaged_partition_ends_the_job(place: Place, monkeypatch: pytest.Monk
         return path
 
     write = partitions.write_partition
-    monkeypatch.setattr("service.cluster.planning.write_partition", damage)
+    monkeypatch.setattr("service.cluster.partitions.write_partition", damage)
 
     with pytest.raises(PartitionDamaged):
         run_on_ray(place.cluster_job(place.job(["a"]), DoubleEngine()), place.journal())

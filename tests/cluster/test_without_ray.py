@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from service.cluster.errors import ClusterFailed, ClusterMissing
-from service.cluster.nodes import ClusterOptions, connect
+from service.batch.errors import ClusterFailed, ClusterMissing
+from service.cluster import ClusterOptions
+from service.cluster.engines import connect
 
 PROJECT = Path(__file__).parents[2]
 
@@ -43,7 +44,7 @@ def test_a_cluster_without_the_partition_library_is_rejected() -> None:
     _run(
         "import sys\n"
         "sys.modules['pyarrow'] = None\n"
-        "from service.cluster.errors import ClusterMissing\n"
+        "from service.batch.errors import ClusterMissing\n"
         "try:\n"
         "    import service.cluster.run\n"
         "except ClusterMissing:\n"

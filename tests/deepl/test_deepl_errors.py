@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.accounts.keys import KeyLimits, Scope
-from service.api.deepl.responses import owns, respond
+from service.api.deepl.responses import FORM as ERROR_FORM
+from service.api.deepl.responses import respond
 from service.http.errors import ApiError, ErrorKind
 from tests.deepl.conftest import ClientOf, Keys, error_of, translate
 
@@ -127,7 +128,9 @@ def test_paths_and_methods_that_are_not_there_have_the_form_too(http: httpx.Clie
     assert error_of(http.put("/v2/translate"))[0] == 405
     assert error_of(http.get("/v2/document"))[0] == 405
     assert http.get("/v22").json()["error"]
-    assert [owns(path) for path in ("/v2", "/v2/x", "/v3/x", "/v22", "/v1/v2")] == [True] * 3 + [False] * 2
+    assert [ERROR_FORM.owns(path) for path in ("/v2", "/v2/x", "/v3/x", "/v22", "/v1/v2")] == [True] * 3 + [
+        False
+    ] * 2
 
 
 def test_every_answer_has_another_id(http: httpx.Client, auth: Auth) -> None:

@@ -8,7 +8,7 @@ import deepl
 import httpx
 import pytest
 
-from service.api.deepl import parameters
+from service.api.deepl import translation
 from tests.deepl.conftest import ClientOf, Keys
 from tests.routing.doubles import until
 from tests.service.doubles import DoubleTranslator
@@ -110,7 +110,7 @@ def test_who_never_comes_again_is_not_charged(
     released: threading.Event,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(parameters, "LINGER_S", 0.1)
+    monkeypatch.setattr(translation, "LINGER_S", 0.1)
     key = keys.make()
     with pytest.raises(httpx.ReadTimeout):
         ask(http, key, GIVES_UP_AFTER_S)
@@ -126,4 +126,4 @@ RETRIES = 5
 def test_the_work_outlives_the_longest_pause_of_deepls_client() -> None:
     backoff = deepl.http_client._BackoffTimer
     longest_s = backoff.BACKOFF_INITIAL * backoff.BACKOFF_MULTIPLIER**RETRIES
-    assert longest_s * (1 + backoff.BACKOFF_JITTER) < parameters.LINGER_S
+    assert longest_s * (1 + backoff.BACKOFF_JITTER) < translation.LINGER_S

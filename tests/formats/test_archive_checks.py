@@ -10,12 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.formats import archives as module
-from service.formats.archives import XmlMember, opened, read_entries, write_archive
+from service.formats.archives import ArchiveFormat, XmlMember, opened
 from service.formats.docx import DocxFormat
+from service.formats.entries import FileFormatError
 from service.formats.epub import EpubFormat
-from service.formats.errors import FileFormatError
 from service.formats.odt import OdtFormat
 from tests.formats.rewriting import OPTIONS, entries
+
+
+class _WithText(ArchiveFormat):
+    """Archives whose members with text are given."""
+
+    def __init__(self, *members: XmlMember) -> None:
+        super().__init__(OPTIONS)
+        self._members = members
+
+    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
+        del archive
+        return self._members
 
 
 def _archive(*members: tuple[str | ZipInfo, bytes], kind: int = ZIP_DEFLATED) -> bytes:
@@ -103,11 +115,9 @@ def test_a_size_that_is_a_lie_is_found_when_the_member_is_read() -> None:
     content = bytearray(_archive(("a.xml", b"<x>" + bytes(5000) + b"</x>")))
     struct.pack_into("<I", content, content.index(b"PK\x01\x02") + 24, 20)
 
-    def members(_: ZipFile) -> Sequence[XmlMember]:
-        return [XmlMember("a.xml", lambda stream: iter([stream.read().decode()]))]
-
+    text = _WithText(XmlMember("a.xml", lambda stream: iter([stream.read().decode()])))
     with pytest.raises(FileFormatError, match="not a valid zip archive"):
-        list(read_entries(BytesIO(bytes(content)), members))
+        list(text.read(BytesIO(bytes(content))))
 
 
 def test_members_that_overlap_are_refused() -> None:
@@ -171,10 +181,8 @@ def test_members_keep_their_order_times_and_ways_of_packing() -> None:
     content = _archive((first, b"x"), ("sub/", b""), (second, b"<x/>"))
     target = BytesIO()
 
-    def members(_: ZipFile) -> Sequence[XmlMember]:
-        return [XmlMember("content.xml", lambda _: iter(["<y/>"]))]
-
-    write_archive(BytesIO(content), iter([]), target, members)
+    text = _WithText(XmlMember("content.xml", lambda _: iter(["<y/>"])))
+    text.write(BytesIO(content), iter([]), target)
 
     told = ["filename", "date_time", "compress_type", "external_attr", "create_system", "comment", "extra"]
     with ZipFile(BytesIO(content)) as before, ZipFile(target) as after:
@@ -187,4 +195,4 @@ def test_members_keep_their_order_times_and_ways_of_packing() -> None:
 
 def test_too_many_texts_are_refused() -> None:
     with pytest.raises(ValueError, match="more texts than entries"):
-        write_archive(BytesIO(_archive()), iter(["x"]), BytesIO(), lambda _: [])
+        _WithText().write(BytesIO(_archive()), iter(["x"]), BytesIO())

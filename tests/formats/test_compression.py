@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from service.formats import compression
 from service.formats.compression import COMPRESSIONS, CompressedFormat
-from service.formats.entries import Entry, FileFormat, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormat, FileFormatError, FileOptions
 from service.formats.lines import LinesFormat
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -148,7 +147,7 @@ import io, resource, sys, zstandard
 sys.path.insert(0, ".")
 from service.formats.compression import CompressedFormat
 from service.formats.entries import FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError
 from service.formats.lines import LinesFormat
 packed = io.BytesIO()
 with zstandard.ZstdCompressor().stream_writer(packed, closefd=False) as writer:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.delimited import CommaFormat, DelimitedFormat, TabFormat
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=8)
 cells_with_marks = st.text('ab,;\t"\n ü', max_size=6) | cells

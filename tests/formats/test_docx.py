@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.formats.docx import DocxFormat
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
 

@@ -10,7 +10,7 @@ from zipfile import ZipFile, is_zipfile
 
 import pytest
 
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError
 from service.formats.known import open_format
 from service.formats.limits import FileLimitError, FileLimits
 from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError
 from service.formats.html import HtmlFormat
 from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage, MarkupOptions

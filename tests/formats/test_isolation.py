@@ -13,8 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from service.formats.entries import FileFormat
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormat, FileFormatError
 from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStoppedError
 from service.formats.known import open_format
 from service.formats.limits import FileLimitError, FileLimits

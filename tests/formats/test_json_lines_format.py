@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.json_lines import JsonLinesFormat
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))

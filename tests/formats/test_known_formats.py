@@ -14,8 +14,7 @@ import zstandard
 from service.formats import known
 from service.formats.compression import CompressedFormat
 from service.formats.delimited import CommaFormat, TabFormat
-from service.formats.entries import FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError, FileOptions
 from service.formats.json_lines import JsonLinesFormat
 from service.formats.known import SUFFIXES, is_known, open_format
 from service.formats.parquet import ParquetFormat

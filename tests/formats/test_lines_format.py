@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.lines import MAX_LINE_BYTES, LinesFormat
 
 LINES = LinesFormat(FileOptions("de", "en"))

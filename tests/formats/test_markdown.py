@@ -9,8 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from service.formats.entries import Entry
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError
 from service.formats.markdown import MarkdownFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from service.formats.entries import FileFormatError
 from service.formats.epub import EpubFormat
-from service.formats.errors import FileFormatError
 from service.formats.odt import OdtFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS

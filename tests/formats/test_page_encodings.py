@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.encodings import CODECS_BY_LABEL
-from service.formats.errors import FileFormatError
-from service.formats.pages import decode_page
+from service.formats.entries import FileFormatError
+from service.formats.html import decode_page
 
 
 def page(charset: str, text: str = "") -> str:

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats import parquet
-from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.parquet import ParquetFormat
 
 TEXTS = ["Hallo", None, " ", "Grüße", "", "Hallo", "a\nb", "Ende"]

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.formats.entries import FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError, FileOptions
 from service.formats.known import open_format
 from service.formats.lines import LinesFormat
 from service.formats.plain_text import PlainTextFormat

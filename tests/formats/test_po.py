@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.formats.errors import FileFormatError
-from service.formats.placeholders import PLACEHOLDER
-from service.formats.po import PoFormat
+from service.formats.entries import FileFormatError
+from service.formats.po import PLACEHOLDER, PoFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.cue_text import CueText, TagStyle
-from service.formats.entries import Entry, FileFormat, FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import Entry, FileFormat, FileFormatError, FileOptions
 from service.formats.subtitles import SrtFormat, VttFormat
 from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage

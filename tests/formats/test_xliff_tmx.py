@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from service.formats.entries import FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.bilingual_xml import TmxFormat, XliffFormat
+from service.formats.entries import FileFormatError, FileOptions
 from service.formats.known import open_format
-from service.formats.tmx import TmxFormat
-from service.formats.xliff import XliffFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted
 from tests.markup.translations import SEEDS
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.formats import xml_units as module
-from service.formats.errors import FileFormatError
-from service.formats.xml_units import Element, Name, encode_xml, encoding_of, xml_units
+from service.formats.entries import FileFormatError
+from service.formats.xml_units import Element, Name, xml_encoder, xml_units
 from tests.markup.documents import XML_FRAGMENTS
 
 UNITS = frozenset([Name("", "b"), Name("", "p"), Name("urn:n", "s")])
@@ -34,7 +34,7 @@ def test_all_of_a_document_is_given_back(inner: str, encoding: str, chunk_bytes:
         patch.setattr(module, "_CHUNK_BYTES", chunk_bytes)
         parts = _read(content)
 
-    assert encode_xml(_all(parts), encoding_of(BytesIO(content))) == content
+    assert xml_encoder(BytesIO(content))(_all(parts)) == content
 
 
 def _told(element: Element) -> tuple[object, ...]:

@@ -12,8 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from service.formats.entries import FileOptions
-from service.formats.errors import FileFormatError
+from service.formats.entries import FileFormatError, FileOptions
 from service.formats.known import SUFFIXES, open_format
 from tests.formats.rewriting import anything, own, rewritten
 from tests.fuzz.seeds import ARCHIVES, FILES, TOKENS

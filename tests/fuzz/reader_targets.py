@@ -16,7 +16,7 @@ from dragoman.manifest import MANIFEST_FILE
 from dragoman.shortlist import MAGIC, Shortlist
 from dragoman.text.tokenizer import Tokenizer
 from service.accounts.errors import GlossaryInvalid
-from service.accounts.glossary_entries import EntriesFormat, parse_entries, read_tsv, write_tsv
+from service.accounts.glossaries import EntriesFormat, parse_entries, read_tsv, write_tsv
 from service.batch.errors import JournalDamaged, JournalFailed, OtherJob
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal

@@ -14,15 +14,13 @@ from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.routing.router import Router
 from service.accounts.accounts import Clock
-from service.accounts.database import Database
+from service.accounts.database import USAGE, Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyLimits, KeyOptions
-from service.accounts.tables import USAGE
-from service.jobs.blobs import open_blobs
-from service.jobs.job import Job
+from service.jobs.job import ClaimKind, Job
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage, ScratchFolder
-from service.jobs.store import ClaimKind, JobStore
+from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
+from service.jobs.store import JobStore
 from service.jobs.tables import create_tables
 from service.jobs.webhooks import WebhookOptions
 from service.translation.source_language import DetectionMode

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from service.jobs.blobs import BlobStore, open_blobs
-from service.jobs.ranges import RangeNotSatisfiable, requested_part
+from service.jobs.job_storage import BlobStore, open_blobs
+from service.jobs.routes import RangeNotSatisfiable, requested_part
 from service.settings import SettingsError
 
 CONTENT = os.urandom(600_000)

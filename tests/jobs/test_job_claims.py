@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import text
 
-from service.accounts.accounts import SYSTEM_CLOCK
 from service.accounts.database import Database
 from service.accounts.errors import SchemaUnknown
 from service.accounts.key_store import KeyStore
@@ -14,19 +13,19 @@ from service.accounts.usage import UsageStore
 from service.jobs.documents import key_sha256, new_document_key, opens
 from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
 from service.jobs.job import (
+    ClaimKind,
     Job,
+    JobLimits,
     JobOutcome,
     JobRequest,
     JobState,
     NewJob,
     RunProgress,
     StoredFile,
-    WebhookState,
     new_job_id,
 )
-from service.jobs.store import ClaimKind, JobLimits, JobStore
-from service.jobs.tables import MIGRATIONS, SCHEMA_VERSION, create_tables
-from service.jobs.webhook_queue import WebhookQueue
+from service.jobs.store import JobStore
+from service.jobs.tables import create_tables
 from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, claimed, pass_s
 
@@ -156,74 +155,6 @@ def test_unfinished_jobs_are_filtered_from_many_ids(store: JobStore) -> None:
 
     assert store.filter_unfinished(ids) == {jobs[1].id, jobs[2].id}
     assert store.known(ids) == {job.id for job in jobs}
-
-
-VERSION_1 = """
-CREATE TABLE jobs (
-    id VARCHAR(32) NOT NULL PRIMARY KEY, key_id VARCHAR(8), state VARCHAR(16) NOT NULL,
-    file_name TEXT NOT NULL,
-    source TEXT, target TEXT, model TEXT, columns TEXT NOT NULL, on_failure VARCHAR(16) NOT NULL,
-    webhook_url TEXT, input_size_bytes BIGINT NOT NULL, num_characters BIGINT NOT NULL,
-    charged_month VARCHAR(7) NOT NULL, num_entries BIGINT NOT NULL, num_done BIGINT NOT NULL,
-    num_failed BIGINT NOT NULL, entries_per_s FLOAT, problem TEXT, created_at TIMESTAMP NOT NULL,
-    started_at TIMESTAMP, finished_at TIMESTAMP, expires_at TIMESTAMP, result TEXT, result_size_bytes BIGINT,
-    result_sha256 VARCHAR(64), errors TEXT, errors_size_bytes BIGINT, is_cancelling BOOLEAN NOT NULL,
-    worker VARCHAR(32), leased_until TIMESTAMP, num_setbacks INTEGER NOT NULL, webhook_tries INTEGER NOT NULL,
-    webhook_due_at TIMESTAMP
-);
-CREATE INDEX jobs_by_key ON jobs (key_id, id);
-CREATE INDEX jobs_by_state ON jobs (state, id);
-CREATE TABLE jobs_schema_version (version INTEGER NOT NULL);
-INSERT INTO jobs_schema_version VALUES (1);
-INSERT INTO jobs (id, state, file_name, columns, on_failure, input_size_bytes, num_characters, charged_month,
-    num_entries, num_done, num_failed, created_at, is_cancelling, num_setbacks, webhook_tries)
-VALUES ('0123456789abcdef0123456789abcdef', 'queued', 'a.txt', '[]', 'source', 5, 4, '2026-11', 1, 0, 0,
-    '2026-11-22 12:00:00.000000', FALSE, 0, 0);
-"""
-"""As version 1 of the tables was, with a job that waits."""
-
-
-def test_a_database_of_version_1_is_migrated(any_url: str) -> None:
-    database = Database.open(any_url)
-    with database.writing() as connection:
-        for statement in VERSION_1.strip().removesuffix(";").split(";\n"):
-            connection.execute(text(statement))
-    for _ in range(2):  # once made, they stay
-        create_tables(database)
-    store = JobStore(database)
-    job = store.get(None, "0123456789abcdef0123456789abcdef")
-    document = add(store, document_key=new_document_key())
-
-    assert (job.job_request.file_name, job.document_key_sha256, job.detected_source) == ("a.txt", None, None)
-    assert claimed(store, "worker").id == job.id
-    assert store.get_document(document.id).is_document
-    with database.reading() as connection:
-        version = connection.execute(text("SELECT version FROM jobs_schema_version")).scalars().all()
-        assert version == [SCHEMA_VERSION]
-        assert {"jobs_by_key", "jobs_by_state"} <= {
-            index["name"] for index in inspect(connection).get_indexes("jobs")
-        }
-    database.close()
-
-
-def test_due_webhooks_in_a_database_of_version_2_are_sent(any_url: str) -> None:
-    database = Database.open(any_url)
-    with database.writing() as connection:
-        for statement in (*VERSION_1.strip().removesuffix(";").split(";\n"), *MIGRATIONS[1]):
-            connection.execute(text(statement))
-        connection.execute(text("UPDATE jobs_schema_version SET version = 2"))
-        due = "webhook_url = 'https://example.com/', webhook_due_at = '2026-11-22 12:00:00.000000'"
-        connection.execute(text(f"UPDATE jobs SET state = 'done', {due}"))  # noqa: S608 -- of our own
-    create_tables(database)
-    queue = WebhookQueue(database, SYSTEM_CLOCK)
-    job = queue.claim(60)
-
-    assert job is not None
-    assert (job.webhook_state, job.webhook_tries) == (WebhookState.PENDING, 1)
-    queue.end(job.id, WebhookState.FAILED, "why")
-    ended = JobStore(database).again(job)
-    assert (ended.webhook_state, ended.webhook_problem) == (WebhookState.FAILED, "why")
-    database.close()
 
 
 def test_a_database_of_a_later_version_is_rejected(database: Database) -> None:

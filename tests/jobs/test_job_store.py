@@ -12,7 +12,9 @@ from service.accounts.keys import KeyOptions
 from service.accounts.usage import Usage, UsageStore
 from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
 from service.jobs.job import (
+    MAX_SETBACKS,
     Job,
+    JobLimits,
     JobOutcome,
     JobRequest,
     JobState,
@@ -22,10 +24,9 @@ from service.jobs.job import (
     WebhookState,
     new_job_id,
 )
-from service.jobs.problems import MAX_SETBACKS
-from service.jobs.store import JobLimits, JobStore
+from service.jobs.store import JobStore
 from service.jobs.tables import JOBS
-from service.jobs.webhook_queue import WebhookQueue
+from service.jobs.webhooks import WebhookQueue
 from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, claimed, pass_s
 

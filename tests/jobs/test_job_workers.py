@@ -6,12 +6,9 @@ from pathlib import Path
 import pytest
 
 from service.accounts.database import Database
-from service.jobs.blobs import FolderBlobs
-from service.jobs.cleanup import sweep
-from service.jobs.job import JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
-from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage
-from service.jobs.problems import MAX_SETBACKS
+from service.jobs.job import MAX_SETBACKS, JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
+from service.jobs.job_runner import JobRunner, sweep
+from service.jobs.job_storage import FolderBlobs, JobStorage
 from service.jobs.store import UPLOAD_S, JobStore
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used

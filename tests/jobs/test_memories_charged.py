@@ -2,8 +2,8 @@
 
 import pytest
 
+from service.formats.bilingual_xml import TmxFormat
 from service.formats.entries import FileOptions
-from service.formats.tmx import TmxFormat
 from tests.formats.rewriting import entries
 from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send, used
 

@@ -10,9 +10,9 @@ from service.accounts.database import Database
 from service.http.errors import ApiError, ErrorKind
 from service.http.uploads import UploadLimits, Uploads, client_of
 from service.jobs.errors import JobsFull, TooManyBytes
-from service.jobs.job import JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
-from service.jobs.queries import stored_bytes_by_key, stored_bytes_of_key
-from service.jobs.store import JobLimits, JobStore
+from service.jobs.job import JobLimits, JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
+from service.jobs.store import JobStore
+from service.jobs.tables import stored_bytes_by_key, stored_bytes_of_key
 from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send
 from tests.routing.doubles import TIMEOUT_S, until
 

@@ -9,7 +9,7 @@ import pytest
 from service.jobs import worker
 from service.jobs.job_runner import JobRunner
 from service.jobs.store import JobStore
-from service.jobs.webhook_queue import WebhookQueue
+from service.jobs.webhooks import WebhookQueue
 from tests.jobs.conftest import SECRET, ServeJobs, ended, look, send
 from tests.routing.doubles import until
 

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from service.http.errors import ApiError
-from service.jobs.blobs import FolderBlobs
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, WebhookState, new_job_id
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage
+from service.jobs.job_storage import FolderBlobs, JobStorage
 from service.jobs.store import JobStore
 from service.jobs.webhooks import MAX_TRIES, WebhookOptions
 from service.jobs.worker import JobWorkers
 from service.readiness import Readiness
-from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
+from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
 from tests.jobs.conftest import SECRET, ServeJobs, bearer, ended, look, new_key, send
 from tests.jobs.test_webhooks import receiving
 from tests.routing.doubles import TIMEOUT_S, until

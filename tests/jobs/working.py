@@ -15,10 +15,9 @@ from dragoman.types import Pair
 from service.accounts.database import Database
 from service.batch.texts import EntryTranslator, Outcome, Translated
 from service.formats.entries import Entry
-from service.jobs.blobs import open_blobs
 from service.jobs.job import Job
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage, ScratchFolder
+from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
 from service.jobs.tables import create_tables
 from service.jobs.worker import JobWorkers

@@ -8,7 +8,8 @@ import pytest
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Routes
-from service.api.libretranslate.languages import catalogue, english_name
+from service.api.languages import english_name
+from service.api.libretranslate.languages import catalogue
 from service.formats.known import SUFFIXES
 from tests.libretranslate.conftest import Serve, error_of
 from tests.routing.doubles import DoubleBundles, offer, write_bundle

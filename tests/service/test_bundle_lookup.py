@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import BundleError
-from service.bundle_lookup import find_bundle, list_bundles
+from service.engine import find_bundle, list_bundles
 
 
 def test_a_folder_is_itself(models_dir: Path) -> None:

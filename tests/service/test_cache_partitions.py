@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from dragoman.scheduling.metrics import NoMetrics
+from service.accounts.key_store import AdminStores
 from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyOptions
-from service.accounts.stores import AdminStores
 from service.engine import open_router
 from service.settings import load_settings
 from tests.routing.doubles import until

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from service.accounts.key_store import AdminStores
 from service.accounts.keys import KeyOptions, Scope
-from service.accounts.stores import AdminStores
 from service.settings import SettingsError, load_settings
 from tests.service.conftest import Serve
 
-DISCOVERY = ("/v1/models", "/v1/languages", "/openapi.json", "/docs")
-ALWAYS_OPEN = ("/healthz", "/readyz", "/languages", "/frontend/settings", "/health", "/spec")
+DISCOVERY = ("/v1/models", "/v1/languages", "/openapi.json")
+ALWAYS_OPEN = ("/docs", "/healthz", "/readyz", "/languages", "/frontend/settings", "/health", "/spec")
 
 
 @pytest.fixture

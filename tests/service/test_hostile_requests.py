@@ -134,7 +134,7 @@ def test_a_body_of_countless_unknown_names_gets_one_short_answer(client: httpx.C
 @pytest.mark.parametrize(
     ("method", "path", "status", "kind"),
     [
-        ("GET", "/", 404, "not_found"),
+        ("GET", "/unknown", 404, "not_found"),
         ("POST", "/v1/translate/", 404, "not_found"),
         ("GET", "/v1/translate", 405, "method_not_allowed"),
         ("DELETE", "/v1/models", 405, "method_not_allowed"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.cli.interrupts import defer_interrupts
+from service.cli.lines import defer_interrupts
 
 
 def interrupt() -> None:

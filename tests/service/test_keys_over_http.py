@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from service.accounts.key_store import AdminStores
 from service.accounts.keys import KeyLimits, KeyOptions, Scope
-from service.accounts.stores import AdminStores
 from tests.routing.doubles import until
 from tests.service.conftest import Serve
 from tests.service.doubles import DoubleTranslator

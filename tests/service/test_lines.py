@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman import DecodingOptions, FinishReason, InputError, Translation
-from service.cli.lines import UndecodableLineError, read_lines, translate_lines
+from service.cli.lines import translate_lines
+from service.formats.entries import FileFormatError
+from service.formats.lines import parse_line
 
 OPTIONS = DecodingOptions()
 
@@ -102,13 +104,13 @@ def test_lines_before_one_that_is_not_utf8_are_translated_first() -> None:
     lines = translate_lines(Spelling(ahead=10), io.BytesIO(b"eins\nzwei\nd\xffrei\nvier\n"), OPTIONS)
 
     assert [next(lines).content, next(lines).content] == [b"eins\n", b"zwei\n"]
-    with pytest.raises(UndecodableLineError, match="line 3 is not UTF-8: byte 0xff at position 2"):
+    with pytest.raises(FileFormatError, match="line 3 is not UTF-8: byte 0xff at position 2"):
         next(lines)
 
 
 def test_the_position_of_a_bad_byte_counts_a_byte_order_mark() -> None:
-    with pytest.raises(UndecodableLineError, match="line 1 is not UTF-8: byte 0xe4 at position 5"):
-        list(read_lines([b"\xef\xbb\xbfa\xe4\n"]))
+    with pytest.raises(FileFormatError, match="line 1 is not UTF-8: byte 0xe4 at position 5"):
+        parse_line(b"\xef\xbb\xbfa\xe4\n", 1)
 
 
 def test_no_more_is_read_than_the_translator_asks_for() -> None:

@@ -22,12 +22,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
+from service.accounts.key_store import AdminStores
 from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, KeyOptions
-from service.accounts.stores import AdminStores
 from service.http.errors import ErrorForms
-from service.http.forms import read_multipart, read_urlencoded
+from service.http.forms import FormError, read_multipart, read_urlencoded
 from service.http.limits import BodyLimitMiddleware, BodyLimits
-from service.http.multipart import FormError
 from service.http.request_bodies import (
     MAX_PARSED_ON_LOOP_BYTES,
     PIECE_BYTES,

@@ -13,7 +13,7 @@ from dragoman.bundle import open_bundle
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANONYMOUS
+from service.accounts.keys import ANONYMOUS
 from service.http.limits import TextLimits
 from service.translation import translation_service
 from service.translation.inference import MAX_PREPARING, Inference

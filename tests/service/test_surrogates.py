@@ -8,7 +8,7 @@ import pytest
 
 from dragoman import InputError, Translator
 from service.http.errors import MAX_LISTED_PROBLEMS, ApiError
-from service.http.surrogates import check_surrogates
+from service.http.fields import check_surrogates
 from service.translation.detection import detect
 from tests.service.conftest import TINY_BUNDLE, ready_client, router_of
 

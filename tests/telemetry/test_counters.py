@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
 from dragoman.types import FinishReason, Method, SearchKind
-from service.telemetry.counters import Histogram, LabeledCounter
-from service.telemetry.engine_metrics import EngineMetricsCollector
+from service.telemetry.counters import EngineMetricsCollector, Histogram, LabeledCounter
 
 BOUNDS = (1.0, 2.0, 5.0)
 VALUES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 5.0, 5.5, 100.0]), max_size=30)

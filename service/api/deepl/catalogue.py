@@ -5,16 +5,61 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from service.api.deepl.authentication import enter
-from service.api.deepl.languages import english_name, source_codes, target_codes
-from service.api.deepl.responses import DeepLRoute
+from dragoman.errors import UnsupportedPair
+from dragoman.routing.routes import Routes
+from service.api.deepl.responses import DeepLRoute, enter
 from service.api.deepl.schemas import DeepLLanguage, LanguagesQuery, Usage, UsageQuery
+from service.api.languages import english_name
 from service.http.authentication import Authenticator
-from service.http.errors import SafeJSONResponse
-from service.http.fields import field_error
+from service.http.errors import SafeJSONResponse, field_error
 from service.http.openapi import query_parameters, request_of
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
+
+REGIONAL_TARGETS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
+"""Targets that clients offer instead of these languages; a model for `en` translates into either."""
+
+
+def base_code(code: str) -> str:
+    """Return the name of a language as a source: `PT` for `pt-BR`."""
+    return code.replace("_", "-").split("-")[0].upper()
+
+
+def source_codes(routes: Routes) -> list[str]:
+    """Return the codes of all source languages."""
+    return sorted({base_code(code).lower() for code in routes.sources()})
+
+
+def target_codes(routes: Routes) -> list[str]:
+    """Return the codes of all target languages."""
+    return sorted({each for code in routes.targets() for each in REGIONAL_TARGETS.get(code, (code,))})
+
+
+def are_variants(source: str | None, target: str | None, routes: Routes) -> bool:
+    """Return whether two codes, such as `EN` and `EN-US`, name one language and no model translates between.
+
+    Raises:
+        UnsupportedPair: they do, but nothing translates into the target from any language.
+    """
+    if source is None or target is None or base_code(source) != base_code(target):
+        return False
+    try:
+        routes.find(source, target)
+    except UnsupportedPair:
+        routes.sources_of(target)
+        return True
+    return False
+
+
+def served_pairs(routes: Routes) -> list[tuple[str, str]]:
+    """Return all served pairs of languages, by codes in lower case without regions."""
+    found = {
+        (base_code(source).lower(), base_code(target).lower())
+        for source in routes.sources()
+        for target, _ in routes.all_from(source)
+    }
+    return sorted(found)
+
 
 SOURCE, TARGET = "source", "target"
 UNLIMITED_CHARACTERS = 10**12

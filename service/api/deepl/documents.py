@@ -7,34 +7,18 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from service.accounts.callers import Caller
-from service.accounts.keys import Scope
-from service.api.deepl.authentication import enter
-from service.api.deepl.languages import are_variants
-from service.api.deepl.parameters import read_document_parameters
-from service.api.deepl.responses import DeepLError, DeepLRoute
-from service.api.deepl.schemas import (
-    DocumentKeyIn,
-    DocumentStatus,
-    UploadDocumentForm,
-    UploadedDocument,
-    errors_of,
-)
-from service.formats.errors import FileFormatError
+from service.accounts.keys import Caller, Scope
+from service.api.deepl import schemas
+from service.api.deepl.catalogue import are_variants
+from service.api.deepl.responses import DeepLError, DeepLRoute, enter
+from service.api.deepl.translation import read_document_parameters
+from service.formats.entries import FileFormatError
 from service.formats.known import have_same_format
+from service.http import openapi
 from service.http.authentication import Authenticator
-from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import Fields, field_error
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
+from service.http.fields import Fields
 from service.http.forms import Upload
-from service.http.openapi import (
-    FORM,
-    JSON,
-    MULTIPART,
-    OCTETS,
-    file_response,
-    path_parameter,
-    request_of,
-)
 from service.jobs.documents import AcceptedDocument, DocumentService, unknown_document
 from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobRequest, JobState
@@ -73,10 +57,10 @@ def document_routes(
     @router.post(
         "/document",
         summary="Upload a document",
-        response_model=UploadedDocument,
+        response_model=schemas.UploadedDocument,
         response_description="The document is queued",
-        responses=errors_of(ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM),
-        openapi_extra=request_of(UploadDocumentForm, [MULTIPART]),
+        responses=schemas.errors_of(ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM),
+        openapi_extra=openapi.request_of(schemas.UploadDocumentForm, [openapi.MULTIPART]),
     )
     async def upload(connection: Request) -> Response:
         """Queue a document for translation; the response does not wait for it."""
@@ -87,9 +71,9 @@ def document_routes(
             {"document_id": document.job.id.upper(), "document_key": document.document_key.upper()}
         )
 
-    errors = errors_of(ErrorKind.NOT_FOUND)
-    document_id = path_parameter("document_id", "From the response to the upload.")
-    of_one = request_of(DocumentKeyIn, [JSON, FORM], [document_id])
+    errors = schemas.errors_of(ErrorKind.NOT_FOUND)
+    document_id = openapi.path_parameter("document_id", "From the response to the upload.")
+    of_one = openapi.request_of(schemas.DocumentKeyIn, [openapi.JSON, openapi.FORM], [document_id])
 
     async def find(connection: Request) -> Job:
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
@@ -104,7 +88,7 @@ def document_routes(
     @router.post(
         ONE,
         summary="Return the state of a document",
-        response_model=DocumentStatus,
+        response_model=schemas.DocumentStatus,
         response_description="The state",
         responses=errors,
         openapi_extra=of_one,
@@ -117,7 +101,7 @@ def document_routes(
         f"{ONE}/result",
         summary="Download a document",
         response_class=Response,
-        responses={**errors, 200: file_response("The translated document")},
+        responses={**errors, 200: openapi.file_response("The translated document")},
         openapi_extra=of_one,
     )
     async def result(connection: Request) -> Response:
@@ -131,7 +115,7 @@ def document_routes(
             # https://www.rfc-editor.org/info/rfc6266
             "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
         }
-        return StreamingResponse(await documents.take(job), media_type=OCTETS, headers=headers)
+        return StreamingResponse(await documents.take(job), media_type=openapi.OCTETS, headers=headers)
 
     return router
 

@@ -11,24 +11,16 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from service.accounts.callers import Caller
 from service.accounts.errors import NoDatabase, UnknownGlossary
-from service.accounts.glossaries import Glossary, NewGlossary
-from service.accounts.glossary_entries import EntriesFormat
-from service.accounts.keys import Scope
-from service.api.deepl.authentication import enter
-from service.api.deepl.languages import ServedPairs, base_code
-from service.api.deepl.responses import DeepLError, DeepLRoute
-from service.api.deepl.schemas import (
-    CreateGlossaryIn,
-    DeepLGlossary,
-    Glossaries,
-    GlossaryPairs,
-    errors_of,
-)
+from service.accounts.glossaries import EntriesFormat, Glossary, NewGlossary
+from service.accounts.keys import Caller, Scope
+from service.api.deepl import schemas
+from service.api.deepl.catalogue import base_code, served_pairs
+from service.api.deepl.responses import DeepLError, DeepLRoute, enter
+from service.api.languages import RoutesCache
 from service.http.authentication import Authenticator
-from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import Fields, field_error
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
+from service.http.fields import Fields
 from service.http.openapi import FORM, JSON, file_response, path_parameter, request_of
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
@@ -57,12 +49,12 @@ def glossary_routes(
         stores_new: whether to store new glossaries; otherwise they are rejected, and no pair is listed.
     """
     router = APIRouter(route_class=DeepLRoute)
-    pairs = ServedPairs(translation_service.inference)
+    pairs = RoutesCache(translation_service.inference, served_pairs)
 
     @router.get(
         "/glossary-language-pairs",
         summary="List the language pairs of glossaries",
-        response_model=GlossaryPairs,
+        response_model=schemas.GlossaryPairs,
         response_description="The pairs",
         openapi_extra=request_of(),
     )
@@ -80,9 +72,9 @@ def glossary_routes(
         "/glossaries",
         status_code=CREATED,
         summary="Store a glossary",
-        response_model=DeepLGlossary,
+        response_model=schemas.DeepLGlossary,
         response_description="The stored glossary",
-        openapi_extra=request_of(CreateGlossaryIn, [JSON, FORM]),
+        openapi_extra=request_of(schemas.CreateGlossaryIn, [JSON, FORM]),
     )
     async def create(connection: Request) -> Response:
         """Store terms of one language with their translations into another."""
@@ -101,7 +93,7 @@ def glossary_routes(
     @router.get(
         "/glossaries",
         summary="List all glossaries",
-        response_model=Glossaries,
+        response_model=schemas.Glossaries,
         response_description="The key's glossaries",
         openapi_extra=request_of(),
     )
@@ -116,7 +108,7 @@ def glossary_routes(
 
 
 def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
-    errors = errors_of(ErrorKind.NOT_FOUND)
+    errors = schemas.errors_of(ErrorKind.NOT_FOUND)
     of_one = request_of(parameters=[path_parameter("glossary_id", "From the response to its creation.")])
 
     async def find(connection: Request, lookup: Callable[[Caller, str], Result]) -> Result:
@@ -127,7 +119,7 @@ def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
     @router.get(
         ONE,
         summary="Return one glossary",
-        response_model=DeepLGlossary,
+        response_model=schemas.DeepLGlossary,
         response_description="The glossary",
         responses=errors,
         openapi_extra=of_one,

@@ -11,14 +11,16 @@ from fastapi.routing import APIRoute
 
 from dragoman.errors import InputError
 from service.accounts.errors import GlossaryError, NoDatabase
+from service.accounts.keys import Caller, Scope
+from service.http.authentication import Authenticator, authenticate_with_fields
 from service.http.errors import (
-    STATUSES,
     ApiError,
     ErrorForm,
     ErrorKind,
     SafeJSONResponse,
     to_api_error,
 )
+from service.http.fields import Fields
 
 ROOT = "/v2"
 NEXT_ROOT = "/v3"
@@ -51,10 +53,6 @@ def unsupported_value_error(name: str, problem: str) -> DeepLError:
     return DeepLError(ErrorKind.INVALID_INPUT, f"Value for '{name}' not supported.", detail=problem)
 
 
-def owns(path: str) -> bool:
-    return any(path == root or path.startswith(f"{root}/") for root in (ROOT, NEXT_ROOT))
-
-
 def respond(error: ApiError) -> Response:
     """Return an error in DeepL's form."""
     body = {"message": error.message}
@@ -74,11 +72,11 @@ def respond(error: ApiError) -> Response:
     return SafeJSONResponse(body, status_of(error.kind), {**headers, TRACE_HEADER: new_trace_id()})
 
 
-FORM = ErrorForm(owns, respond)
+FORM = ErrorForm((ROOT, NEXT_ROOT), respond)
 
 
 def status_of(kind: ErrorKind) -> int:
-    return DEEPL_STATUSES.get(kind, STATUSES[kind])
+    return DEEPL_STATUSES.get(kind, kind.status)
 
 
 def new_trace_id() -> str:
@@ -124,3 +122,37 @@ def to_deepl_error(error: Exception) -> ApiError:
 
 def _with_deepl_names(problem: str) -> str:
     return problem.replace("`source`", "`source_lang`").replace("`target`", "`target_lang`")
+
+
+SCHEME = "deepl-auth-key "
+KEY_FIELD = "auth_key"
+
+
+def key_in_header(connection: Request) -> str | None:
+    """Return the key in `Authorization: DeepL-Auth-Key KEY`."""
+    authorization = connection.headers.get("authorization", "")
+    return authorization[len(SCHEME) :].strip() if authorization.lower().startswith(SCHEME) else None
+
+
+async def enter(
+    connection: Request, authenticator: Authenticator, scope: Scope | None
+) -> tuple[Caller, Fields]:
+    """Return the caller, by a key in the header or in a field, and all fields.
+
+    DeepL's clients always send a key. If the server requires none, it accepts any key.
+
+    Args:
+        connection: the request.
+        authenticator: checks the key and the rate limit.
+        scope: scope that the key needs; None if any key will do.
+
+    Raises:
+        AccountsError: see `Authenticator.authenticate`.
+        ApiError: the fields cannot be read.
+    """
+    return await authenticate_with_fields(
+        connection,
+        key_in_header(connection),
+        KEY_FIELD,
+        lambda key: authenticator.authenticate(connection, key, scope, accepts_any_key=True),
+    )

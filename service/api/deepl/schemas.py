@@ -1,17 +1,22 @@
 """Requests and responses as the OpenAPI document describes them; the routes parse requests field by field."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.accounts.glossary_entries import EntriesFormat
-from service.api.deepl.parameters import Formality, ModelType, TagHandlingVersion
+from service.accounts.glossaries import EntriesFormat
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
-from service.http.errors import STATUSES, ErrorKind
+from service.http.errors import ErrorKind
 from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses
 from service.markup.options import MarkupLanguage
 
+Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
+FORMALITIES: tuple[Formality, ...] = get_args(Formality)
+ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
+MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
+TagHandlingVersion = Literal["v1", "v2"]
+TAG_HANDLING_VERSIONS: tuple[TagHandlingVersion, ...] = get_args(TagHandlingVersion)
 ApiKey = Annotated[
     str | None, Field(description="API key, unless the header `Authorization: DeepL-Auth-Key KEY` has it.")
 ]
@@ -224,6 +229,6 @@ class DeepLErrorResponse(BaseModel):
 def errors_of(*more: ErrorKind) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of a route's errors in DeepL's form: those of every route, and more."""
     kinds = (*KEY_ERRORS, *BODY_ERRORS, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, *more)
-    documented = error_responses(kinds, DeepLErrorResponse, {**STATUSES, **DEEPL_STATUSES})
+    documented = error_responses(kinds, DeepLErrorResponse, DEEPL_STATUSES)
     documented[URL_TOO_LONG] = {"model": DeepLErrorResponse, "description": "The URL's query is too long"}
     return documented

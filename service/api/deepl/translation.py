@@ -1,55 +1,205 @@
 """Routes that translate texts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from service.accounts.callers import Caller
-from service.accounts.keys import Scope
-from service.api.deepl.authentication import enter
-from service.api.deepl.languages import are_variants, base_code
-from service.api.deepl.parameters import DeepLParameters, read_parameters
-from service.api.deepl.responses import DeepLRoute
-from service.api.deepl.schemas import TranslateIn, Translations, errors_of
+from dragoman import DecodingOptions
+from dragoman.types import Splitting
+from service.accounts.keys import Caller, Scope
+from service.api.deepl import schemas
+from service.api.deepl.catalogue import are_variants, base_code
+from service.api.deepl.responses import DeepLError, DeepLRoute, enter
 from service.http.authentication import Authenticator
-from service.http.disconnection import cancel_on_disconnect
-from service.http.errors import ErrorKind, FieldProblem, SafeJSONResponse, invalid_input
+from service.http.errors import ErrorKind, SafeJSONResponse, field_error
+from service.http.fields import Fields
 from service.http.openapi import FORM, JSON, query_parameters, request_of
+from service.http.threads import cancel_on_disconnect
+from service.jobs.job import JobRequest
+from service.jobs.request_fields import base_name
+from service.markup.options import MarkupLanguage, MarkupOptions
 from service.readiness import require_ready
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
-from service.translation.translation_service import TextsRejectedError, TranslationService
+from service.translation.translation_service import TranslationService, name_rejected_texts
+
+LINGER_S = 15.0
+"""Seconds for which work continues after its client has disconnected. DeepL's own clients time out after 10 s
+and retry up to five times, at most 12.9 s later: 1.6 ** 5 s of back-off, and 23 % of jitter."""
+GREEDY = 1
+FORMALITY_NOT_SUPPORTED = "'formality' is not supported for given 'target_lang'."
+UNSUPPORTED_FORMALITIES = frozenset({"more", "less"})
+LATENCY = "latency_optimized"
+SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
+GLOSSARIES = "glossaries are not used in translations; send the request without one"
+UNSUPPORTED_FIELDS = {
+    "glossary_id": GLOSSARIES,
+    "glossary_ids": GLOSSARIES,
+    "style_id": "styles are not supported; send the request without one",
+    "translation_memory_id": "translation memories are not supported; send the request without one",
+    "translation_memory_threshold": "translation memories are not supported; send the request without it",
+    "custom_instructions": "instructions are not supported; send the request without them",
+}
+"""Unsupported fields, with the error for each. They would change a translation, so ignoring them is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeepLParameters:
+    """The parsed fields of a request."""
+
+    translation_request: TranslationRequest
+    shows_billed_characters: bool
+    model_type_used: str | None
+    """None if the client requested no type."""
+    tag_handling_version: str | None
+    """None if the texts have no tags to handle."""
+
+
+def read_parameters(fields: Fields) -> DeepLParameters:
+    """Read the parameters of a translation of texts.
+
+    Unknown fields are ignored, as DeepL itself does: future clients will send fields on their own that it
+    does not know today.
+
+    Raises:
+        ApiError: a field is missing, has a wrong type or value, or requests what is not supported.
+    """
+    texts = fields.strings("text")
+    if not texts:
+        raise field_error("text", "is missing; send one text or more")
+    _check_unused(fields)
+    model_type = _one_of(fields, "model_type", schemas.MODEL_TYPES)
+    tag_handling = _one_of(fields, "tag_handling", tuple(MarkupLanguage))
+    version = _one_of(fields, "tag_handling_version", schemas.TAG_HANDLING_VERSIONS)
+    markup = _markup(fields, None if tag_handling is None else MarkupLanguage(tag_handling))
+    translation_request = TranslationRequest(
+        texts,
+        target=read_target(fields),
+        source=read_source(fields),
+        options=DecodingOptions(
+            beam_size=GREEDY if model_type == LATENCY else None,
+            splitting=_splitting(fields, tag_handling),
+            return_scores=False,
+        ),
+        markup=markup,
+        linger_s=LINGER_S,
+    )
+    return DeepLParameters(
+        translation_request,
+        shows_billed_characters=fields.boolean("show_billed_characters") or False,
+        model_type_used=model_type and model_type.removeprefix("prefer_"),
+        tag_handling_version=None if markup is None else version or schemas.TAG_HANDLING_VERSIONS[0],
+    )
+
+
+def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
+    """Read the parameters of a translation of a document.
+
+    Args:
+        fields: all fields, the file excepted.
+        sent_name: name of the file unless a field has another.
+
+    Raises:
+        ApiError: see `read_parameters`; or the file name cannot be used.
+    """
+    reject_unsupported_fields(fields)
+    _check_formality(fields)
+    name = base_name(fields.string("filename") or sent_name)
+    return JobRequest(name, read_source(fields), read_target(fields))
+
+
+def read_target(fields: Fields) -> str:
+    target = fields.string("target_lang")
+    if not target:
+        raise field_error("target_lang", "is missing; name the language to translate into")
+    return target
+
+
+def read_source(fields: Fields) -> str | None:
+    return fields.string("source_lang") or None
+
+
+def reject_unsupported_fields(fields: Fields) -> None:
+    """Raise an ApiError if a field requests what is not supported."""
+    for name, problem in UNSUPPORTED_FIELDS.items():
+        is_empty = fields.json.get(name) in (None, "", [])  # clients send these for no value
+        if name in fields and not (fields.is_json(name) and is_empty):
+            raise field_error(name, problem)
+
+
+def _check_unused(fields: Fields) -> None:
+    """Check fields that have no effect as strictly as the others."""
+    reject_unsupported_fields(fields)
+    _check_formality(fields)
+    fields.string("context")
+    fields.boolean("preserve_formatting")
+
+
+def _check_formality(fields: Fields) -> None:
+    formality = _one_of(fields, "formality", schemas.FORMALITIES)
+    if formality in UNSUPPORTED_FORMALITIES:
+        problem = f"no model supports formality; send prefer_{formality}, or omit the field"
+        raise DeepLError(ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail=problem)
+
+
+def _splitting(fields: Fields, tag_handling: str | None) -> Splitting:
+    requested = _one_of(fields, "split_sentences", tuple(SPLITTINGS))
+    if requested is None:
+        return Splitting.NO_NEWLINES if tag_handling == MarkupLanguage.HTML else Splitting.SENTENCES
+    return SPLITTINGS[requested]
+
+
+def _markup(fields: Fields, language: MarkupLanguage | None) -> MarkupOptions | None:
+    ignored, splitting, others = (
+        _tags(fields, name) for name in ("ignore_tags", "splitting_tags", "non_splitting_tags")
+    )
+    finds_outline = fields.boolean("outline_detection")
+    if language is None:
+        return None
+    return MarkupOptions(language, ignored, splitting, others, finds_outline is not False)
+
+
+def _tags(fields: Fields, name: str) -> frozenset[str]:
+    """Return names of tags; each string may have several, separated by commas."""
+    lists = fields.strings(name) or ()
+    return frozenset(tag for each in lists for part in each.split(",") if (tag := part.strip()))
+
+
+def _one_of(fields: Fields, name: str, allowed: tuple[str, ...]) -> str | None:
+    value = fields.string(name)
+    if not value:
+        return None
+    if value not in allowed:
+        raise field_error(name, f"must be one of {', '.join(allowed)}")
+    return value
 
 
 def translation_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
     """Return the routes: POST, and GET for the oldest clients."""
     router = APIRouter(route_class=DeepLRoute)
-    errors = errors_of(ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT)
+    errors = schemas.errors_of(ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT)
 
     async def translate(connection: Request) -> Response:
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.TRANSLATE)
         parameters = read_parameters(fields)
-        try:
+        translation_request = parameters.translation_request
+        is_single = len(translation_request.texts) == 1
+        with name_rejected_texts(lambda position: "text" if is_single else f"text[{position}]"):
             results = await cancel_on_disconnect(
-                connection, _translate(translation_service, parameters.translation_request, caller)
+                connection, _translate(translation_service, translation_request, caller)
             )
-        except TextsRejectedError as error:
-            problems = [
-                FieldProblem(field=_field_name(position, parameters.translation_request), problem=problem)
-                for position, problem in error.problems
-            ]
-            raise invalid_input(problems, total=len(problems)) from error
         return SafeJSONResponse({"translations": present(results, parameters)})
 
     @router.post(
         "/translate",
         summary="Translate texts",
-        response_model=Translations,
+        response_model=schemas.Translations,
         response_description="The translations",
         responses=errors,
-        openapi_extra=request_of(TranslateIn, [JSON, FORM]),
+        openapi_extra=request_of(schemas.TranslateIn, [JSON, FORM]),
     )
     async def translate_posted(connection: Request) -> Response:
         """Translate each text on its own, in order; if any cannot be translated, the request fails."""
@@ -58,10 +208,10 @@ def translation_routes(translation_service: TranslationService, authenticator: A
     @router.get(
         "/translate",
         summary="Translate texts in the URL",
-        response_model=Translations,
+        response_model=schemas.Translations,
         response_description="The translations",
         responses=errors,
-        openapi_extra=request_of(parameters=query_parameters(TranslateIn)),
+        openapi_extra=request_of(parameters=query_parameters(schemas.TranslateIn)),
     )
     async def translate_got(connection: Request) -> Response:
         """Translate as the POST does."""
@@ -99,7 +249,3 @@ def _present(result: TranslationResult, text: str, parameters: DeepLParameters) 
     if parameters.tag_handling_version is not None:
         presented["tag_handling_version"] = parameters.tag_handling_version
     return presented
-
-
-def _field_name(position: int, translation_request: TranslationRequest) -> str:
-    return "text" if len(translation_request.texts) == 1 else f"text[{position}]"

@@ -7,12 +7,12 @@ from fastapi import APIRouter
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
+from service.api.languages import RoutesCache
 from service.api.libretranslate.errors import PATHS, TRANSLATE_FILE, error_form
 from service.api.libretranslate.files import file_routes
-from service.api.libretranslate.languages import CatalogueCache
-from service.api.libretranslate.schemas import errors_of
-from service.api.libretranslate.server_info import server_routes
-from service.api.libretranslate.texts import text_routes
+from service.api.libretranslate.languages import catalogue
+from service.api.libretranslate.responses import errors_of
+from service.api.libretranslate.texts import server_routes, text_routes
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi import operation_ids
 from service.services import ApiDefinition, Services
@@ -31,7 +31,7 @@ def libretranslate_api(services: Services) -> ApiDefinition:
     Any web page may call it from a browser, as its clients expect, unless the settings name the origins.
     """
     headers: Mapping[str, str] = {} if services.settings.cors_origins else CORS
-    catalogues = CatalogueCache(services.translation_service.inference)
+    catalogues = RoutesCache(services.translation_service.inference, catalogue)
     routes = APIRouter(tags=["libretranslate"], generate_unique_id_function=operation_ids("libretranslate"))
     for part in (text_routes, file_routes, server_routes):
         routes.include_router(part(services, catalogues, headers))

@@ -5,15 +5,13 @@ from dataclasses import replace
 
 from fastapi import Request
 
-from service.accounts.callers import Caller
 from service.accounts.errors import MissingKey, RateLimited, UnknownKey
-from service.accounts.keys import Scope
+from service.accounts.keys import Caller, Scope
 from service.http import errors
 from service.http.authentication import Authenticator, authenticate_with_fields, key_in_headers
-from service.http.errors import ApiError, ErrorForm, ErrorKind, FieldProblem, SafeJSONResponse
+from service.http.errors import ApiError, ErrorForm, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.translation.source_language import DetectionMode
-from service.translation.translation_service import TextsRejectedError
 
 TRANSLATE_FILE = "/translate_file"
 PATHS = (
@@ -28,7 +26,6 @@ PATHS = (
 )
 DOWNLOADS = "/download_file"
 STATUSES: Mapping[ErrorKind, int] = {
-    **errors.STATUSES,
     ErrorKind.UNAUTHENTICATED: 403,
     ErrorKind.QUOTA_EXCEEDED: 403,
     ErrorKind.INVALID_INPUT: 400,
@@ -47,14 +44,12 @@ def error_form(headers: Mapping[str, str]) -> ErrorForm:
 
     def respond(error: ApiError) -> SafeJSONResponse:
         return SafeJSONResponse(
-            {"error": _message(error)}, STATUSES[error.kind], {**headers, **error.headers}
+            {"error": _message(error)},
+            STATUSES.get(error.kind, error.kind.status),
+            {**headers, **error.headers},
         )
 
-    return ErrorForm(owns, respond)
-
-
-def owns(path: str) -> bool:
-    return any(path == root or path.startswith(f"{root}/") for root in (*PATHS, DOWNLOADS))
+    return ErrorForm((*PATHS, DOWNLOADS), respond)
 
 
 def _message(error: ApiError) -> str:
@@ -98,15 +93,6 @@ def required(fields: Fields, name: str) -> str:
     return value
 
 
-def rejected_texts_error(error: TextsRejectedError, *, is_list: bool) -> ApiError:
-    """Return the error for rejected texts, by their names in the request: `q`, or `q[0]` and so on."""
-    problems = [
-        FieldProblem(field=f"q[{item}]" if is_list else "q", problem=problem)
-        for item, problem in error.problems
-    ]
-    return errors.invalid_input(problems, total=len(problems))
-
-
 async def enter(authenticator: Authenticator, request: Request, scope: Scope) -> tuple[Caller, Fields]:
     """Return the caller, by a key in the headers or in the field `api_key`, and all fields.
 
@@ -125,7 +111,7 @@ async def enter(authenticator: Authenticator, request: Request, scope: Scope) ->
         except UnknownKey as error:
             raise ApiError(ErrorKind.FORBIDDEN, "Invalid API key") from error
         except RateLimited as error:
-            to_deepl_error = errors.to_api_error(error)
-            raise replace(to_deepl_error, message=f"Slowdown: {error.limit}") from error
+            limited = errors.to_api_error(error)
+            raise replace(limited, message=f"Slowdown: {error.limit}") from error
 
     return await authenticate_with_fields(request, key_in_headers(request), KEY_FIELD, authenticate)

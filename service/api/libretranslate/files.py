@@ -7,31 +7,20 @@ import anyio
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from service.accounts.callers import Caller
-from service.accounts.keys import Scope
-from service.api.libretranslate.errors import (
-    DOWNLOADS,
-    TRANSLATE_FILE,
-    disabled_error,
-    enter,
-    missing,
-    rejected,
-    required,
-)
+from service.accounts.keys import Caller, Scope
+from service.api.libretranslate import errors
 from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import Pair, find_pair
-from service.api.libretranslate.responses import TranslatedFile
-from service.api.libretranslate.schemas import WITH_ANY_KEY, TranslateFileForm, errors_of
+from service.api.libretranslate.responses import WITH_ANY_KEY, TranslatedFile, TranslateFileForm, errors_of
 from service.formats.known import installed_suffixes, is_known
-from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
 from service.http.openapi import MULTIPART, OCTETS, file_response, path_parameter, request_of
+from service.http.threads import cancel_on_disconnect
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected
-from service.jobs.job import ID_LENGTH, Job, JobRequest, JobState
-from service.jobs.problems import SERVERS_FAULTS
+from service.jobs.job import ID_LENGTH, SERVERS_FAULTS, Job, JobRequest, JobState
 from service.jobs.request_fields import base_name, strip_folders
 from service.readiness import require_ready
 from service.services import Services
@@ -46,7 +35,7 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
     authenticator, documents = services.authenticator, services.documents
 
     @routes.post(
-        TRANSLATE_FILE,
+        errors.TRANSLATE_FILE,
         summary="Translate a file",
         dependencies=WITH_ANY_KEY,
         response_model=TranslatedFile,
@@ -57,19 +46,21 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
     async def translate_file(request: Request) -> Response:
         """Translate a file of a kind that `/frontend/settings` lists. The response waits until it is done."""
         if documents is None:
-            raise disabled_error("Files translation are disabled")
+            raise errors.disabled_error("Files translation are disabled")
         require_ready(services.translation_service.inference)
-        caller, fields = await enter(authenticator, request, Scope.DOCUMENTS)
+        caller, fields = await errors.enter(authenticator, request, Scope.DOCUMENTS)
         upload = _read_upload(fields)
-        pair = find_pair(required(fields, "source"), required(fields, "target"), await catalogues.current())
+        pair = find_pair(
+            errors.required(fields, "source"), errors.required(fields, "target"), await catalogues.current()
+        )
         document = await _submit_file(documents, upload, pair, caller)
         await _await_translation(documents, document.job, request)
         name = quote(document.job.job_request.file_name, safe="")
-        url = f"{request.base_url}{DOWNLOADS[1:]}/{document.job.id}{document.document_key}.{name}"
+        url = f"{request.base_url}{errors.DOWNLOADS[1:]}/{document.job.id}{document.document_key}.{name}"
         return SafeJSONResponse({"translatedFileUrl": url}, headers=headers)
 
     @routes.get(
-        f"{DOWNLOADS}/{{name:path}}",
+        f"{errors.DOWNLOADS}/{{name:path}}",
         summary="Download a translated file",
         response_class=Response,
         responses={
@@ -81,7 +72,7 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
     async def download_file(request: Request) -> Response:
         """Return a translated file to anyone who has its URL, until it is deleted."""
         if documents is None:
-            raise disabled_error("Files translation are disabled")
+            raise errors.disabled_error("Files translation are disabled")
         address = str(request.path_params["name"]).partition(".")[0]
         job = await documents.find(address[:ID_LENGTH], address[ID_LENGTH:])
         pieces = await documents.read(job)
@@ -106,7 +97,7 @@ async def _submit_file(
     try:
         return await documents.add(upload.file, job_request, caller)
     except FileRejected as error:
-        raise rejected(str(error)) from error
+        raise errors.rejected(str(error)) from error
 
 
 async def _await_translation(documents: DocumentService, job: Job, request: Request) -> None:
@@ -121,18 +112,18 @@ async def _await_translation(documents: DocumentService, job: Job, request: Requ
         return
     await documents.give_up(ended_job)
     problem = ended_job.problem or "it was cancelled"
-    raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else rejected(problem)
+    raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else errors.rejected(problem)
 
 
 def _read_upload(fields: Fields) -> Upload:
     upload = fields.upload("file")
     if upload is None:
-        raise missing("file")
+        raise errors.missing("file")
     if not upload.name:
-        raise rejected("empty file")
+        raise errors.rejected("empty file")
     if not is_known(upload.name):
         known = ", ".join(installed_suffixes())
-        raise rejected(f"file format not supported: {_display_name(upload.name)!a}; known are {known}")
+        raise errors.rejected(f"file format not supported: {_display_name(upload.name)!a}; known are {known}")
     return upload
 
 

@@ -4,13 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from langcodes import Language
-from langcodes.tag_parser import LanguageTagError
-
 from dragoman.errors import UnsupportedPair
 from dragoman.languages import SourceLanguage, TargetLanguage, find_language
 from dragoman.routing.routes import MAX_NAME_LENGTH, Routes
-from service.translation.inference import Inference
+from service.api.languages import RoutesCache, english_name
 
 NEW_CODES: Mapping[str, str] = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
 """Codes of LibreTranslate's models, and the codes that it accepts and returns for them since 1.6."""
@@ -79,19 +76,7 @@ class Catalogue:
         return [language for language in self.listed if language.code in among]
 
 
-class CatalogueCache:
-    """The catalogue of the current routes. For one event loop."""
-
-    def __init__(self, inference: Inference) -> None:
-        self._inference = inference
-        self._cached: Catalogue | None = None
-
-    async def current(self) -> Catalogue:
-        """Return the catalogue; rebuild it after models change, which is slow for hundreds of languages."""
-        routes = self._inference.router.routes
-        if self._cached is None or self._cached.routes is not routes:
-            self._cached = await self._inference.run_in_thread(lambda: catalogue(routes))
-        return self._cached
+CatalogueCache = RoutesCache[Catalogue]
 
 
 def catalogue(routes: Routes) -> Catalogue:
@@ -117,15 +102,6 @@ def catalogue(routes: Routes) -> Catalogue:
 def present_code(code: str) -> str:
     """Return the code that clients get for a model's code."""
     return NEW_CODES.get(code.lower(), code)
-
-
-def english_name(code: str) -> str:
-    """Return a language's English name, from CLDR and the IANA registry; its code if it has no name."""
-    try:
-        language = Language.get(code)
-        return language.display_name("en") if language.is_valid() else code
-    except LanguageTagError:
-        return code
 
 
 def _spellings(requested: str) -> list[str]:

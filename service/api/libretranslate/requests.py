@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from dragoman import DecodingOptions
 from dragoman.decoding.options import MAX_BEAM_SIZE
-from service.api.libretranslate.errors import missing, rejected, required, unsupported_value_error
-from service.api.libretranslate.languages import Catalogue, english_name, present_code
+from service.api.languages import english_name
+from service.api.libretranslate import errors
+from service.api.libretranslate.languages import Catalogue, present_code
 from service.http.errors import ApiError, ErrorKind
 from service.http.fields import Fields
 from service.http.limits import TextLimits
@@ -63,11 +64,11 @@ def alternatives_options(count: int) -> DecodingOptions:
 def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) -> LibreTranslateParameters:
     """Read the parameters of a translation; raise an ApiError if they cannot be used."""
     texts = _read_texts(fields)
-    source, target = required(fields, "source"), required(fields, "target")
+    source, target = errors.required(fields, "source"), errors.required(fields, "target")
     check_limits(texts, limits)
     text_format = fields.string("format") or TEXT
     if text_format not in {TEXT, HTML}:
-        raise unsupported_value_error(f"{text_format} format")
+        raise errors.unsupported_value_error(f"{text_format} format")
     return LibreTranslateParameters(
         texts,
         fields.is_list("q"),
@@ -81,7 +82,7 @@ def check_limits(texts: Sequence[str], limits: TextLimits) -> None:
     """Raise an ApiError that names an exceeded limit."""
     for size, limit in ((len(texts), limits.max_texts), (sum(map(len, texts)), limits.max_characters)):
         if size > limit:
-            raise rejected(f"request ({size}) exceeds text limit ({limit})")
+            raise errors.rejected(f"request ({size}) exceeds text limit ({limit})")
 
 
 def find_pair(source: str, target: str, catalogue: Catalogue) -> Pair:
@@ -110,7 +111,7 @@ def normalize_line_ends(text: str) -> str:
 def _read_texts(fields: Fields) -> tuple[str, ...]:
     texts = fields.strings("q")
     if not texts or (not fields.is_list("q") and not texts[0]):
-        raise missing("q")
+        raise errors.missing("q")
     return texts if fields.is_json("q") else tuple(map(normalize_line_ends, texts))
 
 
@@ -118,18 +119,18 @@ def _read_alternatives(fields: Fields) -> int:
     try:
         count = fields.integer("alternatives") or 0
     except ApiError as error:
-        raise rejected("alternatives parameter is not a number") from error
+        raise errors.rejected("alternatives parameter is not a number") from error
     if count < 0:
-        raise rejected("alternatives parameter must be >= 0")
+        raise errors.rejected("alternatives parameter must be >= 0")
     if count > MAX_ALTERNATIVES:
-        raise rejected(f"alternatives parameter must be <= {MAX_ALTERNATIVES}")
+        raise errors.rejected(f"alternatives parameter must be <= {MAX_ALTERNATIVES}")
     return count
 
 
 def _resolve(requested: str, catalogue: Catalogue) -> str:
     code = catalogue.resolve(requested)
     if code is None:
-        raise unsupported_value_error(requested)
+        raise errors.unsupported_value_error(requested)
     return code
 
 

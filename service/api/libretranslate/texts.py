@@ -6,24 +6,16 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from service.accounts.keys import Scope
-from service.api.libretranslate.errors import check_detection, enter, rejected_texts_error, required
+from service.api.libretranslate import errors, responses
 from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import check_limits, normalize_line_ends, read_parameters
-from service.api.libretranslate.responses import (
-    DetectedLanguage,
-    TranslateOut,
-    present_detected,
-    present_results,
-    present_unchanged,
-)
-from service.api.libretranslate.schemas import FORMS, WITH_ANY_KEY, DetectIn, TranslateIn, errors_of
-from service.http.disconnection import cancel_on_disconnect
-from service.http.errors import SafeJSONResponse
-from service.http.openapi import request_of
+from service.http.errors import ErrorKind, SafeJSONResponse
+from service.http.openapi import MODEL_ERRORS, request_of
+from service.http.threads import cancel_on_disconnect
 from service.readiness import require_ready
 from service.services import Services
 from service.translation.detection import detect, detectable
-from service.translation.translation_service import TextsRejectedError
+from service.translation.translation_service import name_rejected_texts
 
 MAX_DETECTED_LANGUAGES = 3
 """Maximum number of languages in the response for a text."""
@@ -43,41 +35,39 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
     @routes.post(
         "/translate",
         summary="Translate one text or several",
-        dependencies=WITH_ANY_KEY,
-        response_model=TranslateOut,
+        dependencies=responses.WITH_ANY_KEY,
+        response_model=responses.TranslateOut,
         response_description="The translations",
-        responses=errors_of(),
-        openapi_extra=request_of(TranslateIn, FORMS),
+        responses=responses.errors_of(),
+        openapi_extra=request_of(responses.TranslateIn, responses.FORMS),
     )
     async def translate(request: Request) -> Response:
         """Translate a text or an array of texts. Fields may be in JSON, in a form or in the URL's query."""
         require_ready(translation_service.inference)
-        caller, fields = await enter(authenticator, request, Scope.TRANSLATE)
+        caller, fields = await errors.enter(authenticator, request, Scope.TRANSLATE)
         parameters = read_parameters(fields, await catalogues.current(), translation_service.limits)
         if parameters.pair.is_copied:
-            return SafeJSONResponse(present_unchanged(parameters), headers=headers)
-        try:
+            return SafeJSONResponse(responses.present_unchanged(parameters), headers=headers)
+        with name_rejected_texts(lambda item: f"q[{item}]" if parameters.is_list else "q"):
             results = await cancel_on_disconnect(
                 request, translation_service.translate(parameters.translation_request(), caller)
             )
-        except TextsRejectedError as error:
-            raise rejected_texts_error(error, is_list=parameters.is_list) from error
-        return SafeJSONResponse(present_results(results, parameters), headers=headers)
+        return SafeJSONResponse(responses.present_results(results, parameters), headers=headers)
 
     @routes.post(
         "/detect",
         summary="Detect the language of a text",
-        dependencies=WITH_ANY_KEY,
-        response_model=list[DetectedLanguage],
+        dependencies=responses.WITH_ANY_KEY,
+        response_model=list[responses.DetectedLanguage],
         response_description="Up to three languages, the most likely first",
-        responses=errors_of(),
-        openapi_extra=request_of(DetectIn, FORMS),
+        responses=responses.errors_of(),
+        openapi_extra=request_of(responses.DetectIn, responses.FORMS),
     )
     async def detect_language(request: Request) -> Response:
         """Detect which served language a text is in. Fields may be in JSON, a form or the URL's query."""
-        _, fields = await enter(authenticator, request, Scope.TRANSLATE)
-        check_detection(translation_service.detection)
-        text = required(fields, "q")
+        _, fields = await errors.enter(authenticator, request, Scope.TRANSLATE)
+        errors.check_detection(translation_service.detection)
+        text = errors.required(fields, "q")
         text = text if fields.is_json("q") else normalize_line_ends(text)
         check_limits([text], translation_service.limits)
         catalogue = await catalogues.current()
@@ -85,7 +75,65 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
             lambda: detect(text, detectable(catalogue.served)), len(text)
         )
         return SafeJSONResponse(
-            [present_detected(each) for each in detected[:MAX_DETECTED_LANGUAGES]], headers=headers
+            [responses.present_detected(each) for each in detected[:MAX_DETECTED_LANGUAGES]], headers=headers
         )
+
+    return routes
+
+
+def server_routes(services: Services, catalogues: CatalogueCache, headers: Mapping[str, str]) -> APIRouter:
+    """Return the routes that clients use before they translate; arguments are those of `text_routes`."""
+    routes = APIRouter()
+
+    @routes.get(
+        "/languages",
+        summary="List the languages",
+        response_model=list[responses.ListedLanguage],
+        response_description="The languages, sorted by name",
+        responses=responses.errors_of([ErrorKind.INTERNAL]),
+    )
+    async def languages() -> Response:
+        """Return each language with its target languages. This needs no API key, and ignores a body."""
+        catalogue = await catalogues.current()
+        return SafeJSONResponse(responses.present_languages(catalogue.listed), headers=headers)
+
+    @routes.get(
+        "/frontend/settings",
+        summary="Return settings for a web page",
+        response_model=responses.FrontendSettings,
+        response_description="The settings",
+        responses=responses.errors_of([ErrorKind.INTERNAL]),
+    )
+    async def frontend_settings() -> Response:
+        """Return limits and available features. This needs no API key."""
+        catalogue = await catalogues.current()
+        takes_files = services.documents is not None
+        settings = responses.present_settings(services.settings, catalogue, accepts_files=takes_files)
+        return SafeJSONResponse(settings.model_dump(), headers=headers)
+
+    @routes.get(
+        "/health",
+        summary="Whether the server can translate",
+        response_model=responses.Health,
+        response_description="It can",
+        responses=responses.errors_of((ErrorKind.INTERNAL, ErrorKind.NOT_READY)),
+    )
+    async def health() -> Response:
+        """Return 200 once every model that is loaded at the start has translated a warm-up sentence."""
+        require_ready(services.translation_service.inference)
+        return SafeJSONResponse({"status": "ok"}, headers=headers)
+
+    @routes.post(
+        "/suggest",
+        status_code=403,
+        summary="Suggest a better translation",
+        dependencies=responses.WITH_ANY_KEY,
+        responses=responses.errors_of([kind for kind in MODEL_ERRORS if kind is not ErrorKind.TIMEOUT]),
+        openapi_extra=request_of(responses.SuggestIn, responses.FORMS),
+    )
+    async def suggest(request: Request) -> Response:
+        """Return 403 always: this server does not store suggestions."""
+        await errors.enter(services.authenticator, request, Scope.TRANSLATE)
+        raise errors.disabled_error("Suggestions are disabled")
 
     return routes

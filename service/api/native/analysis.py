@@ -7,10 +7,17 @@ from service.accounts.keys import Scope
 from service.api.native.requests import DetectRequest, ScoreRequest
 from service.api.native.responses import DetectResponse, ScoreResponse, present_detected, present_scores
 from service.http.authentication import Authenticator
-from service.http.disconnection import cancel_on_disconnect
-from service.http.errors import FieldProblem, invalid_input
+from service.http.errors import field_error
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.openapi import MODEL_ERRORS, TEXT_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses
+from service.http.openapi import (
+    MODEL_ERRORS,
+    TEXT_ERRORS,
+    WITH_KEY,
+    WITHOUT_KEY,
+    error_responses,
+    operation_id,
+)
+from service.http.threads import cancel_on_disconnect
 from service.readiness import require_ready
 from service.translation.translation_service import TranslationService
 
@@ -21,11 +28,16 @@ PAIR_FIELDS = frozenset({"source", "target"})
 def analysis_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
     """Return the routes that analyse texts."""
     route_class = json_route_for(authenticator, Scope.TRANSLATE)
-    router = APIRouter(prefix="/v1", tags=["analysis"], dependencies=WITH_KEY, route_class=route_class)
+    router = APIRouter(
+        prefix="/v1",
+        tags=["analysis"],
+        dependencies=WITH_KEY,
+        route_class=route_class,
+        generate_unique_id_function=operation_id,
+    )
 
     @router.post(
         "/score",
-        operation_id="score",
         summary="Score given translations",
         response_description="Scores, token by token, in the order of the pairs",
         responses=error_responses(MODEL_ERRORS),
@@ -42,13 +54,11 @@ def analysis_routes(translation_service: TranslationService, authenticator: Auth
         except InputError as error:
             if error.item is None or error.field not in PAIR_FIELDS:
                 raise
-            problem = FieldProblem(field=f"pairs[{error.item}].{error.field}", problem=error.problem)
-            raise invalid_input([problem], total=1) from error
+            raise field_error(f"pairs[{error.item}].{error.field}", error.problem) from error
         return present_scores(route.steps[0].offer.title, scored)
 
     @router.post(
         "/detect",
-        operation_id="detect",
         summary="Detect the language of texts",
         response_description="Languages, the most likely first, in the order of the texts",
         responses=error_responses(TEXT_ERRORS),

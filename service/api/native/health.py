@@ -4,17 +4,16 @@ from fastapi import APIRouter
 
 from service.api.native.responses import Status
 from service.http.errors import ErrorKind
-from service.http.openapi import error_responses
+from service.http.openapi import error_responses, operation_id
 from service.readiness import Readiness
 
 
 def health_routes(readiness: Readiness) -> APIRouter:
     """Return the health routes."""
-    router = APIRouter(tags=["health"])
+    router = APIRouter(tags=["health"], generate_unique_id_function=operation_id)
 
     @router.get(
         "/healthz",
-        operation_id="healthz",
         summary="Whether the process is alive",
         response_description="The process is alive",
     )
@@ -24,7 +23,6 @@ def health_routes(readiness: Readiness) -> APIRouter:
 
     @router.get(
         "/readyz",
-        operation_id="readyz",
         summary="Whether the server accepts requests",
         response_description="Every model that is loaded at the start has translated a warm-up sentence",
         responses=error_responses([ErrorKind.NOT_READY]),

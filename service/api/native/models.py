@@ -1,22 +1,161 @@
 """Routes that list the models and their languages, and one that looks for new models."""
 
+from collections.abc import Iterable
+from typing import Any, Literal
+
 import anyio.to_thread
 from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
 
-from dragoman.routing.router import Router
+from dragoman.manifest import ModelLimits, Sizes
+from dragoman.routing.bundle_scan import ReloadReport
+from dragoman.routing.memory import size_bytes
+from dragoman.routing.router import Model, Router
+from dragoman.routing.routes import RouteKind, Routes
 from service.accounts.keys import Scope
-from service.api.native.listings import (
-    LanguagesResponse,
-    ModelsResponse,
-    ReloadResponse,
-    present_languages,
-    present_models,
-    present_reload,
-)
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ErrorKind
-from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses
+from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses, operation_id
 from service.model_watcher import ModelWatcher
+
+RouteKindName = Literal["direct", "multilingual", "pivot"]
+ROUTE_KIND_NAMES: dict[RouteKind, RouteKindName] = {
+    RouteKind.DIRECT: "direct",
+    RouteKind.MULTILINGUAL: "multilingual",
+    RouteKind.PIVOT: "pivot",
+}
+
+
+class ModelOut(BaseModel):
+    """A served model, as its manifest describes it."""
+
+    name: str
+    folder: str = Field(description="Unique name of its folder; `model` of a request may be this or `name`.")
+    source: str | None = Field(description="Source language; null if there are several.")
+    target: str | None = Field(description="Target language; null if there are several.")
+    sources: list[str] = Field(description="Source languages.")
+    targets: list[str] = Field(description="Target languages, each possible for every source.")
+    precision: str = Field(description="Precision of the weights, as in `int8`.")
+    limits: ModelLimits = Field(
+        description="Limits of one segment in tokens; longer texts are split into segments."
+    )
+    sizes: Sizes = Field(description="The graphs' dimensions.")
+    size_bytes: int = Field(description="Size of all files of the bundle.")
+    is_loaded: bool = Field(description="Whether the model is in memory.")
+    memory_bytes: int = Field(description="Estimated memory of the loaded model.")
+    licence: str = Field(description="Licence of the weights.")
+    scores: dict[str, Any] = Field(description="Measured quality, by test set.")
+
+
+class ModelsResponse(BaseModel):
+    """The served models."""
+
+    models: list[ModelOut]
+
+
+class ReachOut(BaseModel):
+    """Target languages that the same models reach."""
+
+    way: RouteKindName = Field(
+        description="`direct`: a model of this pair alone. `multilingual`: a model of "
+        "several pairs. `pivot`: two models with a pivot language."
+    )
+    models: list[str] = Field(
+        description="Names of the models, in the order in which a text passes through them."
+    )
+    targets: list[str] = Field(description="Target languages.")
+
+
+class LanguageOut(BaseModel):
+    """A source language with its targets."""
+
+    source: str = Field(description="Source language.")
+    reaches: list[ReachOut] = Field(description="Target languages, by the models that reach them.")
+
+
+class LanguagesResponse(BaseModel):
+    """The target languages of each source language, and the models between them."""
+
+    languages: list[LanguageOut]
+
+
+class FolderProblems(BaseModel):
+    """A folder that cannot be served."""
+
+    folder: str
+    problems: list[str] = Field(description="Reasons, each with the file or field.")
+
+
+class ReloadResponse(BaseModel):
+    """Changes found by a new scan of the model folders, as names of folders."""
+
+    added: list[str]
+    changed: list[str] = Field(
+        description="Reloaded on their next use; requests in progress finish with the old version."
+    )
+    removed: list[str]
+    problems: list[FolderProblems] = Field(
+        description="Folders that cannot be served; a version that is already loaded stays in use."
+    )
+
+
+def present_models(models: Iterable[Model]) -> ModelsResponse:
+    """Return models in the API's form."""
+    return ModelsResponse(models=[_present_model(model) for model in models])
+
+
+def _present_model(model: Model) -> ModelOut:
+    manifest = model.manifest
+    sources, targets = list(manifest.languages.sources), list(manifest.languages.targets)
+    return ModelOut(
+        name=manifest.name,
+        folder=model.offer.name,
+        source=sources[0] if len(sources) == 1 else None,
+        target=targets[0] if len(targets) == 1 else None,
+        sources=sources,
+        targets=targets,
+        precision=manifest.precision,
+        limits=manifest.limits,
+        sizes=manifest.sizes,
+        size_bytes=size_bytes(manifest),
+        is_loaded=model.is_open,
+        memory_bytes=model.memory_bytes,
+        licence=manifest.licence,
+        scores=dict(manifest.scores),
+    )
+
+
+def present_languages(routes: Routes) -> LanguagesResponse:
+    """Return all pairs that are served; for hundreds of languages this takes a moment."""
+    return LanguagesResponse(
+        languages=[
+            LanguageOut(source=source, reaches=_reaches(routes, source)) for source in routes.sources()
+        ]
+    )
+
+
+def _reaches(routes: Routes, source: str) -> list[ReachOut]:
+    targets: dict[tuple[RouteKind, tuple[str, ...]], list[str]] = {}
+    for target, route in routes.all_from(source):
+        titles = tuple(step.offer.title for step in route.steps)
+        targets.setdefault((route.way, titles), []).append(target)
+    return [
+        ReachOut(way=ROUTE_KIND_NAMES[way], models=list(titles), targets=targets[way, titles])
+        for way, titles in sorted(targets)
+    ]
+
+
+def present_reload(report: ReloadReport) -> ReloadResponse:
+    """Return the changes of a reload in the API's form."""
+    return ReloadResponse(
+        added=list(report.added),
+        changed=list(report.changed),
+        removed=list(report.removed),
+        problems=[
+            FolderProblems(folder=folder, problems=list(problems))
+            for folder, problems in report.problems.items()
+        ],
+    )
 
 
 def model_routes(
@@ -30,20 +169,19 @@ def model_routes(
         watcher: scans their folders on request; None if clients may not request that.
         requires_key: whether the lists need a key; any key will do.
     """
-    routes = APIRouter(prefix="/v1", tags=["models"])
+    routes = APIRouter(prefix="/v1", tags=["models"], generate_unique_id_function=operation_id)
     errors = error_responses(KEY_ERRORS if requires_key else [ErrorKind.INTERNAL])
     with_key = WITH_KEY if requires_key else ()
     cached: list[tuple[object, LanguagesResponse]] = []
 
     @routes.get(
         "/models",
-        operation_id="list_models",
         summary="List the models",
         response_description="Each as its manifest describes it",
         dependencies=with_key,
         responses=errors,
     )
-    async def models(connection: Request) -> ModelsResponse:
+    async def list_models(connection: Request) -> ModelsResponse:
         """Return languages, limits, measured quality and licence of each model, and whether it is loaded."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
@@ -51,13 +189,12 @@ def model_routes(
 
     @routes.get(
         "/languages",
-        operation_id="list_languages",
         summary="List the language pairs",
         response_description="The targets of each source language, with their models",
         dependencies=with_key,
         responses=errors,
     )
-    async def languages(connection: Request) -> LanguagesResponse:
+    async def list_languages(connection: Request) -> LanguagesResponse:
         """List each source's targets: by a model for the pair, a multilingual one, or two through a third."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
@@ -70,14 +207,13 @@ def model_routes(
 
         @routes.post(
             "/models/reload",
-            operation_id="reload_models",
             summary="Look for new, changed and removed models",
             response_description="What has changed",
             dependencies=WITH_KEY,
             responses=error_responses([*KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE]),
             openapi_extra=dict(WITHOUT_KEY),
         )
-        async def reload(connection: Request) -> ReloadResponse:
+        async def reload_models(connection: Request) -> ReloadResponse:
             """Scan the models' folders. Requests in progress finish with the models they began with."""
             if authenticator.accounts.requires_key:
                 await authenticator.authenticate(connection, key_in_headers(connection), Scope.ADMIN)

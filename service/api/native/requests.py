@@ -2,21 +2,13 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from dragoman import DecodingOptions
-from dragoman.decoding.options import (
-    MAX_BEAM_SIZE,
-    MAX_LENGTH_PENALTY,
-    MAX_NGRAM_SIZE,
-    MAX_PREFIX_CHARACTERS,
-    MAX_REPETITION_PENALTY,
-    MAX_SEED,
-    MAX_TEMPERATURE,
-    Sampling,
-)
+from dragoman.decoding import options as decoding
 from dragoman.types import Splitting
+from service.http.openapi import DocumentedModel
 from service.translation.request import TranslationRequest
 
 DEFAULTS = DecodingOptions()
@@ -39,7 +31,7 @@ Texts = Annotated[
 ]
 
 
-class StrictRequest(BaseModel):
+class StrictRequest(DocumentedModel):
     """Base of all requests: reads no number from a string or a boolean, and ignores no field."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -60,32 +52,21 @@ class StrictRequest(BaseModel):
 class SamplingIn(StrictRequest):
     """Options of random sampling."""
 
-    top_k: int = Field(
-        Sampling().top_k,
-        description="Number of most probable tokens to draw from; 0 uses the whole "
-        "vocabulary, which is slower.",
-        json_schema_extra={"minimum": 0},
-    )
-    top_p: float = Field(
-        Sampling().top_p,
-        description="Draw from the smallest set of most probable tokens whose probabilities reach this sum.",
-        json_schema_extra={"exclusiveMinimum": 0, "maximum": 1},
-    )
+    top_k: int = Field(decoding.Sampling().top_k, json_schema_extra={"minimum": 0})
+    """Number of most probable tokens to draw from; 0 uses the whole vocabulary, which is slower."""
+    top_p: float = Field(decoding.Sampling().top_p, json_schema_extra={"exclusiveMinimum": 0, "maximum": 1})
+    """Draw from the smallest set of most probable tokens whose probabilities reach this sum."""
     temperature: float = Field(
-        Sampling().temperature,
-        description="Divisor of the log-probabilities; values below 1 make probable tokens more probable.",
-        json_schema_extra={"exclusiveMinimum": 0, "maximum": MAX_TEMPERATURE},
+        decoding.Sampling().temperature,
+        json_schema_extra={"exclusiveMinimum": 0, "maximum": decoding.MAX_TEMPERATURE},
     )
-    seed: int | None = Field(
-        None,
-        description="Seed of the random numbers; the same seed gives the same result. Null: "
-        "a new seed each time.",
-        json_schema_extra={"minimum": 0, "maximum": MAX_SEED},
-    )
+    """Divisor of the log-probabilities; values below 1 make probable tokens more probable."""
+    seed: int | None = Field(None, json_schema_extra={"minimum": 0, "maximum": decoding.MAX_SEED})
+    """Seed of the random numbers; the same seed gives the same result. Null: a new seed each time."""
 
-    def sampling(self) -> Sampling:
+    def sampling(self) -> decoding.Sampling:
         """Return the engine's sampling options."""
-        return Sampling(self.top_k, self.top_p, self.temperature, self.seed)
+        return decoding.Sampling(self.top_k, self.top_p, self.temperature, self.seed)
 
 
 class TranslateRequest(StrictRequest):
@@ -102,105 +83,69 @@ class TranslateRequest(StrictRequest):
     )
 
     # These ranges are documentation. DecodingOptions checks them for every caller of the engine.
-    text: Texts = Field(description="One text or a list of texts. A text may have many sentences and lines.")
-    source: str | None = Field(
-        None,
-        description="Source language, as in `de`. Omitted, null or `auto`: detected for "
-        "each text, among the languages with a route to the target and the "
-        "target itself. A text that is clearly in the target language is "
-        "returned unchanged.",
-    )
-    target: str | None = Field(
-        None,
-        description="Target language, as in `en`. May be omitted if only one is possible.",
-    )
-    model: str | None = Field(
-        None,
-        description="Name of the only model to use, or its folder's name. Omitted: the "
-        "server prefers a model of this pair, then a multilingual model, then "
-        "two models with a pivot language.",
-    )
+    text: Texts
+    """One text or a list of texts. A text may have many sentences and lines."""
+    source: str | None = None
+    """Source language, as in `de`. Omitted, null or `auto`: detected for each text, among the languages
+    with a route to the target and the target itself. A text that is clearly in the target language is
+    returned unchanged."""
+    target: str | None = None
+    """Target language, as in `en`. May be omitted if only one is possible."""
+    model: str | None = None
+    """Name of the only model to use, or its folder's name. Omitted: the server prefers a model of this
+    pair, then a multilingual model, then two models with a pivot language."""
     beam_size: int | None = Field(
-        DEFAULTS.beam_size,
-        description="Number of hypotheses kept at each step of beam search; 1 is greedy "
-        "search. Null: the model's default.",
-        json_schema_extra={"minimum": 1, "maximum": MAX_BEAM_SIZE},
+        DEFAULTS.beam_size, json_schema_extra={"minimum": 1, "maximum": decoding.MAX_BEAM_SIZE}
     )
+    """Number of hypotheses kept at each step of beam search; 1 is greedy search. Null: the model's
+    default."""
     num_hypotheses: int = Field(
-        DEFAULTS.num_hypotheses,
-        description="Number of translations to return for each text, including the best "
-        "one; at most `beam_size`.",
-        json_schema_extra={"minimum": 1, "maximum": MAX_BEAM_SIZE},
+        DEFAULTS.num_hypotheses, json_schema_extra={"minimum": 1, "maximum": decoding.MAX_BEAM_SIZE}
     )
+    """Number of translations to return for each text, including the best one; at most `beam_size`."""
     length_penalty: float | None = Field(
-        DEFAULTS.length_penalty,
-        description="Exponent alpha of score = logprob / tokens ** alpha; a higher value "
-        "favours longer translations. Null: the model's default.",
-        json_schema_extra={"minimum": 0, "maximum": MAX_LENGTH_PENALTY},
+        DEFAULTS.length_penalty, json_schema_extra={"minimum": 0, "maximum": decoding.MAX_LENGTH_PENALTY}
     )
-    early_stopping: bool | None = Field(
-        DEFAULTS.early_stopping,
-        description="Whether a search ends when `beam_size` hypotheses are finished; "
-        "otherwise it continues while a better one is possible. Null: the "
-        "model's default.",
-    )
-    max_length: int | None = Field(
-        DEFAULTS.max_length,
-        description="Maximum number of target tokens per segment. Null: depends on the "
-        "source's length and the model.",
-        json_schema_extra={"minimum": 1},
-    )
-    min_length: int = Field(
-        DEFAULTS.min_length,
-        description="Minimum number of target tokens per segment.",
-        json_schema_extra={"minimum": 0},
-    )
-    return_scores: bool = Field(
-        DEFAULTS.return_scores, description="Whether to return scores; otherwise they are null."
-    )
-    use_shortlist: bool = Field(
-        DEFAULTS.use_shortlist,
-        description="Whether to restrict the search to target tokens that are likely for "
-        "the source, if the model has a shortlist: faster, and almost always "
-        "the same translation.",
-    )
+    """Exponent alpha of score = logprob / tokens ** alpha; a higher value favours longer translations.
+    Null: the model's default."""
+    early_stopping: bool | None = DEFAULTS.early_stopping
+    """Whether a search ends when `beam_size` hypotheses are finished; otherwise it continues while a
+    better one is possible. Null: the model's default."""
+    max_length: int | None = Field(DEFAULTS.max_length, json_schema_extra={"minimum": 1})
+    """Maximum number of target tokens per segment. Null: depends on the source's length and the model."""
+    min_length: int = Field(DEFAULTS.min_length, json_schema_extra={"minimum": 0})
+    """Minimum number of target tokens per segment."""
+    return_scores: bool = DEFAULTS.return_scores
+    """Whether to return scores; otherwise they are null."""
+    use_shortlist: bool = DEFAULTS.use_shortlist
+    """Whether to restrict the search to target tokens that are likely for the source, if the model has a
+    shortlist: faster, and almost always the same translation."""
 
     repetition_penalty: float = Field(
         DEFAULTS.repetition_penalty,
-        description="Factor on the log-probabilities of tokens that are already in the "
-        "translation; values above 1 reduce repetition.",
-        json_schema_extra={"minimum": 1, "maximum": MAX_REPETITION_PENALTY},
+        json_schema_extra={"minimum": 1, "maximum": decoding.MAX_REPETITION_PENALTY},
     )
+    """Factor on the log-probabilities of tokens that are already in the translation; values above 1 reduce
+    repetition."""
     no_repeat_ngram_size: int = Field(
-        DEFAULTS.no_repeat_ngram_size,
-        description="Block repeated n-grams of this size within a segment; 0 disables the check.",
-        json_schema_extra={"minimum": 0, "maximum": MAX_NGRAM_SIZE},
+        DEFAULTS.no_repeat_ngram_size, json_schema_extra={"minimum": 0, "maximum": decoding.MAX_NGRAM_SIZE}
     )
-    sampling: SamplingIn | None = Field(
-        None,
-        description="Sample tokens at random instead of searching for the best; "
-        "`num_hypotheses` samples are drawn. Excludes a `beam_size` above 1.",
-    )
+    """Block repeated n-grams of this size within a segment; 0 disables the check."""
+    sampling: SamplingIn | None = None
+    """Sample tokens at random instead of searching for the best; `num_hypotheses` samples are drawn.
+    Excludes a `beam_size` above 1."""
     target_prefix: str = Field(
-        DEFAULTS.target_prefix,
-        description="Beginning of the translation: part of a line, without control "
-        "characters. If the text has several segments, it applies to the first. "
-        "Its characters are counted like those of the texts.",
-        json_schema_extra={"maxLength": MAX_PREFIX_CHARACTERS},
+        DEFAULTS.target_prefix, json_schema_extra={"maxLength": decoding.MAX_PREFIX_CHARACTERS}
     )
-    splitting: Splitting = Field(
-        DEFAULTS.splitting,
-        strict=False,
-        description="Where to split texts into segments. `sentences`: at line breaks and "
-        "sentence ends. `no_newlines`: at sentence ends only. `off`: nowhere. "
-        "Segments that are too long are always split.",
-    )
-    return_alignment: bool = Field(
-        DEFAULTS.return_alignment, description="Whether to return word alignments."
-    )
-    return_tokens: bool = Field(
-        DEFAULTS.return_tokens, description="Whether to return tokens with their log-probabilities."
-    )
+    """Beginning of the translation: part of a line, without control characters. If the text has several
+    segments, it applies to the first. Its characters are counted like those of the texts."""
+    splitting: Splitting = Field(DEFAULTS.splitting, strict=False)
+    """Where to split texts into segments. `sentences`: at line breaks and sentence ends. `no_newlines`: at
+    sentence ends only. `off`: nowhere. Segments that are too long are always split."""
+    return_alignment: bool = DEFAULTS.return_alignment
+    """Whether to return word alignments."""
+    return_tokens: bool = DEFAULTS.return_tokens
+    """Whether to return tokens with their log-probabilities."""
 
     def texts(self) -> list[str]:
         """Return the texts, one or many."""
@@ -238,18 +183,17 @@ class TranslateRequest(StrictRequest):
 class StreamRequest(TranslateRequest):
     """Texts to translate; each finished segment is sent as an event."""
 
-    stream_tokens: bool = Field(
-        False,  # noqa: FBT003 -- a field's default
-        description="Whether to send unfinished segments token by token as well; requires a "
-        "`beam_size` of 1.",
-    )
+    stream_tokens: bool = False
+    """Whether to send unfinished segments token by token as well; requires a `beam_size` of 1."""
 
 
 class GivenPair(StrictRequest):
     """A source segment and a given translation of it."""
 
-    source: str = Field(description="One segment, about a sentence; it is not split.")
-    target: str = Field(description="The translation to score.")
+    source: str
+    """One segment, about a sentence; it is not split."""
+    target: str
+    """The translation to score."""
 
 
 class ScoreRequest(StrictRequest):
@@ -267,10 +211,14 @@ class ScoreRequest(StrictRequest):
         },
     )
 
-    pairs: list[GivenPair] = Field(fail_fast=True, description="Pairs to score, each on its own.")
-    source: str | None = Field(None, description="Source language. May be omitted if only one is possible.")
-    target: str | None = Field(None, description="Target language. May be omitted if only one is possible.")
-    model: str | None = Field(None, description="Name of the model, or its folder's name.")
+    pairs: list[GivenPair] = Field(fail_fast=True)
+    """Pairs to score, each on its own."""
+    source: str | None = None
+    """Source language. May be omitted if only one is possible."""
+    target: str | None = None
+    """Target language. May be omitted if only one is possible."""
+    model: str | None = None
+    """Name of the model, or its folder's name."""
 
     def texts(self) -> list[tuple[str, str]]:
         """Return source and target of each pair."""
@@ -282,7 +230,8 @@ class DetectRequest(StrictRequest):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": ["Guten Morgen.", "Good morning."]}]})
 
-    text: Texts = Field(description="One text or a list of texts.")
+    text: Texts
+    """One text or a list of texts."""
 
     def texts(self) -> list[str]:
         """Return the texts, one or many."""

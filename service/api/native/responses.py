@@ -73,8 +73,9 @@ class TranslationOut(BaseModel):
         "scores."
     )
     confidence: float | None = Field(
-        description="Geometric mean of the token probabilities, 0 to 1; with a pivot "
-        "language, the product of both steps. Null unless scores are requested."
+        description="Probability that the translation is good if the model is calibrated, otherwise the "
+        "geometric mean of the token probabilities; 0 to 1. With a pivot language, the product of both "
+        "steps. Null unless scores are requested."
     )
     finish_reason: FinishReason = Field(
         description="`stop`: the model ended the translation. `length`: a segment reached "

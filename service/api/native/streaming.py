@@ -10,68 +10,55 @@ from fastapi.sse import format_sse_event
 
 from dragoman import DecodingOptions
 from service.accounts.keys import Scope
+from service.api.native import responses
 from service.api.native.requests import StreamRequest
-from service.api.native.responses import (
-    SegmentEvent,
-    TokensEvent,
-    TranslateResponse,
-    present_progress,
-    present_results,
-)
-from service.api.native.translation import name_rejected_texts
+from service.http import openapi
 from service.http.authentication import Authenticator
-from service.http.disconnection import cancel_on_disconnect
-from service.http.errors import ErrorResponse, error_body, to_any_api_error
+from service.http.errors import ErrorResponse, EventStream, error_body, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.openapi import (
-    EVENTS,
-    MODEL_ERRORS,
-    WITH_KEY,
-    WITHOUT_KEY,
-    error_responses,
-    event_stream,
-    reference_to,
-    schema_of,
-)
+from service.http.threads import cancel_on_disconnect
 from service.readiness import require_ready
 from service.translation.request import TranslationResult
-from service.translation.translation_service import Progress, StreamDetail, TranslationService
+from service.translation.translation_service import (
+    Progress,
+    StreamDetail,
+    TranslationService,
+    name_rejected_texts,
+)
 
 DESCRIPTION = """Server-sent events, each with a name and JSON data. `segment`: a finished segment, in the
 order of its text. `tokens`: the beginning of a segment; only with `stream_tokens`. `done`: all translations,
 as the response of `/v1/translate`; the last event. `error`: an error after the first event; the last event.
 An error before the first event has an HTTP status."""
 EVENT_DATA = {
-    "segment": schema_of(SegmentEvent),
-    "tokens": schema_of(TokensEvent),
-    "done": reference_to(TranslateResponse),
-    "error": reference_to(ErrorResponse),
+    "segment": openapi.schema_of(responses.SegmentEvent),
+    "tokens": openapi.schema_of(responses.TokensEvent),
+    "done": openapi.reference_to(responses.TranslateResponse),
+    "error": openapi.reference_to(ErrorResponse),
 }
 """Schema of each event's data, by the event's name."""
-
-
-class EventStream(StreamingResponse):
-    """Response of server-sent events. FastAPI's own class cannot respond with an error status."""
-
-    media_type = EVENTS
 
 
 def streaming_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
     """Return the route that streams translations."""
     route_class = json_route_for(authenticator, Scope.TRANSLATE)
-    router = APIRouter(prefix="/v1", tags=["translation"], route_class=route_class)
+    router = APIRouter(
+        prefix="/v1",
+        tags=["translation"],
+        route_class=route_class,
+        generate_unique_id_function=openapi.operation_id,
+    )
 
     @router.post(
         "/translate/stream",
-        operation_id="translate_stream",
         summary="Translate and stream the segments",
         response_description=DESCRIPTION,
         response_class=Response,  # else FastAPI documents every response as a stream
-        dependencies=WITH_KEY,
-        responses={200: event_stream(EVENT_DATA), **error_responses(MODEL_ERRORS)},
-        openapi_extra=dict(WITHOUT_KEY),
+        dependencies=openapi.WITH_KEY,
+        responses={200: openapi.event_stream(EVENT_DATA), **openapi.error_responses(openapi.MODEL_ERRORS)},
+        openapi_extra=dict(openapi.WITHOUT_KEY),
     )
-    async def stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:
+    async def translate_stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:
         """Send the segments of each text in order, those of several texts as they are done.
 
         If the client disconnects, its texts are cancelled.
@@ -80,7 +67,7 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
         translation_request = request.translation_request()
         detail = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
         progress = translation_service.stream(translation_request, connection.caller, detail)
-        with name_rejected_texts(request):  # an error before the first event has a status
+        with name_rejected_texts(request.field_name):  # an error before the first event has a status
             first = await cancel_on_disconnect(connection, anext(progress))
         return EventStream(_events(first, progress, request, translation_request.options))
 
@@ -96,7 +83,7 @@ async def _events(
     async with aclosing(progress):
         try:
             yield _event(first, options)
-            with name_rejected_texts(request):
+            with name_rejected_texts(request.field_name):
                 async for event in progress:
                     yield _event(event, options)
         except Exception as error:  # noqa: BLE001 -- the response has begun, so its last event has the error
@@ -105,8 +92,8 @@ async def _events(
 
 def _event(progress: Progress | list[TranslationResult], options: DecodingOptions) -> bytes:
     if isinstance(progress, list):
-        done = present_results(progress, options)
+        done = responses.present_results(progress, options)
         return format_sse_event(event="done", data_str=done.model_dump_json(exclude_unset=True))
-    event = present_progress(progress)
-    name = "segment" if isinstance(event, SegmentEvent) else "tokens"
+    event = responses.present_progress(progress)
+    name = "segment" if isinstance(event, responses.SegmentEvent) else "tokens"
     return format_sse_event(event=name, data_str=event.model_dump_json())

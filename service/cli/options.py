@@ -1,0 +1,56 @@
+"""Options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="DIR|NAME[,...]",
+        help="Folder of a bundle, or its name in the models folder. Default: all bundles in that folder.",
+    ),
+]
+ProvidersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--providers",
+        metavar="NAME[,NAME...]",
+        help="Hardware to run on: cpu, cuda or tensorrt; the most preferred first.",
+    ),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="TOML file with settings; options and environment variables override it.",
+    ),
+]
+BeamSizeOption = Annotated[
+    int | None, typer.Option(help="Hypotheses kept at each step; 1 is greedy search. Default: the model's.")
+]
+LengthPenaltyOption = Annotated[
+    float | None, typer.Option(help="Higher values favour longer translations. Default: the model's.")
+]
+MaxLengthOption = Annotated[int | None, typer.Option(help="Maximum target tokens of a segment.")]
+ShortlistOption = Annotated[
+    bool,
+    typer.Option(
+        "--shortlist/--no-shortlist", help="Compute only target tokens that the source makes likely."
+    ),
+]
+
+
+def new_command_group(name: str, description: str) -> typer.Typer:
+    """Return an empty group of commands, whose help is plain text."""
+    return typer.Typer(
+        name=name,
+        help=description,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )

@@ -1,0 +1,309 @@
+"""Translation memories (TMX 1.4b): units without a variant in the target language get one."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import IO
+
+from service.formats.entries import FileFormatError
+from service.formats.inline_runs import Item, TextRun, entries_in, fill_runs, pair_halves, text_runs
+from service.formats.language_tags import matches_language
+from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, joined
+from service.formats.xml_units import (
+    XML_NAMESPACE,
+    Chars,
+    Element,
+    Miscellaneous,
+    Name,
+    xml_encoder,
+    xml_units,
+)
+from service.markup.escaping import escape_xml
+from service.markup.tokens import Kind
+
+_UNIT, _HEADER = Name("", "tu"), Name("", "header")
+UNDETERMINED = "und"
+ANY_SOURCE = "*all*"
+"""Source language in the header of a file whose units are from different languages."""
+
+
+class TmxFormat(TextFormat):
+    """A translation memory; an entry is a source segment whose unit has no target segment.
+
+    The languages of the options select the variants; `de` matches `de-AT` too. If the source is `und`, the
+    file determines it: the header's `srclang`, or else the language of each unit's first variant. Texts equal
+    to their entries add variants too, an empty text adds none.
+    """
+
+    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
+        return self._parts(source), xml_encoder(source)
+
+    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        numbers = count(1)
+        has_source = False
+        number = 0
+        wanted = "" if self.options.source == UNDETERMINED else self.options.source
+        for part in xml_units(source, frozenset([_UNIT, _HEADER]), allows_doctype=True):
+            if isinstance(part, str):
+                yield part
+                continue
+            if part.name == _HEADER:
+                declared = part.attribute("srclang") or ANY_SOURCE
+                wanted = wanted or ("" if declared == ANY_SOURCE else declared.replace("_", "-"))
+                yield part.raw
+                continue
+            number = next(numbers)
+            variants = [(variant, _language(variant)) for variant in part.children("tuv")]
+            source_variants = [
+                variant for variant, language in variants if not wanted or matches_language(language, wanted)
+            ]
+            has_source = has_source or bool(source_variants)
+            has_target = any(matches_language(language, self.options.target) for _, language in variants)
+            yield (
+                part.raw
+                if has_target or not source_variants
+                else self._unit(part, source_variants[0], number)
+            )
+        if number and not has_source:
+            raise FileFormatError(
+                f"none of its {number} units has a segment in {wanted or UNDETERMINED}; name its language"
+            )
+
+    def _unit(self, unit: Element, variant: Element, number: int) -> TextPart:
+        place = f"unit {unit.attribute('tuid') or number}"
+        segments = variant.children("seg")
+        found = parse_segment(segments[0], place) if segments else []
+        entries = entries_in(found)
+        if not entries:
+            return unit.raw
+        attribute = "xml:lang" if Name(XML_NAMESPACE, "lang") in variant.attributes else "lang"
+
+        def spell(texts: Sequence[str]) -> str:
+            if not any(texts):
+                return unit.raw
+            inner = f"<seg>{write_segment(found, texts)}</seg>"
+            return _insert_variant(unit, f'<tuv {attribute}="{self.options.target}">{inner}</tuv>')
+
+        return Unit(entries, spell)
+
+
+def _language(variant: Element) -> str:
+    return variant.attribute("lang", XML_NAMESPACE) or variant.attribute("lang") or ""
+
+
+def _insert_variant(unit: Element, variant: str) -> str:
+    """Return the unit with a variant added after its last one, with the same white space before it."""
+    last = unit.nodes.index(unit.children("tuv")[-1])
+    before = unit.nodes[last - 1] if last else None
+    space = before.raw if isinstance(before, Chars) and not before.text.strip() else ""
+    nodes = [node.raw for node in unit.nodes]
+    return "".join([unit.open, *nodes[: last + 1], space, variant, *nodes[last + 1 :], unit.close])
+
+
+_CONTAINERS = frozenset(["g", "mrk", "pc", "hi"])
+_HALVES = {
+    **dict.fromkeys(["bx", "bpt", "sc", "sm"], "open"),
+    **dict.fromkeys(["ex", "ept", "ec", "em"], "close"),
+}
+_KEYS = ("startRef", "rid", "i", "id")
+"""Attributes that pair the halves of a code, the most reliable first."""
+_LINE_BREAKS = frozenset(["lb", "x-br", "br"])
+
+
+def parse_segment(
+    element: Element, place: str, translated_segments: Mapping[str, Element] | None = None
+) -> list[TextRun | Item]:
+    """Return the content of a `source`, `seg-source` or `seg` element; its white space is significant.
+
+    Args:
+        element: segments marked in it (`mrk` of type `seg`) are separate texts.
+        place: location of the texts.
+        translated_segments: segments of the target that are already translated, by their `mid`.
+    """
+    return list(
+        text_runs(pair_halves(list(_content(element, translated_segments or {}))), place, keeps_space=True)
+    )
+
+
+def marked_segments(element: Element) -> Iterator[Element]:
+    """Yield the segments marked in a `seg-source` or `target`, in order."""
+    for child in element.elements:
+        if _is_segment(child):
+            yield child
+        else:
+            yield from marked_segments(child)
+
+
+def has_text_between_segments(element: Element) -> bool:
+    return any(
+        bool(node.text.strip())
+        if isinstance(node, Chars)
+        else isinstance(node, Element) and not _is_segment(node) and has_text_between_segments(node)
+        for node in element.nodes
+    )
+
+
+def write_segment(found: Sequence[TextRun | Item], texts: Sequence[str]) -> str:
+    """Return the content of a `target` or `seg` with translations, one for each text of the source."""
+    items = fill_runs(found, texts)
+    return "".join(escape_xml(item.text) if item.kind is Kind.TEXT else item.raw for item in items)
+
+
+def _content(parent: Element, translated_segments: Mapping[str, Element]) -> Iterator[Item]:
+    for node in parent.nodes:
+        if isinstance(node, Chars):
+            yield Item(Kind.TEXT, node.text)
+        elif isinstance(node, Miscellaneous):
+            yield Item(Kind.POINT, raw=node.raw)
+        elif _is_segment(node):
+            yield from _segment(node, translated_segments)
+        elif node.local in _CONTAINERS and node.close and not _is_protected(node):
+            yield Item(Kind.OPEN, raw=node.open)
+            yield from _content(node, translated_segments)
+            yield Item(Kind.CLOSE, raw=node.close)
+        elif node.local in _HALVES:
+            key = next((found for name in _KEYS if (found := node.attribute(name)) is not None), "")
+            yield Item(Kind.POINT, raw=node.raw, note=f"{_HALVES[node.local]}:{key}")
+        else:
+            ends_line = (node.attribute("ctype") or node.attribute("type")) in _LINE_BREAKS
+            yield Item(Kind.WORD, raw=node.raw, ends_line=ends_line)
+
+
+def _segment(segment: Element, translated_segments: Mapping[str, Element]) -> Iterator[Item]:
+    translated = translated_segments.get(segment.attribute("mid") or "")
+    if translated is not None:
+        yield Item(Kind.BREAK, raw=translated.raw)
+        return
+    yield Item(Kind.BREAK, raw=segment.open)
+    yield from _content(segment, translated_segments)
+    yield Item(Kind.BREAK, raw=segment.close)
+
+
+def _is_segment(element: Element) -> bool:
+    return element.local == "mrk" and element.attribute("mtype") == "seg"
+
+
+def _is_protected(element: Element) -> bool:
+    return element.attribute("mtype") == "protected" or element.attribute("translate") == "no"
+
+
+_V1 = ("urn:oasis:names:tc:xliff:document:1.2", "urn:oasis:names:tc:xliff:document:1.1", "")
+_V2 = ("urn:oasis:names:tc:xliff:document:2.0", "urn:oasis:names:tc:xliff:document:2.2")
+_UNITS = frozenset([*(Name(uri, "trans-unit") for uri in _V1), *(Name(uri, "unit") for uri in _V2)])
+_ROOT = re.compile(r"<(?:[\w.-]++:)?xliff\s")
+_TAG = re.compile(r"<[^!?]")
+_VERSION_2 = re.compile(r"\sversion\s*=\s*[\"']2")
+_TARGET_LANGUAGE = re.compile(r"\strgLang\s*=")
+_STATE = re.compile(r"\sstate\s*=\s*(?:\"[^\"]*\"|'[^']*')")
+_STATE_FOR_TRANSLATED = ' state="translated"'
+
+
+class XliffFormat(TextFormat):
+    """An XLIFF file; an entry is the source of a unit or segment that has no target.
+
+    In XLIFF 1.2, `seg-source` marks the segments; text between them is an entry too. Texts equal to
+    their entries fill targets too, an empty text leaves none. XLIFF 2 documents that name no target
+    language get that of the options.
+    """
+
+    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
+        return self._parts(source), xml_encoder(source)
+
+    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        numbers = count(1)
+        is_begun = False
+        for part in xml_units(source, _UNITS, allows_doctype=True):
+            if isinstance(part, Element):
+                yield _unit(part, next(numbers))
+                continue
+            is_root = not is_begun and _TAG.match(part) is not None  # a separate part: see `xml_units`
+            if is_root and not _ROOT.match(part):
+                raise _no_xliff_error()
+            is_begun = is_begun or is_root
+            yield self._with_language(part) if is_root else part
+        if not is_begun:
+            raise _no_xliff_error()
+
+    def _with_language(self, root: str) -> str:
+        if not _VERSION_2.search(root) or _TARGET_LANGUAGE.search(root):
+            return root
+        return f'{root[:-1]} trgLang="{self.options.target}">'
+
+
+def _no_xliff_error() -> FileFormatError:
+    return FileFormatError("it is not an XLIFF file: <xliff> is missing")
+
+
+def _unit(unit: Element, number: int) -> TextPart:
+    if unit.attribute("translate") == "no":
+        return unit.raw
+    place = f"unit {unit.attribute('id') or number}"
+    if unit.local == "trans-unit":
+        return _target_unit(unit, place, unit) or unit.raw
+    parts: list[TextPart] = [unit.open]
+    for node in unit.nodes:
+        is_segment = isinstance(node, Element) and node.name == Name(unit.name.uri, "segment")
+        passage = _target_unit(node, place, unit) if isinstance(node, Element) and is_segment else None
+        parts.append(passage or node.raw)
+    return joined([*parts, unit.close])
+
+
+def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
+    """Return the element around a source as a unit with a target; None if there is nothing to translate."""
+    sources, targets = parent.children("source"), parent.children("target")
+    if len(sources) != 1:
+        return None
+    source = next((one for one in parent.children("seg-source") if any(marked_segments(one))), sources[0])
+    done = {
+        segment.attribute("mid") or "": segment
+        for target in targets
+        for segment in marked_segments(target)
+        if segment.inner.strip()
+    }
+    mids = {segment.attribute("mid") or "" for segment in marked_segments(source)}
+    if mids <= done.keys() if mids else any(target.inner.strip() for target in targets):
+        return None
+    if any(map(has_text_between_segments, targets)) or not done.keys() <= mids:
+        return None  # it was translated in other segments
+    found = parse_segment(source, place, done)
+    entries = entries_in(found)
+    if not entries:
+        return None
+    is_first = parent is unit
+
+    def spell(texts: Sequence[str]) -> str:
+        if not any(texts):
+            return parent.raw
+        inner = write_segment(found, texts)
+        start_tag = targets[0].open if targets else f"<{source.prefix}target>"
+        target = f"{_start_tag(start_tag, sets_state=is_first)}{inner}</{source.prefix}target>"
+        opened = parent.open if is_first else _start_tag(parent.open, sets_state=True)
+        return f"{opened}{''.join(_nodes(parent, target))}{parent.close}"
+
+    return Unit(entries, spell)
+
+
+def _start_tag(tag: str, *, sets_state: bool) -> str:
+    """Return a start tag, from that of an empty element too, with the state `translated` if `sets_state`."""
+    start_tag = tag.removesuffix(">").removesuffix("/").rstrip()
+    if sets_state:
+        start_tag = _STATE.sub("", start_tag) + _STATE_FOR_TRANSLATED
+    return f"{start_tag}>"
+
+
+def _nodes(parent: Element, target: str) -> Iterator[str]:
+    """Yield the content of a unit, with the target in place of the existing one or after the source."""
+    has_target = bool(parent.children("target"))
+    after = (parent.children("seg-source") or parent.children("source"))[-1]
+    space = ""
+    for i, node in enumerate(parent.nodes):
+        if isinstance(node, Element) and node.local == "target" and node.name.uri == parent.name.uri:
+            yield target
+            continue
+        yield node.raw
+        if node is after and not has_target:
+            before = parent.nodes[i - 1] if i else None
+            space = before.raw if isinstance(before, Chars) and not before.text.strip() else ""
+            yield space + target
