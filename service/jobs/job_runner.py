@@ -21,7 +21,7 @@ from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import Job as BatchJob
 from service.batch.run import first_failure, run_job, translator_facts
-from service.batch.texts import Translated
+from service.batch.texts import EntryTranslator, Translated
 from service.formats.entries import FileOptions
 from service.formats.known import depends_on_languages, open_format
 from service.formats.limits import FileLimits
@@ -144,13 +144,7 @@ class JobRunner:
         def run() -> BatchReport:
             return run_job(
                 batch,
-                lambda pair: translator_for(
-                    self.router,
-                    pair,
-                    model=job.job_request.model,
-                    read_ahead=self.max_texts,
-                    cache_partition=self.cache_sharing.partition_of(job.key_id),
-                ),
+                lambda pair: self._translator(pair, job),
                 journal,
                 on_progress=progress_reporter.update,
                 stop=stop,
@@ -180,6 +174,15 @@ class JobRunner:
         pair = self._pair(job.job_request, source)
         file = _job_file(job.job_request, source, source, pair, self.limits)
         return _translated_characters(file, self.journal(job.id))
+
+    def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
+        return translator_for(
+            self.router,
+            pair,
+            model=job.job_request.model,
+            read_ahead=self.max_texts,
+            cache_partition=self.cache_sharing.partition_of(job.key_id),
+        )
 
     def journal(self, job_id: str) -> Journal:
         """Return the journal of one job."""

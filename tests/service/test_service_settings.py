@@ -46,7 +46,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     given |= {"rate_storage_url": "redis://here", "cors_origins": "*", "trusted_proxies": "::1"}
     given |= {"documents": "off", "metrics": "off", "discovery": "key", "log_format": "json"}
     given |= {"otlp_endpoint": "http://there", "jobs": "off", "jobs_files": "s3://there"}
-    given |= {"segment_cache": "off", "file_isolation": "off", "glossaries": "stored"}
+    given |= {"segment_cache": "off", "file_isolation": "off", "glossaries": "stored", "page": "off"}
     sizes = {"file_memory_bytes": 2**30}
     given |= {name: str(size) for name, size in sizes.items()}
     for name in Settings.model_fields:
