@@ -30,7 +30,7 @@ class Point:
 
 
 def read_curve(histories: Sequence[Path], runs: Sequence[Mapping[str, Any]]) -> list[Point]:
-    """Return all validations in order.
+    """Return all validations in the direction of the last run, in order.
 
     A history belongs to the run whose record has the step and pairs of its last event. A run may have none.
 
@@ -49,11 +49,12 @@ def read_curve(histories: Sequence[Path], runs: Sequence[Mapping[str, Any]]) -> 
         if number in found:
             raise CurveError(f"{path}: run {number} has a history already")
         found[number] = events
+    directions = (None, f"{runs[-1].get('source_language')}-{runs[-1].get('target_language')}")
     return [
         Point(number, before[number - 1] + event.pairs_seen, event.bleu, event.chrf)
         for number, events in sorted(found.items())
         for event in events
-        if event.bleu is not None and event.chrf is not None
+        if event.bleu is not None and event.chrf is not None and event.direction in directions
     ]
 
 

@@ -124,6 +124,19 @@ def test_pairs_are_counted_over_all_runs_also_over_one_without_history(tmp_path:
     assert [(point.run, point.pairs_seen, point.bleu) for point in points] == [(2, 1090, 7.0)]
 
 
+def test_a_run_of_both_directions_shows_the_validations_of_the_models_own(tmp_path: Path) -> None:
+    path = history(tmp_path / "a", (40, 1000, None))
+    event = {"step": 20, "pairs_seen": 500, "train_seconds": 1.0, "loss": None, "chrf": 1.0}
+    events = [{**event, "bleu": 5.0, "direction": "de-en"}, {**event, "bleu": 7.0, "direction": "en-de"}]
+    path.write_text(
+        "".join(json.dumps(one) + "\n" for one in events) + path.read_text(encoding="utf8"), encoding="utf8"
+    )
+
+    points = read_curve([path], [{**RUNS[0], "source_language": "en", "target_language": "de"}])
+
+    assert [point.bleu for point in points] == [7.0]
+
+
 def test_histories_are_told_apart_by_their_ends_in_whatever_order(tmp_path: Path) -> None:
     first = history(tmp_path / "a", (40, 1000, 5.0))
     second = history(tmp_path / "b", (10, 200, 7.0))
