@@ -156,7 +156,7 @@ def _command() -> Command:
     add = command.parser.add_argument
     explained = "test set to draw examples from; licence and author of its text"
     add("--examples", nargs=2, metavar=("NAME", "CREDIT"), help=explained)
-    explained = "output of this command: measure nothing; --history and --known-limits may be given anew"
+    explained = "output of this command: measure nothing; --history and --known-limits may be given again"
     add("--from", dest="result", type=Path, metavar="FILE", help=explained)
     return command
 

@@ -46,7 +46,7 @@ def read_result(path: Path, bundle: Bundle) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError) as error:
         raise CardError(f"{path} is no result of this command: {error!r}") from error
     if measured != provenance(bundle.path, "").bundle_sha256:
-        raise CardError(f"{path} was measured on other files than those of {bundle.path}; measure it anew")
+        raise CardError(f"{path} was measured on other files than those of {bundle.path}; measure it again")
     return result
 
 

@@ -17,9 +17,10 @@ CHUNK_TOKENS = 512
 """Number of tokens whose logits are held at a time."""
 SUM_TOKENS = 1024
 """Number of tokens whose gradients of the logits are held, to be summed over in one product."""
-
 EXTRA_COLUMNS = 32
 """Number of columns added for the bias; products with one odd column take half as long again."""
+SMALLEST = math.exp(-87)
+"""Smallest probability in the loss, just above the smallest normal number of float32 and bfloat16."""
 
 
 def linear_cross_entropy(
@@ -27,8 +28,8 @@ def linear_cross_entropy(
 ) -> Tensor:
     """Return the mean label-smoothed cross-entropy (Szegedy et al. 2016) of `states @ weight.T + bias`.
 
-    The products run in the dtype of `states`, sums over tokens in float32. A token whose probability is below
-    the smallest number of that dtype counts as that number, at most 87 nats; gradients are not affected.
+    The products run in the dtype of `states`, sums over tokens in float32. A token counts for at most
+    87 nats, because smaller probabilities have no normal number; gradients are not affected.
 
     Args:
         states: float [N, d].
@@ -98,7 +99,6 @@ def _chunked_sums(
     loss = torch.zeros((), device=inputs.device)
     of_inputs = torch.empty_like(inputs)
     of_table = torch.zeros(table.shape, device=table.device)
-    smallest = math.exp(-87)  # just above float32's and bfloat16's smallest normal number
     for sum_inputs, sum_targets, sum_results in zip(
         torch.split(inputs, SUM_TOKENS),
         torch.split(targets, SUM_TOKENS),
@@ -117,7 +117,7 @@ def _chunked_sums(
             torch.softmax(logits, dim=-1, out=probabilities)
             rows = torch.arange(len(ids), device=ids.device)
             right = probabilities[rows, ids]
-            loss += (smoothing * logits[rows, ids].float() - right.float().clamp_min(smallest).log()).sum()
+            loss += (smoothing * logits[rows, ids].float() - right.float().clamp_min(SMALLEST).log()).sum()
             probabilities[rows, ids] = right - (1 - smoothing)
             torch.mm(probabilities, table, out=result)
         of_table += of_logits.T @ sum_inputs

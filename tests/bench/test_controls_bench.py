@@ -92,16 +92,16 @@ def test_an_output_with_the_other_form_or_both_does_not_comply_and_one_without_f
 
 
 def test_both_forms_are_requested_for_the_lines_whose_reference_shows_one() -> None:
-    asked: list[list[str]] = []
+    translated: list[list[str]] = []
 
     def translate(sources: Sequence[str]) -> list[str]:
-        asked.append(list(sources))
+        translated.append(list(sources))
         return ["Ich sehe Sie." if mark(FORMAL) in source else "Ich sehe dich." for source in sources]
 
     found = measure_formality(translate, ADDRESSED, num_lines=300)
 
-    assert [has_control(sources[0]) for sources in asked] == [False, True, True]
-    assert all(sources[0].endswith("Can you help me?") and len(sources) == 2 for sources in asked)
+    assert [has_control(sources[0]) for sources in translated] == [False, True, True]
+    assert all(sources[0].endswith("Can you help me?") and len(sources) == 2 for sources in translated)
     assert (found["formal"]["share"], found["formal"]["share_without_control"]) == (1.0, 0.0)
     assert (found["informal"]["share"], found["informal"]["share_without_control"]) == (1.0, 1.0)
 

@@ -15,7 +15,7 @@ from service.batch.journal import Journal
 from service.jobs.job import Job, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_storage import JobStorage
 from service.jobs.store import JobStore
-from tests.jobs.working import LEASE_S, open_premises
+from tests.jobs.working import LEASE_S, open_storage
 from tests.routing.doubles import until
 from tests.service.conftest import PROJECT
 
@@ -25,7 +25,7 @@ NUM_LINES = 250
 @pytest.fixture
 def services(any_url: str, tmp_path: Path) -> Iterator[JobStorage]:
     with ExitStack() as opened:
-        yield open_premises(any_url, tmp_path / "files", opened)
+        yield open_storage(any_url, tmp_path / "files", opened)
 
 
 @contextmanager

@@ -51,7 +51,7 @@ class NotingRunner(JobRunner):
         return Noting(Path(sys.argv[2]) / "translated")
 
 
-def open_premises(url: str, files: Path, opened: ExitStack) -> JobStorage:
+def open_storage(url: str, files: Path, opened: ExitStack) -> JobStorage:
     """Where jobs are kept, on short leases."""
     database = Database.open(url)
     opened.callback(database.close)
@@ -70,7 +70,7 @@ async def work(services: JobStorage, runner: JobRunner) -> None:
 def main() -> None:
     """See above."""
     with ExitStack() as opened:
-        services = open_premises(sys.argv[1], Path(sys.argv[2]), opened)
+        services = open_storage(sys.argv[1], Path(sys.argv[2]), opened)
         router = opened.enter_context(Router.open({"tiny": TINY_BUNDLE}))
         runner = NotingRunner(router, services.store.database, DetectionMode.OFF, 8)
         asyncio.run(work(services, runner))
