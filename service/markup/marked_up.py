@@ -1,6 +1,6 @@
 """Complete processing of markup: from markup to texts, and from their translations back to markup.
 
-markup -- html_tokens (html_lexemes, html_nesting) or xml_tokens --> tokens
+markup -- html_tokens (html_lexemes) or xml_tokens --> tokens
 tokens -- blocks --> running text with marks in it
 text and translation -- stretches --> changed and unchanged parts
 changed parts -- alignment, tag_placement --> positions of their marks
