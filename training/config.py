@@ -177,6 +177,9 @@ class Model(Section):
     inner_dropout: Fraction = 0.0
 
 
+Precision = Literal["32-true", "bf16-mixed"]
+
+
 class Optimisation(Section):
     optimizer: Literal["adamw", "muon"] = "adamw"
     learning_rate: Positive = 2e-3
@@ -189,7 +192,8 @@ class Optimisation(Section):
     label_smoothing: Fraction = 0.1
     clip_norm: Positive = 1.0
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
-    precision: Literal["32-true", "bf16-mixed"] = "bf16-mixed"
+    precision: Precision = "bf16-mixed"
+    """`bf16-mixed` uses bfloat16 for layers where the processor has instructions for it, else float32."""
     seed: Annotated[int, Field(ge=0)] = 1
     threads: Count = 2
     """Number of threads of each process."""

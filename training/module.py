@@ -15,6 +15,7 @@ from export.model import Transformer
 from training.batches import Batch
 from training.config import Optimisation
 from training.loss import linear_cross_entropy
+from training.machine import layer_dtype
 from training.optimisers import learning_rate_factor, make_optimiser
 from training.parallel import ProcessGroup, StepCounts
 from training.stopping import StopRequest
@@ -83,7 +84,7 @@ class TranslationModule(lightning.LightningModule):
         Sums over many tokens, as in the gradient of an embedding, need more digits than bfloat16 has: the
         embeddings stay as they are.
         """
-        dtype = torch.bfloat16 if self.optimisation.precision == "bf16-mixed" else torch.float32
+        dtype = layer_dtype(self.optimisation.precision, self.device, torch.cpu.get_capabilities())
         return {
             name: weight.to(dtype)
             for name, weight in self.model.named_parameters()

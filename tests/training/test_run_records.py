@@ -11,9 +11,10 @@ import torch
 
 from export.checkpoint import load_checkpoint
 from training.callbacks import average_snapshots, snapshot_paths
+from training.config import Precision
 from training.errors import HeldOutError, TrainingStopped
 from training.history import Event, History
-from training.machine import describe_machine
+from training.machine import describe_machine, layer_dtype
 from training.resume import resume_points
 from training.stopping import StopRequest
 from training.validation import HeldOut, validate
@@ -180,3 +181,19 @@ def test_the_machine_description_names_cpu_threads_and_torch() -> None:
 
     assert "3 threads" in description
     assert f"torch {torch.__version__}" in description
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "capabilities", "expected"),
+    [
+        ("bf16-mixed", "cpu", {"avx512_bf16": True}, torch.bfloat16),
+        ("bf16-mixed", "cpu", {"bf16": True}, torch.bfloat16),
+        ("bf16-mixed", "cpu", {"avx2": True, "avx512_bf16": False}, torch.float32),
+        ("bf16-mixed", "cuda", {}, torch.bfloat16),
+        ("32-true", "cpu", {"avx512_bf16": True}, torch.float32),
+    ],
+)
+def test_layers_are_in_bfloat16_only_where_the_processor_multiplies_it(
+    precision: Precision, device: str, capabilities: dict[str, object], expected: torch.dtype
+) -> None:
+    assert layer_dtype(precision, torch.device(device), capabilities) == expected
