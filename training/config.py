@@ -190,6 +190,8 @@ class Optimisation(Section):
     budget_tokens: Count = 8_000
     """Maximum number of padded tokens of a batch, source and target together."""
     label_smoothing: Fraction = 0.1
+    sampled_pieces: Annotated[int, Field(ge=0)] = 0
+    """Number of pieces besides those of a batch's targets that the loss compares them with; 0 takes all."""
     clip_norm: Positive = 1.0
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
     precision: Precision = "bf16-mixed"

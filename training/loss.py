@@ -47,6 +47,34 @@ def linear_cross_entropy(
     return loss
 
 
+def sampled_cross_entropy(
+    states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, label_smoothing: float, num_sampled: int
+) -> Tensor:
+    """Return an estimate of `linear_cross_entropy` from the logits of some pieces.
+
+    The sum below the softmax has the pieces that occur in `targets` and, with more weight, `num_sampled`
+    evenly drawn ones of the others (after Jean et al. 2015, arXiv:1412.2007). The sum is unbiased; its
+    logarithm is a little too small. Arguments and result are those of `linear_cross_entropy`.
+    """
+    in_targets = torch.zeros(len(weight), dtype=torch.bool, device=weight.device)
+    in_targets[targets] = True
+    others = (~in_targets).nonzero()[:, 0]
+    if num_sampled >= len(others):
+        return linear_cross_entropy(states, weight, bias, targets, label_smoothing)
+    drawn = others[torch.randperm(len(others), device=weight.device)[:num_sampled]]
+    log_weights = bias.new_zeros(len(weight))
+    log_weights[drawn] = math.log(len(others) / num_sampled)
+    pieces = torch.cat([in_targets.nonzero()[:, 0], drawn])
+    positions = in_targets.cumsum(dim=0)[targets] - 1
+    estimate = linear_cross_entropy(
+        states, weight[pieces], (bias + log_weights)[pieces], positions, label_smoothing=0.0
+    )
+    # Smoothing adds each target's logit and the mean of all logits, which is the logit of the mean row.
+    tokens = states.float()
+    of_targets = (tokens * weight[targets]).sum(dim=1) + bias[targets]
+    return estimate + label_smoothing * (of_targets - tokens @ weight.mean(dim=0) - bias.mean()).mean()
+
+
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     @override

@@ -14,7 +14,7 @@ from dragoman.graphs.process_memory import give_back_free_memory
 from export.model import Transformer
 from training.batches import Batch
 from training.config import Optimisation
-from training.loss import linear_cross_entropy
+from training.loss import sampled_cross_entropy
 from training.machine import layer_dtype
 from training.optimisers import learning_rate_factor, make_optimiser
 from training.parallel import ProcessGroup, StepCounts
@@ -70,12 +70,13 @@ class TranslationModule(lightning.LightningModule):
         padded: Tensor = functional_call(self.model, self._layer_weights(), inputs)
         states = padded[batch.target_mask]  # [tokens, d]
         self.num_own = len(batch.source_ids), len(states)
-        return linear_cross_entropy(
+        return sampled_cross_entropy(
             states,
             self.model.output_projection,
             self.model.output_bias,
             batch.target_out[batch.target_mask],
             self.optimisation.label_smoothing,
+            self.optimisation.sampled_pieces or len(self.model.output_bias),
         )
 
     def _layer_weights(self) -> dict[str, Tensor]:

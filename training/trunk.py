@@ -83,7 +83,11 @@ def branch(config: TrainingConfig, run_dir: Path, num_steps: int, direction: str
     if not path.exists():
         point = _newest(config)
         settings = config.model_dump(mode="json") | {"run_dir": str(run_dir), "only_direction": direction}
-        settings["optimisation"] |= {"steps": point.step + num_steps, "decay_steps": num_steps}
+        settings["optimisation"] |= {
+            "steps": point.step + num_steps,
+            "decay_steps": num_steps,
+            "sampled_pieces": 0,  # what is released is trained on the exact loss last
+        }
         try:
             branched = TrainingConfig.model_validate(settings)
         except ValueError as error:

