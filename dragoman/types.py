@@ -41,6 +41,16 @@ class Splitting(StrEnum):
     """Nowhere."""
 
 
+class Formality(StrEnum):
+    """How a translation addresses people, in languages such as German: with `Sie` or with `du`."""
+
+    FORMAL = "formal"
+    INFORMAL = "informal"
+    PREFER_FORMAL = "prefer_formal"
+    """Like `formal`, but without effect where the model does not know forms of address."""
+    PREFER_INFORMAL = "prefer_informal"
+
+
 class Pair(NamedTuple):
     """Languages as BCP-47 codes: `de`, `zh-Hans`."""
 

@@ -5,7 +5,7 @@ import reprlib
 from dataclasses import dataclass
 
 from dragoman.errors import InputError
-from dragoman.types import Method, SearchKind, Splitting
+from dragoman.types import Formality, Method, SearchKind, Splitting
 
 MAX_BEAM_SIZE = 32
 MAX_LENGTH_PENALTY = 10.0
@@ -86,6 +86,8 @@ class DecodingOptions:
     target_prefix: str = ""
     """Beginning of the translation of a text's first segment: part of a line."""
     splitting: Splitting = Splitting.SENTENCES
+    formality: Formality | None = None
+    """How to address people; None leaves it to the model. Only some models know it."""
     return_alignment: bool = False
     """Return which words of source and translation correspond."""
     return_tokens: bool = False
@@ -134,6 +136,7 @@ class DecodingOptions:
             sampling=self.sampling,
             target_prefix=self.target_prefix,
             splitting=self.splitting,
+            formality=self.formality,
             return_alignment=self.return_alignment,
             return_tokens=self.return_tokens,
         )
@@ -163,6 +166,7 @@ class SearchOptions:
     sampling: Sampling | None = None
     target_prefix: str = ""
     splitting: Splitting = Splitting.SENTENCES
+    formality: Formality | None = None
     return_alignment: bool = False
     return_tokens: bool = False
 

@@ -10,7 +10,7 @@ from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
-from dragoman.pipeline.preparation import PreparedText, Preparer
+from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
@@ -55,7 +55,8 @@ class Postprocessor:
         reading = found[0].reading if found else None
         links = tokens = None
         if options.return_alignment:
-            links = () if reading is None else self.links(segment, targets[0], text.pair, found[0])
+            around = self._preparer.around(text.pair, text.controls)
+            links = () if reading is None else self.links(segment, targets[0], around, found[0])
         if options.return_tokens:
             tokens = () if reading is None else self.tokens(found[0], reading)
         if isinstance(source, FinishReason):
@@ -82,15 +83,15 @@ class Postprocessor:
             num_target_tokens=read.num_tokens,
             source_span=Span(0, len(source)),
             span=Span(0, len(target)),
-            links=self.links(source, target, pair, read),
+            links=self.links(source, target, self._preparer.around(pair), read),
             tokens=() if read.reading is None else self.tokens(read, read.reading),
         )
 
-    def links(self, source: str, target: str, pair: Pair, read: Hypothesis) -> tuple[Link, ...]:
+    def links(self, source: str, target: str, around: IdsAround, read: Hypothesis) -> tuple[Link, ...]:
         """Return links between words of a segment and of its target; none without forced decoding."""
         if read.reading is None:
             return ()
-        attention = self._by_piece(read.reading.attention, pair, len(read.ids))
+        attention = self._by_piece(read.reading.attention, around, len(read.ids))
         source_words = group_into_words(source, self._source.source_spans(source))
         return link_words(
             attention, source_words, group_into_words(target, self._target.target_spans(read.ids))
@@ -101,9 +102,11 @@ class Postprocessor:
         names = [*self._target.pieces(read.ids), END_OF_SENTENCE]
         return tuple(Token(name, logprob) for name, logprob in zip(names, reading.logprobs, strict=False))
 
-    def _by_piece(self, attention: NDArray[np.float32], pair: Pair, num_pieces: int) -> NDArray[np.float32]:
+    def _by_piece(
+        self, attention: NDArray[np.float32], around: IdsAround, num_pieces: int
+    ) -> NDArray[np.float32]:
         """Return the attention between pieces, float32 [target pieces, source pieces]."""
-        before, after = self._preparer.around(pair)
+        before, after = around
         rows = np.arange(num_pieces) + self._alignment.reads_token
         rows = np.minimum(rows, len(attention) - 1)  # tokens beyond the length limit have no attention
         return attention[rows, len(before) : attention.shape[1] - len(after)]

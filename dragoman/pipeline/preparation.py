@@ -15,6 +15,7 @@ from dragoman.text.validation import check_text
 from dragoman.types import FinishReason, Pair, Splitting
 
 Ids = list[int]
+IdsAround = tuple[tuple[int, ...], tuple[int, ...]]
 UNSUPPORTED_FROM = 0.5
 """Minimum share of unknown letters for which a segment is not translated. A vocabulary lacks nearly all
 letters of a script that it was not trained on; foreign names in a sentence stay below the limit."""
@@ -41,6 +42,8 @@ class PreparedText:
     sources: tuple[SegmentInput | FinishReason, ...]
     """One for each segment: its input, or the reason why it is copied instead."""
     pair: Pair
+    controls: tuple[int, ...] = ()
+    """Control ids before the pieces of each segment."""
 
 
 class Preparer:
@@ -57,6 +60,7 @@ class Preparer:
         pair: Pair,
         item: int | None,
         splitting: Splitting = Splitting.SENTENCES,
+        controls: tuple[int, ...] = (),
         pause: Callable[[], None] = never_pause,
     ) -> PreparedText:
         """Cut a text into segments, and encode these.
@@ -66,12 +70,13 @@ class Preparer:
             pair: one that the bundle serves, in its own codes.
             item: position in the caller's list, for the error; None where there is no list.
             splitting: where it may be cut.
+            controls: control ids to put before the pieces of each segment.
             pause: called between pieces of work, so that other threads may run.
 
         Raises:
             InputError: the text cannot be translated.
         """
-        before, after = self.around(pair)
+        before, after = self.around(pair, controls)
         most = self._limits.max_source_tokens - len(before) - len(after)
         pieces: dict[str, Ids] = {}
 
@@ -90,10 +95,10 @@ class Preparer:
         num_searched = 0
         for segment in document.segments:
             pause()
-            source = self._source(segment, pieces, pair, num_searched)
+            source = self._source(segment, pieces, (before, after), num_searched)
             sources.append(source)
             num_searched += isinstance(source, SegmentInput)
-        return PreparedText(document, tuple(sources), pair)
+        return PreparedText(document, tuple(sources), pair, controls)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> Ids:
         """Return the ids of one segment, which is not cut, with the ids that its languages add.
@@ -112,14 +117,14 @@ class Preparer:
         return ids
 
     def _source(
-        self, segment: str, pieces: Mapping[str, Ids], pair: Pair, number: int
+        self, segment: str, pieces: Mapping[str, Ids], around: IdsAround, number: int
     ) -> SegmentInput | FinishReason:
         """Return the input of a segment, or why it is copied. `pieces` has every segment with letters."""
         if not has_letters(segment):
             return FinishReason.COPIED
         if self._tokenizer.unknown_share(segment, pieces[segment]) >= UNSUPPORTED_FROM:
             return FinishReason.UNSUPPORTED
-        before, after = self.around(pair)
+        before, after = around
         ids = [*before, *pieces[segment], *after]
         return SegmentInput(number, ids, has_replacement="\N{REPLACEMENT CHARACTER}" in segment)
 
@@ -133,10 +138,10 @@ class Preparer:
         before, after = self.around(pair)
         return [[*before, *pieces, *after] for pieces in self._tokenizer.encode(segments)]
 
-    def around(self, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def around(self, pair: Pair, controls: tuple[int, ...] = ()) -> IdsAround:
         """Return the ids before and after the pieces of a source."""
         source, target = self._languages.sources[pair.source], self._languages.targets[pair.target]
-        return (*target.source_before, *source.before), source.after
+        return (*target.source_before, *source.before, *controls), source.after
 
     def begin(self, pair: Pair) -> tuple[int, ...]:
         """Return the ids that a target begins with."""

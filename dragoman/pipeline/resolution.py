@@ -6,13 +6,13 @@ from functools import lru_cache, partial
 
 from dragoman.decoding.options import SearchOptions
 from dragoman.errors import InputError
-from dragoman.manifest import Manifest
+from dragoman.manifest import Controls, Manifest
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.replica import SegmentRequest
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
-from dragoman.types import Pair
+from dragoman.types import Formality, Pair
 
 MAX_PREFIXES = 16
 """Number of target prefixes whose ids are cached."""
@@ -27,6 +27,8 @@ class ResolvedRequest:
     pair: Pair
     prefix: tuple[int, ...]
     """Ids that the target of the text's first segment begins with."""
+    controls: tuple[int, ...]
+    """Control ids before the pieces of each segment."""
     flow: Flow
     segment_requests: list[SegmentRequest] = field(default_factory=list)
     """All that were made for the text, so that they can be cancelled."""
@@ -66,7 +68,12 @@ class RequestResolver:
         source, target = (None, None) if request.pair is None else request.pair
         pair = self._manifest.languages.pair(source, target)
         return ResolvedRequest(
-            request, resolved, pair, self._prefix_ids(options.target_prefix), request.flow or Flow()
+            request,
+            resolved,
+            pair,
+            self._prefix_ids(options.target_prefix),
+            formality_ids(self._manifest.controls, options.formality, pair),
+            request.flow or Flow(),
         )
 
     def target_ids(self, text: str, field: str) -> tuple[int, ...]:
@@ -77,6 +84,26 @@ class RequestResolver:
             raise InputError(field, error.problem) from error
         (ids,) = self._tokenizer.encode([text])
         return tuple(ids)
+
+
+def formality_ids(controls: Controls | None, formality: Formality | None, pair: Pair) -> tuple[int, ...]:
+    """Return the ids before a source that request a form of address.
+
+    Raises:
+        InputError: the model knows no forms of address in the target language.
+    """
+    if formality is None:
+        return ()
+    known = None if controls is None else controls.formality
+    if known is not None and pair.target in known.targets:
+        is_formal = formality in {Formality.FORMAL, Formality.PREFER_FORMAL}
+        return (known.formal if is_formal else known.informal,)
+    if formality in {Formality.PREFER_FORMAL, Formality.PREFER_INFORMAL}:
+        return ()
+    raise InputError(
+        "formality",
+        f"this model knows no forms of address in {pair.target}; send prefer_{formality}, or omit it",
+    )
 
 
 def _check_one_row(options: SearchOptions) -> None:

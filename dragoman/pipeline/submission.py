@@ -60,7 +60,9 @@ class TextSubmitter:
             InputError: the text cannot be translated.
         """
         request, options = resolved.request, resolved.options
-        prepared = self._preparer.prepare(text, resolved.pair, item, options.splitting, pause)
+        prepared = self._preparer.prepare(
+            text, resolved.pair, item, options.splitting, resolved.controls, pause
+        )
         make_piece = partial(self._postprocessor.piece, prepared, options=options)
         pending = PendingTranslation(prepared.document, options, make_piece, request.on_segment)
         missing: list[SegmentRequest] = []

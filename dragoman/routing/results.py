@@ -73,7 +73,7 @@ def _steps(route: Route, translations: Sequence[Translation]) -> tuple[RouteStep
 
 
 def first_step_options(options: DecodingOptions) -> DecodingOptions:
-    """Return options for a first step; length, prefix and number of results apply only to the last."""
+    """Return options for a first step; length, prefix, formality and number of results are for the last."""
     return replace(
         options,
         num_hypotheses=1,
@@ -81,6 +81,7 @@ def first_step_options(options: DecodingOptions) -> DecodingOptions:
         min_length=0,
         sampling=None,
         target_prefix="",
+        formality=None,
         return_tokens=False,
     )
 

@@ -353,7 +353,10 @@ class Router:
 
 
 def _offer(name: str, bundle: Bundle) -> Offer:
-    return Offer(name, bundle.manifest.name, bundle.manifest.languages)
+    controls = bundle.manifest.controls
+    formality = None if controls is None else controls.formality
+    targets = frozenset(() if formality is None else formality.targets)
+    return Offer(name, bundle.manifest.name, bundle.manifest.languages, targets)
 
 
 def _finder(models: Models) -> Callable[[], Mapping[str, Path]]:

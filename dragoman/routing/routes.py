@@ -44,6 +44,8 @@ class Offer:
     title: str
     """Name in its manifest."""
     languages: Languages
+    formality_targets: frozenset[str] = frozenset()
+    """Target languages in which it knows forms of address."""
 
     @property
     def way(self) -> RouteKind:
@@ -67,6 +69,12 @@ class Route:
     @property
     def pair(self) -> Pair:
         return Pair(self.steps[0].pair.source, self.steps[-1].pair.target)
+
+    @property
+    def knows_formality(self) -> bool:
+        """Whether a request may choose how the translation addresses people."""
+        last = self.steps[-1]
+        return last.pair.target in last.offer.formality_targets
 
     @property
     def way(self) -> RouteKind:
@@ -135,6 +143,10 @@ class Routes:
     def targets(self) -> list[str]:
         """Return the codes of all target languages."""
         return sorted({code for offer in self.offers for code in offer.languages.targets})
+
+    def formality_targets(self) -> frozenset[str]:
+        """Return the codes of the target languages in which a model knows forms of address."""
+        return frozenset().union(*(offer.formality_targets for offer in self.offers))
 
     def sources_of(self, target: str | None, model: str | None = None) -> tuple[str, ...]:
         """Return the codes of the languages that can be translated into a target; of all, if it is None.

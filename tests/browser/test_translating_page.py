@@ -260,3 +260,19 @@ def test_a_chosen_theme_is_kept(open_page: Open, bundled: Server) -> None:
 
     expect(page.locator("#theme")).to_have_attribute("aria-pressed", "true")
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+
+
+def test_the_form_of_address_can_be_chosen_where_the_model_knows_it(
+    open_page: Open, bundled: Server
+) -> None:
+    page = open_page(bundled.address)
+    page.select_option("#target-language", "de")
+    assert translate(page, "Where do you live?") == "Wo wohnst du?"
+
+    page.select_option("#formality", "prefer_formal")
+
+    expect(page.locator("#output")).to_contain_text(" Sie?")
+    page.reload()
+    assert translate(page, "Where do you live?").endswith(" Sie?")
+    page.select_option("#source-language", "de")
+    expect(page.locator("#formality-choice")).to_be_hidden()

@@ -7,19 +7,13 @@ import pytest
 
 from dragoman.decoding.options import Sampling
 from service.api.native.requests import TranslateRequest
+from tests.service.conftest import fields_of, translate
 
 URL = "/v1/translate"
 
 
-def problem_fields(response: httpx.Response) -> list[str]:
-    return [problem["field"] for problem in response.json()["error"]["fields"]]
-
-
 def test_one_text_gives_one_translation(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": "Guten Morgen."})
-
-    assert response.status_code == 200
-    assert response.json() == {
+    assert translate(client, text="Guten Morgen.") == {
         "model": "tiny-de-en",
         "translations": [
             {
@@ -27,7 +21,7 @@ def test_one_text_gives_one_translation(client: httpx.Client) -> None:
                 "source": "de",
                 "target": "en",
                 "score": -0.5,
-                "confidence": 0.75,
+                "confidence": 0.5,
                 "finish_reason": "stop",
             }
         ],
@@ -35,38 +29,23 @@ def test_one_text_gives_one_translation(client: httpx.Client) -> None:
 
 
 def test_translations_stand_in_the_order_of_the_texts(client: httpx.Client) -> None:
-    texts = [f"satz {number}" for number in range(50)]
+    texts = ["", *(f"satz {number}" for number in range(50))]
 
-    response = client.post(URL, json={"text": texts})
+    translations = translate(client, text=texts)["translations"]
 
-    assert [item["text"] for item in response.json()["translations"]] == [text.upper() for text in texts]
-
-
-def test_no_texts_give_no_translations(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": []})
-
-    assert response.status_code == 200
-    assert response.json() == {"model": None, "translations": []}
-
-
-def test_an_empty_text_is_a_text(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": ["", "a"]})
-
-    assert [item["text"] for item in response.json()["translations"]] == ["", "A"]
+    assert [item["text"] for item in translations] == [text.upper() for text in texts]
 
 
 def test_alternatives_are_the_hypotheses_after_the_best(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": "ja", "num_hypotheses": 3})
+    [translation] = translate(client, text="ja", num_hypotheses=3)["translations"]
 
-    [translation] = response.json()["translations"]
     assert translation["text"] == "JA"
-    assert translation["alternatives"] == [{"text": "JA!", "score": -0.5}, {"text": "JA!!", "score": -0.5}]
+    assert translation["alternatives"] == [{"text": "JA!", "score": -1.5}, {"text": "JA!!", "score": -2.5}]
 
 
 def test_scores_not_asked_for_are_null(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": "ja", "num_hypotheses": 2, "return_scores": False})
+    [translation] = translate(client, text="ja", num_hypotheses=2, return_scores=False)["translations"]
 
-    [translation] = response.json()["translations"]
     assert translation["score"] is None
     assert translation["alternatives"][0]["score"] is None
 
@@ -77,9 +56,7 @@ def test_scores_not_asked_for_are_null(client: httpx.Client) -> None:
 def test_the_models_own_pair_is_accepted_in_any_case_and_for_any_region(
     client: httpx.Client, source: str | None, target: str | None
 ) -> None:
-    response = client.post(URL, json={"text": "ja", "source": source, "target": target})
-
-    assert response.status_code == 200
+    assert translate(client, text="ja", source=source, target=target)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +67,7 @@ def test_another_language_is_refused_naming_what_is_served(
 ) -> None:
     response = client.post(URL, json={"text": "ja", field: language})
 
-    assert response.status_code == 422
-    assert problem_fields(response) == [field]
+    assert fields_of(response) == [field]
     assert "de -> en" in response.json()["error"]["fields"][0]["problem"]
 
 
@@ -119,46 +95,33 @@ def test_another_language_is_refused_naming_what_is_served(
         ("text", 3),
         ("text", None),
         ("text", {"0": "a"}),
+        ("text", "unusable"),
         ("beem_size", 4),
     ],
 )
 def test_a_field_that_cannot_be_used_is_named(client: httpx.Client, field: str, value: object) -> None:
     response = client.post(URL, json={"text": "ja", field: value})
 
-    assert response.status_code == 422
+    assert fields_of(response) == [field]
     assert response.json()["error"]["type"] == "invalid_input"
-    assert problem_fields(response) == [field]
 
 
-def test_an_item_of_the_wrong_type_is_named_by_its_position(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": ["a", "b", 3]})
+@pytest.mark.parametrize(
+    ("texts", "fields"),
+    [
+        (["a", "b", 3], ["text[2]"]),
+        (["a", "unusable", "b", "unusable"], ["text[1]", "text[3]"]),
+        (["unusable"] * 250, [f"text[{item}]" for item in range(100)]),
+    ],
+)
+def test_every_text_that_cannot_be_translated_is_named(
+    client: httpx.Client, texts: list[object], fields: list[str]
+) -> None:
+    response = client.post(URL, json={"text": texts})
 
-    assert response.status_code == 422
-    assert problem_fields(response) == ["text[2]"]
-
-
-def test_every_text_that_cannot_be_translated_is_named(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": ["a", "unusable", "b", "unusable"]})
-
-    assert response.status_code == 422
-    assert response.json()["error"]["fields"] == [
-        {"field": "text[1]", "problem": "is not usable"},
-        {"field": "text[3]", "problem": "is not usable"},
-    ]
-
-
-def test_a_single_text_that_cannot_be_translated_has_no_position(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": "unusable"})
-
-    assert problem_fields(response) == ["text"]
-
-
-def test_more_problems_than_are_listed_are_counted(client: httpx.Client) -> None:
-    response = client.post(URL, json={"text": ["unusable"] * 250})
-
-    error = response.json()["error"]
-    assert error["message"] == "250 fields are invalid; the first 100 are listed"
-    assert [problem["field"] for problem in error["fields"]] == [f"text[{item}]" for item in range(100)]
+    assert fields_of(response) == fields
+    if len(texts) > 100:
+        assert response.json()["error"]["message"] == "250 fields are invalid; the first 100 are listed"
 
 
 @pytest.mark.parametrize(
@@ -172,13 +135,18 @@ def test_documented_ranges_are_the_engines(client: httpx.Client, field: str) -> 
 
     for bound, beyond in (("minimum", -1), ("maximum", 1)):
         if bound in documented:
-            at_bound = client.post(URL, json={**body, field: documented[bound]})
+            assert translate(client, **{**body, field: documented[bound]}), bound
             past_bound = client.post(URL, json={**body, field: documented[bound] + beyond})
-            assert at_bound.status_code == 200, bound
-            assert problem_fields(past_bound) == [field], bound
+            assert fields_of(past_bound) == [field], bound
+
+
+@pytest.mark.parametrize("field", ["beam_size", "length_penalty", "early_stopping"])
+def test_a_model_decides_itself_where_null_is_sent(client: httpx.Client, field: str) -> None:
+    assert translate(client, **{field: None})
 
 
 def test_every_wish_for_the_search_reaches_the_engine() -> None:
+    sampling = {"top_k": 5, "top_p": 0.5, "temperature": 0.75, "seed": 9}
     wishes = {
         "beam_size": 7,
         "num_hypotheses": 3,
@@ -193,18 +161,13 @@ def test_every_wish_for_the_search_reaches_the_engine() -> None:
         "sampling": None,
         "target_prefix": "One",
         "splitting": "off",
+        "formality": "formal",
         "return_alignment": True,
         "return_tokens": True,
     }
 
     options = TranslateRequest.model_validate({"text": "Eins.", **wishes}).options()
+    sampled = TranslateRequest.model_validate({"text": "Eins.", "sampling": sampling}).options()
 
     assert dataclasses.asdict(options) == wishes
-
-
-def test_every_wish_for_sampling_reaches_the_engine() -> None:
-    wishes = {"top_k": 5, "top_p": 0.5, "temperature": 0.75, "seed": 9}
-
-    options = TranslateRequest.model_validate({"text": "Eins.", "sampling": wishes}).options()
-
-    assert options.sampling == Sampling(top_k=5, top_p=0.5, temperature=0.75, seed=9)
+    assert sampled.sampling == Sampling(**sampling)  # type: ignore[arg-type]

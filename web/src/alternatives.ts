@@ -45,6 +45,7 @@ export class Alternatives {
       text: translation.text.slice(...source),
       source: translation.source,
       target: translation.target,
+      formality: translation.formality,
       splitting: "off",
     };
     try {

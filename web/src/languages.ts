@@ -7,17 +7,23 @@ const RIGHT_TO_LEFT = new Set(["Arab", "Hebr", "Thaa", "Syrc", "Nkoo", "Adlm", "
 export const DETECT = "";
 
 interface LanguagesResponse {
-  languages: { source: string; reaches: { targets: string[] }[] }[];
+  languages: { source: string; reaches: { targets: string[]; formality: string[] }[] }[];
 }
 
 /** Targets of each source language. */
 export type Pairs = ReadonlyMap<string, readonly string[]>;
 
-export async function loadPairs(): Promise<Pairs> {
+export interface Languages {
+  pairs: Pairs;
+  /** Those of the pairs whose translations can be formal or informal. */
+  withFormality: Pairs;
+}
+
+export async function loadLanguages(): Promise<Languages> {
   const { languages } = await sendForJson<LanguagesResponse>("v1/languages");
-  return new Map(
-    languages.map(({ source, reaches }) => [source, reaches.flatMap((reach) => reach.targets)]),
-  );
+  const pairsOf = (field: "targets" | "formality") =>
+    new Map(languages.map(({ source, reaches }) => [source, reaches.flatMap((reach) => reach[field])]));
+  return { pairs: pairsOf("targets"), withFormality: pairsOf("formality") };
 }
 
 const names = new Intl.DisplayNames(["en"], { type: "language" });

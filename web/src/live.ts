@@ -18,6 +18,8 @@ export interface Question {
   /** Null to detect it. */
   source: string | null;
   target: string;
+  /** Null leaves the form of address to the model. */
+  formality: string | null;
 }
 
 export interface Listener {
@@ -88,7 +90,7 @@ export class LiveTranslator {
       } else if (event.name === "done") {
         const [done] = (event.data as TranslateResponse).translations;
         // The loop goes on to the end of the response: a connection closed before it looks like a client that left.
-        translation = completeTranslation(question.text, segments, done);
+        translation = completeTranslation(question, segments, done);
       } else if (event.name === "error") {
         const { type, message } = (event.data as ErrorBody).error;
         throw new ServerError(type === "overloaded" ? 429 : 500, type, message, null);

@@ -5,7 +5,7 @@ import { announce, byId } from "./dom";
 import { setUpDocuments } from "./documents";
 import { History, type HistoryEntry } from "./history";
 import { setUpKeyDialog } from "./key";
-import { DETECT, directionOf, fillMenu, hasPair, loadPairs, nameOf, targetsOf, type Pairs } from "./languages";
+import { DETECT, directionOf, fillMenu, hasPair, loadLanguages, nameOf, targetsOf, type Pairs } from "./languages";
 import { LiveTranslator } from "./live";
 import { Output } from "./output";
 import { addressOf, copy, readFragment } from "./share";
@@ -30,12 +30,14 @@ const options = JSON.parse(
 const sourceMenu = byId("source-language", HTMLSelectElement);
 const targetMenu = byId("target-language", HTMLSelectElement);
 const swapButton = byId("swap", HTMLButtonElement);
+const formalityMenu = byId("formality", HTMLSelectElement);
 const outputNode = byId("output", HTMLElement);
 const notice = byId("notice", HTMLElement);
 const retryButton = byId("retry", HTMLButtonElement);
 const openKeyDialog = setUpKeyDialog(() => void start());
 
 let pairs: Pairs = new Map();
+let withFormality: Pairs = new Map();
 let translation: Translation | null = null;
 let historyTimer = 0;
 let startTimer = 0;
@@ -113,7 +115,12 @@ function update(pauseS?: number): void {
     showNotice("");
     return;
   }
-  live.translate({ text: field.text, source: sourceMenu.value || null, target: targetMenu.value }, pauseS);
+  const formality = (hasFormality() && formalityMenu.value) || null;
+  live.translate({ text: field.text, source: sourceMenu.value || null, target: targetMenu.value, formality }, pauseS);
+}
+
+function hasFormality(): boolean {
+  return targetsOf(withFormality, sourceMenu.value).includes(targetMenu.value);
 }
 
 function countOf(text: string): string {
@@ -164,6 +171,7 @@ function setSwap(): void {
 function onLanguages(pauseS?: number): void {
   fillMenu(targetMenu, targetsOf(pairs, sourceMenu.value), null);
   outputNode.dir = directionOf(targetMenu.value);
+  byId("formality-choice", HTMLElement).hidden = !hasFormality();
   save("source", sourceMenu.value);
   save("target", targetMenu.value);
   translation = null;
@@ -204,7 +212,7 @@ function remember(): void {
 async function start(): Promise<void> {
   clearTimeout(startTimer);
   try {
-    pairs = await loadPairs();
+    ({ pairs, withFormality } = await loadLanguages());
   } catch (error) {
     if (needsKey(error)) openKeyDialog(error.message);
     const isTemporary = error instanceof Unreachable || (error instanceof ServerError && error.isTemporary);
@@ -238,6 +246,12 @@ function setUpActions(): void {
     const address = addressOf(field.text, sourceMenu.value, targetMenu.value);
     window.history.replaceState(null, "", address);
     void report(copy(address), "A link to this page with your text is copied.");
+  });
+  formalityMenu.value = load("formality") ?? "";
+  if (formalityMenu.selectedIndex < 0) formalityMenu.selectedIndex = 0;
+  formalityMenu.addEventListener("change", () => {
+    save("formality", formalityMenu.value || null);
+    update(0);
   });
   const shading = byId("shading", HTMLInputElement);
   shading.addEventListener("change", () => {

@@ -33,6 +33,8 @@ export interface Translation {
   detected: string | null;
   finishReason: string;
   isPivot: boolean;
+  /** The requested form of address. */
+  formality: string | null;
 }
 
 /** Data of the event `segment`. */
@@ -85,7 +87,11 @@ export function partialSegments(text: string, events: SegmentEvent[]): Segment[]
 }
 
 /** Return a complete translation, from the events `segment` and the data of the event `done`. */
-export function completeTranslation(text: string, events: SegmentEvent[], done: TranslationOut): Translation {
+export function completeTranslation(
+  { text, formality }: { text: string; formality: string | null },
+  events: SegmentEvent[],
+  done: TranslationOut,
+): Translation {
   const isPivot = (done.steps ?? []).length > 0;
   const fromSource = toUtf16(text);
   const fromTarget = toUtf16(done.text);
@@ -111,6 +117,7 @@ export function completeTranslation(text: string, events: SegmentEvent[], done: 
     detected: done.detected?.language ?? null,
     finishReason: done.finish_reason,
     isPivot,
+    formality,
   };
 }
 

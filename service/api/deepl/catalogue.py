@@ -85,7 +85,8 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
             raise field_error("type", f"must be one of {SOURCE}, {TARGET}")
         routes = translation_service.inference.router.routes
         codes = target_codes(routes) if side == TARGET else source_codes(routes)
-        return SafeJSONResponse([_present(code, side) for code in codes])
+        formality = routes.formality_targets()
+        return SafeJSONResponse([_present(code, side, formality) for code in codes])
 
     @router.get(
         "/usage",
@@ -109,8 +110,8 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
     return router
 
 
-def _present(code: str, side: str) -> dict[str, Any]:
+def _present(code: str, side: str, formality_targets: frozenset[str]) -> dict[str, Any]:
     presented: dict[str, Any] = {"language": code.upper(), "name": english_name(code)}
     if side == TARGET:
-        presented["supports_formality"] = False
+        presented["supports_formality"] = code in formality_targets
     return presented

@@ -36,8 +36,16 @@ DEEPL_STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.QUOTA_EXCEEDED: 456,
 }
 """Statuses that differ from Dragoman's."""
+FORMALITY_NOT_SUPPORTED = "'formality' is not supported for given 'target_lang'."
 FIELD_NAMES = {"source": "source_lang", "target": "target_lang"}
 """DeepL's names of fields that the translation service names otherwise."""
+OWN_WORDS = {
+    "`source`": "`source_lang`",
+    "`target`": "`target_lang`",
+    "prefer_formal": "prefer_more",
+    "prefer_informal": "prefer_less",
+}
+"""Names in the messages of other layers, with DeepL's names."""
 
 
 @dataclass(eq=False)
@@ -109,6 +117,10 @@ class DeepLRoute(APIRoute):
 def to_deepl_error(error: Exception) -> ApiError:
     """Convert an error to one for the client; raise an unexpected error again."""
     match error:
+        case InputError(field="formality"):
+            return DeepLError(
+                ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail=_with_deepl_names(error.problem)
+            )
         case InputError() if error.field in FIELD_NAMES:
             return unsupported_value_error(FIELD_NAMES[error.field], _with_deepl_names(error.problem))
         case NoDatabase():  # a retry does not help, unlike with other database failures
@@ -121,7 +133,9 @@ def to_deepl_error(error: Exception) -> ApiError:
 
 
 def _with_deepl_names(problem: str) -> str:
-    return problem.replace("`source`", "`source_lang`").replace("`target`", "`target_lang`")
+    for own, deepls in OWN_WORDS.items():
+        problem = problem.replace(own, deepls)
+    return problem
 
 
 SCHEME = "deepl-auth-key "

@@ -12,7 +12,6 @@ from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses
 from service.markup.options import MarkupLanguage
 
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
-FORMALITIES: tuple[Formality, ...] = get_args(Formality)
 ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
 MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
 TagHandlingVersion = Literal["v1", "v2"]
@@ -27,7 +26,11 @@ TargetLanguage = Annotated[
     str, Field(min_length=1, description="Target language, as in `EN-GB` or `DE`, in any case.")
 ]
 FormalityIn = Annotated[
-    Formality, Field(description="`more` and `less` are rejected: no model supports them.")
+    Formality,
+    Field(
+        description="`more` and `less` are rejected where the model knows no forms of address in the "
+        "target; `prefer_more` and `prefer_less` are then without effect."
+    ),
 ]
 Tags = list[str] | str
 Flag = bool | Literal["0", "1"]

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from dragoman import DecodingOptions
-from dragoman.types import Splitting
+from dragoman.types import Formality, Splitting
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.catalogue import are_variants, base_code
-from service.api.deepl.responses import DeepLError, DeepLRoute, enter
+from service.api.deepl.responses import FORMALITY_NOT_SUPPORTED, DeepLError, DeepLRoute, enter
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
@@ -29,8 +29,13 @@ LINGER_S = 15.0
 """Seconds for which work continues after its client has disconnected. DeepL's own clients time out after 10 s
 and retry up to five times, at most 12.9 s later: 1.6 ** 5 s of back-off, and 23 % of jitter."""
 GREEDY = 1
-FORMALITY_NOT_SUPPORTED = "'formality' is not supported for given 'target_lang'."
-UNSUPPORTED_FORMALITIES = frozenset({"more", "less"})
+FORMALITIES: dict[str, Formality | None] = {
+    "default": None,
+    "more": Formality.FORMAL,
+    "less": Formality.INFORMAL,
+    "prefer_more": Formality.PREFER_FORMAL,
+    "prefer_less": Formality.PREFER_INFORMAL,
+}
 LATENCY = "latency_optimized"
 SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
 GLOSSARIES = "glossaries are not used in translations; send the request without one"
@@ -69,7 +74,9 @@ def read_parameters(fields: Fields) -> DeepLParameters:
     texts = fields.strings("text")
     if not texts:
         raise field_error("text", "is missing; send one text or more")
-    _check_unused(fields)
+    reject_unsupported_fields(fields)
+    fields.string("context")  # without effect, but checked as strictly as the others
+    fields.boolean("preserve_formatting")
     model_type = _one_of(fields, "model_type", schemas.MODEL_TYPES)
     tag_handling = _one_of(fields, "tag_handling", tuple(MarkupLanguage))
     version = _one_of(fields, "tag_handling_version", schemas.TAG_HANDLING_VERSIONS)
@@ -81,6 +88,7 @@ def read_parameters(fields: Fields) -> DeepLParameters:
         options=DecodingOptions(
             beam_size=GREEDY if model_type == LATENCY else None,
             splitting=_splitting(fields, tag_handling),
+            formality=read_formality(fields),
             return_scores=False,
         ),
         markup=markup,
@@ -105,7 +113,8 @@ def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
         ApiError: see `read_parameters`; or the file name cannot be used.
     """
     reject_unsupported_fields(fields)
-    _check_formality(fields)
+    if read_formality(fields) in {Formality.FORMAL, Formality.INFORMAL}:
+        raise DeepLError(ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail="documents have none")
     name = base_name(fields.string("filename") or sent_name)
     return JobRequest(name, read_source(fields), read_target(fields))
 
@@ -129,19 +138,8 @@ def reject_unsupported_fields(fields: Fields) -> None:
             raise field_error(name, problem)
 
 
-def _check_unused(fields: Fields) -> None:
-    """Check fields that have no effect as strictly as the others."""
-    reject_unsupported_fields(fields)
-    _check_formality(fields)
-    fields.string("context")
-    fields.boolean("preserve_formatting")
-
-
-def _check_formality(fields: Fields) -> None:
-    formality = _one_of(fields, "formality", schemas.FORMALITIES)
-    if formality in UNSUPPORTED_FORMALITIES:
-        problem = f"no model supports formality; send prefer_{formality}, or omit the field"
-        raise DeepLError(ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail=problem)
+def read_formality(fields: Fields) -> Formality | None:
+    return FORMALITIES[_one_of(fields, "formality", tuple(FORMALITIES)) or "default"]
 
 
 def _splitting(fields: Fields, tag_handling: str | None) -> Splitting:

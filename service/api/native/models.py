@@ -11,7 +11,7 @@ from dragoman.manifest import ModelLimits, Sizes
 from dragoman.routing.bundle_scan import ReloadReport
 from dragoman.routing.memory import size_bytes
 from dragoman.routing.router import Model, Router
-from dragoman.routing.routes import RouteKind, Routes
+from dragoman.routing.routes import Route, RouteKind, Routes
 from service.accounts.keys import Scope
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ErrorKind
@@ -64,6 +64,7 @@ class ReachOut(BaseModel):
         description="Names of the models, in the order in which a text passes through them."
     )
     targets: list[str] = Field(description="Target languages.")
+    formality: list[str] = Field(description="Those of `targets` for which `formality` may be requested.")
 
 
 class LanguageOut(BaseModel):
@@ -135,13 +136,18 @@ def present_languages(routes: Routes) -> LanguagesResponse:
 
 
 def _reaches(routes: Routes, source: str) -> list[ReachOut]:
-    targets: dict[tuple[RouteKind, tuple[str, ...]], list[str]] = {}
+    reached: dict[tuple[RouteKind, tuple[str, ...]], list[tuple[str, Route]]] = {}
     for target, route in routes.all_from(source):
         titles = tuple(step.offer.title for step in route.steps)
-        targets.setdefault((route.way, titles), []).append(target)
+        reached.setdefault((route.way, titles), []).append((target, route))
     return [
-        ReachOut(way=ROUTE_KIND_NAMES[way], models=list(titles), targets=targets[way, titles])
-        for way, titles in sorted(targets)
+        ReachOut(
+            way=ROUTE_KIND_NAMES[way],
+            models=list(titles),
+            targets=[target for target, _ in found],
+            formality=[target for target, route in found if route.knows_formality],
+        )
+        for (way, titles), found in sorted(reached.items())
     ]
 
 

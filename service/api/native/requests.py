@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from dragoman import DecodingOptions
 from dragoman.decoding import options as decoding
-from dragoman.types import Splitting
+from dragoman.types import Formality, Splitting
 from service.http.openapi import DocumentedModel
 from service.translation.request import TranslationRequest
 
@@ -142,6 +142,10 @@ class TranslateRequest(StrictRequest):
     splitting: Splitting = Field(DEFAULTS.splitting, strict=False)
     """Where to split texts into segments. `sentences`: at line breaks and sentence ends. `no_newlines`: at
     sentence ends only. `off`: nowhere. Segments that are too long are always split."""
+    formality: Formality | None = Field(DEFAULTS.formality, strict=False)
+    """How the translation addresses people: `formal` as with German `Sie`, `informal` as with `du`. Rejected
+    where the model does not know forms of address (`/v1/languages` tells); `prefer_formal` and
+    `prefer_informal` are then without effect. Null: the model chooses."""
     return_alignment: bool = DEFAULTS.return_alignment
     """Whether to return word alignments."""
     return_tokens: bool = DEFAULTS.return_tokens
@@ -175,6 +179,7 @@ class TranslateRequest(StrictRequest):
             sampling=None if self.sampling is None else self.sampling.sampling(),
             target_prefix=self.target_prefix,
             splitting=self.splitting,
+            formality=self.formality,
             return_alignment=self.return_alignment,
             return_tokens=self.return_tokens,
         )
