@@ -96,7 +96,7 @@ def create_app(
     requires_key = settings.discovery_access == "key"
     authenticator = Authenticator(accounts, rates)
     readiness = Readiness(inference, telemetry.workers)
-    app = _create_fastapi(run_workers, has_openapi=not requires_key)
+    app = _create_fastapi(run_workers, settings.root_path, has_openapi=not requires_key)
     if requires_key:
         app.include_router(document_routes(app, authenticator))
     documents = _open_documents(settings, jobs)
@@ -135,7 +135,7 @@ def _open_documents(settings: Settings, jobs: JobService | None) -> DocumentServ
 
 
 def _create_fastapi(
-    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]], *, has_openapi: bool
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]], root_path: str, *, has_openapi: bool
 ) -> FastAPI:
     return FastAPI(
         title="Dragoman",
@@ -146,6 +146,7 @@ def _create_fastapi(
         default_response_class=SafeJSONResponse,
         redirect_slashes=False,
         openapi_url="/openapi.json" if has_openapi else None,
+        servers=[{"url": root_path}] if root_path else None,
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,

@@ -4,7 +4,6 @@ import ctypes
 import gc
 import logging
 import signal
-import socket
 import sys
 from types import FrameType
 
@@ -14,8 +13,9 @@ from fastapi import FastAPI
 from service.app import create_app, telemetry_options
 from service.engine import open_router, preloaded
 from service.http.server_protocol import ConnectionLimits, DrainingServer, ShutdownOptions, bounded_protocol
+from service.listening import open_sockets
 from service.server_telemetry import Telemetry
-from service.settings import Settings
+from service.settings import Settings, log_ignored_variables
 from service.telemetry.logs import configure_logs
 
 KEEP_ALIVE_S = 75
@@ -49,6 +49,7 @@ def serve(settings: Settings) -> None:
     """
     _limit_arenas()
     configure_logs(settings.log_format, settings.log_level)
+    log_ignored_variables()
     # Warnings of the form parser may quote a client's text.
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     telemetry = Telemetry.open(telemetry_options(settings))
@@ -60,7 +61,8 @@ def serve(settings: Settings) -> None:
         server = create_server(create_app(router, settings, names, telemetry), settings)
         _configure_gc()
         sys.setswitchinterval(SWITCH_INTERVAL_S)
-        server.run([_open_shared_socket(settings)] if settings.reuse_port else None)
+        with open_sockets(settings) as sockets:
+            server.run(sockets)
         if not server.started:
             sys.exit(EXIT_NOT_STARTED)
 
@@ -105,22 +107,6 @@ def _configure_gc() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-
-
-def _open_shared_socket(settings: Settings) -> socket.socket:
-    """Return a socket bound to a port that other processes can bind as well.
-
-    Raises:
-        OSError: it cannot be bound.
-    """
-    [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(
-        settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )
-    shared = socket.socket(family, kind, protocol)
-    shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    shared.bind(address)
-    return shared
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

@@ -100,9 +100,13 @@ def formality_ids(controls: Controls | None, formality: Formality | None, pair: 
         return (known.formal if is_formal else known.informal,)
     if formality in {Formality.PREFER_FORMAL, Formality.PREFER_INFORMAL}:
         return ()
-    raise InputError(
-        "formality",
-        f"this model knows no forms of address in {pair.target}; send prefer_{formality}, or omit it",
+    raise unknown_formality(formality, pair.target)
+
+
+def unknown_formality(formality: Formality, target: str) -> InputError:
+    """Return the error for a form of address in a language in which the model knows none."""
+    return InputError(
+        "formality", f"this model knows no forms of address in {target}; send prefer_{formality}, or omit it"
     )
 
 

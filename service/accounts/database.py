@@ -3,12 +3,12 @@
 SQLite in one file by default; PostgreSQL by URL, which several machines can share.
 """
 
+import logging
 import math
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,75 +16,17 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from service.accounts.errors import DatabaseUrlInvalid, SchemaUnknown, StoreError
-
-SCHEMA_VERSION = 1
-"""Version of the tables. A change increases it."""
-
-
-class UtcTime(sa.TypeDecorator[datetime]):
-    """A point in time, to the microsecond. SQLite stores no time zone, so the stored value is UTC."""
-
-    impl = sa.DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> Any:
-        del dialect
-        return None if value is None else value.astimezone(UTC)
-
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:
-        del dialect
-        if not isinstance(value, datetime):
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-METADATA = sa.MetaData()
-
-SCHEMA = sa.Table("schema_version", METADATA, sa.Column("version", sa.Integer, nullable=False))
-
-KEYS = sa.Table(
-    "keys",
-    METADATA,
-    sa.Column("id", sa.String(8), primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("secret_sha256", sa.LargeBinary, nullable=False),
-    sa.Column("scopes", sa.Text, nullable=False),  # separated by spaces
-    sa.Column("characters_per_month", sa.BigInteger),
-    sa.Column("requests_per_minute", sa.BigInteger),
-    sa.Column("created_at", UtcTime, nullable=False),
-    sa.Column("expires_at", UtcTime),
-    sa.Column("revoked_at", UtcTime),
-)
-
-USAGE = sa.Table(
-    "usage",
-    METADATA,
-    sa.Column("key_id", sa.ForeignKey(KEYS.c.id), primary_key=True),
-    sa.Column("month", sa.String(7), primary_key=True),  # such as 2026-11
-    sa.Column("characters", sa.BigInteger, sa.CheckConstraint("characters >= 0"), nullable=False),
-    sa.Column("requests", sa.BigInteger, nullable=False),
-    sa.Column("documents", sa.BigInteger, sa.CheckConstraint("documents >= 0"), nullable=False),
-)
-
-GLOSSARIES = sa.Table(
-    "glossaries",
-    METADATA,
-    sa.Column("id", sa.String(36), primary_key=True),
-    sa.Column("key_id", sa.ForeignKey(KEYS.c.id), index=True),  # NULL: of callers without a key
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("target", sa.Text, nullable=False),
-    sa.Column("entries", sa.Text, nullable=False),  # source, tab, target, line feed
-    sa.Column("entry_count", sa.Integer, nullable=False),
-    sa.Column("created_at", UtcTime, nullable=False),
-)
-
+from service.schema.errors import SchemaError
+from service.schema.tables import HEAD
+from service.schema.upgrade import read_revision, upgrade_schema
 
 DEFAULT_URL = "sqlite:///dragoman.db"
 TIMEOUT_S = 5.0
 FORMS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
 _SCHEMA_LOCK = 0x_D8A6_0AA1
-"""Id of the PostgreSQL advisory lock that is held while tables are created; the number is arbitrary."""
+"""Id of the PostgreSQL advisory lock that is held during an upgrade; the number is arbitrary."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +41,9 @@ class Database:
 
     @classmethod
     def open(cls, url: str, timeout_s: float = TIMEOUT_S) -> "Database":
-        """Open a database, and create its tables if it has none.
+        """Open a database; create its tables, or upgrade them if an older release created them.
+
+        If several programs open a database at once, one creates or upgrades the tables, and the others wait.
 
         Args:
             url: in one of `FORMS`; a file is relative to the current folder.
@@ -107,7 +51,7 @@ class Database:
 
         Raises:
             DatabaseUrlInvalid: the URL has another form.
-            SchemaUnknown: this program does not know the version of the tables.
+            SchemaUnknown: this release cannot upgrade the tables.
             StoreError: the database cannot be opened, read or written.
         """
         parsed = _parse(url)
@@ -118,8 +62,7 @@ class Database:
             name = parsed.render_as_string(hide_password=True)
             database = cls(name, _postgresql_engine(parsed, name, timeout_s), timeout_s)
         try:
-            with database.writing() as connection:
-                create_tables(connection, database.name, SCHEMA, SCHEMA_VERSION, _SCHEMA_LOCK)
+            database._upgrade()
         except StoreError:
             database.close()
             raise
@@ -161,6 +104,33 @@ class Database:
                     yield connection
         finally:
             self._write_lock.release()
+
+    def _upgrade(self) -> None:
+        """Bring the tables to the schema of this release. Raises StoreError."""
+        with self.reading() as connection:
+            if read_revision(connection) == HEAD:
+                return
+        logger.info("database %s: creating or upgrading its tables to revision %s", self.name, HEAD)
+        with self._upgrading() as connection:
+            try:
+                upgrade_schema(connection)
+            except SchemaError as error:
+                raise SchemaUnknown(self.name, str(error)) from error
+
+    @contextmanager
+    def _upgrading(self) -> Iterator[sa.Connection]:
+        """Open a transaction that no other program's upgrade runs beside, on a connection of its own."""
+        with self._typed_errors(), self.engine.connect() as connection:
+            connection.detach()
+            if connection.dialect.name == "sqlite":
+                # To change a table, Alembic replaces it; other tables' references to it must not forbid this.
+                _run_pragmas(connection.connection, "foreign_keys = OFF")
+            connection.execution_options(is_writing=True)
+            with connection.begin():
+                if connection.dialect.name == "postgresql":
+                    connection.execute(sa.text("SET LOCAL statement_timeout = 0"))
+                hold_lock(connection, _SCHEMA_LOCK)
+                yield connection
 
     @contextmanager
     def _typed_errors(self) -> Iterator[None]:
@@ -219,14 +189,18 @@ def prepare_sqlite(engine: sa.Engine, *pragmas: str) -> sa.Engine:
 
     def prepare(connection: _SqliteConnection, record: object) -> None:
         del record
-        cursor = connection.cursor()
-        for pragma in pragmas:
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
+        _run_pragmas(connection, *pragmas)
 
     sa.event.listen(engine, "connect", prepare)
     sa.event.listen(engine, "begin", _begin)
     return engine
+
+
+def _run_pragmas(connection: _SqliteConnection, *pragmas: str) -> None:
+    cursor = connection.cursor()
+    for pragma in pragmas:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
 
 
 def _begin(connection: sa.Connection) -> None:
@@ -253,35 +227,6 @@ def _postgresql_engine(url: sa.URL, name: str, timeout_s: float) -> sa.Engine:
         )
     except ModuleNotFoundError as error:
         raise StoreError(name, f"PostgreSQL needs the package psycopg: {error}") from error
-
-
-def create_tables(connection: sa.Connection, name: str, schema: sa.Table, version: int, lock: int) -> None:
-    """Create the tables of a schema if there are none. If several programs start at once, one creates them.
-
-    Args:
-        connection: transaction that writes.
-        name: name of the database for errors.
-        schema: table of the schema's version, whose metadata has all tables.
-        version: version that this program knows.
-        lock: id of an advisory lock, which PostgreSQL holds to the end of the transaction.
-
-    Raises:
-        SchemaUnknown: the tables have another version.
-    """
-    hold_lock(connection, lock)
-    if not sa.inspect(connection).has_table(schema.name):
-        # Fail if another program has tables with these names.
-        schema.metadata.create_all(connection, checkfirst=False)
-        connection.execute(sa.insert(schema).values(version=version))
-        return
-    versions = list(connection.execute(sa.select(schema.c.version)).scalars())
-    if versions != [version]:
-        found = ", ".join(map(str, versions)) or "none"
-        raise SchemaUnknown(
-            name,
-            f"its tables have version {found}, but this release needs version {version}; use the "
-            "release that created them, or another database",
-        )
 
 
 def hold_lock(connection: sa.Connection, lock: int) -> None:

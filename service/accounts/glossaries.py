@@ -13,8 +13,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, delete, func, insert, select, text
 
-from service.accounts.database import GLOSSARIES, Database
+from service.accounts.database import Database
 from service.accounts.errors import GlossaryInvalid, TooManyGlossaries, UnknownGlossary
+from service.schema.tables import GLOSSARIES
 
 MAX_ENTRIES_BYTES = 10 * 2**20
 MAX_TERM_BYTES = 1024

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 from sqlalchemy import Row, insert, select, update
 
-from service.accounts.database import DEFAULT_URL, KEYS, Database
+from service.accounts.database import DEFAULT_URL, Database
 from service.accounts.errors import KeyInvalid, StoreError
 from service.accounts.keys import Key, KeyLimits, KeyOptions, NewKey, Scope, make_key
 from service.accounts.usage import UsageStore
+from service.schema.tables import KEYS
 
 _MAX_TRIES = 8
 """Maximum tries to find a free id. Ids are short: with a million keys, one try in 4,000 collides."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from service.accounts.database import USAGE, Database
+from service.accounts.database import Database
 from service.accounts.errors import QuotaExceeded, StoreError
+from service.schema.tables import USAGE
 
 
 @dataclass(frozen=True, slots=True)

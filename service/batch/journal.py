@@ -17,40 +17,18 @@ from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.texts import Outcome, Translated, Untranslated
 from service.formats.entries import Entry
 from service.markup.options import MarkupOptions
+from service.schema.tables import FACTS, TRANSLATIONS
 
-JOB_LENGTH = 64
 CHECKSUM_SIZE_BYTES = 8
 MAX_KEYS = 512
 """Maximum number of keys in one statement."""
 SHOWN_DIFFERENCES = 3
 
-METADATA = sa.MetaData()
-
-TRANSLATIONS = sa.Table(
-    "translations",
-    METADATA,
-    sa.Column("job", sa.String(JOB_LENGTH), primary_key=True),
-    sa.Column("key", sa.LargeBinary, primary_key=True),
-    # Bytes, as text columns in PostgreSQL cannot hold every character.
-    sa.Column("text", sa.LargeBinary),
-    sa.Column("problem", sa.Text),
-    sa.Column("is_cut", sa.Boolean, nullable=False),
-    sa.Column("checksum", sa.LargeBinary, nullable=False),
-)
-
 _COLUMNS = [TRANSLATIONS.c[name] for name in ("key", "text", "problem", "is_cut", "checksum")]
-
-FACTS = sa.Table(
-    "job_facts",
-    METADATA,
-    sa.Column("job", sa.String(JOB_LENGTH), primary_key=True),
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
 
 
 class JournalStore(Protocol):
-    """A database with the tables of `METADATA`, such as `service.accounts.database.Database`."""
+    """A database with `JOURNAL_TABLES`, such as `service.accounts.database.Database`."""
 
     @property
     def name(self) -> str:

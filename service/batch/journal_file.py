@@ -11,7 +11,7 @@ from sqlalchemy.pool import StaticPool
 
 from service.accounts.database import prepare_sqlite
 from service.batch.errors import JournalDamaged, JournalFailed
-from service.batch.journal import METADATA
+from service.schema.tables import JOURNAL_TABLES, METADATA
 
 BUSY_TIMEOUT_S = 1.0
 DAMAGED = ("malformed", "not a database", "corrupt")
@@ -51,7 +51,7 @@ class JournalFile:
         journal = cls(path, engine)
         try:
             with journal.writing() as connection:
-                METADATA.create_all(connection)
+                METADATA.create_all(connection, tables=JOURNAL_TABLES)
         except BaseException:
             journal.close()
             raise

@@ -30,6 +30,8 @@ MANY_CHUNKS, MIN_CHUNK_BYTES = 1024, 16
 """Chunks of a body beyond this number must have this many bytes on average: each takes as long as a line."""
 SINGLE_HEADERS = (b"Authorization", b"Content-Type", b"X-API-Key")
 """Headers that may occur once only: of two, a proxy may use one and this server the other."""
+UNIX_CLIENT = ("unix", 0)
+"""Address of clients that connect to a Unix socket; `trusted_proxies` can name it."""
 UNREADABLE = "the request could not be read as HTTP/1.1"
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
@@ -141,8 +143,10 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override] # as in uvicorn
         super().connection_made(transport)
+        if self.client is None:
+            self.client = UNIX_CLIENT
         self._start_request_timer()
-        host = "" if self.client is None else self.client[0]
+        host = self.client[0]
         if len(self.connections) > self.limits.max_connections:
             problem = f"the limit of {self.limits.max_connections} connections is reached; try again later"
         elif host in self.trusted:

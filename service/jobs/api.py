@@ -45,4 +45,5 @@ def jobs_api(
     jobs: JobService, authenticator: Authenticator, settings: Settings, is_stopping: Callable[[], bool]
 ) -> APIRouter:
     """Return the routes of `/v1/jobs`."""
-    return job_routes(JobAuthenticator(jobs, authenticator, is_stopping), settings.max_job_bytes)
+    job_authenticator = JobAuthenticator(jobs, authenticator, is_stopping)
+    return job_routes(job_authenticator, settings.max_job_bytes, settings.root_path)

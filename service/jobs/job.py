@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 
+from dragoman.types import Formality
 from service.batch.texts import OnFailure
 from service.http.errors import SERVER_FAILED
 
@@ -58,6 +59,7 @@ class JobRequest:
     columns: tuple[str, ...] = ()
     on_failure: OnFailure = OnFailure.SOURCE
     webhook_url: str | None = None
+    formality: Formality | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 
+from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.database import Database
@@ -138,7 +139,8 @@ class JobRunner:
         file = _job_file(job.job_request, source, folder / "result", pair, self.limits)
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
-        facts = translator_facts(self.router, [pair], BATCH, job.job_request.model, self.providers)
+        options = options_of(job.job_request)
+        facts = translator_facts(self.router, [pair], options, job.job_request.model, self.providers)
         batch = BatchJob((file,), facts, errors, job.job_request.on_failure, CHUNKS)
 
         def run() -> BatchReport:
@@ -179,6 +181,7 @@ class JobRunner:
         return translator_for(
             self.router,
             pair,
+            options_of(job.job_request),
             model=job.job_request.model,
             read_ahead=self.max_texts,
             cache_partition=self.cache_sharing.partition_of(job.key_id),
@@ -218,6 +221,11 @@ def keep(blob: str, file: Path) -> StoredFile:
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return StoredFile(blob, file.stat().st_size, digest)
+
+
+def options_of(job_request: JobRequest) -> DecodingOptions:
+    """Return how a job's texts are translated."""
+    return replace(BATCH, formality=job_request.formality)
 
 
 def _job_file(

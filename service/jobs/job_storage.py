@@ -20,7 +20,6 @@ from service.accounts.database import DEFAULT_URL, Database
 from service.batch.files import sync_folder
 from service.jobs.job import JobLimits
 from service.jobs.store import JobStore
-from service.jobs.tables import create_tables
 from service.jobs.webhooks import WebhookOptions, read_secret
 from service.settings import Settings, SettingsError
 
@@ -231,7 +230,6 @@ def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) 
         raise SettingsError(
             f"jobs_files: the folder cannot be used; set another, or set jobs to off: {error}"
         ) from error
-    create_tables(database)
     limits = JobLimits(
         settings.max_jobs_of_key,
         settings.max_jobs_bytes,

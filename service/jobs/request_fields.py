@@ -12,7 +12,9 @@ from unicodedata import category
 from fastapi import Request
 
 from dragoman.errors import InputError
+from dragoman.pipeline.resolution import unknown_formality
 from dragoman.routing.router import Router
+from dragoman.types import Formality
 from service.batch.texts import OnFailure
 from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, invalid_input
 from service.http.fields import Fields, media_type_of, read_query
@@ -25,7 +27,7 @@ from service.jobs.job import JobRequest
 from service.jobs.webhooks import WebhookOptions
 from service.translation.source_language import DetectionMode
 
-KNOWN = ("source", "target", "model", "columns", "on_failure", "webhook_url", "file_name")
+KNOWN = ("source", "target", "model", "columns", "on_failure", "formality", "webhook_url", "file_name")
 MAX_NAME_LENGTH = 255
 CONTROL = "Cc"
 """Unicode category of characters that file names must not contain. Other invisible characters occur in real
@@ -61,6 +63,7 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
         columns=_columns(fields.strings("columns") or ()),
         on_failure=_on_failure(fields.string("on_failure")),
         webhook_url=_webhook_url(fields.string("webhook_url"), webhooks),
+        formality=_formality(fields.string("formality")),
     )
 
 
@@ -68,14 +71,18 @@ def require_pair(job_request: JobRequest, router: Router, detection: DetectionMo
     """Reject a request that would fail for any file.
 
     Raises:
-        InputError: no model serves the pair, or detection of the source is requested but not possible.
+        InputError: no model serves the pair, detection of the source is requested but not possible, or no
+            model knows the requested forms of address.
     """
+    formality = job_request.formality
     if detection.is_wanted(job_request.source):
         router.routes.sources_of(job_request.target, job_request.model)
         if job_request.target is None and len(router.routes.targets()) > 1:
             raise InputError("target", "name the language to translate into")
     else:
-        router.route(job_request.source, job_request.target, job_request.model)
+        route = router.route(job_request.source, job_request.target, job_request.model)
+        if formality in {Formality.FORMAL, Formality.INFORMAL} and not route.knows_formality:
+            raise unknown_formality(formality, route.pair.target)
 
 
 def strip_folders(name: str) -> str:
@@ -113,6 +120,13 @@ def _columns(columns: Sequence[str]) -> tuple[str, ...]:
     if any(len(column) > MAX_COLUMN_LENGTH or "\0" in column for column in found):
         raise field_error("columns", f"each must have at most {MAX_COLUMN_LENGTH} characters, and no NUL")
     return found
+
+
+def _formality(value: str | None) -> Formality | None:
+    try:
+        return Formality(value) if value else None
+    except ValueError as error:
+        raise field_error("formality", f"must be one of {', '.join(Formality)}") from error
 
 
 def _on_failure(value: str | None) -> OnFailure:

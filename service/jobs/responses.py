@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from dragoman.types import Formality
 from service.batch.texts import OnFailure
 from service.http.openapi import DocumentedModel
 from service.jobs.job import Job, JobState, WebhookState
@@ -26,6 +27,8 @@ class JobOptionsIn(DocumentedModel):
     """Columns of a table, or keys of JSON lines, to translate; repeat it for several."""
     on_failure: OnFailure | Literal[""] = OnFailure.SOURCE
     """What to write for a text that cannot be translated: the text itself, or nothing."""
+    formality: Formality | Literal[""] = ""
+    """How the translation addresses people, with models that know forms of address."""
     webhook_url: str = ""
     """URL to notify when the job ends, if the server allows it."""
     file_name: str = ""
@@ -114,6 +117,8 @@ class JobResponse(DocumentedModel):
     """Translated columns of a table, or keys of JSON lines."""
     on_failure: OnFailure
     """What is written for a text that cannot be translated."""
+    formality: Formality | None = None
+    """How the translation addresses people; null: the model chooses."""
     webhook_url: str | None = None
     """URL that is notified when the job ends."""
     webhook: JobWebhook | None = None
@@ -155,6 +160,7 @@ def job_response(job: Job) -> JobResponse:
         model=job_request.model,
         columns=list(job_request.columns),
         on_failure=job_request.on_failure,
+        formality=job_request.formality,
         webhook_url=job_request.webhook_url,
         webhook=_present_webhook(job),
         progress=JobProgress(

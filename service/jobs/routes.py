@@ -156,7 +156,7 @@ class JobAuthenticator:
                 raise field_error("file", error.problem) from error
 
 
-def job_routes(jobs: JobAuthenticator, max_bytes: int) -> APIRouter:
+def job_routes(jobs: JobAuthenticator, max_bytes: int, root_path: str) -> APIRouter:
     """Return all routes of `/v1/jobs`."""
     routes = APIRouter(
         prefix="/v1",
@@ -164,13 +164,13 @@ def job_routes(jobs: JobAuthenticator, max_bytes: int) -> APIRouter:
         dependencies=openapi.WITH_KEY,
         generate_unique_id_function=openapi.operation_id,
     )
-    _add_upload_routes(routes, jobs, max_bytes)
+    _add_upload_routes(routes, jobs, max_bytes, root_path)
     _add_status_routes(routes, jobs)
     _add_result_routes(routes, jobs)
     return routes
 
 
-def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> None:
+def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int, root_path: str) -> None:
     @routes.post(
         "/jobs",
         summary="Translate a file",
@@ -185,7 +185,7 @@ def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int
         file is read before the response, so that one that cannot be translated is rejected at once.
         """
         job = await jobs.add(connection, max_bytes)
-        return _respond(job, 202, {"Location": f"/v1/jobs/{job.id}"})
+        return _respond(job, 202, {"Location": f"{root_path}/v1/jobs/{job.id}"})
 
     @routes.delete(
         ONE,

@@ -27,6 +27,7 @@ from service.jobs.job import (
     RunProgress,
     new_job_id,
 )
+from service.schema.tables import JOBS
 
 LEASE_S = 30.0
 """Seconds of silence after which another worker takes over a job. Machines' clocks must differ by less."""
@@ -68,7 +69,7 @@ class JobStore:
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
                 charge_in_transaction(connection, charge, max_characters_per_month)
-            connection.execute(sa.insert(tables.JOBS).values(tables.new_row(new, month, now)))
+            connection.execute(sa.insert(JOBS).values(tables.new_row(new, month, now)))
             return _read_one(connection, new.id)
 
     def add_ended(self, new: NewJob, ending: JobOutcome) -> Job:
@@ -81,9 +82,9 @@ class JobStore:
         with self.database.writing() as connection:
             hold_lock(connection, tables.JOBS_LOCK)
             self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
-            connection.execute(sa.insert(tables.JOBS).values(tables.new_row(new, month_of(now), now)))
+            connection.execute(sa.insert(JOBS).values(tables.new_row(new, month_of(now), now)))
             ended = self._ended_values(_read_one(connection, new.id), ending, now)
-            connection.execute(sa.update(tables.JOBS).where(tables.JOBS.c.id == new.id).values(ended))
+            connection.execute(sa.update(JOBS).where(JOBS.c.id == new.id).values(ended))
             return _read_one(connection, new.id)
 
     def check_space(self, key_id: str | None) -> None:
@@ -101,7 +102,7 @@ class JobStore:
 
     def get(self, key_id: str | None, job_id: str) -> Job:
         """Return a caller's job. Raise UnknownJob if there is none; documents are never returned here."""
-        return self._read(tables.JOBS.c.id == job_id, tables.of_key(key_id))
+        return self._read(JOBS.c.id == job_id, tables.of_key(key_id))
 
     def get_document(self, job_id: str) -> Job:
         """Return a document that has not expired; the calling code must check the document key.
@@ -109,13 +110,13 @@ class JobStore:
         Raises:
             UnknownJob: there is no such document.
         """
-        is_document = tables.JOBS.c.document_key_sha256.is_not(None)
-        is_kept = sa.or_(tables.JOBS.c.expires_at.is_(None), tables.JOBS.c.expires_at > self.clock.now())
-        return self._read(tables.JOBS.c.id == job_id, is_document, is_kept)
+        is_document = JOBS.c.document_key_sha256.is_not(None)
+        is_kept = sa.or_(JOBS.c.expires_at.is_(None), JOBS.c.expires_at > self.clock.now())
+        return self._read(JOBS.c.id == job_id, is_document, is_kept)
 
     def again(self, job: Job) -> Job:
         """Read a job again. Raise UnknownJob if it is gone."""
-        return self._read(tables.JOBS.c.id == job.id)
+        return self._read(JOBS.c.id == job.id)
 
     def page(
         self, key_id: str | None, limit: int, before: str | None = None, state: JobState | None = None
@@ -128,13 +129,11 @@ class JobStore:
             before: return only jobs created before the one with this id.
             state: return only jobs in this state.
         """
-        wanted = (
-            sa.select(tables.JOBS).where(tables.of_key(key_id)).order_by(tables.JOBS.c.id.desc()).limit(limit)
-        )
+        wanted = sa.select(JOBS).where(tables.of_key(key_id)).order_by(JOBS.c.id.desc()).limit(limit)
         if before is not None:
-            wanted = wanted.where(tables.JOBS.c.id < before)
+            wanted = wanted.where(JOBS.c.id < before)
         if state is not None:
-            wanted = wanted.where(tables.JOBS.c.state == state)
+            wanted = wanted.where(JOBS.c.state == state)
         with self.database.reading() as connection:
             return [tables.as_job(row) for row in connection.execute(wanted)]
 
@@ -148,14 +147,14 @@ class JobStore:
             claimed: kind of jobs to claim.
         """
         now = self.clock.now()
-        is_left = sa.and_(tables.JOBS.c.state == JobState.RUNNING, tables.JOBS.c.leased_until <= now)
-        free = sa.or_(tables.JOBS.c.state == JobState.QUEUED, is_left)
+        is_left = sa.and_(JOBS.c.state == JobState.RUNNING, JOBS.c.leased_until <= now)
+        free = sa.or_(JOBS.c.state == JobState.QUEUED, is_left)
         if claimed is ClaimKind.DOCUMENTS:
-            free = sa.and_(free, tables.JOBS.c.document_key_sha256.is_not(None))
-        order = (tables.num_running(now), tables.JOBS.c.id)
-        first = sa.select(tables.JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
+            free = sa.and_(free, JOBS.c.document_key_sha256.is_not(None))
+        order = (tables.num_running(now), JOBS.c.id)
+        first = sa.select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
         with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
-            if connection.execute(sa.select(tables.JOBS.c.id).where(free).limit(1)).first() is None:
+            if connection.execute(sa.select(JOBS.c.id).where(free).limit(1)).first() is None:
                 return None
         with self.database.writing() as connection:
             row = connection.execute(first).first()
@@ -168,7 +167,7 @@ class JobStore:
                 "started_at": row.started_at or now,
                 "num_setbacks": row.num_setbacks + (row.state == JobState.RUNNING),
             }
-            mine = sa.update(tables.JOBS).where(tables.JOBS.c.id == row.id)
+            mine = sa.update(JOBS).where(JOBS.c.id == row.id)
             connection.execute(mine.values(taken))
             try:
                 return _read_one(connection, row.id)
@@ -181,9 +180,7 @@ class JobStore:
     def has_too_many_setbacks(self, job: Job) -> bool:
         """Return whether so many attempts at a job broke off without progress that it must fail."""
         with self.database.reading() as connection:
-            found = connection.execute(
-                sa.select(tables.JOBS.c.num_setbacks).where(tables.JOBS.c.id == job.id)
-            ).scalar()
+            found = connection.execute(sa.select(JOBS.c.num_setbacks).where(JOBS.c.id == job.id)).scalar()
         return (found or 0) >= MAX_SETBACKS
 
     def beat(self, job_id: str, worker: str, progress: RunProgress) -> bool:
@@ -196,11 +193,11 @@ class JobStore:
         known: dict[str, Any] = {
             "leased_until": self._lease_end(now),
         }
-        is_further = tables.JOBS.c.num_done < progress.num_done
+        is_further = JOBS.c.num_done < progress.num_done
         for column, value in (
-            (tables.JOBS.c.num_done, progress.num_done),
-            (tables.JOBS.c.num_failed, progress.num_failed),
-            (tables.JOBS.c.num_setbacks, 0),
+            (JOBS.c.num_done, progress.num_done),
+            (JOBS.c.num_failed, progress.num_failed),
+            (JOBS.c.num_setbacks, 0),
         ):  # a worker that took over the job counts from 0 again, through entries already translated
             known[column.name] = sa.case((is_further, value), else_=column)
         if progress.entries_per_s is not None:
@@ -223,12 +220,10 @@ class JobStore:
             "state": JobState.QUEUED,
             "worker": None,
             "leased_until": None,
-            "num_setbacks": tables.JOBS.c.num_setbacks + num_setbacks,
+            "num_setbacks": JOBS.c.num_setbacks + num_setbacks,
         }
         with self.database.writing() as connection:
-            connection.execute(
-                sa.update(tables.JOBS).where(tables.is_leased_to(job_id, worker)).values(given)
-            )
+            connection.execute(sa.update(JOBS).where(tables.is_leased_to(job_id, worker)).values(given))
 
     def end(self, job: Job, worker: str, ending: JobOutcome) -> None:
         """End a job and refund what was not translated, in one transaction, so that neither happens twice.
@@ -248,13 +243,13 @@ class JobStore:
             UnknownJob: the job is gone.
         """
         now = self.clock.now()
-        wanted = sa.select(tables.JOBS).where(tables.JOBS.c.id == job.id)
+        wanted = sa.select(JOBS).where(JOBS.c.id == job.id)
         with self.database.writing() as connection:
             row = connection.execute(wanted.with_for_update()).first()
             if row is None:
                 raise UnknownJob
             job = tables.as_job(row)
-            mine = sa.update(tables.JOBS).where(tables.JOBS.c.id == job.id)
+            mine = sa.update(JOBS).where(JOBS.c.id == job.id)
             if job.state is JobState.QUEUED and not job.num_done:
                 ending = JobOutcome(JobState.CANCELLED, refund_characters=job.num_characters)
                 connection.execute(mine.values(self._ended_values(job, ending, now)))
@@ -270,16 +265,14 @@ class JobStore:
         Raises:
             UnknownJob: the job is gone, or has not ended.
         """
-        over = sa.delete(tables.JOBS).where(tables.JOBS.c.id == job.id, tables.JOBS.c.state.in_(FINAL_STATES))
+        over = sa.delete(JOBS).where(JOBS.c.id == job.id, JOBS.c.state.in_(FINAL_STATES))
         with self.database.writing() as connection:
-            if connection.execute(over.returning(tables.JOBS.c.id)).first() is None:
+            if connection.execute(over.returning(JOBS.c.id)).first() is None:
                 raise UnknownJob
 
     def expired(self, limit: int = 100) -> list[Job]:
         """Return up to `limit` jobs that have expired."""
-        over = sa.select(tables.JOBS).where(
-            tables.JOBS.c.state.in_(FINAL_STATES), tables.JOBS.c.expires_at <= self.clock.now()
-        )
+        over = sa.select(JOBS).where(JOBS.c.state.in_(FINAL_STATES), JOBS.c.expires_at <= self.clock.now())
         with self.database.reading() as connection:
             return [tables.as_job(row) for row in connection.execute(over.limit(limit))]
 
@@ -289,7 +282,7 @@ class JobStore:
 
     def filter_unfinished(self, job_ids: Collection[str]) -> set[str]:
         """Return the ids of jobs that have not ended."""
-        return self._filter_ids(job_ids, tables.JOBS.c.state.in_(_UNFINISHED))
+        return self._filter_ids(job_ids, JOBS.c.state.in_(_UNFINISHED))
 
     def is_old(self, job_id: str) -> bool:
         """Return whether an id is so old that its job, if any, has been added by now."""
@@ -297,7 +290,7 @@ class JobStore:
 
     def _read(self, *conditions: sa.ColumnElement[bool]) -> Job:
         with self.database.reading() as connection:
-            row = connection.execute(sa.select(tables.JOBS).where(*conditions)).first()
+            row = connection.execute(sa.select(JOBS).where(*conditions)).first()
         if row is None:
             raise UnknownJob
         return tables.as_job(row)
@@ -306,8 +299,8 @@ class JobStore:
         requested, found = list(job_ids), set[str]()
         with self.database.reading() as connection:
             for start in range(0, len(requested), MAX_IDS):
-                is_requested = tables.JOBS.c.id.in_(requested[start : start + MAX_IDS])
-                rows = connection.execute(sa.select(tables.JOBS.c.id).where(is_requested, condition))
+                is_requested = JOBS.c.id.in_(requested[start : start + MAX_IDS])
+                rows = connection.execute(sa.select(JOBS.c.id).where(is_requested, condition))
                 found.update(rows.scalars())
         return found
 
@@ -319,10 +312,10 @@ class JobStore:
             raise JobsFull(self.limits.max_bytes)
 
     def _check_waiting(self, connection: sa.Connection, key_id: str | None, *, is_document: bool) -> None:
-        has_document_key = tables.JOBS.c.document_key_sha256.is_not(None)
+        has_document_key = JOBS.c.document_key_sha256.is_not(None)
         alike = has_document_key if is_document else ~has_document_key
         waiting = sa.select(sa.func.count()).where(
-            tables.has_key(key_id), alike, tables.JOBS.c.state.in_(_UNFINISHED)
+            tables.has_key(key_id), alike, JOBS.c.state.in_(_UNFINISHED)
         )
         if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
             raise TooManyJobs(self.limits.max_jobs_of_key)
@@ -330,8 +323,8 @@ class JobStore:
     def _change(
         self, connection: sa.Connection, job_id: str, worker: str, values: dict[str, Any]
     ) -> sa.Row[Any]:
-        changed = sa.update(tables.JOBS).where(tables.is_leased_to(job_id, worker)).values(values)
-        row = connection.execute(changed.returning(tables.JOBS.c.is_cancelling)).first()
+        changed = sa.update(JOBS).where(tables.is_leased_to(job_id, worker)).values(values)
+        row = connection.execute(changed.returning(JOBS.c.is_cancelling)).first()
         if row is None:
             raise LeaseLost(job_id)
         return row
@@ -380,4 +373,4 @@ class JobStore:
 
 
 def _read_one(connection: sa.Connection, job_id: str) -> Job:
-    return tables.as_job(connection.execute(sa.select(tables.JOBS).where(tables.JOBS.c.id == job_id)).one())
+    return tables.as_job(connection.execute(sa.select(JOBS).where(JOBS.c.id == job_id)).one())

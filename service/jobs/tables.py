@@ -1,4 +1,4 @@
-"""The table of jobs and its schema version. Translations of jobs are in the tables of the journal."""
+"""Rows and conditions of the table of jobs. Translations of jobs are in the tables of the journal."""
 
 import json
 from datetime import datetime
@@ -6,78 +6,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from service.accounts.database import Database, UtcTime
-from service.accounts.database import create_tables as create_schema
-from service.batch.journal import METADATA as JOURNAL_METADATA
+from dragoman.types import Formality
+from service.accounts.database import Database
 from service.batch.texts import OnFailure
 from service.jobs.errors import JobUnreadable
 from service.jobs.job import Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
+from service.schema.tables import JOBS
 
-SCHEMA_VERSION = 4
-"""Version of the tables. Each change increments it."""
 JOBS_LOCK = 0x_D8A6_0AB5
-"""Advisory lock in PostgreSQL that serialises programs that create tables or add jobs."""
-
-METADATA = sa.MetaData()
-
-SCHEMA = sa.Table("jobs_schema_version", METADATA, sa.Column("version", sa.Integer, nullable=False))
-
-JOBS = sa.Table(
-    "jobs",
-    METADATA,
-    sa.Column("id", sa.String(32), primary_key=True),  # sorts by creation time
-    sa.Column("key_id", sa.String(8)),  # NULL: callers without a key
-    sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("file_name", sa.Text, nullable=False),
-    sa.Column("source", sa.Text),  # NULL: detect it
-    sa.Column("target", sa.Text),
-    sa.Column("model", sa.Text),
-    sa.Column("columns", sa.Text, nullable=False),  # JSON
-    sa.Column("on_failure", sa.String(16), nullable=False),
-    sa.Column("webhook_url", sa.Text),
-    sa.Column("input_size_bytes", sa.BigInteger, nullable=False),
-    sa.Column("num_characters", sa.BigInteger, nullable=False),
-    sa.Column("charged_month", sa.String(7), nullable=False),
-    sa.Column("num_entries", sa.BigInteger, nullable=False),
-    sa.Column("num_done", sa.BigInteger, nullable=False),
-    sa.Column("num_failed", sa.BigInteger, nullable=False),
-    sa.Column("entries_per_s", sa.Float),
-    sa.Column("problem", sa.Text),
-    sa.Column("created_at", UtcTime, nullable=False),
-    sa.Column("started_at", UtcTime),
-    sa.Column("finished_at", UtcTime),
-    sa.Column("expires_at", UtcTime),
-    sa.Column("result", sa.Text),  # the blob's name
-    sa.Column("result_size_bytes", sa.BigInteger),
-    sa.Column("result_sha256", sa.String(64)),
-    sa.Column("errors", sa.Text),  # the blob's name
-    sa.Column("errors_size_bytes", sa.BigInteger),
-    sa.Column("is_cancelling", sa.Boolean, nullable=False),
-    sa.Column("worker", sa.String(32)),
-    sa.Column("leased_until", UtcTime),
-    sa.Column("num_setbacks", sa.Integer, nullable=False),  # consecutive ones, without progress
-    sa.Column("webhook_tries", sa.Integer, nullable=False),
-    sa.Column("webhook_due_at", UtcTime),  # NULL: nothing is due
-    sa.Column("webhook_state", sa.String(16)),  # NULL: there is no webhook
-    sa.Column("webhook_problem", sa.Text),  # problem of the last try
-    sa.Column("document_key_sha256", sa.String(64)),  # NULL: the job is not a document
-    sa.Column("detected_source", sa.Text),
-    sa.Index("jobs_by_key", "key_id", "id"),
-    sa.Index("jobs_by_state", "state", "id"),
-)
-
-
-def create_tables(database: Database) -> None:
-    """Create missing tables.
-
-    Raises:
-        SchemaUnknown: the tables have a version that this program does not know.
-        StoreError: the database cannot be used.
-    """
-    with database.writing() as connection:
-        create_schema(connection, database.name, SCHEMA, SCHEMA_VERSION, JOBS_LOCK)
-        JOURNAL_METADATA.create_all(connection)
-
+"""Advisory lock in PostgreSQL that serialises programs that add jobs."""
 
 # The source counts twice while it is kept, to reserve space for its translation of about the same size.
 _SIZES = (
@@ -121,10 +58,8 @@ def stored_bytes_of_key(database: Database, key_id: str | None) -> int:
 
 
 def stored_bytes_by_key(database: Database) -> dict[str | None, int]:
-    """Return the same for every key that has jobs; empty if there is no table of jobs. Raises StoreError."""
+    """Return the same for every key that has jobs. Raises StoreError."""
     with database.reading() as connection:
-        if not sa.inspect(connection).has_table(JOBS.name):
-            return {}
         rows = connection.execute(sa.select(JOBS.c.key_id, _TOTAL).group_by(JOBS.c.key_id))
         return {key_id: int(size_bytes) for key_id, size_bytes in rows}
 
@@ -143,6 +78,7 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
         "columns": json.dumps(job_request.columns),
         "on_failure": job_request.on_failure,
         "webhook_url": job_request.webhook_url,
+        "formality": job_request.formality,
         "input_size_bytes": new.input_size_bytes,
         "num_characters": new.num_characters,
         "charged_month": month,
@@ -179,6 +115,7 @@ def _as_job(row: sa.Row[Any]) -> Job:
         tuple(json.loads(row.columns)),
         OnFailure(row.on_failure),
         row.webhook_url,
+        None if row.formality is None else Formality(row.formality),
     )
     return Job(
         id=row.id,

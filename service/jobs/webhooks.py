@@ -34,7 +34,8 @@ from service.jobs.addresses import PORTS, Peer, WebhookUrl, parse_webhook_url, r
 from service.jobs.errors import AddressRejected, JobUnreadable
 from service.jobs.job import UNREADABLE, Job, WebhookState
 from service.jobs.responses import job_response
-from service.jobs.tables import JOBS, as_job
+from service.jobs.tables import as_job
+from service.schema.tables import JOBS
 from service.settings import SettingsError
 from service.telemetry.counters import WorkerCounters
 from service.versions import installed_version

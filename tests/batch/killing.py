@@ -16,7 +16,6 @@ import shutil
 import signal
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,10 +27,10 @@ from service.cli import batch_job
 from service.formats import lines as lines_format  # noqa: F401 -- the same
 from tests.service import doubles
 
-TRACED = (str(Path(run.__file__).parent), str(Path(run.__file__).parents[1] / "commands" / "batch"))
+TRACED = (str(Path(run.__file__).parent), batch_job.__file__)
 """What the names of files of the job's code begin with."""
 COUNTED_FILE = "lines"
-OUTPUT, PROBLEMS = "out.txt", "out.txt.errors.jsonl"
+OUTPUT = "out.txt"
 CHUNK_ENTRIES = 8
 INCOMPLETE = 1
 """Exit status: "unusable" cannot be translated."""
@@ -55,37 +54,28 @@ class Tracer:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
-    """When a process is killed, if at all."""
-
-    line: int | None = None
-    """0 only counts them."""
-    seconds: float | None = None
-
-
-def run_command(folder: Path, arguments: list[str], fate: Fate) -> int:
-    """Its exit status; negative where it was killed."""
+def run_command(folder: Path, arguments: list[str], line: int | None = None, after_s: float = -1.0) -> int:
+    """Its exit status, negative where it was killed: before a line (0 only counts them), or after a time."""
     process = os.fork()
     if process == 0:
-        run_here(folder, arguments, fate)
-    if fate.seconds is not None:
-        time.sleep(fate.seconds)
+        run_here(folder, arguments, line)
+    if after_s >= 0:
+        time.sleep(after_s)
         os.kill(process, signal.SIGKILL)
     _, ended = os.waitpid(process, 0)
     return os.waitstatus_to_exitcode(ended)
 
 
-def run_here(folder: Path, arguments: list[str], fate: Fate) -> None:
+def run_here(folder: Path, arguments: list[str], line: int | None) -> None:
     status = 70
     try:
         with (folder / "log").open("a") as log:
             os.dup2(log.fileno(), 2)
-        tracer = Tracer(fate.line)
-        if fate.line is not None:
+        tracer = Tracer(line)
+        if line is not None:
             sys.settrace(tracer)
         try:
-            doubles.main(["batch", str(folder / "in.txt"), "-o", str(folder / "out.txt"), *arguments])
+            doubles.main(["batch", str(folder / "in.txt"), "-o", str(folder / OUTPUT), *arguments])
         except SystemExit as end:
             status = int(end.code or 0)
         sys.settrace(None)
@@ -94,55 +84,15 @@ def run_here(folder: Path, arguments: list[str], fate: Fate) -> None:
         os._exit(status)
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """What an undisturbed run leaves, and what it takes."""
-
-    lines: list[str]
-    output: bytes
-    problems: bytes
-    num_lines: int
-    seconds: float
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.name: path.read_bytes() for path in folder.iterdir() if path.name not in {"log", COUNTED_FILE}
+    }
 
 
-def run_undisturbed(folder: Path, draw: random.Random) -> Whole:
-    lines = [f"satz {draw.randrange(60)}" for _ in range(120)] + ["unusable", "ende"]
-    prepare(folder, lines)
-    assert run_command(folder, [], Fate(line=0)) == INCOMPLETE
-    num_lines = int((folder / COUNTED_FILE).read_text())
-    began_s = time.monotonic()
-    assert run_command(folder, ["--force"], Fate()) == INCOMPLETE
-    taken_s = time.monotonic() - began_s
-    output = (folder / OUTPUT).read_bytes()
-    assert output.decode().splitlines() == [line if line == "unusable" else line.upper() for line in lines]
-    return Whole(lines, output, (folder / PROBLEMS).read_bytes(), num_lines, taken_s)
-
-
-def kill_until_whole(folder: Path, whole: Whole, draw: random.Random) -> int:
-    """Take one file through runs until one comes to its end; gives how many were killed."""
-    prepare(folder, whole.lines)
-    num_kills, arguments = 0, list[str]()
-    while True:
-        by_line = Fate(line=draw.randrange(1, whole.num_lines))
-        fate = draw.choice([by_line, Fate(seconds=draw.uniform(0.0, whole.seconds))])
-        status = run_command(folder, arguments, fate)
-        if (folder / OUTPUT).exists() and (folder / OUTPUT).read_bytes() != whole.output:
-            print(f"after {fate} the output is there and is another")  # noqa: T201 -- the report
-        if status != -signal.SIGKILL:
-            break
-        num_kills += 1
-        arguments = ["--resume"]
-    log = (folder / "log").read_text()
-    if status != INCOMPLETE:
-        print(f"the exit status is {status}: {log}")  # noqa: T201
-    if (folder / OUTPUT).read_bytes() != whole.output:
-        print(f"the output is another: {log}")  # noqa: T201
-    if (folder / PROBLEMS).read_bytes() != whole.problems:
-        print(f"the side file is another: {log}")  # noqa: T201
-    if left := {path.name for path in folder.iterdir()} - {"in.txt", OUTPUT, PROBLEMS, "log", COUNTED_FILE}:
-        print(f"there are {left}")  # noqa: T201
-    shutil.rmtree(folder)
-    return num_kills
+def prepare(folder: Path, lines: list[str]) -> None:
+    folder.mkdir()
+    (folder / "in.txt").write_text("".join(f"{line}\n" for line in lines))
 
 
 def main(seed: int, folder: Path, num_kills: int) -> None:
@@ -151,16 +101,34 @@ def main(seed: int, folder: Path, num_kills: int) -> None:
     JournalFile.open(folder / "warm-up").close()  # what SQLAlchemy makes ready once
     gc.collect()
     gc.freeze()
-    whole = run_undisturbed(folder / "whole", draw)
-    killed = 0
-    while killed < num_kills:
-        killed += kill_until_whole(folder / "killed", whole, draw)
-    print(f"killed {killed} times")  # noqa: T201
 
+    lines = [f"satz {draw.randrange(60)}" for _ in range(120)] + ["unusable", "ende"]
+    whole, killed = folder / "whole", folder / "killed"
+    prepare(whole, lines)
+    assert run_command(whole, [], line=0) == INCOMPLETE
+    num_lines = int((whole / COUNTED_FILE).read_text())
+    began_s = time.monotonic()
+    assert run_command(whole, ["--force"]) == INCOMPLETE
+    taken_s = time.monotonic() - began_s
+    wanted = files_of(whole)
+    translated = [line if line == "unusable" else line.upper() for line in lines]
+    assert wanted[OUTPUT].decode().splitlines() == translated
 
-def prepare(folder: Path, lines: list[str]) -> None:
-    folder.mkdir()
-    (folder / "in.txt").write_text("".join(f"{line}\n" for line in lines))
+    num_killed = 0
+    while num_killed < num_kills:  # one file through runs until one comes to its end, and again
+        prepare(killed, lines)
+        arguments, status = list[str](), -signal.SIGKILL
+        while status == -signal.SIGKILL:
+            fate = draw.choice([(draw.randrange(1, num_lines), -1.0), (None, draw.uniform(0.0, taken_s))])
+            status = run_command(killed, arguments, *fate)
+            if files_of(killed).get(OUTPUT, wanted[OUTPUT]) != wanted[OUTPUT]:
+                print(f"after {fate} the output is there and is another")  # noqa: T201 -- the report
+            num_killed += status == -signal.SIGKILL
+            arguments = ["--resume"]
+        if status != INCOMPLETE or files_of(killed) != wanted:
+            print(f"exit status {status}, files {files_of(killed)}, log {(killed / 'log').read_text()}")  # noqa: T201
+        shutil.rmtree(killed)
+    print(f"killed {num_killed} times")  # noqa: T201
 
 
 if __name__ == "__main__":

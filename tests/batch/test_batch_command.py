@@ -3,14 +3,15 @@
 import gzip
 import json
 import os
-import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.batch.conftest import TIMEOUT_S, Run
-from tests.service.conftest import TINY_BUNDLE
+from service.cli import app as cli
+from tests.batch.conftest import Run
+from tests.service.conftest import TINY_BUNDLE, forget_settings
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +75,7 @@ def test_columns_of_a_table_are_translated(run: Run, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["absent.txt", "-o", "out.txt"], "absent.txt: not found, or contains no file"),
+        (["-", "-o", "out.txt"], "not found, or contains no file"),
         (["in.txt", "-o", "in.txt"], "in.txt: is an input; choose another output"),
         (["in.txt", "-o", "out.po"], "the output must have the format of in.txt"),
         (["in.txt", "-o", "out.txt.gz"], "the output must have the format of in.txt"),
@@ -144,32 +146,22 @@ def test_a_dry_run_counts_and_writes_nothing(run: Run, tmp_path: Path, text: Pat
     assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "models"}
 
 
-def test_the_language_of_each_file_is_detected(
-    tmp_path: Path, environment: dict[str, str], text: Path
-) -> None:
-    (tmp_path / "texts").mkdir()
-    (tmp_path / "texts" / "de.txt").write_text("Ich habe ein Haus und einen kleinen Garten.\n")
+def test_the_language_of_each_file_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    german = "Ich habe ein Haus und einen kleinen Garten.\n"
     english = "I have a house, and there is a small garden behind it.\n"
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "de.txt").write_text(german)
     (tmp_path / "texts" / "en.txt").write_text(english)
-    command = [sys.executable, "-m", "service", "batch", "texts", "-o", "out", "--model", str(TINY_BUNDLE)]
+    command = ["texts", "-o", "out", "--model", str(TINY_BUNDLE), "--source", "auto", "--target", "en"]
+    forget_settings(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["dragoman", "batch", *command])
 
-    subprocess.run(
-        [*command, "--source", "auto", "--target", "en"],
-        check=True,
-        cwd=tmp_path,
-        env=environment,
-        timeout=TIMEOUT_S,
-    )
+    with suppress(SystemExit):
+        cli.main()
 
     assert (tmp_path / "out" / "en.txt").read_text() == english
-    assert (tmp_path / "out" / "de.txt").read_text() not in {"", english, text.read_text()}
-
-
-def test_a_pipe_is_rejected(run: Run) -> None:
-    finished = run("-", "-o", "out.txt")
-
-    assert finished.returncode == 2
-    assert "not found, or contains no file" in finished.stderr
+    assert (tmp_path / "out" / "de.txt").read_text() not in {"", english, german}
 
 
 def stop_at_explode(run: Run) -> None:

@@ -11,8 +11,8 @@ from tests.batch.conftest import Run
 @pytest.mark.parametrize(
     ("lines", "limit_bytes", "problem"),
     [
-        ([f"satz {number}" for number in range(3000)], 100_000, "the journal"),
-        (["immer derselbe satz"] * 20_000, 200_000, "out.txt could not be written"),
+        ([f"satz {number}" for number in range(1500)], 60_000, "the journal"),
+        (["immer derselbe satz"] * 5000, 60_000, "out.txt could not be written"),
     ],
     ids=["the journal", "the output"],
 )

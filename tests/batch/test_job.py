@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -16,7 +16,7 @@ from service.batch.journal import Journal
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import Job, reports_failures, run_job
-from service.batch.texts import EntryTranslator, OnFailure
+from service.batch.texts import OnFailure, Outcome
 from service.formats.entries import Entry
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
 
@@ -27,6 +27,18 @@ LINES = [f"satz {number}" for number in range(100)]
 def journal(tmp_path: Path) -> Iterator[Journal]:
     with journal_in(tmp_path) as opened:
         yield opened
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+
+
+def translating(on_outcome: Callable[[int], object]) -> UpperCase:
+    """A translator that does something before each outcome of its number."""
+    translator = UpperCase()
+    translator.on_outcome = on_outcome
+    return translator
 
 
 def written(job: Job, item: int = 0) -> list[str]:
@@ -75,10 +87,7 @@ def test_files_of_several_languages_do_not_share_translations(tmp_path: Path, jo
     files = [lines_file(tmp_path, f"{pair.source}.txt", ["rot"], pair) for pair in (PAIR, Pair("nl", "en"))]
     translators = {file.pair: UpperCase() for file in files}
 
-    def translator_of(pair: Pair) -> EntryTranslator:
-        return translators[pair]
-
-    run_job(job_of(tmp_path, *files), translator_of, journal)
+    run_job(job_of(tmp_path, *files), translators.__getitem__, journal)
 
     assert [translator.asked for translator in translators.values()] == [["rot"], ["rot"]]
 
@@ -91,19 +100,9 @@ def test_what_failed_keeps_its_place_and_is_told_of(tmp_path: Path, journal: Jou
     assert written(job) == ["EINS", "unusable", "ZWEI", "CUT", "unusable"]
     assert (report.num_failed, report.num_cut) == (2, 1)
     failed = {"file": "a.txt", "outcome": "untranslated", "problem": "is not usable", "text": "unusable"}
-    cut = {"file": "a.txt", "outcome": "cut", "place": "line 4", "text": "cut"}
     told = problems(job)
-    assert told[0] == {**failed, "place": "line 2"}
-    assert told[1].items() >= cut.items()
-    assert told[2] == {**failed, "place": "line 5"}
-
-
-def test_what_failed_may_be_left_empty(tmp_path: Path, journal: Journal) -> None:
-    file = lines_file(tmp_path, "a.txt", ["eins", "unusable", "zwei"])
-
-    run_job(job_of(tmp_path, file, on_failure=OnFailure.EMPTY), UpperCase(), journal)
-
-    assert file.target.read_text() == "EINS\n\nZWEI\n"
+    assert told[::2] == [{**failed, "place": "line 2"}, {**failed, "place": "line 5"}]
+    assert told[1].items() >= {"file": "a.txt", "outcome": "cut", "place": "line 4", "text": "cut"}.items()
 
 
 def test_a_side_file_of_a_run_before_does_not_stay(tmp_path: Path, journal: Journal) -> None:
@@ -115,35 +114,37 @@ def test_a_side_file_of_a_run_before_does_not_stay(tmp_path: Path, journal: Jour
     assert not job.problems_path.exists()
 
 
-def test_a_stopped_job_keeps_what_was_translated_and_asks_for_the_rest_alone(
-    tmp_path: Path, journal: Journal
-) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+def stop_after(job: Job, journal: Journal, outcomes: int) -> None:
     stop = threading.Event()
-    first, second = UpperCase(), UpperCase()
-    first.on_outcome = lambda number: stop.set() if number == 50 else None
-
+    translator = translating(lambda number: stop.set() if number == outcomes else None)
     with pytest.raises(JobCancelled):
-        run_job(job, first, journal, stop=stop)
-    assert not job.files[0].target.exists()
+        run_job(job, translator, journal, stop=stop)
+
+
+def test_a_stopped_job_keeps_what_was_translated_and_asks_for_the_rest_alone(
+    job: Job, journal: Journal
+) -> None:
+    target = job.files[0].target
+    target.parent.mkdir()
+    target.write_text("before")
+    stop_after(job, journal, 50)
+    assert target.read_text() == "before"
     assert journal.num_outcomes() == 50  # that of a chunk that was not full, too
+
+    second = UpperCase()
     run_job(job, second, journal)
 
     assert second.asked == LINES[50:]
     assert written(job) == [line.upper() for line in LINES]
 
 
-def test_a_translator_that_fails_loses_nothing_of_what_it_did(tmp_path: Path, journal: Journal) -> None:
+def test_a_translator_that_fails_loses_nothing_of_what_it_did(job: Job, journal: Journal) -> None:
     def fail(number: int) -> None:
         if number == 31:
             raise RuntimeError("no more")
 
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
-    translator = UpperCase()
-    translator.on_outcome = fail
-
     with pytest.raises(RuntimeError, match="no more"):
-        run_job(job, translator, journal)
+        run_job(job, translating(fail), journal)
 
     assert journal.num_outcomes() == 30
 
@@ -216,22 +217,17 @@ def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal)
     file = lines_file(tmp_path, "a.txt", [])
     counted = type(file)(file.name, file.source, file.target, Numbers(), file.pair)
 
-    translator = UpperCase(8)
-    translator.asked = Sink()
-    run_job(job_of(tmp_path, counted, chunk_entries=256), translator, journal)
+    class Forgetful(UpperCase):
+        def _outcome(self, number: int, entry: Entry) -> Outcome:
+            self.asked.clear()
+            return super()._outcome(number, entry)
+
+    run_job(job_of(tmp_path, counted, chunk_entries=256), Forgetful(8), journal)
 
     assert 256 <= most < 2000
 
 
-class Sink(list[str]):
-    """Keeps nothing."""
-
-    def append(self, text: str, /) -> None:
-        del text
-
-
-def test_an_input_that_changed_before_a_job_goes_on_stops_it(tmp_path: Path, journal: Journal) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+def test_an_input_that_changed_before_a_job_goes_on_stops_it(job: Job, journal: Journal) -> None:
     stop_after(job, journal, 20)
     job.files[0].source.write_text(job.files[0].source.read_text().replace("satz 99", "satz 9x"))
 
@@ -241,54 +237,43 @@ def test_an_input_that_changed_before_a_job_goes_on_stops_it(tmp_path: Path, jou
     assert not job.files[0].target.exists()
 
 
-@pytest.mark.parametrize("at", [10, 100])
+@pytest.mark.parametrize(
+    ("at", "lines"),
+    # Nothing that has no translation yet, but for the last: only the file's content tells of it.
+    [(10, [*LINES[1:], LINES[0]]), (100, [*LINES[1:], LINES[0]]), (100, [*LINES, "one more"])],
+)
 def test_an_input_that_changes_while_it_is_read_stops_the_job(
-    tmp_path: Path, journal: Journal, at: int
+    job: Job, journal: Journal, at: int, lines: list[str]
 ) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
-    source = job.files[0].source
-    translator = UpperCase()
-    # Nothing that has no translation yet: only the file's content tells of it.
-    changed = "".join(f"{line}\n" for line in [*LINES[1:], LINES[0]])
-    translator.on_outcome = lambda number: source.write_text(changed) if number == at else None
+    changed = "".join(f"{line}\n" for line in lines)
+    source, target = job.files[0].source, job.files[0].target
 
     with pytest.raises(InputChanged, match=r"a\.txt"):
-        run_job(job, translator, journal)
+        run_job(
+            job, translating(lambda number: source.write_text(changed) if number == at else None), journal
+        )
 
-    assert not job.files[0].target.exists()
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_an_input_that_grows_while_it_is_read_stops_the_job(tmp_path: Path, journal: Journal) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
-    translator = UpperCase()
-
-    def grow(number: int) -> None:
-        if number == 100:
-            with job.files[0].source.open("a") as source:
-                source.write("one more\n")
-
-    translator.on_outcome = grow
-
-    with pytest.raises(InputChanged):
-        run_job(job, translator, journal)
+    assert list(target.parent.iterdir()) == []
 
 
-def test_other_facts_stop_a_job_that_goes_on(tmp_path: Path, journal: Journal) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+def test_other_facts_stop_a_job_that_goes_on(tmp_path: Path, job: Job, journal: Journal) -> None:
     stop_after(job, journal, 20)
-
-    with pytest.raises(OtherJob, match="bundles of de -> en was double and is another"):
-        run_job(Job(job.files, {"bundles of de -> en": "another"}, job.problems_path), UpperCase(), journal)
-    with pytest.raises(OtherJob, match="what stands for entries that fail"):
-        run_job(Job(job.files, job.facts, job.problems_path, OnFailure.EMPTY), UpperCase(), journal)
     more = (*job.files, lines_file(tmp_path, "b.txt", ["eins"]))
-    with pytest.raises(OtherJob, match="number of files"):
-        run_job(Job(more, job.facts, job.problems_path), UpperCase(), journal)
+    another = {"bundles of de -> en": "another"}
+
+    for other, difference in (
+        (Job(job.files, another, job.problems_path), "bundles of de -> en was double and is another"),
+        (
+            Job(job.files, job.facts, job.problems_path, OnFailure.EMPTY),
+            "what stands for entries that fail",
+        ),
+        (Job(more, job.facts, job.problems_path), "number of files"),
+    ):
+        with pytest.raises(OtherJob, match=difference):
+            run_job(other, UpperCase(), journal)
 
 
-def test_a_damaged_journal_stops_a_job_that_goes_on(tmp_path: Path, journal: Journal) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+def test_a_damaged_journal_stops_a_job_that_goes_on(job: Job, journal: Journal) -> None:
     stop_after(job, journal, 20)
     with journal.store.writing() as connection:
         connection.exec_driver_sql("UPDATE translations SET text = x'78' WHERE rowid = 7")
@@ -313,24 +298,3 @@ def test_all_files_that_cannot_be_read_are_named_before_anything_is_translated(
     assert [name for name, _ in told.value.problems] == ["a.txt", "c.txt"]
     assert "line 2 is not UTF-8" in str(told.value)
     assert translator.asked == []
-
-
-def test_what_stood_at_the_output_stays_until_the_new_file_is_whole(tmp_path: Path, journal: Journal) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
-    target = job.files[0].target
-    target.parent.mkdir()
-    target.write_text("before")
-
-    stop_after(job, journal, 20)
-
-    assert target.read_text() == "before"
-    run_job(job, UpperCase(), journal)
-    assert written(job) == [line.upper() for line in LINES]
-
-
-def stop_after(job: Job, journal: Journal, outcomes: int) -> None:
-    stop = threading.Event()
-    translator = UpperCase()
-    translator.on_outcome = lambda number: stop.set() if number == outcomes else None
-    with pytest.raises(JobCancelled):
-        run_job(job, translator, journal, stop=stop)

@@ -32,15 +32,31 @@ def pairs(found: FileMappings) -> dict[str, str]:
     return {str(place.source): os.path.relpath(place.target) for place in found.mappings}
 
 
-def test_a_file_is_mapped_to_a_file() -> None:
-    assert pairs(find("docs/b.md", output="c.md")) == {"docs/b.md": "c.md"}
+@pytest.mark.parametrize(
+    ("inputs", "output", "mapped"),
+    [
+        ("docs/b.md", "c.md", {"docs/b.md": "c.md"}),
+        ("docs/a.txt", "docs/out/", {"docs/a.txt": "docs/out/a.txt"}),
+        ("docs/b.md", "new/out/", {"docs/b.md": "new/out/b.md"}),
+        ("docs/**/*.txt", "en", {"docs/a.txt": "en/a.txt", "docs/deep/c.txt": "en/deep/c.txt"}),
+        ("docs/d*/c.txt", "en", {"docs/deep/c.txt": "en/deep/c.txt"}),
+        ("x[1].txt", "y.txt", {"x[1].txt": "y.txt"}),
+    ],
+    ids=[
+        "to a file",
+        "to a folder",
+        "to a new folder",
+        "a pattern",
+        "a pattern of folders",
+        "a name like one",
+    ],
+)
+def test_files_are_mapped_below_what_is_fixed_of_their_path(
+    tree: Path, inputs: str, output: str, mapped: dict[str, str]
+) -> None:
+    (tree / "x[1].txt").write_text("text")
 
-
-@pytest.mark.parametrize("output", ["docs", "new/"])
-def test_a_file_is_mapped_into_an_existing_or_named_folder(output: str) -> None:
-    assert pairs(find("docs/b.md", output=output + "/out/")) == {
-        "docs/b.md": os.path.normpath(f"{output}/out/b.md")
-    }
+    assert pairs(find(inputs, output=output)) == mapped
 
 
 def test_a_folder_is_mapped_with_its_tree() -> None:
@@ -55,20 +71,6 @@ def test_a_folder_is_mapped_with_its_tree() -> None:
     assert [place.name for place in found.mappings] == ["a.txt", "b.md", "deep/c.txt"]
 
 
-def test_a_pattern_keeps_the_tree_below_its_fixed_part() -> None:
-    assert pairs(find("docs/**/*.txt", output="en")) == {
-        "docs/a.txt": "en/a.txt",
-        "docs/deep/c.txt": "en/deep/c.txt",
-    }
-    assert pairs(find("docs/d*/c.txt", output="en")) == {"docs/deep/c.txt": "en/deep/c.txt"}
-
-
-def test_an_existing_name_takes_precedence_over_a_pattern(tree: Path) -> None:
-    (tree / "x[1].txt").write_text("text")
-
-    assert pairs(find("x[1].txt", output="y.txt")) == {"x[1].txt": "y.txt"}
-
-
 def test_earlier_output_is_not_read_as_input() -> None:
     (Path("docs/en")).mkdir()
     (Path("docs/en/a.txt")).write_text("written before")
@@ -79,23 +81,17 @@ def test_earlier_output_is_not_read_as_input() -> None:
 def test_missing_inputs_and_unknown_formats_are_named() -> None:
     with pytest.raises(InputProblem, match=r"no\.txt.*no\*.*docs/\.git"):
         find("no.txt", "no*", "a.txt", "docs/.git/x", output="en")
-    with pytest.raises(InputProblem, match=r"image\.png: this file format is not supported"):
-        find("docs/image.png", output="en/")
-    with pytest.raises(InputProblem, match=r"image\.png: this file format is not supported"):
-        find("docs/i*", output="en")
+    for image in ("docs/image.png", "docs/i*"):
+        with pytest.raises(InputProblem, match=r"image\.png: this file format is not supported"):
+            find(image, output="en/")
 
 
-@pytest.mark.parametrize("output", ["docs/../docs/b.md", "docs/"])
+@pytest.mark.parametrize("output", ["docs/../docs/b.md", "docs/", "link.md"])
 def test_an_input_is_never_overwritten(output: str) -> None:
-    with pytest.raises(OutputProblem, match="is an input"):
-        find("docs/b.md", output=output)
-
-
-def test_an_input_is_never_overwritten_through_a_link() -> None:
     Path("link.md").symlink_to("docs/b.md")
 
     with pytest.raises(OutputProblem, match="is an input"):
-        find("docs/b.md", output="link.md")
+        find("docs/b.md", output=output)
 
 
 def test_two_inputs_with_the_same_output_are_rejected() -> None:

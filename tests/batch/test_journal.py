@@ -1,7 +1,8 @@
 """What is kept is kept, and what was damaged is told of."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from sqlalchemy import insert, text, update
 from service.accounts.database import Database
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchStopped, JournalDamaged, JournalFailed, OtherJob
-from service.batch.journal import METADATA, TRANSLATIONS, Journal
+from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal
 from service.batch.texts import Translated, Untranslated
+from service.schema.tables import JOURNAL_TABLES, METADATA, TRANSLATIONS
 
 OUTCOMES = st.builds(Translated, st.text(st.characters()), st.booleans()) | st.builds(
     Untranslated, st.text(min_size=1).filter(lambda problem: "\0" not in problem)
@@ -34,16 +36,16 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def any_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
     """In a file of its own, and in a service's database of each kind."""
     if request.param == "a file":
-        file = JournalFile.open(tmp_path / "journal")
-        yield Journal(file)
-        file.close()
+        yield request.getfixturevalue("journal")
         return
-    url = f"sqlite:///{tmp_path / 'service.db'}"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("postgres").new_database()
-    database = Database.open(url)
+    is_sqlite = request.param == "sqlite"
+    database = Database.open(
+        f"sqlite:///{tmp_path / 'service.db'}"
+        if is_sqlite
+        else request.getfixturevalue("postgres").new_database()
+    )
     with database.writing() as connection:
-        METADATA.create_all(connection)
+        METADATA.create_all(connection, tables=JOURNAL_TABLES)
     yield Journal(database)
     database.close()
 
@@ -59,25 +61,6 @@ def test_committed_outcomes_can_be_looked_up(
 
     assert any_journal.outcomes([*outcomes, b"absent"]) == outcomes
     assert any_journal.num_outcomes() == len(outcomes)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(KEYS, OUTCOMES))
-def test_outcomes_survive_closing_the_journal(
-    tmp_path: Path, outcomes: dict[bytes, Translated | Untranslated]
-) -> None:
-    path = tmp_path / "journal"
-    remove_journal(path)
-    for _ in range(2):  # keeping what is kept changes nothing
-        store = JournalFile.open(path)
-        Journal(store).commit(outcomes)
-        store.close()
-
-    store = JournalFile.open(path)
-    found = Journal(store).outcomes([*outcomes, b"absent"])
-    store.close()
-
-    assert found == outcomes
 
 
 def test_more_keys_than_fit_in_a_statement_can_be_looked_up(any_journal: Journal) -> None:
@@ -142,37 +125,33 @@ def test_a_damaged_row_is_a_clear_error(any_journal: Journal, change: dict[str, 
         any_journal.outcomes([ONE, b"3" * 16])
 
 
-def test_a_file_that_is_not_a_journal_is_a_clear_error(tmp_path: Path) -> None:
+def damaged_pages(content: bytes) -> bytes:
+    return content[:8192] + bytes(len(content) - 8192 - 4096) + content[-4096:]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: b"not a database at all" * 1000,
+        lambda content: content.replace(b"translations", b"\x81" * len(b"translations"), 1),
+        damaged_pages,
+    ],
+    ids=["no database", "a name that is not UTF-8", "pages"],
+)
+def test_damaged_pages_are_a_clear_error(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "journal"
-    path.write_bytes(b"not a database at all" * 1000)
-
-    with pytest.raises(JournalDamaged):
-        JournalFile.open(path)
-
-
-def test_damaged_pages_are_a_clear_error(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
+    keys = [number.to_bytes(16) for number in range(500)]
     store = JournalFile.open(path)
-    Journal(store).commit({number.to_bytes(16): Translated("text " * 50) for number in range(500)})
+    Journal(store).commit(dict.fromkeys(keys, Translated("text " * 50)))
     store.close()
-    content = bytearray(path.read_bytes())
-    content[8192:-4096] = bytes(len(content) - 8192 - 4096)
-    path.write_bytes(bytes(content))
+    path.write_bytes(damage(path.read_bytes()))
 
-    store = JournalFile.open(path)
+    def read() -> None:
+        with closing(JournalFile.open(path)) as store:
+            Journal(store).outcomes(keys)
+
     with pytest.raises((JournalDamaged, JournalFailed)):
-        Journal(store).outcomes([number.to_bytes(16) for number in range(500)])
-    store.close()
-
-
-def test_a_damaged_name_that_is_not_utf_8_is_a_clear_error(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    JournalFile.open(path).close()
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"translations", b"\x81" * len(b"translations"), 1))
-
-    with pytest.raises(JournalDamaged):
-        JournalFile.open(path)
+        read()
 
 
 def test_a_journal_in_use_by_another_process_is_rejected(tmp_path: Path) -> None:
@@ -214,12 +193,6 @@ def test_a_job_with_another_fingerprint_is_rejected_with_the_differences(any_jou
     journal.begin({"same": "yes", "beam": "1", "model": "a"})
 
 
-def test_a_journal_is_readable_by_its_owner_only(tmp_path: Path) -> None:
-    JournalFile.open(tmp_path / "journal").close()
-
-    assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
-
-
 def test_every_row_has_a_checksum(journal: Journal) -> None:
     with pytest.raises(JournalFailed), journal.store.writing() as connection:
         connection.execute(insert(TRANSLATIONS).values(job="", key=ONE, is_cut=False))
@@ -227,6 +200,7 @@ def test_every_row_has_a_checksum(journal: Journal) -> None:
 
 def test_a_commit_survives_the_death_of_its_process(journal: Journal, tmp_path: Path) -> None:
     journal.commit({ONE: Translated("eins")})
+    assert (tmp_path / "journal").stat().st_mode & 0o077 == 0  # nobody else may read it
     for ending in ("", "-wal"):  # what is on the disk now, with the journal still open
         (tmp_path / f"copy{ending}").write_bytes((tmp_path / f"journal{ending}").read_bytes())
 

@@ -1,6 +1,8 @@
 """Entries through a router, plain and marked up, in their order."""
 
+import operator
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -52,28 +54,16 @@ def test_entries_are_translated_independently(router: Router, names: list[str], 
     assert len(outcomes) == len(names)
 
 
-def test_plain_text_is_translated_as_without_markup(router: Router) -> None:
-    text = "Ich habe ein Haus. Guten Morgen!"
+def test_plain_text_is_translated_as_without_markup_which_is_restored_around_its_text(
+    router: Router,
+) -> None:
+    greeting, house = alone(router, "Guten Morgen!"), alone(router, "Ich habe ein Haus.")
+    entries = [ENTRIES[name] for name in ("marked", "plain", "blocks")]
 
-    assert list(RoutedEntryTranslator(router, "de", "en").translate([Entry(text, "1")])) == [
-        Translated(alone(router, text))
+    assert list(RoutedEntryTranslator(router, "de", "en").translate(entries))[1:] == [
+        Translated(house),
+        Translated(f"<p>{greeting}</p><p>{house}</p>"),
     ]
-
-
-def test_markup_is_restored_around_its_text(router: Router) -> None:
-    (outcome,) = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES["blocks"]])
-
-    assert outcome == Translated(
-        f"<p>{alone(router, 'Guten Morgen!')}</p><p>{alone(router, 'Ich habe ein Haus.')}</p>"
-    )
-
-
-def test_plain_text_among_markup_is_translated_as_alone(router: Router) -> None:
-    outcomes = list(
-        RoutedEntryTranslator(router, "de", "en").translate([ENTRIES["marked"], ENTRIES["plain"]])
-    )
-
-    assert outcomes[1] == Translated(alone(router, "Ich habe ein Haus."))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +82,7 @@ def test_an_entry_that_fails_has_a_reason(router: Router, name: str, problem: st
 
 
 def test_a_translation_that_reached_its_limit_is_marked_as_truncated(router: Router) -> None:
-    short = RoutedEntryTranslator(router, "de", "en", type(BATCH)(return_scores=False, max_length=1))
+    short = RoutedEntryTranslator(router, "de", "en", replace(BATCH, max_length=1))
 
     (outcome,) = short.translate([ENTRIES["plain"]])
 
@@ -101,16 +91,11 @@ def test_a_translation_that_reached_its_limit_is_marked_as_truncated(router: Rou
 
 
 def test_entries_are_read_only_as_they_are_translated(router: Router) -> None:
-    num_read = 0
+    entries = iter([Entry(f"Ich habe {number} Haus.", "1") for number in range(100)])
 
-    def entries() -> Iterator[Entry]:
-        nonlocal num_read
-        for number in range(100):
-            num_read += 1
-            yield Entry(f"Ich habe {number} Haus.", "1")
-
-    outcomes = RoutedEntryTranslator(router, "de", "en", read_ahead=4).translate(entries())
+    outcomes = RoutedEntryTranslator(router, "de", "en", read_ahead=4).translate(entries)
     next(outcomes)
+    num_read = 100 - operator.length_hint(entries)
 
     assert num_read <= 4 * 4
     assert len(list(outcomes)) == 99

@@ -38,19 +38,11 @@ def stop_a_run(workplace: JobDirectory, *, outcomes: int = 1, start: StartMode =
 
 
 def test_a_finished_run_leaves_only_its_output(workplace: JobDirectory, output: Path) -> None:
-    with workplace.locked(), workplace.opened([output], StartMode.NEW) as journal:
-        journal.begin({"model": "a"})
-        output.write_text("whole")
-
-    assert list(output.parent.iterdir()) == [output]
-
-
-def test_a_finished_local_run_removes_files_of_a_cluster_run(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace)
     workplace.partitions_path.mkdir()
-    (workplace.partitions_path / "00000.parquet").write_bytes(b"left")
+    (workplace.partitions_path / "00000.parquet").write_bytes(b"left")  # by a cluster
 
-    with workplace.opened([output], StartMode.RESUME):
+    with workplace.locked(), workplace.opened([output], StartMode.RESUME):
         output.write_text("whole")
 
     assert list(output.parent.iterdir()) == [output]
@@ -71,58 +63,43 @@ def test_a_run_that_translated_nothing_leaves_nothing(workplace: JobDirectory, o
     assert list(output.parent.iterdir()) == []
 
 
-def test_starting_over_discards_the_journal(workplace: JobDirectory, output: Path) -> None:
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_starting_over_discards_the_journal_even_if_damaged(
+    workplace: JobDirectory, output: Path, *, is_damaged: bool
+) -> None:
     stop_a_run(workplace)
+    if is_damaged:
+        workplace.journal_path.write_text("no database" * 1000)
+        with pytest.raises(JournalDamaged):
+            workplace.opened([output], StartMode.RESUME).__enter__()
 
     with workplace.opened([output], StartMode.OVERWRITE) as journal:
         assert (journal.num_outcomes(), journal.facts()) == (0, {})
 
 
-def test_starting_over_works_despite_a_damaged_journal(workplace: JobDirectory, output: Path) -> None:
-    workplace.journal_path.write_text("no database" * 1000)
+@pytest.mark.parametrize("name", ["out.txt", "out.txt.errors.jsonl"])
+def test_an_existing_output_is_replaced_only_on_request(
+    workplace: JobDirectory, output: Path, name: str
+) -> None:
+    existing = output.with_name(name)
+    existing.write_text("before")
 
-    with pytest.raises(JournalDamaged):
-        workplace.opened([output], StartMode.RESUME).__enter__()
-    with workplace.opened([output], StartMode.OVERWRITE) as journal:
-        assert journal.num_outcomes() == 0
-
-
-def test_an_existing_output_is_replaced_only_on_request(workplace: JobDirectory, output: Path) -> None:
-    output.write_text("before")
-
-    with pytest.raises(OutputProblem, match="already exists; replace it with --force"):
+    with pytest.raises(OutputProblem, match=rf"{name}: already exists; replace it with --force"):
         workplace.opened([output], StartMode.NEW).__enter__()
-    assert output.read_text() == "before"
+    assert existing.read_text() == "before"
     with workplace.opened([output], StartMode.OVERWRITE):
         pass
 
 
-def test_an_existing_side_file_is_replaced_only_on_request(workplace: JobDirectory, output: Path) -> None:
-    workplace.problems_path.write_text("before")
-
-    with pytest.raises(OutputProblem, match=r"out\.txt\.errors\.jsonl: already exists"):
-        workplace.opened([output], StartMode.NEW).__enter__()
-
-
-def test_resuming_without_a_journal_starts_a_new_run(workplace: JobDirectory, output: Path) -> None:
-    with workplace.opened([output], StartMode.RESUME) as journal:
+def test_resuming_needs_something_left_to_do(workplace: JobDirectory, output: Path) -> None:
+    with workplace.opened([output], StartMode.RESUME) as journal:  # nothing was begun: a new run
         assert journal.facts() == {}
 
-
-def test_resuming_a_finished_run_is_rejected(workplace: JobDirectory, output: Path) -> None:
     output.write_text("whole")
-
     with pytest.raises(NothingToResume):
         workplace.opened([output], StartMode.RESUME).__enter__()
-
-
-def test_some_existing_files_do_not_count_as_a_finished_run(workplace: JobDirectory) -> None:
-    folder = workplace.output
-    folder.mkdir()
-    (folder / "a.txt").write_text("whole")
-
-    with pytest.raises(OutputProblem, match="already exists"):
-        workplace.opened([folder / "a.txt", folder / "b.txt"], StartMode.RESUME).__enter__()
+    with pytest.raises(OutputProblem, match="already exists"):  # one of two files is no finished run
+        workplace.opened([output, output.with_name("b.txt")], StartMode.RESUME).__enter__()
 
 
 def test_a_second_run_on_the_same_output_is_rejected_at_once(workplace: JobDirectory) -> None:

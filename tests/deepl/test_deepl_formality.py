@@ -1,5 +1,6 @@
 """Formality by DeepL's own client, with the models that ship."""
 
+import io
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -57,3 +58,23 @@ def test_the_list_of_targets_tells_which_have_forms(client: deepl.DeepLClient) -
     listed = {each.code: each.supports_formality for each in client.get_target_languages()}
 
     assert listed == {"DE": True, "EN-GB": False, "EN-US": False}
+
+
+@pytest.mark.parametrize(("formality", "word"), [("more", "Sie"), ("less", "du")])
+def test_a_document_gets_the_requested_form_of_address(
+    client: deepl.DeepLClient, formality: str, word: str
+) -> None:
+    result = io.BytesIO()
+
+    client.translate_document(
+        TEXT, result, filename="a.txt", source_lang="EN", target_lang="DE", formality=formality
+    )
+
+    assert word in result.getvalue().decode().replace("?", " ").split()
+
+
+def test_a_document_for_a_target_without_forms_is_rejected_at_once(client: deepl.DeepLClient) -> None:
+    with pytest.raises(deepl.DeepLException, match=r"'formality' is not supported for given 'target_lang'"):
+        client.translate_document_upload(
+            "Hallo", filename="a.txt", source_lang="DE", target_lang="EN-US", formality="less"
+        )

@@ -1,7 +1,7 @@
 """Servers with jobs, and what a client does with them."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,19 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.routing.router import Router
 from service.accounts.accounts import Clock
-from service.accounts.database import USAGE, Database
+from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyLimits, KeyOptions
-from service.jobs.job import ClaimKind, Job
+from service.jobs.documents import key_sha256
+from service.jobs.job import ClaimKind, Job, JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
-from service.jobs.tables import create_tables
 from service.jobs.webhooks import WebhookOptions
+from service.schema.tables import USAGE
 from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import NOON, Times
 from tests.routing.doubles import until, write_bundle
@@ -43,10 +43,8 @@ def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def database(any_url: str) -> Iterator[Database]:
-    opened = Database.open(any_url)
-    create_tables(opened)
-    yield opened
-    opened.close()
+    with closing(Database.open(any_url)) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -63,9 +61,7 @@ def store(database: Database, times: Times) -> JobStore:
 def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
     """Storage of workers that a test starts itself."""
     with ExitStack() as opened:
-        database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
-        opened.callback(database.close)
-        create_tables(database)
+        database = opened.enter_context(closing(Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")))
         store = JobStore(database, clock=Clock(lambda: times.now))
         options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=3600)
         yield JobStorage(store, open_blobs(str(tmp_path / "files")), ScratchFolder(opened), options)
@@ -81,10 +77,31 @@ def pass_s(times: Times, seconds: float) -> None:
     times.now += timedelta(seconds=seconds)
 
 
-def claimed(store: JobStore, worker: str, kind: ClaimKind = ClaimKind.ANY) -> Job:
+def new_job(
+    store: JobStore,
+    key_id: str | None = None,
+    *,
+    source: str | None = "de",
+    webhook_url: str | None = None,
+    document_key: str | None = None,
+) -> NewJob:
+    """A file of 100 bytes with 10 entries and 80 characters."""
+    hashed = None if document_key is None else key_sha256(document_key)
+    job_request = JobRequest("a.txt", source, "en", webhook_url=webhook_url)
+    return NewJob(new_job_id(store.clock.now()), key_id, job_request, 100, 10, 80, hashed)
+
+
+def claimed(store: JobStore, worker: str = "worker", kind: ClaimKind = ClaimKind.ANY) -> Job:
     """Claim the next job, which there must be."""
     job = store.claim(worker, kind)
     assert job is not None
+    return job
+
+
+def end_next(store: JobStore, result: StoredFile | None = None, errors: StoredFile | None = None) -> Job:
+    """Claim the next job, and end it as done."""
+    job = claimed(store)
+    store.end(job, "worker", JobOutcome(JobState.DONE, result=result, errors=errors))
     return job
 
 
@@ -94,17 +111,19 @@ def database_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'dragoman.db'}"
 
 
+def _starter(running: ExitStack, database_url: str, open_router: Callable[[], Router]) -> ServeJobs:
+    def start(**settings: Any) -> httpx.Client:
+        router = running.enter_context(open_router())
+        return running.enter_context(ready_client(router, **{"database_url": database_url, **settings}))
+
+    return start
+
+
 @pytest.fixture
 def serve_jobs(database_url: str) -> Iterator[ServeJobs]:
     """Start a server with the real engine, a tiny model and these settings; gives a client."""
     with ExitStack() as running:
-
-        def start(**settings: object) -> httpx.Client:
-            translator = running.enter_context(Translator.open(TINY_BUNDLE))
-            router = running.enter_context(router_of(translator, TINY_BUNDLE))
-            return running.enter_context(ready_client(router, **{"database_url": database_url, **settings}))
-
-        yield start
+        yield _starter(running, database_url, lambda: Router.open({"tiny": TINY_BUNDLE}))
 
 
 @pytest.fixture
@@ -119,34 +138,35 @@ def double(tmp_path: Path) -> Iterator[DoubleTranslator]:
 def serve_double(double: DoubleTranslator, tmp_path: Path, database_url: str) -> Iterator[ServeJobs]:
     """The same with the double in the engine's place."""
     with ExitStack() as running:
-
-        def start(**settings: object) -> httpx.Client:
-            router = running.enter_context(router_of(double, tmp_path / "double"))
-            return running.enter_context(ready_client(router, **{"database_url": database_url, **settings}))
-
-        yield start
+        yield _starter(running, database_url, lambda: router_of(double, tmp_path / "double"))
         double.released.set()
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A client of a server with the double, which all tests share that leave nothing running."""
+    bundle = write_bundle(tmp_path_factory.mktemp("shared") / "double", "tiny-de-en")
+    double = DoubleTranslator(open_bundle(bundle).manifest)
+    url = f"sqlite:///{bundle.parent / 'dragoman.db'}"
+    with (
+        router_of(double, bundle) as router,
+        ready_client(router, database_url=url, webhook_secret=SECRET) as client,
+    ):
+        yield client
 
 
 def new_key(database_url: str, name: str = "someone", characters_per_month: int | None = None) -> str:
     """A key as its holder presents it."""
-    database = Database.open(database_url)
-    try:
-        job_request = KeyOptions(name, limits=KeyLimits(characters_per_month=characters_per_month))
-        return KeyStore(database).create(job_request, NOON).presented
-    finally:
-        database.close()
+    with closing(Database.open(database_url)) as database:
+        options = KeyOptions(name, limits=KeyLimits(characters_per_month=characters_per_month))
+        return KeyStore(database).create(options, NOON).presented
 
 
 def used(database_url: str) -> tuple[int, int]:
     """Characters and documents of the only key."""
-    database = Database.open(database_url)
-    try:
-        with database.reading() as connection:
-            row = connection.execute(select(USAGE)).one()
-            return row.characters, row.documents
-    finally:
-        database.close()
+    with closing(Database.open(database_url)) as database, database.reading() as connection:
+        row = connection.execute(select(USAGE)).one()
+        return row.characters, row.documents
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -171,6 +191,11 @@ def look(client: httpx.Client, job_id: str) -> dict[str, Any]:
     assert response.status_code == 200, response.text
     job: dict[str, Any] = response.json()
     return job
+
+
+def run_job(client: httpx.Client, content: bytes, name: str = "a.txt", **fields: Any) -> dict[str, Any]:
+    """The job that was made of a file, once it has ended."""
+    return ended(client, send(client, content, name, **fields)["id"])
 
 
 def ended(client: httpx.Client, job_id: str) -> dict[str, Any]:

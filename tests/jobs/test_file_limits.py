@@ -1,44 +1,29 @@
 """What a client's file costs to read is limited, and ends neither the server nor the work of others."""
 
-import httpx
 import pytest
 
-from tests.jobs.conftest import ServeJobs, ended, post, send
+from tests.jobs.conftest import ServeJobs, ended, run_job, send
 
 MEMORY_BYTES = 2**27
 MESSAGE = "exceeds the limit of 128 MiB of memory per file; split it into smaller files"
 LARGE = "a.po", b'msgid "eins"\nmsgstr ""\n\n# ' + b"x" * 50_000_000 + b"\n"
 
 
-def _result(client: httpx.Client, job_id: str) -> str:
-    return client.get(f"/v1/jobs/{job_id}/result").text
-
-
-def test_a_job_over_the_file_limit_is_rejected_and_the_next_one_succeeds(serve_double: ServeJobs) -> None:
-    client = serve_double(file_memory_bytes=MEMORY_BYTES)
-
-    name, content = LARGE
-    refused = post(client, content, name)
-    small = send(client, b"eins\n")
-
-    assert refused.status_code == 422
-    assert MESSAGE in refused.json()["error"]["message"]
-    assert ended(client, small["id"])["state"] == "done"
-    assert _result(client, small["id"]) == "EINS\n"
-
-
-def test_a_document_over_the_limit_is_rejected(serve_double: ServeJobs) -> None:
+def test_a_job_or_document_over_the_file_limit_is_rejected_and_the_next_one_succeeds(
+    serve_double: ServeJobs,
+) -> None:
     client = serve_double(file_memory_bytes=MEMORY_BYTES, max_document_bytes=2**30)
-    fields = {"source": "de", "target": "en"}
+    native = {"source": "de", "target": "en"}
+    deepl = {"source_lang": "DE", "target_lang": "EN"}
+    for path, fields, status in (
+        ("/v1/jobs", native, 422),
+        ("/translate_file", native, 400),
+        ("/v2/document", deepl, 400),
+    ):
+        refused = client.post(path, files={"file": LARGE}, data=fields)
+        assert (refused.status_code, MESSAGE in refused.text) == (status, True)
 
-    translated = client.post("/translate_file", files={"file": LARGE}, data=fields)
-    document = client.post(
-        "/v2/document", files={"file": LARGE}, data={"source_lang": "DE", "target_lang": "EN"}
-    )
-
-    assert translated.status_code == document.status_code == 400
-    assert MESSAGE in translated.text
-    assert MESSAGE in document.text
+    assert run_job(client, b"eins\n")["state"] == "done"
 
 
 def test_a_job_over_the_workers_limits_fails_and_the_worker_continues(serve_double: ServeJobs) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman import Priority
 from service.settings import SettingsError
-from tests.jobs.conftest import ServeJobs, ended, look, post, problem_of, send
+from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send
 from tests.openapi.documented import events_of
 from tests.postgres import Postgres
 from tests.routing.doubles import until
@@ -27,16 +27,15 @@ def result(client: httpx.Client, job_id: str, **headers: str) -> httpx.Response:
 def test_a_file_is_translated_like_its_single_lines(serve_jobs: ServeJobs) -> None:
     client = serve_jobs()
     lines = ["ein haus", "zwei kinder", "ein haus"]
-    job = ended(client, send(client, "\r\n".join(lines).encode(), "letter.TXT")["id"])
+    job = run_job(client, "\r\n".join(lines).encode(), "letter.TXT")
     alone = [translate(client, text=line)["translations"][0]["text"] for line in lines]
 
     assert job["state"] == "done"
     assert result(client, job["id"]).text == "\r\n".join(alone)
 
 
-def test_a_job_reports_its_options_and_progress(serve_double: ServeJobs) -> None:
-    client = serve_double()
-    response = post(client, LINES, "letter.txt")
+def test_a_job_reports_its_options_and_progress(shared: httpx.Client) -> None:
+    response = post(shared, LINES, "letter.txt")
     job = response.json()
 
     assert response.status_code == 202
@@ -44,19 +43,18 @@ def test_a_job_reports_its_options_and_progress(serve_double: ServeJobs) -> None
     assert (job["file_name"], job["source"], job["target"]) == ("letter.txt", "de", "en")
     assert (job["progress"]["entries"], job["progress"]["characters"]) == (4, 8 + 8 + 4 + 8)
 
-    done = ended(client, job["id"])
+    done = ended(shared, job["id"])
     progress = done["progress"]
     assert (progress["done"], progress["failed"], progress["time_left_s"]) == (4, 1, None)
-    content = result(client, job["id"]).content
+    content = result(shared, job["id"]).content
     assert done["result"] == {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def test_a_failed_entry_keeps_its_position_and_is_reported(serve_double: ServeJobs) -> None:
-    client = serve_double()
-    job = ended(client, send(client, LINES)["id"])
-    assert result(client, job["id"]).content == b"EIN HAUS\nunusable\n\nZWEI\nEIN HAUS\n"
+def test_a_failed_entry_keeps_its_position_and_is_reported(shared: httpx.Client) -> None:
+    job = run_job(shared, LINES)
+    assert result(shared, job["id"]).content == b"EIN HAUS\nunusable\n\nZWEI\nEIN HAUS\n"
 
-    told = client.get(f"/v1/jobs/{job['id']}/errors")
+    told = shared.get(f"/v1/jobs/{job['id']}/errors")
     assert told.headers["content-type"] == "application/jsonl"
     assert [json.loads(line) for line in told.text.splitlines()] == [
         {
@@ -67,20 +65,19 @@ def test_a_failed_entry_keeps_its_position_and_is_reported(serve_double: ServeJo
             "text": "unusable",
         }
     ]
-    emptied = ended(client, send(client, LINES, on_failure="empty")["id"])
-    assert result(client, emptied["id"]).content == b"EIN HAUS\n\n\nZWEI\nEIN HAUS\n"
+    emptied = run_job(shared, LINES, on_failure="empty")
+    assert result(shared, emptied["id"]).content == b"EIN HAUS\n\n\nZWEI\nEIN HAUS\n"
 
 
-def test_json_lines_can_be_sent_as_the_request_body(serve_double: ServeJobs) -> None:
-    client = serve_double()
+def test_json_lines_can_be_sent_as_the_request_body(shared: httpx.Client) -> None:
     body = b'{"id": 1, "title": "eins", "text": "zwei"}\n{"id": 2, "title": "drei", "text": "vier"}\n'
     for kind in ("application/x-ndjson", "application/jsonl; charset=utf-8"):
-        response = client.post(
+        response = shared.post(
             "/v1/jobs?source=de&target=en&columns=title", content=body, headers={"Content-Type": kind}
         )
         assert response.status_code == 202, response.text
-        job = ended(client, response.json()["id"])
-        texts = [json.loads(line) for line in result(client, job["id"]).text.splitlines()]
+        job = ended(shared, response.json()["id"])
+        texts = [json.loads(line) for line in result(shared, job["id"]).text.splitlines()]
         assert texts == [
             {"id": 1, "title": "EINS", "text": "zwei"},
             {"id": 2, "title": "DREI", "text": "vier"},
@@ -91,35 +88,33 @@ def test_a_job_has_job_priority_and_its_journal_ends_with_it(
     serve_double: ServeJobs, double: DoubleTranslator
 ) -> None:
     client = serve_double()
-    ended(client, send(client, b"eins\nzwei\neins\neins\n")["id"])
+    run_job(client, b"eins\nzwei\neins\neins\n")
     priorities = [request.priority for request in double.requests]
     assert priorities == [Priority.INTERACTIVE, Priority.JOB]  # the warm-up, and the job
     # A journal outlives its job no longer than the job is worked on.
-    assert ended(client, send(client, b"eins\n")["id"])["progress"]["done"] == 1
+    assert run_job(client, b"eins\n")["progress"]["done"] == 1
 
 
-def test_a_result_can_be_downloaded_in_ranges(serve_double: ServeJobs) -> None:
-    client = serve_double()
-    job = ended(client, send(client, b"abcdefghij\n")["id"])
-    whole = result(client, job["id"])
+def test_a_result_can_be_downloaded_in_ranges(shared: httpx.Client) -> None:
+    job = run_job(shared, b"abcdefghij\n")
+    whole = result(shared, job["id"])
     etag = f'"{job["result"]["sha256"]}"'
     assert (whole.headers["etag"], whole.headers["accept-ranges"]) == (etag, "bytes")
 
-    part = result(client, job["id"], Range="bytes=2-4")
+    part = result(shared, job["id"], Range="bytes=2-4")
     assert (part.status_code, part.content) == (206, b"CDE")
     assert part.headers["content-range"] == "bytes 2-4/11"
-    assert result(client, job["id"], Range="bytes=-3").content == b"IJ\n"
-    assert result(client, job["id"], Range="bytes=9-").content == b"J\n"
-    assert result(client, job["id"], Range="bytes=9-", **{"If-Range": '"other"'}).status_code == 200
-    assert result(client, job["id"], **{"If-None-Match": f'"other", {etag}'}).status_code == 304
-    beyond = result(client, job["id"], Range="bytes=11-")
+    assert result(shared, job["id"], Range="bytes=-3").content == b"IJ\n"
+    assert result(shared, job["id"], Range="bytes=9-").content == b"J\n"
+    assert result(shared, job["id"], Range="bytes=9-", **{"If-Range": '"other"'}).status_code == 200
+    assert result(shared, job["id"], **{"If-None-Match": f'"other", {etag}'}).status_code == 304
+    beyond = result(shared, job["id"], Range="bytes=11-")
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */11")
 
 
-def test_a_result_cannot_be_rendered_as_a_page_of_the_server(serve_double: ServeJobs) -> None:
-    client = serve_double()
-    job = ended(client, send(client, b"x\n", 'ü"\\evil/../name.txt')["id"])
-    headers = result(client, job["id"]).headers
+def test_a_result_cannot_be_rendered_as_a_page_of_the_server(shared: httpx.Client) -> None:
+    job = run_job(shared, b"x\n", 'ü"\\evil/../name.txt')
+    headers = result(shared, job["id"]).headers
 
     assert headers["content-disposition"] == "attachment; filename*=UTF-8''name.txt"
     assert headers["x-content-type-options"] == "nosniff"
@@ -153,43 +148,17 @@ def test_requesting_an_unfinished_result_is_a_conflict(
         assert (response.status_code, response.json()["error"]["type"]) == (409, "conflict")
 
 
-def test_a_running_job_can_be_cancelled(serve_double: ServeJobs) -> None:
-    client = serve_double()
-    job = send(client, b"".join(b"slow %d\n" % number for number in range(1000)))
-    until(lambda: look(client, job["id"])["progress"]["done"] > 0)
-    response = client.delete(f"/v1/jobs/{job['id']}")
-    assert (response.status_code, response.json()["is_cancelling"]) == (202, True)
+def test_only_the_result_of_an_ended_job_is_kept_until_it_is_deleted(
+    serve_double: ServeJobs, tmp_path: Path
+) -> None:
+    client, folder = serve_double(), tmp_path / "dragoman-jobs"
+    job = run_job(client, b"eins\n")
+    until(lambda: not (folder / job["id"] / "input").exists())
+    assert [path.read_bytes() for path in (folder / job["id"]).iterdir()] == [b"EINS\n"]
 
-    cancelled = ended(client, job["id"])
-    assert (cancelled["state"], cancelled["result"]) == ("cancelled", None)
-    assert result(client, job["id"]).status_code == 404
-    assert ended(client, send(client, b"next\n")["id"])["state"] == "done"
-
-
-def test_a_queued_job_is_cancelled_at_once(serve_double: ServeJobs) -> None:
-    client = serve_double(jobs_at_a_time=0)
-    job = send(client, b"eins\n")
-    response = client.delete(f"/v1/jobs/{job['id']}")
-
-    assert (response.status_code, response.json()["state"]) == (202, "cancelled")
-
-
-def test_deleting_an_ended_job_removes_its_files(serve_double: ServeJobs, tmp_path: Path) -> None:
-    client = serve_double()
-    job = ended(client, send(client, b"eins\n")["id"])
     assert client.delete(f"/v1/jobs/{job['id']}").status_code == 204
-
     assert client.get(f"/v1/jobs/{job['id']}").status_code == 404
-    assert list((tmp_path / "dragoman-jobs").iterdir()) == []
-
-
-def test_only_the_result_of_an_ended_job_is_kept(serve_double: ServeJobs, tmp_path: Path) -> None:
-    client = serve_double()
-    job = ended(client, send(client, b"eins\n")["id"])
-    folder = tmp_path / "dragoman-jobs" / job["id"]
-    until(lambda: not (folder / "input").exists())
-
-    assert [path.read_bytes() for path in folder.iterdir()] == [b"EINS\n"]
+    assert list(folder.iterdir()) == []
 
 
 def test_jobs_are_listed_in_pages_newest_first(serve_double: ServeJobs) -> None:
@@ -211,8 +180,8 @@ def test_jobs_are_listed_in_pages_newest_first(serve_double: ServeJobs) -> None:
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=a", "state=gone", "page=2"])
-def test_invalid_page_parameters_are_rejected(serve_double: ServeJobs, query: str) -> None:
-    response = serve_double().get(f"/v1/jobs?{query}")
+def test_invalid_page_parameters_are_rejected(shared: httpx.Client, query: str) -> None:
+    response = shared.get(f"/v1/jobs?{query}")
 
     assert response.status_code == 422
     assert response.json()["error"]["fields"][0]["field"] == query.partition("=")[0]
@@ -222,8 +191,8 @@ def test_a_missing_source_language_is_detected_from_the_file(serve_jobs: ServeJo
     client = serve_jobs(detection="on")
     german = "Der Hund rennt durch den Garten und die Kinder lachen darüber.\n"
     english = "The dog is running through the garden while the children laugh.\n"
-    translated = ended(client, send(client, german.encode(), source="auto")["id"])
-    unchanged = ended(client, send(client, english.encode(), source="")["id"])
+    translated = run_job(client, german.encode(), source="auto")
+    unchanged = run_job(client, english.encode(), source="")
 
     assert (translated["source"], unchanged["source"]) == ("de", "en")
     assert result(client, translated["id"]).text != german
@@ -243,7 +212,7 @@ def test_postgresql_requires_a_location_of_job_files(
         serve_double(database_url=url, jobs="on")
 
     client = serve_double(database_url=url, jobs_files=str(tmp_path / "files"))
-    assert ended(client, send(client, b"eins\n")["id"])["state"] == "done"
+    assert run_job(client, b"eins\n")["state"] == "done"
 
 
 def test_jobs_survive_a_restart(serve_double: ServeJobs, serve_jobs: ServeJobs) -> None:

@@ -2,7 +2,7 @@
 
 import httpx
 
-from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, post, send, used
+from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, post, run_job, send, used
 from tests.routing.doubles import until
 
 
@@ -21,7 +21,7 @@ def test_jobs_require_a_key_if_the_server_requires_keys(serve_double: ServeJobs)
 def test_a_caller_cannot_see_jobs_of_other_callers(serve_double: ServeJobs, database_url: str) -> None:
     client = serve_double(requires_key=True)
     one, other = new_key(database_url, "one"), new_key(database_url, "other")
-    job_id = ended(with_key(client, one), send(client, b"x\n")["id"])["id"]
+    job_id = run_job(with_key(client, one), b"x\n")["id"]
 
     with_key(client, other)
     assert client.get("/v1/jobs").json()["jobs"] == []
@@ -39,25 +39,28 @@ def test_a_file_over_the_quota_is_rejected_and_removed(serve_double: ServeJobs, 
     assert (response.status_code, response.json()["error"]["type"]) == (429, "quota_exceeded")
     assert client.get("/v1/jobs").json()["jobs"] == []
 
-    ended(client, send(client, b"x" * 10)["id"])
+    run_job(client, b"x" * 10)
     assert used(database_url) == (10, 1)
 
 
 def test_failed_entries_are_not_charged(serve_double: ServeJobs, database_url: str) -> None:
     client = with_key(serve_double(requires_key=True), new_key(database_url))
-    ended(client, send(client, b"eins\nunusable\neins\n")["id"])
+    run_job(client, b"eins\nunusable\neins\n")
 
     assert used(database_url) == (8, 1)
 
 
-def test_a_cancelled_job_is_charged_for_its_translated_part(
+def test_a_running_job_can_be_cancelled_and_is_charged_for_its_translated_part(
     serve_double: ServeJobs, database_url: str
 ) -> None:
     client = with_key(serve_double(requires_key=True), new_key(database_url))
     job = send(client, b"first\n" + b"".join(b"slow %04d\n" % number for number in range(1000)))
     until(lambda: look(client, job["id"])["progress"]["done"] >= 1)
-    client.delete(f"/v1/jobs/{job['id']}")
-    assert ended(client, job["id"])["state"] == "cancelled"
+    cancelling = client.delete(f"/v1/jobs/{job['id']}")
+    assert (cancelling.status_code, cancelling.json()["is_cancelling"]) == (202, True)
+    cancelled = ended(client, job["id"])
+    assert (cancelled["state"], cancelled["result"]) == ("cancelled", None)
+    assert client.get(f"/v1/jobs/{job['id']}/result").status_code == 404
 
     characters, documents = used(database_url)
     assert documents == 0

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from service.accounts.database import Database
 from service.batch.journal import Journal
 from service.jobs.job import Job, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_storage import JobStorage
-from service.jobs.store import JobStore
 from tests.jobs.working import LEASE_S, open_storage
 from tests.routing.doubles import until
 from tests.service.conftest import PROJECT
@@ -50,16 +48,19 @@ def add(services: JobStorage, folder: Path, num_lines: int = NUM_LINES) -> Job:
     return store.add(NewJob(job_id, None, job_request, sent.stat().st_size, num_lines, 10 * num_lines))
 
 
-def num_kept(database: Database, job: Job) -> int:
-    return Journal(database, job.id).num_outcomes()
+def begun(services: JobStorage, job: Job) -> int:
+    """The number of entries that are kept of a job, once there are some."""
+    journal = Journal(services.store.database, job.id)
+    until(lambda: journal.num_outcomes() > 0)
+    return journal.num_outcomes()
 
 
-def state(store: JobStore, job: Job) -> JobState:
-    return store.get(None, job.id).state
+def is_done(services: JobStorage, job: Job) -> bool:
+    return services.store.again(job).state is JobState.DONE
 
 
 def content(services: JobStorage, job: Job) -> bytes:
-    kept = services.store.get(None, job.id).result
+    kept = services.store.again(job).result
     assert kept is not None
     return b"".join(services.blobs.read(kept.blob, 0, kept.size_bytes))
 
@@ -67,18 +68,18 @@ def content(services: JobStorage, job: Job) -> bytes:
 def test_the_job_of_a_killed_worker_continues_from_its_last_chunk(
     services: JobStorage, any_url: str, tmp_path: Path
 ) -> None:
-    store, files = services.store, tmp_path / "files"
+    files = tmp_path / "files"
     job = add(services, tmp_path)
     with worker(any_url, files) as first:
-        until(lambda: num_kept(store.database, job) > 0)
+        begun(services, job)
         first.send_signal(signal.SIGKILL)
         first.wait(60)
-    assert state(store, job) is JobState.RUNNING
-    num_before = num_kept(store.database, job)
-    assert 0 < num_before < NUM_LINES
+    assert services.store.again(job).state is JobState.RUNNING
+    num_before = begun(services, job)
+    assert num_before < NUM_LINES
 
     with worker(any_url, files):
-        until(lambda: state(store, job) is JobState.DONE)
+        until(lambda: is_done(services, job))
     assert content(services, job) == "".join(f"ZEILE {number}\n" for number in range(NUM_LINES)).encode()
     told = (files / "translated").read_text(encoding="utf8").splitlines()
     # What was under way when it was killed was begun twice, and nothing that was kept.
@@ -90,28 +91,28 @@ def test_the_job_of_a_killed_worker_continues_from_its_last_chunk(
 def test_a_worker_that_lost_its_lease_changes_nothing(
     services: JobStorage, any_url: str, tmp_path: Path
 ) -> None:
-    store, files = services.store, tmp_path / "files"
+    files = tmp_path / "files"
     job = add(services, tmp_path)
     with worker(any_url, files) as first:
-        until(lambda: num_kept(store.database, job) > 0)
+        begun(services, job)
         first.send_signal(signal.SIGSTOP)
         with worker(any_url, files):
-            until(lambda: state(store, job) is JobState.DONE)
+            until(lambda: is_done(services, job))
             whole = content(services, job)
         first.send_signal(signal.SIGCONT)
         time.sleep(2 * LEASE_S)
 
-    assert store.get(None, job.id).state is JobState.DONE
+    assert is_done(services, job)
     assert content(services, job) == whole
 
 
 def test_two_workers_share_jobs_without_duplicate_work(
     services: JobStorage, any_url: str, tmp_path: Path
 ) -> None:
-    store, files = services.store, tmp_path / "files"
+    files = tmp_path / "files"
     jobs = [add(services, tmp_path, 10) for _ in range(8)]
     with worker(any_url, files), worker(any_url, files):
-        until(lambda: all(state(store, job) is JobState.DONE for job in jobs))
+        until(lambda: all(is_done(services, job) for job in jobs))
 
     expected = "".join(f"ZEILE {number}\n" for number in range(10)).encode()
     assert [content(services, job) for job in jobs] == [expected] * len(jobs)

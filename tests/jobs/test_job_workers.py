@@ -5,13 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from service.accounts.database import Database
-from service.jobs.job import MAX_SETBACKS, JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
+from service.jobs import worker
+from service.jobs.job import StoredFile, new_job_id
 from service.jobs.job_runner import JobRunner, sweep
 from service.jobs.job_storage import FolderBlobs, JobStorage
-from service.jobs.store import UPLOAD_S, JobStore
+from service.jobs.store import UPLOAD_S
 from tests.accounts.conftest import Times
-from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used
+from tests.jobs.conftest import (
+    ServeJobs,
+    bearer,
+    end_next,
+    ended,
+    look,
+    new_job,
+    new_key,
+    pass_s,
+    run_job,
+    send,
+    used,
+)
 from tests.routing.doubles import until
 from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator
@@ -22,13 +34,10 @@ def test_the_sweep_removes_expired_jobs_and_orphaned_files(
 ) -> None:
     store, sent = services.store, tmp_path / "sent"
     sent.write_bytes(b"x")
-    over, nobodys = new_job_id(times.now), new_job_id(times.now)
-    store.add(NewJob(over, None, JobRequest("a.txt", "de", "en"), 1, 1, 1))
+    over, nobodys = store.add(new_job(store)).id, new_job_id(times.now)
     for name in (f"{over}/result", f"{nobodys}/input"):
         services.blobs.put(name, sent)
-    job = store.claim("worker")
-    assert job is not None
-    store.end(job, "worker", JobOutcome(JobState.DONE, result=StoredFile(f"{over}/result", 1, "")))
+    end_next(store, StoredFile(f"{over}/result", 1, ""))
     sweep(services, runner)
     assert set(services.blobs.jobs()) == {over, nobodys}
 
@@ -76,23 +85,11 @@ def test_a_job_is_retried_after_the_disk_was_full(
         put(blobs, name, file)
 
     monkeypatch.setattr(FolderBlobs, "put", fail_once)
+    monkeypatch.setattr(worker, "SETBACK_PAUSE_POLLS", 0.1)
     client = serve_double()
-    job = ended(client, send(client, b"eins\n")["id"])
+    job = run_job(client, b"eins\n")
 
     assert (job["state"], num_tries) == ("done", 2)
-
-
-def test_a_job_without_progress_fails_after_the_maximum_of_attempts(
-    services: JobStorage, times: Times
-) -> None:
-    store = services.store
-    job = store.add(NewJob(new_job_id(times.now), None, JobRequest("a.txt", "de", "en"), 1, 1, 1))
-    for number in range(MAX_SETBACKS):
-        assert not store.has_too_many_setbacks(job)
-        store.claim(str(number))
-        store.release(job.id, str(number), num_setbacks=1)
-
-    assert store.has_too_many_setbacks(job)
 
 
 def test_a_job_whose_file_is_missing_fails_with_that_problem(serve_double: ServeJobs, tmp_path: Path) -> None:
@@ -104,41 +101,26 @@ def test_a_job_whose_file_is_missing_fails_with_that_problem(serve_double: Serve
     assert (failed["state"], failed["problem"]) == ("failed", "its file no longer exists")
 
 
-def test_a_stopping_server_requeues_its_job(
-    double: DoubleTranslator, tmp_path: Path, database_url: str
-) -> None:
-    with (
-        router_of(double, tmp_path / "double") as router,
-        ready_client(router, database_url=database_url) as client,
-    ):
-        job = send(client, b"".join(b"slow %d\n" % number for number in range(200)))
-        until(lambda: look(client, job["id"])["progress"]["done"] > 0)
-
-    database = Database.open(database_url)
-    left = JobStore(database).get(None, job["id"])
-    database.close()
-    assert (left.state, left.worker) == (JobState.QUEUED, None)
-
-
-def test_a_requeued_job_that_is_cancelled_is_charged_for_its_finished_part(
+def test_a_stopping_server_requeues_its_job_which_is_charged_for_its_finished_part_if_cancelled(
     serve_double: ServeJobs, double: DoubleTranslator, tmp_path: Path, database_url: str
 ) -> None:
     content = b"first\n" + b"".join(b"slow %03d\n" % number for number in range(200))
-    first = DoubleTranslator(double.manifest)
+    headers = bearer(new_key(database_url))
     with (
-        router_of(first, tmp_path / "double") as router,
+        router_of(DoubleTranslator(double.manifest), tmp_path / "double") as router,
         ready_client(router, database_url=database_url) as client,
     ):
-        key = new_key(database_url)
-        client.headers.update(bearer(key))
+        client.headers.update(headers)
         job = send(client, content)
         until(lambda: look(client, job["id"])["progress"]["done"] > 0)
+
     idle = serve_double(jobs_at_a_time=0)
-    idle.headers.update(bearer(key))
+    idle.headers.update(headers)
+    assert look(idle, job["id"])["state"] == "queued"
     assert idle.delete(f"/v1/jobs/{job['id']}").json()["is_cancelling"]
 
     client = serve_double()
-    client.headers.update(bearer(key))
+    client.headers.update(headers)
     assert ended(client, job["id"])["state"] == "cancelled"
     characters, documents = used(database_url)
     assert documents == 0

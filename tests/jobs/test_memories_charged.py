@@ -32,8 +32,8 @@ def test_a_translation_memory_is_charged_for_its_translated_text(
 
     assert used(database_url) == (len("einszwei!"), 1)
     assert job["progress"]["entries"] == 2
-    job = ended(client, job["id"])
-    assert (job["state"], job["progress"]["done"]) == ("done", 2)
+    done = ended(client, job["id"])
+    assert (done["state"], done["progress"]["done"]) == ("done", 2)
     assert b"EINS" in client.get(f"/v1/jobs/{job['id']}/result").content
     assert used(database_url) == (len("einszwei!"), 1)
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -10,10 +11,10 @@ from service.accounts.database import Database
 from service.http.errors import ApiError, ErrorKind
 from service.http.uploads import UploadLimits, Uploads, client_of
 from service.jobs.errors import JobsFull, TooManyBytes
-from service.jobs.job import JobLimits, JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
+from service.jobs.job import JobLimits, StoredFile
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_by_key, stored_bytes_of_key
-from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send
+from tests.jobs.conftest import ServeJobs, bearer, end_next, new_job, new_key, post, run_job
 from tests.routing.doubles import TIMEOUT_S, until
 
 
@@ -21,7 +22,7 @@ def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, database
     client = serve_double(max_jobs_bytes_of_key=3000)
     client.headers.update(bearer(new_key(database_url)))
     content = b"eins" + b" " * 996
-    job = ended(client, send(client, content)["id"])
+    job = run_job(client, content)
     kept = client.get("/v1/jobs").json()
     assert kept["stored_bytes"] == job["result"]["size_bytes"] == 1000
     assert kept["max_stored_bytes"] == 3000
@@ -31,10 +32,6 @@ def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, database
     assert "1000 bytes of the limit of 3000" in refused.text
     client.headers.update(bearer(new_key(database_url, "other")))
     assert post(client, content + b"x").status_code == 202
-
-
-def new_job(store: JobStore, size_bytes: int = 100) -> NewJob:
-    return NewJob(new_job_id(store.clock.now()), None, JobRequest("a.txt", "de", "en"), size_bytes, 1, 1)
 
 
 def test_error_reports_count_as_stored_bytes_and_a_result_over_the_limit_is_not_kept(
@@ -47,13 +44,7 @@ def test_error_reports_count_as_stored_bytes_and_a_result_over_the_limit_is_not_
     with pytest.raises(TooManyBytes):
         store.check_result(job, 501)
 
-    taken = store.claim("worker")
-    assert taken is not None
-    store.end(
-        taken,
-        "worker",
-        JobOutcome(JobState.DONE, result=StoredFile("r", 50, ""), errors=StoredFile("e", 150)),
-    )
+    end_next(store, StoredFile("r", 50, ""), StoredFile("e", 150))
     assert stored_bytes_by_key(database) == {None: 200}
     with pytest.raises(JobsFull):
         JobStore(database, JobLimits(max_bytes=399), store.clock).add(new_job(store))
@@ -61,7 +52,7 @@ def test_error_reports_count_as_stored_bytes_and_a_result_over_the_limit_is_not_
 
 def test_a_job_whose_error_report_exceeds_the_limit_fails(serve_double: ServeJobs) -> None:
     client = serve_double(max_jobs_bytes_of_key=2000)
-    job = ended(client, send(client, b"unusable\n" * 50, file_name="x" * 200 + ".txt")["id"])
+    job = run_job(client, b"unusable\n" * 50, file_name="x" * 200 + ".txt")
 
     assert job["state"] == "failed"
     assert "cannot be stored" in job["problem"]
@@ -112,29 +103,25 @@ def test_an_upload_over_the_limit_of_simultaneous_bytes_is_rejected_before_it_is
         may_go_on.wait(TIMEOUT_S)
         yield line
 
-    answers: list[httpx.Response] = []
-
-    def send_slowly() -> None:
+    def send_slowly() -> httpx.Response:
         url = f"{client.base_url}/v1/jobs?source=de&target=en"
         size = {**headers, "Content-Length": str(2 * len(line))}
-        answers.append(httpx.post(url, content=slowly(), headers=size, timeout=TIMEOUT_S))
+        return httpx.post(url, content=slowly(), headers=size, timeout=TIMEOUT_S)
 
     def send_document() -> httpx.Response:
         """Without a target language: it becomes no job, however often it is sent."""
         return client.post("/v2/document", files={"file": ("a.txt", b"x" * 2000)})
 
-    sending = threading.Thread(target=send_slowly)
-    sending.start()
-    try:
-        assert has_begun.wait(TIMEOUT_S)
-        until(lambda: send_document().status_code == 429)
-        refused = post(client, b"x" * 2000)
-        assert refused.json()["error"]["type"] == "overloaded"
-        assert refused.headers["connection"] == "close"
-        assert "the limit is 10000 bytes" in refused.text
-        assert refused.status_code == 429
-    finally:
-        may_go_on.set()
-        sending.join()
-    assert answers[0].status_code == 202
+    with ThreadPoolExecutor() as threads:
+        answer = threads.submit(send_slowly)
+        try:
+            assert has_begun.wait(TIMEOUT_S)
+            until(lambda: send_document().status_code == 429)
+            refused = post(client, b"x" * 2000)
+        finally:
+            may_go_on.set()
+    assert (refused.status_code, refused.json()["error"]["type"]) == (429, "overloaded")
+    assert refused.headers["connection"] == "close"
+    assert "the limit is 10000 bytes" in refused.text
+    assert answer.result().status_code == 202
     assert post(client, b"x" * 2000).status_code == 202

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -10,7 +11,7 @@ from service.jobs import worker
 from service.jobs.job_runner import JobRunner
 from service.jobs.store import JobStore
 from service.jobs.webhooks import WebhookQueue
-from tests.jobs.conftest import SECRET, ServeJobs, ended, look, send
+from tests.jobs.conftest import SECRET, ServeJobs, look, run_job, send
 from tests.routing.doubles import until
 
 Anything = Callable[..., object]
@@ -28,28 +29,23 @@ def failing_once(real: Anything, error: Exception) -> Anything:
     return call
 
 
-def failing_for(host: str, error: Exception) -> Anything:
-    """`getaddrinfo` that fails for one host."""
-    resolve = socket.getaddrinfo
-
-    def call(asked: str, *arguments: object, **named: object) -> object:
-        if asked == host:
-            raise error
-        return resolve(asked, *arguments, **named)  # type: ignore[arg-type] # passed on as they came
-
-    return call
-
-
 @pytest.mark.parametrize("error", [UnicodeError("label empty or too long"), RuntimeError("anything")])
 def test_a_failing_delivery_does_not_end_the_workers(
     serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
+    resolve = socket.getaddrinfo
+
+    def fail(host: str, *arguments: Any, **named: Any) -> object:
+        if host == "hook.test":
+            raise error
+        return resolve(host, *arguments, **named)
+
     client = serve_double(webhook_secret=SECRET, webhook_private=True)
-    monkeypatch.setattr(socket, "getaddrinfo", failing_for("hook.test", error))
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
     first = send(client, b"eins\n", webhook_url="http://hook.test/x")
     until(lambda: look(client, first["id"])["webhook"]["problem"] is not None)
 
-    assert ended(client, send(client, b"zwei\n")["id"])["state"] == "done"
+    assert run_job(client, b"zwei\n")["state"] == "done"
     assert client.get("/readyz").status_code == httpx.codes.OK
 
 
@@ -73,7 +69,7 @@ def test_an_exception_in_a_job_or_sweep_does_not_end_the_workers(
     monkeypatch.setattr(worker, "SETBACK_PAUSE_POLLS", 0.1)
     monkeypatch.setattr(owner, method, failing_once(getattr(owner, method), RuntimeError("unforeseen")))
     client = serve_double(webhook_secret=SECRET)
-    ended(client, send(client, b"slow eins\n")["id"])
+    run_job(client, b"slow eins\n")
 
-    assert ended(client, send(client, b"zwei\n")["id"])["state"] == "done"
+    assert run_job(client, b"zwei\n")["state"] == "done"
     assert client.get("/readyz").status_code == httpx.codes.OK

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.http.errors import ApiError
-from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, WebhookState, new_job_id
+from service.jobs.job import Job, JobState, WebhookState
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import FolderBlobs, JobStorage
 from service.jobs.store import JobStore
@@ -19,7 +19,7 @@ from service.jobs.webhooks import MAX_TRIES, WebhookOptions
 from service.jobs.worker import JobWorkers
 from service.readiness import Readiness
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
-from tests.jobs.conftest import SECRET, ServeJobs, bearer, ended, look, new_key, send
+from tests.jobs.conftest import SECRET, ServeJobs, bearer, end_next, ended, look, new_job, new_key, send
 from tests.jobs.test_webhooks import receiving
 from tests.routing.doubles import TIMEOUT_S, until
 
@@ -52,29 +52,29 @@ def tar_pit() -> Iterator[tuple[str, threading.Event]]:
                 connection.close()
 
 
-def add(services: JobStorage, webhook_url: str | None = None) -> Job:
-    job_request = JobRequest("a.txt", "de", "en", webhook_url=webhook_url)
-    return services.store.add(NewJob(new_job_id(services.store.clock.now()), None, job_request, 1, 1, 1))
-
-
 async def reached(event: threading.Event) -> None:
     assert await asyncio.to_thread(event.wait, TIMEOUT_S)
+
+
+def work_until(workers: JobWorkers, condition: Callable[[], Awaitable[object]]) -> None:
+    """Let workers work until something has happened, and stop them."""
+
+    async def work() -> None:
+        async with workers.working():
+            await condition()
+
+    asyncio.run(work())
 
 
 def test_a_stopping_server_does_not_wait_for_a_hanging_delivery(
     services: JobStorage, runner: JobRunner
 ) -> None:
     with tar_pit() as (url, has_come):
-        job = add(services, url)
-        taken = services.store.claim("worker")
-        assert taken is not None
-        services.store.end(taken, "worker", JobOutcome(JobState.DONE))
+        job = services.store.add(new_job(services.store, webhook_url=url))
+        end_next(services.store)
 
-        async def work() -> None:
-            async with JobWorkers(services, runner, 1, poll_s=POLL_S).working():
-                await reached(has_come)
-
-        asyncio.run(work())  # a try may last for an hour
+        # A try may last for an hour.
+        work_until(JobWorkers(services, runner, 1, poll_s=POLL_S), lambda: reached(has_come))
 
     assert services.store.again(job).webhook_state is WebhookState.PENDING
 
@@ -90,13 +90,9 @@ def test_a_stopping_server_requeues_a_hanging_job_without_waiting(
         return folder / name
 
     monkeypatch.setattr(FolderBlobs, "local", hang)
-    job = add(services)
+    job = services.store.add(new_job(services.store))
 
-    async def work() -> None:
-        async with JobWorkers(services, runner, 1, poll_s=POLL_S, stop_s=0.1).working():
-            await reached(has_begun)
-
-    asyncio.run(work())
+    work_until(JobWorkers(services, runner, 1, poll_s=POLL_S, stop_s=0.1), lambda: reached(has_begun))
     try:
         assert not may_go_on.is_set()
         assert services.store.again(job).state is JobState.QUEUED
@@ -117,21 +113,19 @@ def test_a_stuck_worker_makes_the_server_unready(
 
     monkeypatch.setattr(JobStore, "claim", hang)
 
-    async def work() -> dict[str, float]:
+    async def silence() -> None:
         nonlocal now_s
-        async with JobWorkers(replace(services, webhooks=None), runner, 1, tally, poll_s=POLL_S).working():
-            await reached(is_stuck)
-            assert tally.silent() == {}
-            now_s = HEARTBEAT_S + 1
-            silent = tally.silent()
-            may_go_on.set()
-        return silent
+        await reached(is_stuck)
+        assert tally.silent() == {}
+        now_s = HEARTBEAT_S + 1
+        silent.update(tally.silent())
+        may_go_on.set()
 
-    assert (
-        {"jobs-1", "documents-1", "documents-2"}
-        <= set(asyncio.run(work()))
-        <= {*tally.heartbeat_ages_s()} - {"waiting"}
-    )
+    silent: dict[str, float] = {}
+    work_until(JobWorkers(replace(services, webhooks=None), runner, 1, tally, poll_s=POLL_S), silence)
+
+    assert {"jobs-1", "documents-1", "documents-2"} <= set(silent)
+    assert set(silent) <= {*tally.heartbeat_ages_s()} - {"waiting"}
 
 
 def test_readiness_names_silent_workers(serve_double: ServeJobs) -> None:
@@ -177,17 +171,12 @@ def test_slow_webhook_receivers_of_one_key_do_not_delay_other_keys(
 
 def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOptions) -> Job:
     """A job that has ended, once no more tries are made to tell so."""
-    job = add(services, url)
-    taken = services.store.claim("worker")
-    assert taken is not None
-    services.store.end(taken, "worker", JobOutcome(JobState.DONE))
+    job = services.store.add(new_job(services.store, webhook_url=url))
+    end_next(services.store)
 
-    async def work() -> None:
-        async with JobWorkers(replace(services, webhooks=options), runner, 1, poll_s=POLL_S).working():
-            is_over = lambda: services.store.again(job).webhook_state is not WebhookState.PENDING  # noqa: E731
-            await asyncio.to_thread(until, is_over)
-
-    asyncio.run(work())
+    workers = JobWorkers(replace(services, webhooks=options), runner, 1, poll_s=POLL_S)
+    is_over = lambda: services.store.again(job).webhook_state is not WebhookState.PENDING  # noqa: E731
+    work_until(workers, lambda: asyncio.to_thread(until, is_over))
     return services.store.again(job)
 
 
@@ -196,10 +185,9 @@ def test_a_webhook_that_always_fails_ends_as_failed(services: JobStorage, runner
         options = WebhookOptions(b"x" * 16, allows_private=True, first_pause_s=0.0)
         job = told(services, runner, receiver.url, options)
 
-    assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, MAX_TRIES)
-    assert len(receiver.seen) == MAX_TRIES
+    assert len(receiver.seen) == job.webhook_tries == MAX_TRIES
+    assert (job.webhook_state, job.webhook_due_at) == (WebhookState.FAILED, None)
     assert job.webhook_problem == "it responded with status 500"
-    assert job.webhook_due_at is None
 
 
 def test_a_webhook_to_a_forbidden_address_fails_without_a_retry(

@@ -19,7 +19,6 @@ from service.jobs.job import Job
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
-from service.jobs.tables import create_tables
 from service.jobs.worker import JobWorkers
 from service.translation.source_language import DetectionMode
 
@@ -55,7 +54,6 @@ def open_storage(url: str, files: Path, opened: ExitStack) -> JobStorage:
     """Where jobs are kept, on short leases."""
     database = Database.open(url)
     opened.callback(database.close)
-    create_tables(database)
     return JobStorage(
         JobStore(database, lease_s=LEASE_S), open_blobs(str(files)), ScratchFolder(opened), None
     )

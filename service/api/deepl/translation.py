@@ -12,7 +12,7 @@ from dragoman.types import Formality, Splitting
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.catalogue import are_variants, base_code
-from service.api.deepl.responses import FORMALITY_NOT_SUPPORTED, DeepLError, DeepLRoute, enter
+from service.api.deepl.responses import DeepLRoute, enter
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
@@ -113,10 +113,8 @@ def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
         ApiError: see `read_parameters`; or the file name cannot be used.
     """
     reject_unsupported_fields(fields)
-    if read_formality(fields) in {Formality.FORMAL, Formality.INFORMAL}:
-        raise DeepLError(ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail="documents have none")
     name = base_name(fields.string("filename") or sent_name)
-    return JobRequest(name, read_source(fields), read_target(fields))
+    return JobRequest(name, read_source(fields), read_target(fields), formality=read_formality(fields))
 
 
 def read_target(fields: Fields) -> str:

@@ -56,7 +56,8 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         document = await _submit_file(documents, upload, pair, caller)
         await _await_translation(documents, document.job, request)
         name = quote(document.job.job_request.file_name, safe="")
-        url = f"{request.base_url}{errors.DOWNLOADS[1:]}/{document.job.id}{document.document_key}.{name}"
+        origin = str(request.base_url).removesuffix("/") + services.settings.root_path
+        url = f"{origin}{errors.DOWNLOADS}/{document.job.id}{document.document_key}.{name}"
         return SafeJSONResponse({"translatedFileUrl": url}, headers=headers)
 
     @routes.get(

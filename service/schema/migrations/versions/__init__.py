@@ -1,0 +1,1 @@
+"""One module for each migration. A released one never changes."""

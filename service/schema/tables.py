@@ -1,0 +1,138 @@
+"""All tables of the database: accounts, jobs, and the journals of jobs.
+
+A change here needs a migration in `service/schema/migrations/versions`, with which `HEAD` changes as well.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+HEAD = "0003"
+"""The latest migration: the revision of a database with the tables below."""
+JOB_LENGTH = 64
+
+
+class UtcTime(sa.TypeDecorator[datetime]):
+    """A point in time, to the microsecond. SQLite stores no time zone, so the stored value is UTC."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> Any:
+        del dialect
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:
+        del dialect
+        if not isinstance(value, datetime):
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+METADATA = sa.MetaData()
+
+KEYS = sa.Table(
+    "keys",
+    METADATA,
+    sa.Column("id", sa.String(8), primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("secret_sha256", sa.LargeBinary, nullable=False),
+    sa.Column("scopes", sa.Text, nullable=False),  # separated by spaces
+    sa.Column("characters_per_month", sa.BigInteger),
+    sa.Column("requests_per_minute", sa.BigInteger),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("expires_at", UtcTime),
+    sa.Column("revoked_at", UtcTime),
+)
+
+USAGE = sa.Table(
+    "usage",
+    METADATA,
+    sa.Column("key_id", sa.ForeignKey(KEYS.c.id), primary_key=True),
+    sa.Column("month", sa.String(7), primary_key=True),  # such as 2026-11
+    sa.Column("characters", sa.BigInteger, sa.CheckConstraint("characters >= 0"), nullable=False),
+    sa.Column("requests", sa.BigInteger, nullable=False),
+    sa.Column("documents", sa.BigInteger, sa.CheckConstraint("documents >= 0"), nullable=False),
+)
+
+GLOSSARIES = sa.Table(
+    "glossaries",
+    METADATA,
+    sa.Column("id", sa.String(36), primary_key=True),
+    sa.Column("key_id", sa.ForeignKey(KEYS.c.id), index=True),  # NULL: of callers without a key
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("entries", sa.Text, nullable=False),  # source, tab, target, line feed
+    sa.Column("entry_count", sa.Integer, nullable=False),
+    sa.Column("created_at", UtcTime, nullable=False),
+)
+
+JOBS = sa.Table(
+    "jobs",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),  # sorts by creation time
+    sa.Column("key_id", sa.String(8)),  # NULL: callers without a key
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("file_name", sa.Text, nullable=False),
+    sa.Column("source", sa.Text),  # NULL: detect it
+    sa.Column("target", sa.Text),
+    sa.Column("model", sa.Text),
+    sa.Column("columns", sa.Text, nullable=False),  # JSON
+    sa.Column("on_failure", sa.String(16), nullable=False),
+    sa.Column("webhook_url", sa.Text),
+    sa.Column("input_size_bytes", sa.BigInteger, nullable=False),
+    sa.Column("num_characters", sa.BigInteger, nullable=False),
+    sa.Column("charged_month", sa.String(7), nullable=False),
+    sa.Column("num_entries", sa.BigInteger, nullable=False),
+    sa.Column("num_done", sa.BigInteger, nullable=False),
+    sa.Column("num_failed", sa.BigInteger, nullable=False),
+    sa.Column("entries_per_s", sa.Float),
+    sa.Column("problem", sa.Text),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("started_at", UtcTime),
+    sa.Column("finished_at", UtcTime),
+    sa.Column("expires_at", UtcTime),
+    sa.Column("result", sa.Text),  # the blob's name
+    sa.Column("result_size_bytes", sa.BigInteger),
+    sa.Column("result_sha256", sa.String(64)),
+    sa.Column("errors", sa.Text),  # the blob's name
+    sa.Column("errors_size_bytes", sa.BigInteger),
+    sa.Column("is_cancelling", sa.Boolean, nullable=False),
+    sa.Column("worker", sa.String(32)),
+    sa.Column("leased_until", UtcTime),
+    sa.Column("num_setbacks", sa.Integer, nullable=False),  # consecutive ones, without progress
+    sa.Column("webhook_tries", sa.Integer, nullable=False),
+    sa.Column("webhook_due_at", UtcTime),  # NULL: nothing is due
+    sa.Column("webhook_state", sa.String(16)),  # NULL: there is no webhook
+    sa.Column("webhook_problem", sa.Text),  # problem of the last try
+    sa.Column("document_key_sha256", sa.String(64)),  # NULL: the job is not a document
+    sa.Column("detected_source", sa.Text),
+    sa.Column("formality", sa.String(16)),  # NULL: the model chooses
+    sa.Index("jobs_by_key", "key_id", "id"),
+    sa.Index("jobs_by_state", "state", "id"),
+)
+
+TRANSLATIONS = sa.Table(
+    "translations",
+    METADATA,
+    sa.Column("job", sa.String(JOB_LENGTH), primary_key=True),
+    sa.Column("key", sa.LargeBinary, primary_key=True),
+    # Bytes, as text columns in PostgreSQL cannot hold every character.
+    sa.Column("text", sa.LargeBinary),
+    sa.Column("problem", sa.Text),
+    sa.Column("is_cut", sa.Boolean, nullable=False),
+    sa.Column("checksum", sa.LargeBinary, nullable=False),
+)
+
+FACTS = sa.Table(
+    "job_facts",
+    METADATA,
+    sa.Column("job", sa.String(JOB_LENGTH), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+JOURNAL_TABLES = (TRANSLATIONS, FACTS)
+"""Tables of a journal, which a batch command keeps in a file of its own."""
