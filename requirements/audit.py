@@ -17,7 +17,16 @@ from pathlib import Path
 from typing import Any
 
 REQUIREMENTS = Path(__file__).parent
-LOCKS = ("build.txt", "image.txt", "development.txt", "torch.txt")
+LOCKS = (
+    "build.txt",
+    "image.txt",
+    "export.txt",
+    "ray.txt",
+    "sbom.txt",
+    "helm.txt",
+    "development.txt",
+    "torch.txt",
+)
 """All that is installed anywhere. CPU builds of torch share the version of PyPI's."""
 ENTRY = re.compile(r"^[^ #\n].*\n(?: .*\n)*", re.MULTILINE)
 """A version and its hashes."""

