@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -68,7 +69,7 @@ def run_postgres() -> Iterator[Postgres]:
                 assert server.poll() is None, (folder / "log").read_text()
             yield Postgres(folder, user)
         finally:
-            server.terminate()
+            server.send_signal(signal.SIGQUIT)  # at once: nothing of it is wanted any more
             server.wait(60)
     finally:
         shutil.rmtree(folder)

@@ -14,10 +14,14 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import httpx
+
+from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.conftest import is_ready
 
 ROOT = Path(__file__).parents[2]
 SERVER_ON_PAGES = "http://127.0.0.1:8000"
@@ -147,19 +151,10 @@ def _words(text: str) -> str:
 
 
 def _wait_until_ready(process: subprocess.Popen[str]) -> str:
-    if process.stderr is None:
-        raise RuntimeError("the server's log is not connected")
-    for line in process.stderr:
-        if found := re.search(r"http://[0-9.]+:\d+", line):
-            address = found.group()
-            break
-    else:
+    found = (re.search(r"http://[0-9.]+:\d+", line) for line in process.stderr or ())
+    address = next((match.group() for match in found if match), None)
+    if address is None:
         raise RuntimeError("the server ended before it listened")
-    for _ in range(600):
-        try:
-            with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:  # noqa: S310 -- our server
-                if answer.status == 200:
-                    return address
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError("the server was not ready in a minute")
+    with httpx.Client(base_url=address, timeout=TIMEOUT_S) as client:
+        until(lambda: is_ready(client))
+    return address

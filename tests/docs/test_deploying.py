@@ -17,8 +17,10 @@ GUIDES = {
 PAGE = GUIDES["deploying"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf8")
 COMPOSE = (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf8")
-SERVICE: dict[str, Any] = yaml.safe_load(COMPOSE)["services"]["dragoman"]
+SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE)["services"]
+SERVICE: dict[str, Any] = SERVICES["server"]
 VOLUME = "/var/lib/dragoman"
+MODELS = "/srv/dragoman/models"
 MEBIBYTE = 2**20
 FILES_ON_THEIR_WAY = 4
 """Two uploads, and of a job at work its file and its result."""
@@ -63,9 +65,11 @@ def test_the_compose_file_starts_a_server_that_wants_keys(monkeypatch: pytest.Mo
 
 
 def test_compose_and_image_mean_the_same_volume() -> None:
-    (volume,) = SERVICE["volumes"]
-
-    assert volume.partition(":")[2] == VOLUME
+    assert set(SERVICE["volumes"]) == {f"data:{VOLUME}", f"models:{MODELS}:ro"}
+    assert f"models:{MODELS}" in SERVICES["import"]["volumes"]
+    assert yaml.safe_load(COMPOSE)["volumes"].keys() == {"data", "models"}
+    assert f"DRAGOMAN_MODELS_DIR={MODELS}\n" in DOCKERFILE
+    assert f"install -d -o 10001 -g 10001 {MODELS}" in DOCKERFILE
     assert re.findall(r"(?m)^WORKDIR (\S+)", DOCKERFILE)[-1] == VOLUME
     assert f"install -d -o 10001 -g 10001 -m 700 {VOLUME}" in DOCKERFILE
     assert "USER 10001:10001" in DOCKERFILE
@@ -108,3 +112,28 @@ def test_proxies_let_pass_and_wait_for_what_the_server_takes(language: str, body
 def test_the_images_health_check_asks_whether_the_process_lives() -> None:
     assert "/healthz" in DOCKERFILE
     assert "DRAGOMAN_PORT=8000" in DOCKERFILE
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_service_can_write_to_its_image_or_gain_privileges(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+
+
+def test_one_command_starts_the_server_alone() -> None:
+    assert [name for name, service in SERVICES.items() if "profiles" not in service] == ["server"]
+    assert SERVICES["import"]["build"]["target"] == "export"
+    assert SERVICES["import"]["entrypoint"] == ["dragoman", "import"]
+    assert "/healthz" in SERVICE["healthcheck"]["test"][-1]
+
+
+def test_both_images_have_one_base_and_a_bill_of_materials() -> None:
+    stages = re.findall(r"(?m)^FROM (\S+) AS (\S+)", DOCKERFILE)
+
+    assert {base for base, _ in stages} == {"${PYTHON_IMAGE}", "build", "runtime"}
+    assert [name for _, name in stages][-2:] == ["export", "server"]  # the last one is the default
+    assert DOCKERFILE.count("cyclonedx-py environment") == 2
+    assert "/opt/dragoman/sbom.cdx.json" in PAGE

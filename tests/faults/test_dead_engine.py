@@ -62,10 +62,8 @@ def test_only_requests_inside_a_crashing_engine_fail_and_all_are_answered(
     assert {response.status_code for response in again} == {httpx.codes.OK}
 
 
-def test_other_apis_are_served_again_after_an_engine_crash(client: httpx.Client, meddler: Meddler) -> None:
-    body = {"text": TEXT}
+def test_other_routes_are_served_again_after_an_engine_crash(client: httpx.Client, meddler: Meddler) -> None:
     for path, again in (
-        ("/v1/translate", body),
         ("/v1/score", {"pairs": [{"source": TEXT, "target": "The child plays."}]}),
         ("/translate", {"q": TEXT, "source": "de", "target": "en"}),
         ("/v2/translate", {"text": [TEXT], "target_lang": "EN"}),
@@ -75,11 +73,5 @@ def test_other_apis_are_served_again_after_an_engine_crash(client: httpx.Client,
         headers = {"Authorization": "DeepL-Auth-Key any"} if path.startswith("/v2") else {}
 
         assert client.post(path, json=again, headers=headers).status_code == httpx.codes.OK, path
-
-
-def test_models_are_listed_after_an_engine_crash(client: httpx.Client, meddler: Meddler) -> None:
-    meddler.is_armed = True
-    ask(client, TEXT)
-    ask(client, TEXT)
 
     until(lambda: client.get("/v1/models").json()["models"][0]["is_loaded"] is True)

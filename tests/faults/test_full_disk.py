@@ -4,8 +4,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import httpx
 import pytest
@@ -14,7 +14,7 @@ from service.accounts.accounts import Accounts
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from tests.accounts.conftest import new_key
-from tests.faults.conftest import URL, Server, StartServer
+from tests.faults.conftest import URL, StartServer
 from tests.service.test_hostile_requests import assert_is_error
 
 DISK = "2m"
@@ -45,51 +45,33 @@ def fill(folder: Path) -> Path:
             return filler
 
 
-class KeyedServer(NamedTuple):
-    server: Server
-    key: str
-    url: str
-
-    def with_key(self) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self.key}"}
-        return self.server.client.post(URL, json={"text": "Ja."}, headers=headers)
-
-    def without_key(self) -> httpx.Response:
-        return self.server.client.post(URL, json={"text": "Ja."})
-
-    def characters(self) -> int:
-        """Charged to the key."""
-        with Accounts.open(self.url, requires_key=False) as accounts:
-            return accounts.usage(accounts.identify(self.key)).characters
-
-
-@pytest.fixture
-def keyed(disk: Path, start_server: StartServer) -> KeyedServer:
-    url = f"sqlite:///{disk / 'accounts.db'}"
-    database = Database.open(url)
-    key = new_key(KeyStore(database)).presented
-    database.close()
-    return KeyedServer(start_server(database_url=url), key, url)
-
-
 def test_a_full_disk_fails_only_requests_that_are_charged_until_there_is_space(
-    keyed: KeyedServer, disk: Path
+    disk: Path, start_server: StartServer
 ) -> None:
-    assert keyed.with_key().status_code == OK
+    url = f"sqlite:///{disk / 'accounts.db'}"
+    with closing(Database.open(url)) as database:
+        key = new_key(KeyStore(database)).presented
+    server = start_server(database_url=url)
+
+    def ask(headers: dict[str, str]) -> httpx.Response:
+        return server.client.post(URL, json={"text": "Ja."}, headers=headers)
+
+    with_key = {"Authorization": f"Bearer {key}"}
+    assert ask(with_key).status_code == OK
     filler = fill(disk)
 
     for _ in range(3):
-        refused = keyed.with_key()
+        refused = ask(with_key)
         assert_is_error(refused, 503, "store_unavailable")
         assert refused.headers["Retry-After"]
-        assert keyed.key not in refused.text
+        assert key not in refused.text
         assert str(disk) not in refused.text
-        assert keyed.without_key().status_code == OK
-    assert keyed.server.client.get("/healthz").status_code == OK
-    assert keyed.server.client.get("/readyz").status_code == OK
-    assert "the accounts database failed" in keyed.server.log.read_text()
+        assert ask({}).status_code == OK
+    assert {server.client.get(path).status_code for path in ("/healthz", "/readyz")} == {OK}
+    assert "the accounts database failed" in server.log.read_text()
 
     filler.unlink()
-    assert keyed.with_key().status_code == OK
-    assert keyed.server.stop() == 0
-    assert keyed.characters() == 2 * len("Ja.")
+    assert ask(with_key).status_code == OK
+    assert server.stop() == 0
+    with Accounts.open(url, requires_key=False) as accounts:
+        assert accounts.usage(accounts.identify(key)).characters == 2 * len("Ja.")

@@ -1,11 +1,10 @@
 """More than a server takes: told so at once, and nothing of it is left afterwards."""
 
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from tests.faults.conftest import URL, StartServer, meddled_router
+from tests.faults.conftest import URL, meddled_router
 from tests.routing.doubles import Meddler, until
 from tests.service.conftest import ready_client
 from tests.service.test_hostile_requests import assert_is_error
@@ -49,27 +48,3 @@ def test_requests_over_the_queue_size_are_rejected_and_the_server_recovers(meddl
         until(lambda: router.queue().num_waiting == router.queue().num_running == 0)
         assert {ask(client, f"Zu viel {number}.").status_code for number in range(QUEUE_SIZE)} == {OK}
         assert client.get("/readyz").status_code == OK
-
-
-def test_under_overload_every_request_is_answered_and_rejections_have_a_retry_time(
-    start_server: StartServer,
-) -> None:
-    server = start_server(queue_size=QUEUE_SIZE, replicas=1, segment_cache_size=0)
-    answered: Counter[int] = Counter()
-
-    def ask_often(client_number: int) -> list[httpx.Response]:
-        texts = (f"Satz {client_number} {number} ist hier." for number in range(20))
-        return [ask(server.client, text) for text in texts]
-
-    with ThreadPoolExecutor(32) as clients:
-        for responses in clients.map(ask_often, range(32)):
-            for response in responses:
-                answered[response.status_code] += 1
-                if response.status_code != OK:
-                    assert_is_refused(response)
-
-    assert answered.total() == 32 * 20
-    assert answered[REFUSED] > 0
-    until(server.is_idle)
-    assert {ask(server.client, f"Danach {number}.").status_code for number in range(20)} == {OK}
-    assert server.client.get("/readyz").status_code == OK

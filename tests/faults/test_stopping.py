@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -29,19 +29,13 @@ def ask_until(server: Server, has_enough: threading.Event, number: int) -> list[
     return statuses
 
 
-def begin_to_ask(
-    clients: ThreadPoolExecutor, server: Server, has_enough: threading.Event
-) -> list[Future[list[int]]]:
-    return [clients.submit(ask_until, server, has_enough, number) for number in range(NUM_CLIENTS)]
-
-
 def test_a_stopping_server_answers_accepted_requests_and_reports_that_it_is_not_ready(
     start_server: StartServer,
 ) -> None:
     server = start_server(drain_s=3, segment_cache_size=0)
     has_enough = threading.Event()
     with ThreadPoolExecutor(NUM_CLIENTS) as clients:
-        asking = begin_to_ask(clients, server, has_enough)
+        asking = [clients.submit(ask_until, server, has_enough, number) for number in range(NUM_CLIENTS)]
         until(lambda: server.gauge("requests_in_flight") > 2)
         server.process.send_signal(signal.SIGTERM)
         until(lambda: server.client.get("/readyz").status_code != OK)

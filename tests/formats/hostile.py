@@ -1,96 +1,125 @@
-"""Files that are made to cost their readers more than their size: each is made larger by a number."""
+"""Files that are made to cost their readers more than their size: each is a pattern that grows.
 
-import io
-from collections.abc import Callable
+In a pattern, the text between ⟨ and ⟩ is repeated; № in it is the number of the repetition.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from zipfile import ZIP_DEFLATED, ZipFile
 
-Maker = Callable[[int], str]
-XLIFF = '<xliff version="1.2"{}><file><body>{}</body></file></xliff>'
-UNIT = '<trans-unit id="1"><source>{}</source></trans-unit>'
+from tests.formats.rewriting import pack
+
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 TYPES = (
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/d.xml" '
     'ContentType="application/x.document.main+xml"/></Types>'
 )
-CUE = "1\n00:00:01,000 --> 00:00:02,000\n"
-PO = 'msgid "a"\nmsgstr ""\n\n'
-
 RUNS = (
-    *(
-        "%0",
-        "%",
-        "%(a",
-        "{",
-        "{{",
-        "{%",
-        "#{a",
-        "#{a.",
-        "${a",
-        "&",
-        "&a",
-        "&#9",
-        "<",
-        "<a",
-        "</",
-        "<a ",
-        "<!--",
-        "<!",
-    ),
-    *(
-        "<?",
-        "<![CDATA[",
-        "[",
-        "[^",
-        "![",
-        "]",
-        "](",
-        "*",
-        "_",
-        "**a ",
-        "`",
-        "`` ",
-        "~~",
-        "> ",
-        "- ",
-        "|",
-        "\\",
-    ),
-    *(
-        '"',
-        "'",
-        '""',
-        "(",
-        "-",
-        "=",
-        ".",
-        "1",
-        " ",
-        "\t",
-        "a",
-        "\u00e4",
-        "\u4e00",
-        "#",
-        "<b>",
-        "<p>",
-        "<b a='",
-    ),
-)
+    "%0", "%", "%(a", "{", "{{", "{%", "#{a", "#{a.", "${a", "&", "&a", "&#9", "<", "<a", "</", "<a ", "<!--",
+    "<!", "<?", "<![CDATA[", "[", "[^", "![", "]", "](", "*", "_", "**a ", "`", "`` ", "~~", "> ", "- ", "|",
+    "\\", '"', "'", '""', "(", "-", "=", ".", "1", " ", "\t", "a", "\u00e4", "\u4e00", "#", "<b>", "<p>",
+    "<b a='",
+)  # fmt: skip
 """Written one after the other, in every format of plain text."""
 LINE_RUNS = (
-    "a\n",
-    "> ",
-    "- a\n",
-    "* \n",
-    "[a]: b\n",
-    "| a |\n",
-    "# a\n",
-    "\n",
-    "---\n",
-    "a|b\n-|-\n",
-    "<div>\n",
-)
+    "a\n", "> ", "- a\n", "* \n", "[a]: b\n", "| a |\n", "# a\n", "\n", "---\n", "a|b\n-|-\n", "<div>\n",
+)  # fmt: skip
+UNITS = {
+    "deep nesting in a unit": "⟨<g>⟩⟨</g>⟩",
+    "empty elements": "⟨a<x/>⟩",
+    "flat elements": "⟨<g>a</g>⟩",
+    "halves": "⟨<bpt id='1'/>⟩a⟨<ept id='1'/>⟩",
+    "spaces and points": "⟨ ⟩a⟨<!---->⟩",
+    "references": "a⟨&#10;⟩",
+    "a long reference": "a&#⟨0⟩65;",
+    "a large reference": "a&#⟨9⟩;",
+    "a large hexadecimal reference": "a&#x⟨f⟩;",
+    "sections": "⟨<![CDATA[a]]>⟩",
+}
+"""Sources of a unit of XLIFF."""
+BODIES = {
+    "many namespaces": '⟨<x xmlns="u№"/>⟩',
+    "nested namespaces": '⟨<x xmlns:a№="u">⟩⟨</x>⟩',
+    "many attributes": '<x⟨ a№=""⟩/>',
+    "many names": "⟨<x№/>⟩",
+    "a long name": "<⟨x⟩/>" * 10,
+    "deep nesting": "⟨<x>⟩⟨</x>⟩",
+    "a long comment": "<!--⟨a⟩--><trans-unit id='1'><source>a</source></trans-unit>",
+    "an unclosed comment": "<!--⟨a⟩",
+    "a long attribute": '<x a="⟨a⟩"/>',
+    "states": "<trans-unit id='1'><source>a</source><target a='⟨ state=⟩'/></trans-unit>",
+    "units": "⟨<trans-unit id='1'><source>a</source></trans-unit>⟩",
+}
+"""Bodies of a file of XLIFF."""
+DOCUMENTS = {
+    "a long namespace": (
+        '<xliff version="1.2" xmlns="⟨n⟩"><file><body><trans-unit id="1"><source>⟨<x/>⟩</source>'
+        "</trans-unit></body></file></xliff>"
+    ),
+    "attributes with a long prefix": '<xliff version="1.2" xmlns:p="⟨n⟩"><x⟨ p:a№=""⟩/></xliff>',
+    "default attributes": (
+        '<!DOCTYPE xliff [<!ATTLIST x ⟨a№ CDATA "v" ⟩>]><xliff version="1.2"><body>⟨<x/>⟩</body></xliff>'
+    ),
+    "roots in a comment": (
+        '<!-- ⟨<xliff ⟩ --><xliff version="1.2"><file><body><trans-unit id="1"><source>a</source>'
+        "</trans-unit></body></file></xliff>"
+    ),
+}
+PO_TEXTS = {
+    "continuations": 'msgid ""\n⟨"a"\n⟩msgstr ""\n',
+    "comments": '⟨# a\n⟩msgid "a"\nmsgstr ""\n',
+    "extracted comments": 'msgid "a"\nmsgstr ""\n\n⟨#. a\n⟩msgid "a"\nmsgstr ""\n',
+    "obsolete continuations": 'msgid "a"\nmsgstr ""\n\n#~ msgid ""\n⟨#~ "a"\n⟩#~ msgstr "a"\n',
+    "previous texts": '#| msgid ""\n⟨#| "a"\n⟩msgid "a"\nmsgstr ""\n',
+    "a long header": 'msgid ""\nmsgstr ""\n⟨"a\\n"\n⟩\nmsgid "a"\nmsgstr ""\n',
+    "a long plural": ('msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=⟨(n+⟩"\n\nmsgid "a"\nmsgstr ""\n'),
+    "a large index": 'msgid "a"\nmsgid_plural "b"\nmsgstr[⟨9⟩] ""\n',
+    "entries": '⟨msgid "a"\nmsgstr ""\n\n⟩',
+    "placeholders": 'msgid "a%⟨0⟩"\nmsgstr ""\n',
+    "tags without partners": 'msgid "⟨<a>⟩x⟨</b>⟩⟨{{⟩"\nmsgstr ""\n',
+    "escapes": 'msgid "⟨\\\\⟩"\nmsgstr ""\n',
+}
+JSON = {
+    "lists": '{"text": ⟨[⟩⟨]⟩}\n',
+    "objects": '{"text": "a", "b": ⟨{"a":⟩1⟨}⟩}\n',
+    "keys": '{"text": "a"⟨, "k№": 1⟩}\n',
+    "a long number": '{"text": "a", "b": ⟨9⟩}\n',
+    "spaces": '{"text"⟨ ⟩: "a"}\n',
+    "no end": '{"text": "⟨\\u00e4⟩',
+    "texts": '{"text": ["a"⟨, "a"⟩]}\n',
+}
+CSV = {
+    "quotes": 'text\n"⟨""⟩"\n',
+    "lines in a cell": 'text\n"a⟨\n⟩"\n',
+    "an unclosed cell": 'text\n"a⟨""\n⟩',
+    "columns": "text⟨,a⟩\na⟨,a⟩\n",
+}
+RUN = "<w:r><w:t>a</w:t></w:r>"
+DOCX = {
+    "runs": f"⟨{RUN}⟩",
+    "fields": (
+        '<w:r><w:t>a</w:t></w:r>⟨<w:r><w:fldChar w:fldCharType="begin"/></w:r>⟩'
+        '⟨<w:r><w:fldChar w:fldCharType="end"/></w:r>⟩'
+    ),
+    "fields and bookmarks without end": (
+        '⟨<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:bookmarkStart w:id="1" w:name="a"/>⟩'
+        '<w:r><w:t>a</w:t></w:r>⟨<w:bookmarkEnd w:id="2"/>⟩'
+    ),
+    "deep links": "<w:r><w:t>a</w:t></w:r>⟨<w:hyperlink>⟩⟨</w:hyperlink>⟩",
+    "paragraphs in it": f"⟨{'<w:r><w:p>' * 4}{RUN}{'</w:p></w:r>' * 4}⟩",
+}
+ODT = {
+    "spans": "⟨a<text:span/>⟩",
+    "spaces": "⟨a<text:s text:c='9'/>⟩",
+    "many spaces": "a<text:s text:c='⟨9⟩'/>",
+}
+
+
+PACK: Mapping[str, Callable[[str], bytes]] = {
+    "a.docx": lambda xml: pack({"[Content_Types].xml": TYPES, "d.xml": xml}),
+    "a.odt": lambda xml: pack({"content.xml": xml}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,141 +127,48 @@ class Hostile:
     """A file that grows."""
 
     name: str
-    make: Callable[[int], bytes]
     title: str
+    pattern: str
 
     def __str__(self) -> str:
         return f"{self.name} of {self.title}"
 
+    def make(self, n: int) -> bytes:
+        """The file with as many repetitions."""
 
-def _xml(inner: str, attributes: str = "") -> str:
-    return XLIFF.format(attributes, inner)
+        def repeat(part: re.Match[str]) -> str:
+            return "".join(part[1].replace("№", str(i)) for i in range(n)) if "№" in part[1] else part[1] * n
 
-
-XML: dict[str, Maker] = {
-    "a long namespace": lambda n: _xml(UNIT.format("<x/>" * n), f' xmlns="{"n" * n}"'),
-    "many namespaces": lambda n: _xml("".join(f'<x xmlns="u{i}"/>' for i in range(n))),
-    "nested namespaces": lambda n: _xml("".join(f'<x xmlns:a{i}="u">' for i in range(n)) + "</x>" * n),
-    "many attributes": lambda n: _xml("<x " + " ".join(f'a{i}=""' for i in range(n)) + "/>"),
-    "attributes with a long prefix": lambda n: _xml(
-        "<x " + " ".join(f'p:a{i}=""' for i in range(n)) + "/>", f' xmlns:p="{"n" * n}"'
-    ),
-    "many names": lambda n: _xml("".join(f"<x{i}/>" for i in range(n))),
-    "a long name": lambda n: _xml(f"<{'x' * n}/>" * 10),
-    "default attributes": lambda n: (
-        ("<!DOCTYPE xliff [<!ATTLIST x " + "".join(f'a{i} CDATA "v" ' for i in range(n)) + ">]>")
-        + _xml("<x/>" * n)
-    ),
-    "deep nesting": lambda n: _xml("<x>" * n + "</x>" * n),
-    "deep nesting in a unit": lambda n: _xml(UNIT.format("<g>" * n + "</g>" * n)),
-    "empty elements": lambda n: _xml(UNIT.format("a<x/>" * n)),
-    "flat elements": lambda n: _xml(UNIT.format("<g>a</g>" * n)),
-    "halves": lambda n: _xml(UNIT.format("<bpt id='1'/>" * n + "a" + "<ept id='1'/>" * n)),
-    "spaces and points": lambda n: _xml(UNIT.format(" " * n + "a" + "<!---->" * n)),
-    "references": lambda n: _xml(UNIT.format("a" + "&#10;" * n)),
-    "a long reference": lambda n: _xml(UNIT.format(f"a&#{'0' * n}65;")),
-    "a large reference": lambda n: _xml(UNIT.format(f"a&#{'9' * n};")),
-    "a large hexadecimal reference": lambda n: _xml(UNIT.format(f"a&#x{'f' * n};")),
-    "roots in a comment": lambda n: f"<!-- {'<xliff ' * n} -->" + _xml(UNIT.format("a")),
-    "a long comment": lambda n: _xml(f"<!--{'a' * n}-->" + UNIT.format("a")),
-    "an unclosed comment": lambda n: _xml("<!--" + "a" * n),
-    "a long attribute": lambda n: _xml(f'<x a="{"<!" if n < 0 else "a" * n}"/>'),
-    "sections": lambda n: _xml(UNIT.format("<![CDATA[a]]>" * n)),
-    "units": lambda n: _xml(UNIT.format("a") * n),
-    "states": lambda n: _xml(
-        f"<trans-unit id='1'><source>a</source><target a='{' state=' * n}'/></trans-unit>"
-    ),
-}
-PO_TEXTS: dict[str, Maker] = {
-    "continuations": lambda n: 'msgid ""\n' + '"a"\n' * n + 'msgstr ""\n',
-    "comments": lambda n: "# a\n" * n + PO,
-    "extracted comments": lambda n: PO + "#. a\n" * n + PO,
-    "obsolete continuations": lambda n: PO + '#~ msgid ""\n' + '#~ "a"\n' * n + '#~ msgstr "a"\n',
-    "previous texts": lambda n: '#| msgid ""\n' + '#| "a"\n' * n + PO,
-    "a long header": lambda n: 'msgid ""\nmsgstr ""\n' + '"a\\n"\n' * n + "\n" + PO,
-    "a long plural": lambda n: (
-        'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=' + "(n+" * n + '"\n\n' + PO
-    ),
-    "a large index": lambda n: f'msgid "a"\nmsgid_plural "b"\nmsgstr[{"9" * n}] ""\n',
-    "entries": lambda n: PO * n,
-    "placeholders": lambda n: f'msgid "a%{"0" * n}"\nmsgstr ""\n',
-    "escapes": lambda n: 'msgid "' + "\\\\" * n + '"\nmsgstr ""\n',
-}
-JSON: dict[str, Maker] = {
-    "lists": lambda n: '{"text": ' + "[" * n + "]" * n + "}\n",
-    "objects": lambda n: '{"text": "a", "b": ' + '{"a":' * n + "1" + "}" * n + "}\n",
-    "keys": lambda n: '{"text": "a", ' + ", ".join(f'"k{i}": 1' for i in range(n)) + "}\n",
-    "a long number": lambda n: '{"text": "a", "b": ' + "9" * n + "}\n",
-    "spaces": lambda n: '{"text"' + " " * n + ': "a"}\n',
-    "no end": lambda n: '{"text": "' + "\\u00e4" * n,
-    "texts": lambda n: '{"text": [' + ", ".join(['"a"'] * n) + "]}\n",
-}
-CSV: dict[str, Maker] = {
-    "quotes": lambda n: 'text\n"' + '""' * n + '"\n',
-    "lines in a cell": lambda n: 'text\n"a' + "\n" * n + '"\n',
-    "an unclosed cell": lambda n: 'text\n"a' + '""\n' * n,
-    "columns": lambda n: "text" + ",a" * n + "\n" + "a" + ",a" * n + "\n",
-}
+        return PACK.get(self.name, str.encode)(re.sub("⟨(.*?)⟩", repeat, self.pattern, flags=re.DOTALL))
 
 
-def _archive(members: dict[str, str]) -> bytes:
-    target = io.BytesIO()
-    with ZipFile(target, "w", ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return target.getvalue()
+def _hostile(name: str, patterns: Mapping[str, str], frame: str = "{}") -> list[Hostile]:
+    return [Hostile(name, title, frame.replace("{}", pattern)) for title, pattern in patterns.items()]
 
 
-def _docx(inner: str, attributes: str = "") -> bytes:
-    body = f'<w:d xmlns:w="{WORD}"{attributes}><w:p>{inner}</w:p></w:d>'
-    return _archive({"[Content_Types].xml": TYPES, "d.xml": body})
+def _runs(name: str, frame: str, runs: Iterable[str] = RUNS) -> list[Hostile]:
+    return _hostile(name, {f"runs of {run!r}": f"⟨{run}⟩" for run in runs}, frame)
 
 
-def _odt(inner: str) -> bytes:
-    return _archive({"content.xml": f'<o xmlns:text="{TEXT}"><text:p>{inner}</text:p></o>'})
-
-
-RUN = "<w:r><w:t>a</w:t></w:r>"
-FIELD = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'
-ARCHIVES = (
-    Hostile("a.docx", lambda n: _docx(RUN * n), "runs"),
-    Hostile("a.docx", lambda n: _docx(RUN + FIELD.format("begin") * n + FIELD.format("end") * n), "fields"),
-    Hostile("a.docx", lambda n: _docx("<w:r/>" * n, f' xmlns="{"n" * n}"'), "a long namespace"),
-    Hostile("a.docx", lambda n: _docx(RUN + "<w:hyperlink>" * n + "</w:hyperlink>" * n), "deep links"),
-    Hostile(
-        "a.docx", lambda n: _docx(("<w:r><w:p>" * 10 + RUN + "</w:p></w:r>" * 10) * n), "paragraphs in it"
-    ),
-    Hostile("a.odt", lambda n: _odt("a<text:span/>" * n), "spans"),
-    Hostile("a.odt", lambda n: _odt("a<text:s text:c='9'/>" * n), "spaces"),
-    Hostile("a.odt", lambda n: _odt(f"a<text:s text:c='{'9' * n}'/>"), "many spaces"),
-)
-
-
-def _texts(name: str, makers: dict[str, Maker]) -> list[Hostile]:
-    return [Hostile(name, lambda n, make=make: make(n).encode(), title) for title, make in makers.items()]  # type: ignore[misc]
-
-
-def _runs(name: str, before: str, runs: tuple[str, ...]) -> list[Hostile]:
-    return [
-        Hostile(name, lambda n, run=run: (before + run * n).encode(), f"runs of {run!r}")  # type: ignore[misc]
-        for run in runs
-    ]
-
-
+BODY = '<xliff version="1.2"><file><body>{}</body></file></xliff>'
 HOSTILE: tuple[Hostile, ...] = (
-    *_texts("a.xliff", XML),
-    *_texts("a.po", PO_TEXTS),
-    *_texts("a.jsonl", JSON),
-    *_texts("a.csv", CSV),
-    *ARCHIVES,
-    *_runs("a.md", "a ", RUNS + LINE_RUNS),
-    *_runs("a.html", "<p>a ", RUNS),
-    *_runs("a.srt", CUE, (*RUNS, "a\n", CUE)),
-    *_runs("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n", RUNS),
-    *_runs("a.txt", "", ("a", "a\n", " ", "\r")),
-    *[
-        Hostile("a.po", lambda n, run=run: f'msgid "a{run * n}"\nmsgstr ""\n'.encode(), f"a text of {run!r}")  # type: ignore[misc]
-        for run in RUNS
-        if '"' not in run and "\\" not in run
-    ],
+    *_hostile("a.xliff", UNITS, BODY.format('<trans-unit id="1"><source>{}</source></trans-unit>')),
+    *_hostile("a.xliff", BODIES, BODY),
+    *_hostile("a.xliff", DOCUMENTS),
+    *_hostile("a.po", PO_TEXTS),
+    *_hostile("a.jsonl", JSON),
+    *_hostile("a.csv", CSV),
+    *_hostile("a.docx", DOCX, f'<w:d xmlns:w="{WORD}"><w:p>{{}}</w:p></w:d>'),
+    *_hostile(
+        "a.docx", {"a long namespace": "⟨<w:r/>⟩"}, f'<w:d xmlns:w="{WORD}" xmlns="⟨n⟩"><w:p>{{}}</w:p></w:d>'
+    ),
+    *_hostile("a.odt", ODT, f'<o xmlns:text="{TEXT}"><text:p>{{}}</text:p></o>'),
+    *_runs("a.md", "a {}", RUNS + LINE_RUNS),
+    *_runs("a.html", "<p>a {}"),
+    *_runs(
+        "a.srt", "1\n00:00:01,000 --> 00:00:02,000\n{}", (*RUNS, "a\n", "1\n00:00:01,000 --> 00:00:02,000\n")
+    ),
+    *_runs("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n{}"),
+    *_runs("a.txt", "{}", ("a", "a\n", " ", "\r")),
+    *_runs("a.po", 'msgid "a{}"\nmsgstr ""\n', [run for run in RUNS if '"' not in run and "\\" not in run]),
 )

@@ -1,9 +1,10 @@
 """Files read and written by a format, in memory."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from random import Random
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from service.formats.entries import Entry, FileFormat, FileOptions
 from service.markup.marked_up import parse
@@ -22,11 +23,33 @@ def texts(file_format: FileFormat, content: bytes) -> list[str]:
     return [entry.text for entry in entries(file_format, content)]
 
 
-def rewritten(file_format: FileFormat, content: bytes, says: Callable[[Entry], str]) -> bytes:
+def places(file_format: FileFormat, content: bytes) -> list[tuple[str, str]]:
+    """Each text with its place."""
+    return [(entry.text, entry.place) for entry in entries(file_format, content)]
+
+
+def written(file_format: FileFormat, content: bytes, *translations: str) -> bytes:
     target = BytesIO()
-    said = iter([says(entry) for entry in entries(file_format, content)])
-    file_format.write(BytesIO(content), said, target)
+    file_format.write(BytesIO(content), iter(translations), target)
     return target.getvalue()
+
+
+def rewritten(file_format: FileFormat, content: bytes, says: Callable[[Entry], str]) -> bytes:
+    return written(file_format, content, *[says(entry) for entry in entries(file_format, content)])
+
+
+def pack(members: Mapping[str, str | bytes], compression: int = ZIP_DEFLATED) -> bytes:
+    """A zip archive; a member `mimetype` is not compressed."""
+    target = BytesIO()
+    with ZipFile(target, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(ZipInfo(name) if name == "mimetype" else name, content)
+    return target.getvalue()
+
+
+def unpack(content: bytes) -> dict[str, bytes]:
+    with ZipFile(BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def own(entry: Entry) -> str:

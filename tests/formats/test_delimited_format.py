@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.formats.delimited import CommaFormat, DelimitedFormat, TabFormat
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.delimited import CommaFormat, TabFormat
+from service.formats.entries import FileFormatError, FileOptions
+from tests.formats.rewriting import entries, own, places, rewritten, texts, written
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=8)
 cells_with_marks = st.text('ab,;\t"\n ü', max_size=6) | cells
@@ -17,20 +18,6 @@ QUOTINGS = (csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC)
 
 def of(*columns: str) -> CommaFormat:
     return CommaFormat(FileOptions("de", "en", columns))
-
-
-def tabs(*columns: str) -> TabFormat:
-    return TabFormat(FileOptions("de", "en", columns))
-
-
-def read(table: DelimitedFormat, content: bytes) -> list[Entry]:
-    return list(table.read(io.BytesIO(content)))
-
-
-def written(table: DelimitedFormat, content: bytes, *texts: str) -> bytes:
-    target = io.BytesIO()
-    table.write(io.BytesIO(content), iter(texts), target)
-    return target.getvalue()
 
 
 @given(
@@ -53,14 +40,12 @@ def test_what_csv_writes_is_read_as_csv_reads_it_and_comes_back_byte_for_byte(
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator=ending).writerows(rows)  # type: ignore[arg-type]
     content = (mark + text.getvalue().removesuffix("" if has_last_ending else ending)).encode()
-    table = of("1", "3") if delimiter == "," else tabs("1", "3")
+    table = (CommaFormat if delimiter == "," else TabFormat)(FileOptions("de", "en", ("1", "3")))
 
-    entries = read(table, content)
-
-    assert [entry.text for entry in entries] == [
+    assert texts(table, content) == [
         row[i] for row in rows for i in (0, 2) if row[i] and not row[i].isspace()
     ]
-    assert written(table, content, *(entry.text for entry in entries)) == content
+    assert rewritten(table, content, own) == content
 
 
 @given(
@@ -74,7 +59,7 @@ def test_translations_are_read_back_from_their_cells(
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator=ending).writerows([("id", "text"), *rows])
 
-    result = written(of(), text.getvalue().encode(), *(translation for _ in rows))
+    result = rewritten(of(), text.getvalue().encode(), lambda _: translation)
 
     assert list(csv.reader(io.StringIO(result.decode(), newline=""))) == [
         ["id", "text"],
@@ -85,75 +70,80 @@ def test_translations_are_read_back_from_their_cells(
 @given(st.text('ab,"\n', max_size=30))
 def test_whatever_is_not_refused_is_what_csv_reads(text: str) -> None:
     try:
-        entries = read(of("1"), text.encode())
+        found = texts(of("1"), text.encode())
     except FileFormatError:
         return
     records = list(csv.reader(io.StringIO(text, newline="")))
-    assert [entry.text for entry in entries] == [row[0] for row in records if row and row[0].strip()]
-    assert written(of("1"), text.encode(), *(entry.text for entry in entries)) == text.encode()
+    assert found == [row[0] for row in records if row and row[0].strip()]
 
 
-def test_untouched_cells_quotes_and_endings_stay() -> None:
-    content = b'\xef\xbb\xbfid,"text",note\r\n"1",Hallo," x"\n2,"Hallo ""du""\r\nda",y\r\n\r\n3,"",z'
+TABLES = {
+    "untouched cells, quotes and endings stay": (
+        (),
+        b'\xef\xbb\xbfid,"text",note\r\n"1",Hallo," x"\n2,"Hallo ""du""\r\nda",y\r\n\r\n3,"",z',
+        [("Hallo", "line 2, column text"), ('Hallo "du"\r\nda', "line 3, column text")],
+        ("Hi, all", 'Hi "you"'),
+        b'\xef\xbb\xbfid,"text",note\r\n"1","Hi, all"," x"\n2,"Hi ""you""",y\r\n\r\n3,"",z',
+    ),
+    "a cell in quotes stays in quotes": (
+        (),
+        b'text\n"Hallo"\nHallo\n',
+        [("Hallo", "line 2, column text"), ("Hallo", "line 3, column text")],
+        ("Hello", "Hello"),
+        b'text\n"Hello"\nHello\n',
+    ),
+    "a cell of several lines keeps their endings": (
+        (),
+        b'id,text\r\n1,"a\r\nb\nc\r\n"",d"\r\n2,e\r\n',
+        [('a\r\nb\nc\r\n",d', "line 2, column text"), ("e", "line 6, column text")],
+        ("x", "y"),
+        b'id,text\r\n1,"x"\r\n2,y\r\n',
+    ),
+    "an empty text leaves a record": (
+        (),
+        b"text\nHallo\n",
+        [("Hallo", "line 2, column text")],
+        ("",),
+        b'text\n""\n',
+    ),
+    "numbers count columns and make no header": (
+        ("2",),
+        b"a,b\nc,d\n",
+        [("b", "line 1, column 2"), ("d", "line 2, column 2")],
+        ("x", "y"),
+        b"a,x\nc,y\n",
+    ),
+    "names make a header also beside numbers": (
+        ("3", "title"),
+        b"id,title,body\n1,a,b\n",
+        [("a", "line 2, column title"), ("b", "line 2, column 3")],
+        ("x", "y"),
+        b"id,title,body\n1,x,y\n",
+    ),
+    "a header that only semicolons give tells the delimiter": (
+        (),
+        b"id;text\n1;Hallo, Welt\n",
+        [("Hallo, Welt", "line 2, column text")],
+        ("a;",),
+        b'id;text\n1;"a;"\n',
+    ),
+    "a header that only tabs give tells the delimiter": (
+        (),
+        b"id\ttext\n1\tHallo, Welt\n",
+        [("Hallo, Welt", "line 2, column text")],
+        ("a\t",),
+        b'id\ttext\n1\t"a\t"\n',
+    ),
+    "an empty file has no entries": ((), b"", [], (), b""),
+}
 
-    assert read(of(), content) == [
-        Entry("Hallo", "line 2, column text"),
-        Entry('Hallo "du"\r\nda', "line 3, column text"),
-    ]
-    assert written(of(), content, "Hi, all", 'Hi "you"') == (
-        b'\xef\xbb\xbfid,"text",note\r\n"1","Hi, all"," x"\n2,"Hi ""you""",y\r\n\r\n3,"",z'
-    )
 
+@pytest.mark.parametrize("rule", TABLES)
+def test_cells_are_read_with_their_place_and_written(rule: str) -> None:
+    columns, content, found, translations, result = TABLES[rule]
 
-def test_a_cell_in_quotes_stays_in_quotes() -> None:
-    assert written(of(), b'text\n"Hallo"\nHallo\n', "Hello", "Hello") == b'text\n"Hello"\nHello\n'
-
-
-def test_a_cell_of_several_lines_keeps_their_endings() -> None:
-    content = b'id,text\r\n1,"a\r\nb\nc\r\n"",d"\r\n2,e\r\n'
-
-    assert read(of(), content) == [
-        Entry('a\r\nb\nc\r\n",d', "line 2, column text"),
-        Entry("e", "line 6, column text"),
-    ]
-    assert written(of(), content, "x", "y") == b'id,text\r\n1,"x"\r\n2,y\r\n'
-
-
-def test_an_empty_text_leaves_a_record() -> None:
-    assert written(of(), b"text\nHallo\n", "") == b'text\n""\n'
-
-
-def test_numbers_count_columns_and_make_no_header() -> None:
-    assert [entry.place for entry in read(of("2"), b"a,b\nc,d\n")] == [
-        "line 1, column 2",
-        "line 2, column 2",
-    ]
-
-
-def test_names_make_a_header_also_beside_numbers() -> None:
-    content = b"id,title,body\n1,a,b\n"
-
-    assert read(of("3", "title"), content) == [
-        Entry("a", "line 2, column title"),
-        Entry("b", "line 2, column 3"),
-    ]
-
-
-@pytest.mark.parametrize("delimiter", [b";", b"\t"])
-def test_a_header_that_only_another_delimiter_gives_tells_the_delimiter(delimiter: bytes) -> None:
-    content = b"id;text\n1;Hallo, Welt\n".replace(b";", delimiter)
-
-    assert [entry.text for entry in read(of(), content)] == ["Hallo, Welt"]
-    assert written(of(), content, "a" + delimiter.decode()) == b'id%btext\n1%b"a%b"\n' % (
-        delimiter,
-        delimiter,
-        delimiter,
-    )
-
-
-def test_an_empty_file_has_no_entries() -> None:
-    assert read(of(), b"") == []
-    assert written(of(), b"") == b""
+    assert places(of(*columns), content) == found
+    assert written(of(*columns), content, *translations) == result
 
 
 @pytest.mark.parametrize(
@@ -178,7 +168,7 @@ def test_bad_tables_are_refused_with_their_place(
     columns: tuple[str, ...], content: bytes, problem: str
 ) -> None:
     with pytest.raises(FileFormatError, match=f"^{problem}"):
-        read(of(*columns), content)
+        entries(of(*columns), content)
 
 
 def test_a_quotation_mark_that_is_not_closed_does_not_gather_the_file() -> None:
@@ -188,16 +178,9 @@ def test_a_quotation_mark_that_is_not_closed_does_not_gather_the_file() -> None:
         def readline(self, size: int | None = -1, /) -> bytes:
             del size
             self.num_lines += 1
-            return b'"' + b"a" * 9_999 + b"\n" if self.num_lines == 1 else b"a" * 9_999 + b"\n"
+            return b'"' * (self.num_lines == 1) + b"a" * 9_999 + b"\n"
 
     source = Endless()
     with pytest.raises(FileFormatError, match=r"^line 1: a quoted cell is not closed"):
         list(of("1").read(source))
     assert source.num_lines < 1100
-
-
-def test_writing_takes_as_many_texts_as_reading_gives() -> None:
-    with pytest.raises(ValueError, match="fewer texts than entries: none for line 3, column text"):
-        written(of(), b"text\na\nb\n", "x")
-    with pytest.raises(ValueError, match="more texts than entries"):
-        written(of(), b"text\na\nb\n", "x", "y", "z")

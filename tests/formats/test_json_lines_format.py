@@ -1,6 +1,5 @@
 """JSON lines: strings are translated in place, and all else stays byte for byte."""
 
-import io
 import json
 from typing import Any
 
@@ -8,117 +7,115 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import FileFormatError, FileOptions
 from service.formats.json_lines import JsonLinesFormat
+from tests.formats.rewriting import entries, own, places, rewritten, texts, written
 
-texts = st.text(st.characters(exclude_categories=["Cs"]))
+strings = st.text(st.characters(exclude_categories=["Cs"]))
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | strings,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(strings, inner, max_size=3),
     max_leaves=5,
 )
-objects = st.dictionaries(texts.filter(lambda key: key != "text"), values, max_size=4)
+objects = st.dictionaries(strings.filter(lambda key: key != "text"), values, max_size=4)
 
 
 def of(*keys: str) -> JsonLinesFormat:
     return JsonLinesFormat(FileOptions("de", "en", keys))
 
 
-def read(content: bytes, *keys: str) -> list[Entry]:
-    return list(of(*keys).read(io.BytesIO(content)))
-
-
-def written(content: bytes, translations: list[str], *keys: str) -> bytes:
-    target = io.BytesIO()
-    of(*keys).write(io.BytesIO(content), iter(translations), target)
-    return target.getvalue()
-
-
 @given(
-    rows=st.lists(st.tuples(objects, texts), min_size=1),
+    rows=st.lists(st.tuples(objects, strings), min_size=1),
     is_ascii=st.booleans(),
     separators=st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " :  ")]),
     ending=st.sampled_from(["\n", "\r\n", "\n\n"]),
 )
-def test_with_their_own_texts_lines_come_back_byte_for_byte(
+def test_translations_are_in_their_places_and_all_else_is_as_it_was_byte_for_byte(
     rows: list[tuple[dict[str, Any], str]], *, is_ascii: bool, separators: tuple[str, str], ending: str
 ) -> None:
     content = "".join(
-        json.dumps({**row, "text": text}, ensure_ascii=is_ascii, separators=separators) + ending
+        json.dumps({"a": 1, "text": text, **row}, ensure_ascii=is_ascii, separators=separators) + ending
         for row, text in rows
     ).encode()
 
-    entries = read(content)
+    result = rewritten(of(), content, lambda entry: entry.text[::-1])
 
-    assert [entry.text for entry in entries] == [text for _, text in rows if text.strip()]
-    assert written(content, [entry.text for entry in entries]) == content
-
-
-@given(rows=st.lists(st.tuples(objects, texts), min_size=1), is_ascii=st.booleans())
-def test_translations_are_in_their_places_and_all_else_as_it_was(
-    rows: list[tuple[dict[str, Any], str]], *, is_ascii: bool
-) -> None:
-    content = "".join(
-        json.dumps({"a": 1, "text": text, **row}, ensure_ascii=is_ascii) + "\n" for row, text in rows
-    ).encode()
-
-    result = written(content, [entry.text[::-1] for entry in read(content)])
-
-    assert [json.loads(line) for line in result.split(b"\n")[:-1]] == [
+    assert texts(of(), content) == [text for _, text in rows if text.strip()]
+    assert rewritten(of(), content, own) == content
+    assert [json.loads(line) for line in result.split(b"\n") if line.strip()] == [
         {"a": 1, "text": text[::-1] if text.strip() else text, **row} for row, text in rows
     ]
 
 
-def test_numbers_order_and_spacing_of_a_changed_line_stay() -> None:
-    content = b'{ "n":1.0e+05,"big" : 123456789012345678901234567890, "text":"Hallo" , "t":true}\r\n'
+LINES = {
+    "numbers, order and spacing of a changed line stay": (
+        (),
+        b'{ "n":1.0e+05,"big" : 123456789012345678901234567890, "text":"Hallo" , "t":true}\r\n',
+        [("Hallo", "line 1, key text")],
+        ("Hello",),
+        b'{ "n":1.0e+05,"big" : 123456789012345678901234567890, "text":"Hello" , "t":true}\r\n',
+    ),
+    "a text that stays is spelled as it was": (
+        (),
+        b'{"text": "\\u0041 \\/ \\u00FC"}\n',
+        [("A / ü", "line 1, key text")],
+        ("A / ü",),
+        b'{"text": "\\u0041 \\/ \\u00FC"}\n',
+    ),
+    "a value written in ASCII stays in ASCII": (
+        (),
+        b'{"text": "Gr\\u00fc\\u00dfe"}\n{"text": "Gr\xc3\xbc\xc3\x9fe"}\n',
+        [("Grüße", "line 1, key text"), ("Grüße", "line 2, key text")],
+        ("Ähre", "Ähre"),
+        b'{"text": "\\u00c4hre"}\n{"text": "\xc3\x84hre"}\n',
+    ),
+    "keys reach into objects and lists": (
+        ("title.de", "tags", "messages.content"),
+        (
+            b'{"title": {"de": "Titel", "n": 1}, "tags": ["eins", null, ["zwei"]], "messages": '
+            b'[{"role": "user", "content": "drei"}, {"content": "vier"}, 5], "title.de": "flach"}\n'
+        ),
+        [
+            ("Titel", "line 1, key title.de"),
+            ("eins", "line 1, key tags[1]"),
+            ("zwei", "line 1, key tags[3][1]"),
+            ("drei", "line 1, key messages[1].content"),
+            ("vier", "line 1, key messages[2].content"),
+            ("flach", "line 1, key title.de"),
+        ],
+        ("Title", "one", "two", "three", "four", "flat"),
+        (
+            b'{"title": {"de": "Title", "n": 1}, "tags": ["one", null, ["two"]], "messages": '
+            b'[{"role": "user", "content": "three"}, {"content": "four"}, 5], "title.de": "flat"}\n'
+        ),
+    ),
+    "lines may lack a key or have nothing for it": (
+        (),
+        b'{"id": 1}\n\n{"text": null}\n{"text": ""}\n{"text": "a"}',
+        [("a", "line 5, key text")],
+        ("b",),
+        b'{"id": 1}\n\n{"text": null}\n{"text": ""}\n{"text": "b"}',
+    ),
+}
 
-    assert written(content, ["Hello"]) == content.replace(b"Hallo", b"Hello")
 
+@pytest.mark.parametrize("rule", LINES)
+def test_strings_are_read_with_their_place_and_written(rule: str) -> None:
+    keys, content, found, translations, result = LINES[rule]
 
-def test_a_text_that_stays_is_spelled_as_it_was() -> None:
-    content = b'{"text": "\\u0041 \\/ \\u00FC"}\n'
-
-    assert read(content) == [Entry("A / ü", "line 1, key text")]
-    assert written(content, ["A / ü"]) == content
+    assert places(of(*keys), content) == found
+    assert written(of(*keys), content, *translations) == result
 
 
 def test_numbers_may_have_any_number_of_digits() -> None:
     content = b'{"n": ' + b"1" * 10_000 + b', "text": "Hallo"}'
 
-    assert written(content, ["Hello"]) == content.replace(b"Hallo", b"Hello")
-
-
-def test_a_value_written_in_ascii_stays_in_ascii() -> None:
-    content = b'{"text": "Gr\\u00fc\\u00dfe"}\n{"text": "Gr\xc3\xbc\xc3\x9fe"}\n'
-
-    assert written(content, ["Ähre", "Ähre"]) == b'{"text": "\\u00c4hre"}\n{"text": "\xc3\x84hre"}\n'
-
-
-def test_keys_reach_into_objects_and_lists() -> None:
-    content = (
-        b'{"title": {"de": "Titel", "n": 1}, "title.de": "flach", "tags": ["eins", null, ["zwei"]],'
-        b' "messages": [{"role": "user", "content": "drei"}, {"content": "vier"}, 5]}\n'
-    )
-
-    assert read(content, "title.de", "tags", "messages.content") == [
-        Entry("Titel", "line 1, key title.de"),
-        Entry("flach", "line 1, key title.de"),
-        Entry("eins", "line 1, key tags[1]"),
-        Entry("zwei", "line 1, key tags[3][1]"),
-        Entry("drei", "line 1, key messages[1].content"),
-        Entry("vier", "line 1, key messages[2].content"),
-    ]
-
-
-def test_lines_may_lack_a_key_or_have_nothing_for_it() -> None:
-    content = b'{"id": 1}\n\n{"text": null}\n{"text": ""}\n{"text": "a"}'
-
-    assert read(content) == [Entry("a", "line 5, key text")]
+    assert written(of(), content, "Hello") == content.replace(b"Hallo", b"Hello")
 
 
 def test_a_key_that_no_line_has_is_refused_with_those_there_are() -> None:
     with pytest.raises(FileFormatError, match=r"^no line has the key text; .*the first line: id, body$"):
-        read(b'{"id": 1, "body": "a"}\n{"id": 2}\n')
+        entries(of(), b'{"id": 1, "body": "a"}\n{"id": 2}\n')
 
 
 @pytest.mark.parametrize(
@@ -146,28 +143,4 @@ def test_a_key_that_no_line_has_is_refused_with_those_there_are() -> None:
 )
 def test_bad_lines_are_refused_with_their_place(line: bytes, problem: str) -> None:
     with pytest.raises(FileFormatError, match=f"^{problem}"):
-        read(b'{"text": "a"}\n' + line + b"\n")
-
-
-@given(st.binary(max_size=60) | st.text('{}[]",:\\text 1nul', max_size=40).map(str.encode))
-def test_whatever_is_read_is_read_or_refused(content: bytes) -> None:
-    try:
-        entries = read(content)
-    except FileFormatError:
-        return
-    assert written(content, [entry.text for entry in entries]) == content
-
-
-def test_writing_takes_as_many_texts_as_reading_gives() -> None:
-    content = b'{"text": "a"}\n{"text": "b"}\n'
-
-    with pytest.raises(ValueError, match="fewer texts than entries: none for line 2, key text"):
-        written(content, ["x"])
-    with pytest.raises(ValueError, match="more texts than entries"):
-        written(content, ["x", "y", "z"])
-
-
-def test_a_translation_that_is_no_unicode_is_refused_with_its_place() -> None:
-    for content in (b'{"text": "a"}', b'{"text": "\\u00fc"}'):
-        with pytest.raises(FileFormatError, match=r"^line 1, key text: its translation cannot be written"):
-            written(content, ["\ud800"])
+        entries(of(), b'{"text": "a"}\n' + line + b"\n")

@@ -123,6 +123,7 @@ def test_emphasis_stays_wherever_it_goes(mark: str, before: str, inside: str, af
         ("~~a~~ b", 'x<g i="0">(y)</g>z', "x(~~y~~)z"),
         ("a **b** c", 'a <g i="0">b </g>c', "a **b** c"),
         ("a **b** c", 'x <g i="0">- b</g> c', "x **- b** c"),
+        ("a **b** c", 'a<g i="0"> </g>c', "a c"),
     ],
 )
 def test_emphasis_comes_back_as_markdown(markdown: str, said: str, result: str) -> None:

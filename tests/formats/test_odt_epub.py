@@ -1,9 +1,6 @@
 # ruff: noqa: E501 -- markup is read more easily unbroken
 """OpenDocument texts and books, put together by hand."""
 
-import zipfile
-from collections.abc import Mapping
-from io import BytesIO
 from random import Random
 
 import pytest
@@ -14,7 +11,18 @@ from lxml import etree
 from service.formats.entries import FileFormatError
 from service.formats.epub import EpubFormat
 from service.formats.odt import OdtFormat
-from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
+from tests.formats.rewriting import (
+    OPTIONS,
+    anything,
+    entries,
+    own,
+    pack,
+    places,
+    rewritten,
+    shouted,
+    texts,
+    unpack,
+)  # fmt: skip
 from tests.markup.translations import SEEDS
 
 ODT = OdtFormat(OPTIONS)
@@ -27,30 +35,16 @@ NAMES = (
 )
 
 
-def _archive(mime_type: str, members: Mapping[str, str | bytes]) -> bytes:
-    target = BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo("mimetype"), mime_type)
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return target.getvalue()
-
-
-def _members(content: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
 def _odt(inner: str, **others: str) -> bytes:
     document = f"<?xml version='1.0' encoding='UTF-8'?>\n<office:text {NAMES}>{inner}</office:text>"
     members = {"content.xml": document, "meta.xml": "<x/>"} | {
         f"{name}.xml": said for name, said in others.items()
     }
-    return _archive("application/vnd.oasis.opendocument.text", members)
+    return pack({"mimetype": "application/vnd.oasis.opendocument.text", **members})
 
 
 def _content(odt: bytes) -> str:
-    return _members(odt)["content.xml"].decode()
+    return unpack(odt)["content.xml"].decode()
 
 
 @pytest.mark.parametrize(
@@ -127,9 +121,7 @@ def test_spaces_that_a_translation_has_are_written_to_be_seen() -> None:
 def test_headers_are_read_after_the_text() -> None:
     styles = f"<style:header {NAMES}><text:p>Kopf</text:p></style:header>"
 
-    found = entries(ODT, _odt("<text:p>a</text:p>", styles=styles))
-
-    assert [(entry.text, entry.place) for entry in found] == [
+    assert places(ODT, _odt("<text:p>a</text:p>", styles=styles)) == [
         ("a", "paragraph 1"),
         ("Kopf", "styles.xml, paragraph 1"),
     ]
@@ -140,7 +132,7 @@ def test_an_encrypted_text_is_refused() -> None:
         '<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry><m:encryption-data/>'
         "</m:file-entry></m:manifest>"
     )
-    content = _archive("x", {"content.xml": "...", "META-INF/manifest.xml": manifest})
+    content = pack({"content.xml": "...", "META-INF/manifest.xml": manifest})
 
     with pytest.raises(FileFormatError, match="encrypted; save it without a password"):
         entries(ODT, content)
@@ -171,7 +163,7 @@ def test_elements_that_reach_over_tab_stops_stay_nested() -> None:
 
 
 def _things(odt: bytes) -> list[str]:
-    root = etree.fromstring(_members(odt)["content.xml"])
+    root = etree.fromstring(unpack(odt)["content.xml"])
     return sorted(
         etree.QName(element).localname for element in root.iter("*") if etree.QName(element).localname != "s"
     )
@@ -182,7 +174,7 @@ def _things(odt: bytes) -> list[str]:
 def test_whatever_is_said_all_that_is_no_text_is_there_again(inner: str, random: Random) -> None:
     content = _odt(f"<text:p>{inner}</text:p>")
 
-    assert _members(rewritten(ODT, content, own)) == _members(content)
+    assert unpack(rewritten(ODT, content, own)) == unpack(content)
     assert _things(rewritten(ODT, content, anything(random))) == _things(content)
 
 
@@ -210,17 +202,18 @@ _TOC = (
 
 def _epub(chapter: str | bytes = _CHAPTER.format(""), **others: str) -> bytes:
     members: dict[str, str | bytes] = {
+        "mimetype": "application/epub+zip",
         "META-INF/container.xml": _CONTAINER,
         "OEBPS/content.opf": _PACKAGE,
         "OEBPS/kapitel 1.xhtml": chapter,
         "OEBPS/stil.css": "p {}",
         "toc.ncx": _TOC,
     }
-    return _archive("application/epub+zip", members | others)
+    return pack(members | others)
 
 
 def test_chapters_and_the_table_of_contents_are_read() -> None:
-    assert [(entry.text, entry.place) for entry in entries(EPUB, _epub())] == [
+    assert places(EPUB, _epub()) == [
         ("Titel", "OEBPS/kapitel 1.xhtml, block 1"),
         (
             '<x i="0"/>Ein <g i="1">schöner</g><x i="3"/>Satz.<br i="4"/>Neu &amp; da.',
@@ -245,15 +238,11 @@ def test_a_book_changes_in_its_words_only() -> None:
         .replace("a\n b</pre>", "A\n B</pre>")
         .replace(" ist <b>gut", " IST <b>GUT")
     )
-    wanted = _members(_epub(expected)) | {"toc.ncx": _TOC.replace("Kapitel<", "KAPITEL<").encode()}
-    assert _members(result) == wanted
+    crossing = _epub(_CHAPTER.format("<a>x<p>y</p>z</a><div><b>q</b></div>"))
+    assert unpack(rewritten(EPUB, crossing, own)) == unpack(crossing)
+    wanted = unpack(_epub(expected)) | {"toc.ncx": _TOC.replace("Kapitel<", "KAPITEL<").encode()}
+    assert unpack(result) == wanted
     assert result[30:58] == b"mimetypeapplication/epub+zip"
-
-
-def test_a_book_comes_back_with_its_own_text() -> None:
-    content = _epub(_CHAPTER.format("<a>x<p>y</p>z</a><div><b>q</b></div>"))
-
-    assert _members(rewritten(EPUB, content, own)) == _members(content)
 
 
 _TITLED = _PACKAGE.replace(
@@ -267,24 +256,17 @@ _TITLED = _PACKAGE.replace(
 def test_titles_of_a_book_are_translated_after_its_chapters_and_its_language_is_that_of_the_target() -> None:
     content = _epub(**{"OEBPS/content.opf": _TITLED})
 
-    found = entries(EPUB, content)[-1]
-    result = _members(rewritten(EPUB, content, shouted))["OEBPS/content.opf"].decode()
+    result = unpack(rewritten(EPUB, content, shouted))["OEBPS/content.opf"].decode()
 
-    assert (found.text, found.place) == ("Ein & Titel", "OEBPS/content.opf, title 1")
+    assert places(EPUB, content)[-1] == ("Ein & Titel", "OEBPS/content.opf, title 1")
     assert result == (
         _TITLED.replace("Ein &amp; Titel", "EIN &amp; TITEL")
         .replace("<dc:language> de-AT </dc:language>", "<dc:language>en</dc:language>")
         .replace('xml:lang="de"', 'xml:lang="en"')
     )
-    assert _members(rewritten(EPUB, content, own)) == _members(content)
-
-
-def test_a_book_whose_title_stays_is_in_the_target_language_too() -> None:
-    content = _epub(**{"OEBPS/content.opf": _TITLED})
-
-    result = rewritten(EPUB, content, lambda entry: entry.text if "Titel" in entry.text else shouted(entry))
-
-    assert "<dc:language>en</dc:language>" in _members(result)["OEBPS/content.opf"].decode()
+    assert unpack(rewritten(EPUB, content, own)) == unpack(content)
+    without_title = rewritten(EPUB, content, lambda it: it.text if "Titel" in it.text else shouted(it))
+    assert "<dc:language>en</dc:language>" in unpack(without_title)["OEBPS/content.opf"].decode()
 
 
 def test_what_says_the_language_of_text_that_changed_says_the_target_language() -> None:
@@ -293,7 +275,7 @@ def test_what_says_the_language_of_text_that_changed_says_the_target_language() 
         "<p title='lang=\"de\" x'>Ja <i lang='fr'>oui</i> <i xml:lang='DE'>nein</i></p></body></html>"
     )
 
-    result = _members(rewritten(EPUB, _epub(chapter), shouted))["OEBPS/kapitel 1.xhtml"].decode()
+    result = unpack(rewritten(EPUB, _epub(chapter), shouted))["OEBPS/kapitel 1.xhtml"].decode()
 
     assert result == (
         "<html xmlns='http://www.w3.org/1999/xhtml' lang='en' xml:lang=\"en\"><!-- <p lang='de'> --><body>"
@@ -306,11 +288,11 @@ def test_chapters_in_utf_16_are_read_and_written(encoding: str) -> None:
     chapter = "<?xml version='1.0' encoding='UTF-16'?><html><p>Größe</p></html>".encode(encoding)
     content = _epub(chapter)
 
-    result = _members(rewritten(EPUB, content, shouted))["OEBPS/kapitel 1.xhtml"]
+    result = unpack(rewritten(EPUB, content, shouted))["OEBPS/kapitel 1.xhtml"]
 
     assert texts(EPUB, content)[0] == "Größe"
     assert result == chapter.decode(encoding).replace("Größe", "GRÖSSE").encode(encoding)
-    assert _members(rewritten(EPUB, content, own)) == _members(content)
+    assert unpack(rewritten(EPUB, content, own)) == unpack(content)
 
 
 @settings(max_examples=100)
@@ -320,7 +302,7 @@ def test_whatever_is_said_a_chapter_is_well_formed_and_has_its_elements(random: 
     parser = etree.XMLParser(load_dtd=False, resolve_entities=False)
 
     before, after = (
-        etree.fromstring(_members(one)["OEBPS/kapitel 1.xhtml"], parser)
+        etree.fromstring(unpack(one)["OEBPS/kapitel 1.xhtml"], parser)
         for one in (content, rewritten(EPUB, content, anything(random)))
     )
 

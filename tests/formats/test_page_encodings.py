@@ -45,16 +45,6 @@ def test_a_byte_order_mark_counts_for_more_than_a_declaration() -> None:
     assert "Größe" in decode_page(content).text
 
 
-def test_an_encoding_that_is_not_known_is_refused_by_name() -> None:
-    with pytest.raises(FileFormatError, match=r"encoding 'utf-7', which is unknown"):
-        decode_page(page("utf-7").encode())
-
-
-def test_characters_that_the_encoding_of_a_page_lacks_become_references() -> None:
-    found = decode_page(page("latin1").encode("latin1"))
-    assert found.write("<p>Größe 漢</p>") == "<p>Größe &#28450;</p>".encode("latin1")
-
-
 def test_every_label_has_a_codec_that_reads_ascii() -> None:
     for label, codec in CODECS_BY_LABEL.items():
         assert b"<p>Az0</p>".decode(codec) == "<p>Az0</p>", label

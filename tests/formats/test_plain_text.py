@@ -1,19 +1,17 @@
 """Plain text in the encodings that people save it in."""
 
 import codecs
-import gzip
 import io
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.formats.entries import FileFormatError, FileOptions
-from service.formats.known import open_format
+from service.formats.entries import FileFormatError
 from service.formats.lines import LinesFormat
 from service.formats.plain_text import PlainTextFormat
+from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, written
 
-OPTIONS = FileOptions("de", "en")
 TEXT = PlainTextFormat(OPTIONS)
 MARKS = {
     "utf-8": codecs.BOM_UTF8,
@@ -24,52 +22,33 @@ MARKS = {
 }
 
 
-def read(content: bytes) -> list[tuple[str, str]]:
-    return [(entry.text, entry.place) for entry in TEXT.read(io.BytesIO(content))]
-
-
-def written(content: bytes, *texts: str) -> bytes:
-    target = io.BytesIO()
-    TEXT.write(io.BytesIO(content), iter(texts), target)
-    return target.getvalue()
-
-
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from([*MARKS]))
 def test_text_with_a_mark_comes_back_byte_for_byte(text: str, encoding: str) -> None:
     # A NUL after the mark of UTF-16 looks like that of UTF-32.
     text = text.lstrip("\0") if encoding == "utf-16-le" else text
     content = MARKS[encoding] + text.encode(encoding)
-    assert written(content, *(own for own, _ in read(content))) == content
+
+    assert rewritten(TEXT, content, own) == content
 
 
-@given(st.binary())
+@pytest.mark.parametrize("content", [b"", b"a\n\xc3\xbc\r\n b", b"\xff", b"a\n\xfeb\0"])
 def test_what_has_no_mark_is_read_as_lines_are(content: bytes) -> None:
-    def read_by(opened: PlainTextFormat | LinesFormat) -> list[str] | str:
+    def read_by(opened: PlainTextFormat | LinesFormat) -> object:
         try:
-            return [entry.text for entry in opened.read(io.BytesIO(content))]
+            return entries(opened, content)
         except FileFormatError as error:
             return error.problem
 
-    if not content.startswith((*MARKS.values(),)):
-        assert read_by(TEXT) == read_by(LinesFormat(OPTIONS))
+    assert read_by(TEXT) == read_by(LinesFormat(OPTIONS))
 
 
 @pytest.mark.parametrize("encoding", MARKS)
 def test_a_translation_is_in_the_encoding_that_its_file_is_in(encoding: str) -> None:
     content = MARKS[encoding] + "Größe\r\n\n𝄞 漢".encode(encoding)
+    result = MARKS[encoding] + "Größer\r\n\nж 𝄞".encode(encoding)
 
-    assert read(content) == [("Größe", "line 1"), ("𝄞 漢", "line 3")]
-    assert written(content, "Gr\u00f6\u00dfer", "ж\n𝄞") == MARKS[encoding] + "Größer\r\n\nж 𝄞".encode(
-        encoding
-    )
-
-
-def test_a_compressed_text_may_be_in_any_of_them() -> None:
-    content = codecs.BOM_UTF16_LE + "Größe\n".encode("utf-16-le")
-    opened, target = open_format("a.txt.gz", OPTIONS), io.BytesIO()
-    opened.write(io.BytesIO(gzip.compress(content)), iter(["Hut"]), target)
-
-    assert gzip.decompress(target.getvalue()) == codecs.BOM_UTF16_LE + "Hut\n".encode("utf-16-le")
+    assert places(TEXT, content) == [("Größe", "line 1"), ("𝄞 漢", "line 3")]
+    assert written(TEXT, content, "Gr\u00f6\u00dfer", "ж\n𝄞") == result
 
 
 @pytest.mark.parametrize(
@@ -77,10 +56,9 @@ def test_a_compressed_text_may_be_in_any_of_them() -> None:
     [(codecs.BOM_UTF16_LE + b"a", 2), (codecs.BOM_UTF16_LE + b"a\0" * 70_000 + b"\0\xdc\0\0", 140_002)],
 )
 def test_what_is_not_what_its_mark_says_is_refused_with_its_place(content: bytes, place: int) -> None:
-    with pytest.raises(
-        FileFormatError, match=rf"^it is not in utf-16-le, .* byte {place} \(counted from 0\)"
-    ):
-        read(content)
+    problem = rf"^it is not in utf-16-le, .* byte {place} \(counted from 0\)"
+    with pytest.raises(FileFormatError, match=problem):
+        entries(TEXT, content)
 
 
 def test_a_long_file_is_read_lazily() -> None:

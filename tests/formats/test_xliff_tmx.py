@@ -1,19 +1,15 @@
 # ruff: noqa: E501 -- markup is read more easily unbroken
 """Translators' exchange files, read again by lxml."""
 
-import gzip
-from io import BytesIO
 from random import Random
 
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
 from service.formats.bilingual_xml import TmxFormat, XliffFormat
 from service.formats.entries import FileFormatError, FileOptions
-from service.formats.known import open_format
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted
 from tests.markup.translations import SEEDS
 
@@ -251,23 +247,3 @@ def test_a_memory_of_other_languages_is_refused() -> None:
 
     with pytest.raises(FileFormatError, match="none of its 1 units has a segment in fr"):
         entries(TmxFormat(FileOptions("fr", "en")), content)
-
-
-@pytest.mark.parametrize("ending", [".gz", ".zst"])
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.xlf", _v1("<trans-unit id='1'><source>a</source></trans-unit>")),
-        ("a.tmx", _tmx('<tu><tuv xml:lang="de"><seg>a</seg></tuv></tu>')),
-    ],
-)
-def test_they_may_be_packed(name: str, content: bytes, ending: str) -> None:
-    pack = zstandard.compress if ending == ".zst" else gzip.compress
-    target = BytesIO()
-
-    open_format(name + ending, OPTIONS).write(BytesIO(pack(content)), iter(["A"]), target)
-
-    packed = target.getvalue()
-    reader = zstandard.ZstdDecompressor().stream_reader(packed)
-    unpacked = reader.read() if ending == ".zst" else gzip.decompress(packed)
-    assert unpacked == rewritten(open_format(name, OPTIONS), content, shouted)

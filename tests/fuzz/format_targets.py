@@ -8,13 +8,12 @@ from io import BytesIO
 from itertools import repeat
 from multiprocessing import get_context
 from random import Random
-from zipfile import ZipFile
 
 import pytest
 
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.known import SUFFIXES, open_format
-from tests.formats.rewriting import anything, own, rewritten
+from tests.formats.rewriting import anything, own, rewritten, unpack
 from tests.fuzz.seeds import ARCHIVES, FILES, TOKENS
 from tests.fuzz.target import Inputs, Target, World, archives, seeded
 
@@ -54,7 +53,7 @@ def check_file(suffix: str, data: bytes) -> None:
             suffix in PAGES and same.decode(SEVERAL_SPELLINGS) == data.decode(SEVERAL_SPELLINGS)
         )
     elif suffix in MEMBER_FOR_MEMBER:
-        assert members(same) == members(data)
+        assert unpack(same) == unpack(data)
     random = Random(len(data))  # noqa: S311 -- the same input is to give the same find
     with suppress(FileFormatError):
         rewritten(file_format, data, anything(random))
@@ -74,11 +73,6 @@ class CheckInChild:
             self._pool.submit(check_file, self._suffix, data).result()
         except BrokenProcessPool:
             self._pool = None
-
-
-def members(data: bytes) -> dict[str, bytes]:
-    with ZipFile(BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def inputs_of(suffix: str) -> Inputs:

@@ -1,7 +1,6 @@
-"""Files of our own that may have been damaged or made by others: bundles, shortlists, settings, journals."""
+"""Files of our own that may have been damaged or made by others: vocabularies, settings, journals."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,55 +9,42 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import strategies as st
 
-from dragoman.bundle import open_bundle
 from dragoman.errors import BundleError
-from dragoman.manifest import MANIFEST_FILE
-from dragoman.shortlist import MAGIC, Shortlist
 from dragoman.text.tokenizer import Tokenizer
-from service.accounts.errors import GlossaryInvalid
-from service.accounts.glossaries import EntriesFormat, parse_entries, read_tsv, write_tsv
 from service.batch.errors import JournalDamaged, JournalFailed, OtherJob
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal
 from service.batch.texts import Translated, Untranslated
 from service.settings import SettingsError, load_settings
-from tests.fuzz.target import TEXTS, TINY, Inputs, Target, World, decode, seeded
+from tests.fuzz.target import TINY, Inputs, Target, World, seeded
 from tests.service.conftest import forget_settings
 
 JSON_TOKENS = (
-    *(
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b",",
-        b":",
-        b'"',
-        b"null",
-        b"true",
-        b"-1",
-        b"0",
-        b"1e999",
-        b"NaN",
-        b'"\\ud800"',
-        b"[" * 600,
-    ),
-    *(b"9" * 5000, b'"../x"', b'"/etc/passwd"', b"0.5", b'""', b"{}", b"[]"),
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b'"',
+    b"null",
+    b"true",
+    b"-1",
+    b"0",
+    b"1e999",
+    b"NaN",
+    b'"\\ud800"',
+    b"[" * 600,
+    b"9" * 5000,
+    b'"../x"',
+    b'"/etc/passwd"',
+    b"0.5",
+    b'""',
+    b"{}",
+    b"[]",
 )
 BINARY_TOKENS = (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\1\0\0\0", b"\0\0\1\0", b"\x80", b"\x7f\xff")
-MANIFEST = (TINY / MANIFEST_FILE).read_bytes()
-SOURCE_VOCAB, TARGET_VOCAB, EOS = 3, 5, 2
 KEYS = (b"a", b"b", b"c")
-
-
-def manifest(world: World, data: bytes) -> None:
-    """A bundle opens, or a BundleError says what is wrong with it."""
-    bundle = world.folder / "bundle"
-    if not bundle.exists():
-        shutil.copytree(TINY, bundle)
-    (bundle / MANIFEST_FILE).write_bytes(data)
-    with suppress(BundleError):
-        open_bundle(bundle)
 
 
 def vocabulary(world: World, data: bytes) -> None:
@@ -66,28 +52,6 @@ def vocabulary(world: World, data: bytes) -> None:
     path.write_bytes(data)
     with suppress(BundleError):
         Tokenizer.load(TINY / "source.spm", path)
-
-
-def tokenizer_model(world: World, data: bytes) -> None:
-    path = world.folder / "damaged.spm"
-    path.write_bytes(data)
-    with suppress(BundleError):
-        Tokenizer.load(path)
-
-
-def shortlist(world: World, data: bytes) -> None:
-    """What loads has candidates for every source, all of them in the vocabulary, and is saved as it was."""
-    path = world.folder / "shortlist.bin"
-    path.write_bytes(data)
-    with suppress(BundleError):
-        loaded = Shortlist.load(path, SOURCE_VOCAB, TARGET_VOCAB, EOS)
-
-        candidates = loaded.candidates(range(SOURCE_VOCAB)).tolist()
-        assert EOS in candidates
-        assert candidates == sorted(set(candidates))
-        assert candidates[-1] < TARGET_VOCAB
-        loaded.save(path)
-        assert path.read_bytes() == data
 
 
 def settings_file(world: World, data: bytes) -> None:
@@ -143,24 +107,6 @@ def _journal_seed() -> bytes:
     return content
 
 
-def glossary(_world: World, data: bytes) -> None:
-    """Entries that are taken are written and read again as they are."""
-    text = decode(data)
-    for form in EntriesFormat:
-        with suppress(GlossaryInvalid):
-            entries = parse_entries(text, form, "de", "en")
-
-            assert read_tsv(write_tsv(entries)) == entries
-            assert parse_entries(write_tsv(entries), EntriesFormat.TSV, "de", "en") == entries
-
-
-def _shortlist_seed() -> bytes:
-    counts = b"".join(number.to_bytes(4, "little") for number in (SOURCE_VOCAB, TARGET_VOCAB, 2, 3))
-    offsets = b"".join(number.to_bytes(4, "little") for number in (0, 1, 1, 3))
-    ids = b"".join(number.to_bytes(2, "little") for number in (0, EOS, 1, 3, 4))
-    return MAGIC + counts + offsets + ids
-
-
 SETTINGS_SEED = (
     b'host = "127.0.0.1"\nport = 8000\nmodel = "x"\nproviders = ["cpu"]\ndetection = "off"\nqueue_size = 8\n'
     b"request_timeout_s = 30.0\n"
@@ -178,24 +124,6 @@ SETTINGS_TOKENS = (
     b"RATE_LIMIT=",
     b"1/s",
 )
-GLOSSARY_SEEDS = (
-    b"Hund\tdog\nKatze\tcat\n",
-    b'"Hund, der",dog,de,en\nKatze,"c""at"\n',
-    b"\xef\xbb\xbfa\tb\r\n\r\n",
-)
-GLOSSARY_TOKENS = (
-    b"\t",
-    b",",
-    b'"',
-    b"\n",
-    b"\r",
-    b"\r\n",
-    b"\0",
-    "\u2028".encode(),
-    "\x85".encode(),
-    b" ",
-    b"x" * 1025,
-)
 
 
 def _journals() -> Inputs:
@@ -206,11 +134,8 @@ def _journals() -> Inputs:
 
 
 TARGETS = (
-    Target("bundle-manifest", seeded((MANIFEST,), JSON_TOKENS), manifest),
     Target("bundle-vocabulary", seeded((b'["<unk>", "</s>", "a", ""]',), JSON_TOKENS), vocabulary),
-    Target("bundle-shortlist", seeded((_shortlist_seed(),), BINARY_TOKENS), shortlist),
     Target("settings-file", seeded((SETTINGS_SEED,), SETTINGS_TOKENS), settings_file),
     Target("settings-variables", seeded((VARIABLES_SEED,), SETTINGS_TOKENS), settings_variables),
     Target("batch-journal", _journals(), journal),
-    Target("glossary-entries", TEXTS | seeded(GLOSSARY_SEEDS, GLOSSARY_TOKENS), glossary),
 )

@@ -4,11 +4,13 @@
 import gzip
 from collections.abc import Mapping, Sequence
 from io import BytesIO
-from zipfile import ZIP_STORED, ZipFile
+from zipfile import ZIP_STORED
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
+
+from tests.formats.rewriting import pack
 
 TEXT = "Hallo Welt.\r\n\r\n  Noch eine Zeile: ä字😀\n".encode()
 JSON_LINES = b'{"text": "Hallo \\u00e4", "n": [1, {"text": "a"}]}\n{"id": 1.5e3, "text": "b\\n"}\r\n'
@@ -63,22 +65,14 @@ EPUB_MEMBERS: Mapping[str, bytes] = {
 }
 
 
-def _archive(members: Mapping[str, bytes]) -> bytes:
-    """Unpacked, so that edits reach the members."""
-    target = BytesIO()
-    with ZipFile(target, "w", ZIP_STORED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return target.getvalue()
-
-
 def _parquet() -> bytes:
     target = BytesIO()
     pq.write_table(pa.table({"text": ["Hallo", None, "a"], "n": [1, 2, 3]}), target)
     return target.getvalue()
 
 
-DOCX, ODT, EPUB = _archive(DOCX_MEMBERS), _archive(ODT_MEMBERS), _archive(EPUB_MEMBERS)
+# Not compressed, so that edits reach the members.
+DOCX, ODT, EPUB = (pack(members, ZIP_STORED) for members in (DOCX_MEMBERS, ODT_MEMBERS, EPUB_MEMBERS))
 
 FILES: Mapping[str, Sequence[bytes]] = {
     ".txt": (TEXT, b"\xff\xfe" + TEXT.decode().encode("utf-16-le"), b"\xef\xbb\xbf" + TEXT),
@@ -121,37 +115,31 @@ _ANY = (
     b" ",
 )
 _MARKUP = (
-    *(
-        b"<",
-        b">",
-        b"&",
-        b'"',
-        b"'",
-        b"/>",
-        b"<!--",
-        b"-->",
-        b"<![CDATA[",
-        b"]]>",
-        b"&#0;",
-        b"&#x110000;",
-        b"&#xd800;",
-    ),
-    *(
-        b"&lt;",
-        b"<b>",
-        b"</b>",
-        b"<?xml version='1.0' encoding='utf-16'?>",
-        b"<?xml version='1.1'?>",
-        b"xmlns:x='y' x:a=''",
-    ),
-    *(
-        b"<!DOCTYPE a [<!ENTITY b 'c'>]>",
-        b"&b;",
-        b"xml:space='preserve'",
-        b"<a>" * 600,
-        b"encoding='idna'",
-        b"charset=rot13",
-    ),
+    b"<",
+    b">",
+    b"&",
+    b'"',
+    b"'",
+    b"/>",
+    b"<!--",
+    b"-->",
+    b"<![CDATA[",
+    b"]]>",
+    b"&#0;",
+    b"&#x110000;",
+    b"&#xd800;",
+    b"&lt;",
+    b"<b>",
+    b"</b>",
+    b"<?xml version='1.0' encoding='utf-16'?>",
+    b"<?xml version='1.1'?>",
+    b"xmlns:x='y' x:a=''",
+    b"<!DOCTYPE a [<!ENTITY b 'c'>]>",
+    b"&b;",
+    b"xml:space='preserve'",
+    b"<a>" * 600,
+    b"encoding='idna'",
+    b"charset=rot13",
 )
 _LINES = (
     b",",
@@ -180,32 +168,26 @@ _GETTEXT = (
     b"\\x",
 )
 _WORDS = (
-    *(
-        b"<w:r>",
-        b"</w:r>",
-        b"<w:p>",
-        b"</w:p>",
-        b"<w:t>",
-        b"</w:t>",
-        b'<w:fldChar w:fldCharType="begin"/>',
-        b"<w:del>",
-    ),
-    *(
-        b'<w:fldChar w:fldCharType="end"/>',
-        b"<text:s text:c='99999999'/>",
-        b"text:c='-1'",
-        b"text:c='\xd9\xa3'",
-        b"<text:p>",
-    ),
-    *(
-        b"</text:p>",
-        b"</text:span>",
-        b"href='../../x'",
-        b"href='%00'",
-        b"href='//x'",
-        b"full-path='..'",
-        b"PartName='/'",
-    ),
+    b"<w:r>",
+    b"</w:r>",
+    b"<w:p>",
+    b"</w:p>",
+    b"<w:t>",
+    b"</w:t>",
+    b'<w:fldChar w:fldCharType="begin"/>',
+    b"<w:del>",
+    b'<w:fldChar w:fldCharType="end"/>',
+    b"<text:s text:c='99999999'/>",
+    b"text:c='-1'",
+    b"text:c='\xd9\xa3'",
+    b"<text:p>",
+    b"</text:p>",
+    b"</text:span>",
+    b"href='../../x'",
+    b"href='%00'",
+    b"href='//x'",
+    b"full-path='..'",
+    b"PartName='/'",
 )
 _ZIP = (
     b"PK\3\4",

@@ -1,17 +1,24 @@
-"""A few inputs for every fuzzing target, the same each time; `make fuzz` tries others for longer."""
+"""A few inputs for every fuzzing target, the same each time; `make fuzz` tries others, and more of them."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 from service.formats.known import SUFFIXES
-from tests.fuzz.all_targets import ALL
+from tests.fuzz import format_targets, http_targets, reader_targets
 from tests.fuzz.http_targets import operations
 from tests.fuzz.target import World, open_world
 
 FEW = 40
+MAX_INPUT_MS = 10_000
+"""With `make fuzz`, what takes longer for one small input breaks a rule, too."""
+TARGETS = {
+    target.name: target
+    for module in (format_targets, reader_targets, http_targets)
+    for target in module.TARGETS
+}
 FOUND = sorted((Path(__file__).parent / "found").glob("*/*"))
 """Inputs that once broke a rule, in folders by the names of their targets."""
 
@@ -23,26 +30,29 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr", "ignore:Duplicate name")
-@pytest.mark.parametrize("name", ALL)
-def test_a_few_inputs_of_every_kind_break_no_rule(name: str, world: World) -> None:
-    target = ALL[name]
-
-    @settings(
-        max_examples=FEW,
-        derandomize=True,
+@pytest.mark.parametrize("name", TARGETS)
+def test_inputs_of_every_kind_break_no_rule(name: str, world: World, pytestconfig: pytest.Config) -> None:
+    num_inputs = pytestconfig.getoption("fuzz_inputs", None)
+    chosen = settings(
+        max_examples=num_inputs or FEW,
+        derandomize=num_inputs is None,
         database=None,
+        deadline=num_inputs and MAX_INPUT_MS,
+        phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
-    @given(target.inputs)
+
+    @chosen
+    @given(TARGETS[name].inputs)
     def check(data: bytes) -> None:
-        target.check(world, data)
+        TARGETS[name].check(world, data)
 
     check()
 
 
 def test_what_was_found_is_found_no_more(world: World) -> None:
     for path in FOUND:
-        ALL[path.parent.name].check(world, path.read_bytes())
+        TARGETS[path.parent.name].check(world, path.read_bytes())
 
 
 def test_every_format_and_every_route_has_a_target() -> None:
@@ -53,5 +63,5 @@ def test_every_format_and_every_route_has_a_target() -> None:
         if "requestBody" in operation.described or operation.has_parameters
     }
 
-    assert formats <= set(ALL)
-    assert [route for route in routes if not any(name.startswith(f"http-{route}-") for name in ALL)] == []
+    assert formats <= TARGETS.keys()
+    assert [r for r in routes if not any(name.startswith(f"http-{r}-") for name in TARGETS)] == []

@@ -24,6 +24,10 @@ def blocks(html: str, options: MarkupOptions = HTML) -> tuple[str, ...]:
         ("<!DOCTYPE html><!-- no -->Yes", ("Yes",)),
         ("<noscript><p>One</p>Two</noscript>Three", ("One", "Two", "Three")),
         ("<p>One<svg><script/><title/></svg></p>Two", ("One", "Two")),
+        # An ignored element without an end tag ends as in a browser.
+        ("<p>a <span translate=no>no<p>yes", ("a", "yes")),
+        ("<ul><li translate=no>no<b>no<li>yes</ul>", ("yes",)),
+        ("<div class=notranslate>no<p>no</div>yes", ("yes",)),
     ],
 )
 def test_blocks_part_texts(html: str, expected: tuple[str, ...]) -> None:
@@ -82,12 +86,6 @@ def test_ignored_content_is_not_in_the_text(ignored: str) -> None:
     options = MarkupOptions(MarkupLanguage.HTML, ignore_tags=frozenset(["X"]))
 
     assert blocks(f"<div>See {ignored} here.</div>", options) == ("See here.",)
-
-
-def test_an_ignored_element_without_end_tag_ends_as_in_a_browser() -> None:
-    assert blocks("<p>a <span translate=no>no<p>yes") == ("a", "yes")
-    assert blocks("<ul><li translate=no>no<b>no<li>yes</ul>") == ("yes",)
-    assert blocks("<div class=notranslate>no<p>no</div>yes") == ("yes",)
 
 
 @pytest.mark.parametrize(

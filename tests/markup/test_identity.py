@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from service.markup.html_tokens import html_tokens
 from service.markup.marked_up import parse
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
 from service.markup.xml_tokens import xml_tokens
 from tests.markup.documents import HTML, HTML_OPTIONS, XML, XML_OPTIONS
 from tests.markup.translations import as_it_is
@@ -16,6 +16,7 @@ from tests.markup.translations import as_it_is
 def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) -> None:
     marked_up = parse(html, options)
 
+    assert "".join(token.raw for token in html_tokens(html, options)) == html
     assert marked_up.rejoin([as_it_is(text) for text in marked_up.blocks]) == html
 
 
@@ -24,21 +25,26 @@ def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) 
 def test_xml_translated_to_itself_is_itself(xml: str, options: MarkupOptions) -> None:
     marked_up = parse(xml, options)
 
+    assert "".join(token.raw for token in xml_tokens(xml, options)) == xml
     assert marked_up.rejoin([as_it_is(text) for text in marked_up.blocks]) == xml
 
 
-@given(HTML, HTML_OPTIONS)
-def test_tokens_of_html_are_all_of_it(html: str, options: MarkupOptions) -> None:
-    assert "".join(token.raw for token in html_tokens(html, options)) == html
+_ANYTHING = st.text(st.characters(exclude_categories=()) | st.sampled_from("<>&/!-#;"), max_size=40)
+_TOKENS = [
+    "<p>", "</p>", "a <b>c</b> d.", "<doc a='1'>", "</doc>", "<b>", "</b>", "<p", ">", "<!--", "-->", "<?",
+    "&", "<![CDATA[", "]]>", "&#x110000;", "&#0;", "<svg>", "<script>", "</script", "<textarea>", "\0", "'",
+    '"', "=", "/>", "\ud800", "<!DOCTYPE a [<!ENTITY b 'c'>]>", "&b;", "xmlns:x='y'", "<x:y/>",
+    "<?xml version",
+]  # fmt: skip
 
 
-@given(XML, XML_OPTIONS)
-def test_tokens_of_xml_are_all_of_it(xml: str, options: MarkupOptions) -> None:
-    assert "".join(token.raw for token in xml_tokens(xml, options)) == xml
-
-
-@given(st.text(st.characters(exclude_categories=()) | st.sampled_from("<>&/!-#;"), max_size=40))
-def test_any_text_is_html(text: str) -> None:
-    marked_up = parse(text, MarkupOptions(MarkupLanguage.HTML))
+@settings(max_examples=500)
+@given(_ANYTHING | st.lists(st.sampled_from(_TOKENS), max_size=10).map("".join), XML_OPTIONS | HTML_OPTIONS)
+def test_any_text_is_html_and_is_xml_or_rejected(text: str, options: MarkupOptions) -> None:
+    try:
+        marked_up = parse(text, options)
+    except MarkupError:
+        assert options.language is MarkupLanguage.XML
+        return
 
     assert marked_up.rejoin([as_it_is(block) for block in marked_up.blocks]) == text

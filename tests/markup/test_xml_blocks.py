@@ -87,14 +87,14 @@ def test_what_cannot_be_read_is_refused(xml: str, problem: str) -> None:
 def test_a_section_whose_text_changed_is_plain_text() -> None:
     marked_up = parse("<d><![CDATA[a < b]]></d>", XML)
 
-    assert marked_up.rejoin([as_one("a < b", "b > a & ]]>", [])]) == "<d>b &gt; a &amp; ]]&gt;</d>"
+    assert marked_up.rejoin([as_one("a < b", "b > a & ]]>")]) == "<d>b &gt; a &amp; ]]&gt;</d>"
 
 
 def test_a_section_cut_by_a_change_is_plain_text() -> None:
     marked_up = parse("<d><![CDATA[One < two. Three]]></d>", XML)
     (text,) = marked_up.blocks
     kept, changed = "One < two. ", "Drei"
-    translated = as_one(text[len(kept) :], changed, [])
+    translated = as_one(text[len(kept) :], changed)
 
     assert text == "One < two. Three"
     shifted = shift(translated.segments[0], len(kept))
@@ -104,7 +104,7 @@ def test_a_section_cut_by_a_change_is_plain_text() -> None:
 def test_what_xml_cannot_write_becomes_a_replacement_character() -> None:
     marked_up = parse("<d>a</d>", XML)
 
-    assert marked_up.rejoin([as_one("a", "\x00\ud800\uffff\r", [])]) == "<d>\ufffd\ufffd\ufffd&#13;</d>"
+    assert marked_up.rejoin([as_one("a", "\x00\ud800\uffff\r")]) == "<d>\ufffd\ufffd\ufffd&#13;</d>"
 
 
 def test_brackets_cannot_end_a_section_that_never_began() -> None:

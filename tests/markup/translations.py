@@ -44,14 +44,15 @@ def as_it_is(text: str) -> Translation:
     return translation(text, [segment(one.start(), one[0], one.start(), one[0], None) for one in found])
 
 
-def as_one(source: str, target: str, pairs: Iterable[tuple[int, int]]) -> Translation:
-    """One segment, whose words (and signs) are linked by their numbers."""
+def as_one(source: str, target: str, pairs: str = "") -> Translation:
+    """One segment, whose words (and signs) are linked by their numbers, such as `0-1 1-0`."""
     return translation(target, [segment(0, source, 0, target, links(source, target, pairs))])
 
 
-def links(source: str, target: str, pairs: Iterable[tuple[int, int]]) -> tuple[Link, ...]:
+def links(source: str, target: str, pairs: str) -> tuple[Link, ...]:
     sources, targets = ([Span(*word.span()) for word in WORD.finditer(text)] for text in (source, target))
-    return tuple(Link(sources[i], targets[j]) for i, j in pairs)
+    numbers = (map(int, pair.split("-")) for pair in pairs.split())
+    return tuple(Link(sources[i], targets[j]) for i, j in numbers)
 
 
 def _any_text(random: Random) -> str:

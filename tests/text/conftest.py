@@ -2,6 +2,7 @@
 
 import io
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import sentencepiece
 from dragoman.text.tokenizer import Tokenizer
 
 VOCAB_SIZE = 360
+Parts = Sequence[Sequence[str]]
 
 GERMAN = (
     ("Der Hund", "Die Katze", "Ein Mann", "Die Frau", "Das Kind", "Unser Nachbar", "Meine Schwester"),
@@ -23,18 +25,18 @@ ENGLISH = (
 )
 
 
-def train_model() -> bytes:
-    sentences = [
-        " ".join(parts) for parts in itertools.chain(*(itertools.product(*s) for s in (GERMAN, ENGLISH)))
-    ]
+def train_model(
+    parts: Sequence[Parts] = (GERMAN, ENGLISH), vocab_size: int = VOCAB_SIZE, *, has_bytes: bool = True
+) -> bytes:
+    """A model of the sentences that these parts make."""
+    sentences = [" ".join(words) for words in itertools.chain(*(itertools.product(*each) for each in parts))]
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences),
         model_writer=model,
-        vocab_size=VOCAB_SIZE,
-        model_type="unigram",
-        byte_fallback=True,
-        split_digits=True,
+        vocab_size=vocab_size,
+        byte_fallback=has_bytes,
+        split_digits=has_bytes,
         normalization_rule_name="identity",
         pad_id=0,
         unk_id=1,

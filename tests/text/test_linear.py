@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 import sentencex
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dragoman.text
 from dragoman.text import boundaries
 from dragoman.text.normalization import normalise_segment, normalised_offsets
 from dragoman.text.segmentation import WINDOW_CHARS, segment, segment_to_fit
-from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import Span, Splitting
 
@@ -134,13 +131,3 @@ def test_a_word_of_many_pieces_is_put_together_once() -> None:
 
     assert line_counts(2000) <= 2.1 * line_counts(1000)
     assert group_into_words("x" * 3, [Span(place, place + 1) for place in range(3)])[0].pieces == (0, 1, 2)
-
-
-@given(ids=st.lists(st.integers(0, 359), max_size=40))
-def test_the_places_of_a_target_take_one_decoding(tokenizer: Tokenizer, ids: list[int]) -> None:
-    spans = tokenizer.target_spans(ids)
-
-    (text,) = tokenizer.decode([ids])
-    assert len(spans) == len(ids)
-    assert all(span.end <= len(text) for span in spans)
-    assert spans == sorted(spans)

@@ -37,22 +37,11 @@ def test_nothing_visible_changes(text: str) -> None:
 
 
 @given(st.text())
-def test_white_space_is_single_spaces_between_words(text: str) -> None:
+def test_a_normal_text_has_single_spaces_and_its_letters_and_stays_as_it_is(text: str) -> None:
     normalised = normalise_segment(text)
 
-    assert normalised == " ".join(normalised.split())
-
-
-@given(st.text())
-def test_what_is_normal_stays_as_it_is(text: str) -> None:
-    normalised = normalise_segment(text)
-
-    assert normalise_segment(normalised) == normalised
-
-
-@given(st.text())
-def test_letters_are_never_dropped(text: str) -> None:
-    assert has_letters(text) == has_letters(normalise_segment(text))
+    assert normalised == " ".join(normalised.split()) == normalise_segment(normalised)
+    assert has_letters(text) == has_letters(normalised)
 
 
 MARKS = st.text("\u0301\u0327\u0344\u0f73\u0f71\u0301\u00e9\u1e69a \u200b", max_size=200)

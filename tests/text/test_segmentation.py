@@ -23,11 +23,30 @@ LINE_BREAKS = ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
 
 
 @settings(max_examples=400)
-@given(text=ANY_TEXT | SENTENCE_LIKE, language=st.sampled_from(["de", "en", "ja", "ru", "hy", "xx"]))
-def test_rejoining_the_segments_gives_back_the_text(text: str, language: str) -> None:
-    document = segment(text, language)
+@given(
+    text=ANY_TEXT | SENTENCE_LIKE,
+    language=st.sampled_from(["de", "en", "ja", "ru", "hy", "xx"]),
+    splitting=st.sampled_from(Splitting),
+)
+def test_rejoining_the_segments_gives_back_the_text(text: str, language: str, splitting: Splitting) -> None:
+    document = segment(text, language, splitting)
 
     assert document.rejoin(document.segments) == text
+    assert splitting is not Splitting.OFF or len(document.segments) == bool(text.strip())
+
+
+EXPECTED = {
+    Splitting.SENTENCES: ("Guten Morgen!", "Es ist", "früh.", "Und kalt."),
+    Splitting.NO_NEWLINES: ("Guten Morgen!", "Es ist\nfrüh.", "Und kalt."),
+    Splitting.OFF: ("Guten Morgen! Es ist\nfrüh.\n\nUnd kalt.",),
+}
+
+
+@pytest.mark.parametrize("splitting", Splitting)
+def test_a_text_is_cut_where_its_caller_says(splitting: Splitting) -> None:
+    assert (
+        segment(" Guten Morgen! Es ist\nfrüh.\n\nUnd kalt. ", "de", splitting).segments == EXPECTED[splitting]
+    )
 
 
 @settings(max_examples=400)
@@ -107,16 +126,13 @@ def test_another_number_of_translations_is_an_error(translated: list[str]) -> No
         SegmentedText(("x", "y"), ("", " ", "")).rejoin(translated)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \u3000\r\n"])
-def test_a_text_without_content_is_one_gap(text: str) -> None:
-    assert segment(text, "de") == SegmentedText((), (text,))
-
-
 @pytest.mark.parametrize("line_break", [*LINE_BREAKS, "\t", "\n\n\n", "\n    ", " \t "])
 def test_line_breaks_tabs_and_indentation_are_gaps(line_break: str) -> None:
     document = segment(f"eine Zeile{line_break}noch eine", "de")
 
     assert document == SegmentedText(("eine Zeile", "noch eine"), ("", line_break, ""))
+    assert segment(line_break, "de") == SegmentedText((), (line_break,))
+    assert segment("", "de") == SegmentedText((), ("",))
 
 
 @pytest.mark.parametrize(
@@ -139,12 +155,18 @@ def test_a_region_and_the_case_of_a_language_do_not_matter(language: str) -> Non
     assert segment("Er kam am 12. Mai. Sie auch.", language).segments == ("Er kam am 12. Mai.", "Sie auch.")
 
 
-def test_a_number_ends_an_english_sentence() -> None:
-    assert segment("He is 19. She is 20.", "en").segments == ("He is 19.", "She is 20.")
-
-
-def test_an_ordinal_at_the_end_of_a_line_ends_it() -> None:
-    assert segment("Heinrich der 8.\nLudwig der 14.", "de").segments == ("Heinrich der 8.", "Ludwig der 14.")
+@pytest.mark.parametrize(
+    ("text", "language", "sentences"),
+    [
+        ("He is 19. She is 20.", "en", ("He is 19.", "She is 20.")),
+        # An ordinal at the end of a line ends it.
+        ("Heinrich der 8.\nLudwig der 14.", "de", ("Heinrich der 8.", "Ludwig der 14.")),
+    ],
+)
+def test_a_number_ends_a_sentence_in_english_and_at_the_end_of_a_line(
+    text: str, language: str, sentences: tuple[str, ...]
+) -> None:
+    assert segment(text, language).segments == sentences
 
 
 @given(language=ANY_TEXT)
@@ -167,30 +189,22 @@ def test_wide_and_unbreakable_spaces_are_spaces_to_the_splitter(
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("text", ["Ja.\ud800 Nein.", "\udc00", "„\ud83d\ude00.“ Ja."])
-def test_surrogates_pass_through(text: str) -> None:
-    document = segment(text, "de")
-
-    assert document.rejoin(document.segments) == text
-
-
 class PanicException(BaseException):
     """What pyo3 raises when Rust panics; the real class cannot be imported."""
 
 
-def test_a_panic_of_the_splitter_leaves_the_line_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    def panic(_language: str, _text: str) -> list[str]:
-        raise PanicException
+@pytest.mark.parametrize("result", [PanicException(), ["Ja.", "Nein."]], ids=["it panics", "it loses text"])
+def test_a_splitter_that_fails_leaves_the_line_whole(
+    monkeypatch: pytest.MonkeyPatch, result: BaseException | list[str]
+) -> None:
+    def split(_language: str, _text: str) -> list[str]:
+        if isinstance(result, BaseException):
+            raise result
+        return result
 
-    monkeypatch.setattr(sentencex, "segment", panic)
+    monkeypatch.setattr(sentencex, "segment", split)
 
     assert segment("Ja. Nein.\nGut. Na.", "de").segments == ("Ja. Nein.", "Gut. Na.")
-
-
-def test_a_splitter_that_loses_text_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentencex, "segment", lambda _language, _text: ["Ja.", "Nein."])
-
-    assert segment("Ja. Nein.", "de").segments == ("Ja. Nein.",)
 
 
 def test_an_interrupt_during_splitting_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,23 +230,6 @@ def test_the_window_never_opens_inside_a_word() -> None:
     line = "so ist es bzw. Hause " * WINDOW_CHARS + "Ende."
 
     assert segment(line, "de").segments == (line,)
-
-
-def test_however_little_the_splitter_finds_a_line_is_shown_to_it_four_times_at_most(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shown_chars = 0
-
-    def cut_after_one(_language: str, text: str) -> list[str]:
-        nonlocal shown_chars
-        shown_chars += len(text)
-        return [text[:1], text[1:]]
-
-    monkeypatch.setattr(sentencex, "segment", cut_after_one)
-    line = "x" * (20 * WINDOW_CHARS)
-    segment(line, "de")
-
-    assert len(line) <= shown_chars <= 4 * len(line)
 
 
 @pytest.mark.parametrize("word", ["wort, ", "wort", "w" * (WINDOW_CHARS - 3) + " "])

@@ -11,11 +11,13 @@ from dragoman.text.segmentation import (
     MAX_WORD_TOKENS,
     WINDOW_CHARS,
     SegmentedText,
+    has_letters,
     segment,
     segment_to_fit,
     split_to_fit,
 )
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.types import Splitting
 
 SHARED_TOKENIZER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDY = st.lists(
@@ -30,59 +32,67 @@ def words(text: str) -> int:
 @settings(SHARED_TOKENIZER)
 @given(text=WORDY.map("".join) | st.text(), max_tokens=st.integers(16, 40))
 def test_every_piece_fits_and_nothing_is_lost(tokenizer: Tokenizer, text: str, max_tokens: int) -> None:
-    document = split_to_fit(text, tokenizer.count, max_tokens)
+    whole = segment_to_fit(text, "de", tokenizer.count, max_tokens)
+    assert whole.rejoin(whole.segments) == text
+    assert all(tokenizer.count(piece) <= max_tokens or not has_letters(piece) for piece in whole.segments)
 
+    document = split_to_fit(text, tokenizer.count, max_tokens)
     assert document.rejoin(document.segments) == text
     assert all(tokenizer.count(piece) <= max_tokens for piece in document.segments)
     assert all(piece == piece.strip() != "" for piece in document.segments)
     assert all(not gap.strip() for gap in document.gaps)
 
 
-def test_a_segment_that_fits_stays_whole() -> None:
-    assert split_to_fit("eins, zwei, drei", words, 3) == SegmentedText(("eins, zwei, drei",), ("", ""))
+CUTS = {
+    "a segment that fits stays whole": ("eins, zwei, drei", 3, ["eins, zwei, drei"]),
+    "of two clause ends the one nearer the middle is taken": (
+        "ab cd, ef gh, ij kl mn op",
+        5,
+        ["ab cd, ef gh,", "ij kl mn op"],
+    ),
+    "a clause end far from the middle is not worth a scrap": (
+        "Ja, das ist so wie es immer war",
+        5,
+        ["Ja, das ist so", "wie es immer war"],
+    ),
+    "a comma inside a number ends no clause": (
+        "das kostet 3,50 und nicht mehr",
+        3,
+        ["das kostet 3,50", "und nicht mehr"],
+    ),
+    **{
+        f"a clause end is preferred to a nearer space: {mark}": (
+            f"eins zwei drei{mark} vier fünf sechs sieben acht",
+            6,
+            [f"eins zwei drei{mark}", "vier fünf sechs sieben acht"],
+        )
+        for mark in [*".!?;:,–…", ".“", ",'", "?)"]
+    },
+}
 
 
-@pytest.mark.parametrize("mark", [*".!?;:,–…", ".“", ",'", "?)"])
-def test_a_clause_end_is_preferred_to_a_nearer_space(mark: str) -> None:
-    document = split_to_fit(f"eins zwei drei{mark} vier fünf sechs sieben acht", words, 6)
+@pytest.mark.parametrize("rule", CUTS)
+def test_a_long_segment_is_cut_between_words_where_it_hurts_least(rule: str) -> None:
+    text, max_words, pieces = CUTS[rule]
 
-    assert document.segments == (f"eins zwei drei{mark}", "vier fünf sechs sieben acht")
-
-
-def test_of_two_clause_ends_the_one_nearer_the_middle_is_taken() -> None:
-    document = split_to_fit("ab cd, ef gh, ij kl mn op", words, 5)
-
-    assert document.segments == ("ab cd, ef gh,", "ij kl mn op")
+    assert split_to_fit(text, words, max_words).segments == tuple(pieces)
 
 
-def test_a_clause_end_far_from_the_middle_is_not_worth_a_scrap() -> None:
-    document = split_to_fit("Ja, das ist so wie es immer war", words, 5)
-
-    assert document.segments == ("Ja, das ist so", "wie es immer war")
-
-
-def test_a_comma_inside_a_number_ends_no_clause() -> None:
-    document = split_to_fit("das kostet 3,50 und nicht mehr", words, 3)
-
-    assert document.segments == ("das kostet 3,50", "und nicht mehr")
-
-
-def test_white_space_between_pieces_is_kept_verbatim() -> None:
-    document = split_to_fit("eins zwei,\u00a0 \tdrei vier", words, 2)
-
-    assert document == SegmentedText(("eins zwei,", "drei vier"), ("", "\u00a0 \t", ""))
-
-
-def test_white_space_far_from_the_middle_is_preferred_to_cutting_a_word() -> None:
-    document = split_to_fit("ab " + "c" * 20, len, 20)
-
-    assert document.segments == ("ab", "c" * 20)
-
-
-def test_sentences_of_scripts_without_spaces_are_cut_after_their_stops() -> None:
-    document = split_to_fit("一二三。四五六七", len, 5)
-
-    assert document == SegmentedText(("一二三。", "四五六七"), ("", "", ""))
+@pytest.mark.parametrize(
+    ("text", "max_characters", "document"),
+    [
+        # White space between pieces is kept, and preferred to cutting a word wherever it stands.
+        ("ab,\u00a0 \tcd", 3, SegmentedText(("ab,", "cd"), ("", "\u00a0 \t", ""))),
+        ("ab " + "c" * 20, 20, SegmentedText(("ab", "c" * 20), ("", " ", ""))),
+        # Sentences of scripts without spaces are cut after their stops, and long words into like lengths.
+        ("一二三。四五六七", 5, SegmentedText(("一二三。", "四五六七"), ("", "", ""))),
+        ("x" * 1000, 300, SegmentedText(("x" * 250,) * 4, ("",) * 5)),
+    ],
+)
+def test_characters_are_cut_apart_where_there_are_no_spaces(
+    text: str, max_characters: int, document: SegmentedText
+) -> None:
+    assert split_to_fit(text, len, max_characters) == document
 
 
 @pytest.mark.parametrize(
@@ -114,12 +124,6 @@ def test_one_character_under_more_marks_than_fit_is_cut_all_the_same() -> None:
 
     assert document.rejoin(document.segments) == text
     assert max(map(len, document.segments)) <= 20
-
-
-def test_pieces_of_one_long_word_are_of_like_length() -> None:
-    lengths = list(map(len, split_to_fit("x" * 1000, len, 300).segments))
-
-    assert lengths == [250] * 4
 
 
 @pytest.mark.parametrize("text", ["x", "xyz", "ein Wort"])
@@ -155,15 +159,6 @@ def test_nothing_is_lost_of_a_very_long_segment(tokenizer: Tokenizer, unit: str)
     assert max(map(tokenizer.count, document.segments)) <= 128
 
 
-@settings(SHARED_TOKENIZER)
-@given(text=WORDY.map("".join))
-def test_segments_to_translate_fit_and_nothing_is_lost(tokenizer: Tokenizer, text: str) -> None:
-    document = segment_to_fit(text, "de", tokenizer.count, 16)
-
-    assert document.rejoin(document.segments) == text
-    assert all(tokenizer.count(piece) <= 16 for piece in document.segments if any(map(str.isalpha, piece)))
-
-
 def test_segments_that_fit_are_those_of_segment() -> None:
     text = "  Ja.\n\n\tNein.  Gut. "
 
@@ -195,6 +190,12 @@ def test_a_word_without_end_is_taken_apart_and_nothing_of_it_is_lost(
     assert max(map(len, document.segments)) <= 200
     for piece in document.segments:
         assert len(piece) <= MAX_WORD_TOKENS or max(map(len, piece.split())) <= MAX_WORD_CHARACTERS
+
+
+def test_what_is_too_long_is_cut_in_any_case() -> None:
+    document = segment_to_fit("eins zwei drei vier", "de", words, 2, Splitting.OFF)
+
+    assert document.segments == ("eins zwei", "drei vier")
 
 
 def test_what_is_written_without_spaces_is_no_word_without_end() -> None:
