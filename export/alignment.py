@@ -4,7 +4,7 @@ docs/explanation/decisions/0012-alignment-from-attention.md has the measurements
 """
 
 from dragoman.manifest import AlignmentHeads
-from export.model import ModelConfig
+from export.model_config import ModelConfig
 
 DEEP = 4
 """Minimum number of decoder layers to use the middle one. In deep decoders it is occupied neither with the

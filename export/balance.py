@@ -12,79 +12,59 @@ The model remains the same function. Nagel, van Baalen, Blankevoort and Welling,
 Through Weight Equalization and Bias Correction", ICCV 2019, arXiv:1906.04721, section 4.1.
 """
 
-import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
-from export.calibration import cached_attentions
-from export.model import Transformer
-from export.model.attention import Attention
-from export.model.layers import FeedForward
+from export.model_weights import Floats, ModelWeights
 
-Steps = NDArray[np.float32]
 SMALLEST_ROW = 1e-3
 """Lower bound on a row's largest weight: rows that are almost zero are not scaled without bounds."""
 
 
-def balance_caches(model: Transformer, steps: Mapping[str, Steps]) -> Transformer:
+def balance_caches(model: ModelWeights, steps: Mapping[str, Floats]) -> ModelWeights:
     """Return an equivalent model whose decoder keys and values are in units of quantisation steps.
 
     Args:
         model: stays unchanged; both models share the weights that do not change.
         steps: steps of the outputs of every key and value layer in the decoder, [d], by layer name.
     """
-    balanced = _copy(model, [attention for _, attention in cached_attentions(model)])
-    for name, attention in cached_attentions(balanced):
-        key = steps[f"{name}.key"]
-        _scale_attention(attention, torch.from_numpy(key), torch.from_numpy(steps.get(f"{name}.value", key)))
-    return balanced
+    scaled: dict[str, Floats] = {}
+    for name, key in steps.items():
+        attention, _, layer = name.rpartition(".")
+        if layer == "key":
+            value = steps.get(f"{attention}.value", key)
+            scaled |= _scale_outputs(model, f"{attention}.query", key)
+            scaled |= _scale_outputs(model, name, 1 / key)
+            scaled[f"{attention}.output.weight"] = model.weights[f"{attention}.output.weight"] * value
+        else:
+            scaled |= _scale_outputs(model, name, 1 / key)
+    return model.with_weights(scaled)
 
 
-@torch.no_grad()
-def balance_feed_forward(model: Transformer) -> Transformer:
+def balance_feed_forward(model: ModelWeights) -> ModelWeights:
     """Return an equivalent model whose inner feed-forward layers have rows with the same largest weight.
 
-    Args:
-        model: as for `balance_caches`; with an activation other than ReLU, the copy is unchanged too.
+    With an activation other than ReLU, nothing changes.
     """
     if model.config.activation != "relu":
-        return _copy(model, [])
-    balanced = _copy(model, feed_forwards(model))
-    for feed_forward in feed_forwards(balanced):
-        inner, outer = feed_forward.inner, feed_forward.outer
-        largest = inner.weight.abs().amax(dim=1).clamp_min(SMALLEST_ROW)
+        return model
+    scaled: dict[str, Floats] = {}
+    for name in feed_forwards(model):
+        largest = np.maximum(np.abs(model.weights[f"{name}.inner.weight"]).max(axis=1), SMALLEST_ROW)
         factors = largest.max() / largest
-        _scale_outputs(inner, factors)
-        outer.weight.div_(factors)
-    return balanced
+        scaled |= _scale_outputs(model, f"{name}.inner", factors)
+        scaled[f"{name}.outer.weight"] = model.weights[f"{name}.outer.weight"] / factors
+    return model.with_weights(scaled)
 
 
-def feed_forwards(model: Transformer) -> list[FeedForward]:
-    """Return the feed-forward blocks of the encoder, then of the decoder."""
-    encoder = [layer.feed_forward for layer in model.encoder_layers()]
-    return encoder + [layer.feed_forward for layer in model.decoder_layers()]
+def feed_forwards(model: ModelWeights) -> list[str]:
+    """Return the names of the feed-forward blocks."""
+    return [name.removesuffix(".inner.weight") for name in model.weights if name.endswith(".inner.weight")]
 
 
-def _copy(model: Transformer, changed: Iterable[nn.Module]) -> Transformer:
-    """Copy a model; modules that will be changed get their own weights, all others share the model's."""
-    own = {id(parameter) for module in changed for parameter in module.parameters()}
-    shared = (tensor for tensor in (*model.parameters(), *model.buffers()) if id(tensor) not in own)
-    return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
-
-
-@torch.no_grad()
-def _scale_attention(attention: Attention, key: torch.Tensor, value: torch.Tensor) -> None:
-    _scale_outputs(attention.query, key)
-    _scale_outputs(attention.key, 1 / key)
-    if attention.value is not None:
-        _scale_outputs(attention.value, 1 / value)
-    attention.output.weight.mul_(value)
-
-
-def _scale_outputs(linear: nn.Linear, factors: torch.Tensor) -> None:
-    linear.weight.mul_(factors[:, None])
-    linear.bias.mul_(factors)
+def _scale_outputs(model: ModelWeights, name: str, factors: NDArray[np.floating[Any]]) -> dict[str, Floats]:
+    weight, bias = model.linear(name)
+    return {f"{name}.weight": weight * factors[:, None], f"{name}.bias": bias * factors}

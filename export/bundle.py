@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from dragoman.bundle import file_sha256
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, CacheDType
 from dragoman.decoding.options import DecodingOptions
@@ -27,13 +29,15 @@ from dragoman.manifest import (
     TokenizerFiles,
     to_json_content,
 )
+from export.activation_ranges import Calibration
 from export.alignment import alignment_problems, default_alignment
 from export.balance import balance_caches, balance_feed_forward
-from export.calibration import Calibration, Sample, cache_steps, calibrate, decoder_step_layers
+from export.calibration import Sample, calibrate, translate_samples
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
 from export.graph.precision import CALIBRATED, make_writers
-from export.model import ModelConfig, Transformer
+from export.model_config import ModelConfig
+from export.model_weights import ModelWeights
 from export.original import Original, TokenizerSource
 
 PRODUCER = "dragoman export"
@@ -174,7 +178,7 @@ def _alignment(original: Original, metadata: BundleMetadata) -> AlignmentHeads:
 
 def _write_graphs(
     folder: Path,
-    model: Transformer,
+    model: ModelWeights,
     precision: str,
     samples: Sequence[Sample],
     alignment_layer: int,
@@ -203,8 +207,8 @@ def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> Toke
 
 
 def _balance_and_calibrate(
-    model: Transformer, precision: str, samples: Sequence[Sample]
-) -> tuple[Transformer, Calibration]:
+    model: ModelWeights, precision: str, samples: Sequence[Sample]
+) -> tuple[ModelWeights, Calibration]:
     """Return the balanced model, with K/V in quantisation steps, and the calibration of that model."""
     longest = model.config.max_positions
     usable = [sample for sample in samples if len(sample.ids) <= longest]
@@ -212,10 +216,13 @@ def _balance_and_calibrate(
         raise ExportError(
             f"{precision} calibration needs sentences of at most {longest} tokens; give shorter ones"
         )
-    balanced = balance_caches(model, cache_steps(model, usable))
-    if precision == "int8":
-        balanced = balance_feed_forward(balanced)
-    return balanced, calibrate(balanced, usable, decoder_step_layers(model) if precision == "int4" else ())
+    with tqdm(total=3 * len(usable), desc="calibrating", unit="sentence", disable=None) as bar:
+        pairs, steps = translate_samples(model, usable, bar.update)
+        balanced = balance_caches(model, steps)
+        if precision == "int8":
+            balanced = balance_feed_forward(balanced)
+        calibration = calibrate(balanced, pairs, has_moments=precision == "int4", advance=bar.update)
+    return balanced, calibration
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

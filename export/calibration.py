@@ -5,33 +5,30 @@ other rows of the batch, or on anything seen at run time.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Protocol
+from typing import Any, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
-from export.model import Transformer
-from export.model.attention import Attention
-from export.model.generate import generate_greedy, pad
+from dragoman import contract
+from export.activation_ranges import SIGNED_LEVELS, UNSIGNED_LEVELS, ActivationRange, Calibration
+from export.graph.precision.protocol import OUTPUT
+from export.model_weights import Floats, ModelWeights, query_key_value
+from export.reference import ReferenceGraphs, Rows
 
-OUTPUT = "output"
-"""Name of the output projection among the names of the model's linear layers."""
 NUM_BINS = 4096
-SIGNED_LEVELS = 127
-UNSIGNED_LEVELS = 255
 MIN_CLIP_RATIO = 1 / 64
 """Smallest clip, as a share of the largest magnitude: no outlier justifies a narrower range."""
 NUM_CLIPS = 256
+SMALLEST_MAGNITUDE = 1e-6
+"""Lower bound on the largest magnitude: channels that are always zero have a range, too."""
 BATCH_SOURCES = 16
 """Number of sources per batch."""
 
 Ids = Sequence[int]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,54 +42,79 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class ActivationRange:
-    """Range to which the input of a projection is clipped before it is rounded to 8 bits."""
+class SamplePair:
+    """A source with the target that the decoder reads: `begin`, then the model's own greedy output."""
 
-    clip: float
-    """Largest magnitude kept."""
-    is_signed: bool
-    """Whether the levels cover negative values; if not, all 255 of them lie above zero."""
-
-    @property
-    def scale(self) -> float:
-        """Distance between neighbouring levels."""
-        return self.clip / (SIGNED_LEVELS if self.is_signed else UNSIGNED_LEVELS)
+    source: Ids
+    target: Ids
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """Everything that int8 and int4 graphs fix at export."""
-
-    ranges: Mapping[str, ActivationRange]
-    """Range of the input of every linear layer, by the layer's name in the model, and of `OUTPUT`."""
-    moments: Mapping[str, NDArray[np.float64]]
-    """Mean of x xᵀ over the inputs x of the requested layers, [K, K]."""
-
-
-def calibrate(
-    model: Transformer, samples: Sequence[Sample], moment_layers: Sequence[str] = ()
-) -> Calibration:
-    """Measure the activation ranges of a model.
-
-    Padding is not counted. The decoder reads the model's own greedy output. The clip of a range minimises the
-    mean squared error of rounding and clipping together.
+def translate_samples(
+    model: ModelWeights, samples: Sequence[Sample], advance: Callable[[int], object] = lambda _: None
+) -> tuple[list[SamplePair], dict[str, Floats]]:
+    """Translate samples; find the steps with which decoder keys and values fit into 8 bits, per channel.
 
     Args:
-        model: in eval mode.
+        model: the model.
         samples: sources to calibrate on; a few hundred are enough.
-        moment_layers: names of linear layers, or `OUTPUT`, to compute moments for; K inputs cost 8 K² bytes.
+        advance: called with the number of samples that are done.
+
+    Returns:
+        The pairs, and by the name of each key or value layer float32 [d]: 1/127 of the largest magnitude of
+        each channel.
 
     Raises:
         ValueError: there are no samples.
     """
-    texts = _with_greedy_targets(model, samples)
-    extremes = {name: _ExtremeValues() for name in _linear_layers(model)}
-    _collect(model, texts, extremes, {})
+    if not samples:
+        raise ValueError("calibration needs at least one source")
+    graphs = ReferenceGraphs(model)
+    largest: dict[str, Floats] = {}
+    pairs: list[SamplePair] = []
+    order = sorted(samples, key=lambda sample: (sample.begin, len(sample.ids)))
+    for begin, group in itertools.groupby(order, key=lambda sample: sample.begin):
+        for sources in _batches([sample.ids for sample in group]):
+            limits = [min(2 * len(source) + 10, model.config.max_positions - 1) for source in sources]
+            targets, rows = graphs.greedy(sources, begin, limits)
+            pairs += (
+                SamplePair(source, [*begin, *target]) for source, target in zip(sources, targets, strict=True)
+            )
+            for name, maxima in _cached_maxima(model, rows, pairs[-len(sources) :]):
+                largest[name] = np.maximum(largest.get(name, np.float32(SMALLEST_MAGNITUDE)), maxima)
+            advance(len(sources))
+    return pairs, {name: maxima / np.float32(SIGNED_LEVELS) for name, maxima in largest.items()}
+
+
+def calibrate(
+    model: ModelWeights,
+    pairs: Sequence[SamplePair],
+    *,
+    has_moments: bool = False,
+    advance: Callable[[int], object] = lambda _: None,
+) -> Calibration:
+    """Measure the activation ranges of a model.
+
+    Padding is not counted. The clip of a range minimises the mean squared error of rounding and clipping
+    together.
+
+    Args:
+        model: the model.
+        pairs: sources and targets to run.
+        has_moments: whether to compute moments of the layers of a decoder step; K inputs cost 8 K² bytes.
+        advance: called with the number of pairs that are done; each is run twice.
+    """
+    graphs = ReferenceGraphs(model, reads_inputs=True)
+    extremes = {name: _ExtremeValues() for name in graphs.layers}
+    _collect(graphs, pairs, lambda name, values: extremes[name].read(values), advance)
     histograms = {name: _Histogram(found.largest) for name, found in extremes.items()}
-    _collect(model, texts, histograms, {})
-    moments = {name: _Moments() for name in moment_layers}
-    if moments:
-        _collect(model, texts, moments, {})
+    moments = {name: _Moments() for name in graphs.step_layers} if has_moments else {}
+
+    def read(name: str, values: Floats) -> None:
+        histograms[name].read(values)
+        if name in moments:
+            moments[name].read(values)
+
+    _collect(graphs, pairs, read, advance)
     ranges = {
         name: _range(found, histograms[name], is_signed=found.smallest < 0 or name == OUTPUT)
         for name, found in extremes.items()
@@ -100,50 +122,22 @@ def calibrate(
     return Calibration(ranges, {name: found.mean for name, found in moments.items()})
 
 
-def cache_steps(model: Transformer, samples: Sequence[Sample]) -> dict[str, NDArray[np.float32]]:
-    """Return the steps with which decoder keys and values fit into 8 bits, per output channel.
-
-    Args:
-        model: in eval mode.
-        samples: as for `calibrate`.
-
-    Returns:
-        float32 [d] by name of the key or value layer: 1/127 of the largest magnitude of each channel.
-
-    Raises:
-        ValueError: there are no samples.
-    """
-    caches = {name: _ChannelMaxima(model.config.d_model) for name in _cached_layers(model)}
-    _collect(model, _with_greedy_targets(model, samples), {}, caches)
-    return {name: found.scales for name, found in caches.items()}
-
-
-def _with_greedy_targets(model: Transformer, samples: Sequence[Sample]) -> list[tuple[Ids, Ids]]:
-    """Return each source with the target that the decoder reads: the model's own greedy output."""
-    if not samples:
-        raise ValueError("calibration needs at least one source")
-    order = sorted(range(len(samples)), key=lambda index: (samples[index].begin, len(samples[index].ids)))
-    targets: dict[int, Ids] = {}
-    for begin, group in itertools.groupby(order, key=lambda index: samples[index].begin):
-        indices = list(group)
-        for first in range(0, len(indices), BATCH_SOURCES):
-            batch = indices[first : first + BATCH_SOURCES]
-            found = _greedy(model, [samples[index].ids for index in batch], begin)
-            targets.update(zip(batch, found, strict=True))
-    return [(sample.ids, [*sample.begin, *targets[index]]) for index, sample in enumerate(samples)]
-
-
-def decoder_step_layers(model: Transformer) -> list[str]:
-    """Return the names of the linear layers in a decoder step. Joined layers have the name of the first:
-    query, key and value that of the query; cell and gate of a recurrent unit that of the cell.
-    """
-    return [
-        name
-        for name, module in model.named_modules()
-        if isinstance(module, nn.Linear)
-        and name.startswith("decoder.")
-        and not name.endswith((".key", ".value", ".forget"))
-    ]
+def _cached_maxima(
+    model: ModelWeights, rows: Rows, pairs: Sequence[SamplePair]
+) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Yield the largest magnitude of each channel of all keys and values that rows have read, [d]."""
+    source_ends = [len(pair.source) for pair in pairs]
+    target_ends = [len(pair.target) for pair in pairs]
+    kinds = [("cross", rows.source, contract.cross_key, contract.cross_value, source_ends)]
+    if model.config.autoregression == "attention":
+        kinds.append(("self", rows.state, contract.self_key, contract.self_value, target_ends))
+    layers = range(model.config.decoder_layers)
+    for (kind, caches, key, value, ends), layer in itertools.product(kinds, layers):
+        _, key_layer, value_layer = query_key_value(model.config, f"decoder.{layer}.{kind}_attention")
+        for name, cache in {key_layer: caches[key(layer)], value_layer: caches[value(layer)]}.items():
+            is_token = np.arange(cache.shape[2]) < np.array(ends)[:, None]
+            vectors = cache.transpose(0, 2, 1, 3)[is_token]  # [tokens, H, D]
+            yield name, np.abs(vectors).max(axis=0).reshape(-1)
 
 
 def _range(found: "_ExtremeValues", histogram: "_Histogram", *, is_signed: bool) -> ActivationRange:
@@ -170,34 +164,17 @@ def best_clip(counts: NDArray[np.int64], largest: float, *, is_signed: bool) -> 
     return float(clips[np.argmin(cut + rounded)])
 
 
-class _Collector(Protocol):
-    def read(self, values: Tensor) -> None: ...
-
-
 class _ExtremeValues:
     """Smallest value and largest magnitude."""
 
     def __init__(self) -> None:
         self.smallest = np.inf
-        self.largest = 1e-6
+        self.largest = SMALLEST_MAGNITUDE
 
-    def read(self, values: Tensor) -> None:
-        self.smallest = min(self.smallest, float(values.min()))
-        self.largest = max(self.largest, float(values.abs().max()))
-
-
-class _ChannelMaxima:
-    """Largest magnitude of every channel."""
-
-    def __init__(self, num_channels: int) -> None:
-        self.largest: NDArray[np.float32] = np.full(num_channels, 1e-6, np.float32)
-
-    def read(self, values: Tensor) -> None:
-        self.largest = np.maximum(self.largest, values.abs().flatten(0, -2).amax(dim=0).numpy())
-
-    @property
-    def scales(self) -> NDArray[np.float32]:
-        return (self.largest / SIGNED_LEVELS).astype(np.float32)
+    def read(self, values: Floats) -> None:
+        smallest, greatest = float(values.min()), float(values.max())
+        self.smallest = min(self.smallest, smallest)
+        self.largest = max(self.largest, -smallest, greatest)
 
 
 class _Histogram:
@@ -207,124 +184,41 @@ class _Histogram:
         self.largest = largest
         self.counts = np.zeros(NUM_BINS, np.int64)
 
-    def read(self, values: Tensor) -> None:
+    def read(self, values: Floats) -> None:
         """Count magnitudes, without zeros: they are exact at any clip."""
-        magnitudes = values[values != 0].abs()
-        self.counts += torch.histc(magnitudes, NUM_BINS, 0.0, self.largest).long().numpy()
+        magnitudes = np.abs(values[values != 0])
+        bins = np.minimum((magnitudes * (NUM_BINS / self.largest)).astype(np.int64), NUM_BINS - 1)
+        self.counts += np.bincount(bins, minlength=NUM_BINS)
 
 
 class _Moments:
     """Mean of x xᵀ over all vectors x."""
 
     def __init__(self) -> None:
-        self._sum: NDArray[np.float64] | None = None
+        self._sum: Any = np.float64(0)
         self._count = 0
 
-    def read(self, values: Tensor) -> None:
-        vectors = values.flatten(0, -2).numpy()
-        products = (vectors.T @ vectors).astype(np.float64)
-        self._sum = products if self._sum is None else self._sum + products
+    def read(self, vectors: Floats) -> None:
+        self._sum = self._sum + vectors.T @ vectors
         self._count += len(vectors)
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        if self._sum is None:
-            raise ValueError("no vectors were collected")
-        return self._sum / self._count
+        return np.asarray(self._sum / self._count)
 
 
 def _collect(
-    model: Transformer,
-    texts: Sequence[tuple[Ids, Ids]],
-    inputs: Mapping[str, _Collector],
-    outputs: Mapping[str, _Collector],
+    graphs: ReferenceGraphs,
+    pairs: Sequence[SamplePair],
+    read: Callable[[str, Floats], None],
+    advance: Callable[[int], object],
 ) -> None:
-    """Run the model on all texts; pass each reader the inputs or outputs of its layer."""
-    order = sorted(texts, key=lambda text: (len(text[0]), len(text[1])))
-    masks = _TokenMasks()
-    with _register_hooks(model, inputs, outputs, masks), torch.inference_mode():
-        for first in range(0, len(order), BATCH_SOURCES):
-            sources, targets = zip(*order[first : first + BATCH_SOURCES], strict=True)
-            source_ids, masks.source_mask = pad(sources, model.config.pad_id)
-            target_ids, masks.target_mask = pad(targets, model.config.pad_id)
-            model(source_ids, masks.source_mask, target_ids)
+    """Run all pairs; pass the inputs of each layer to `read`, without padding."""
+    for batch in _batches(sorted(pairs, key=lambda pair: (len(pair.source), len(pair.target)))):
+        graphs.read_inputs([pair.source for pair in batch], [pair.target for pair in batch], read)
+        advance(len(batch))
 
 
-class _TokenMasks:
-    """Token masks of a batch, bool [B, S] and [B, T], which hide padding from the readers."""
-
-    source_mask: Tensor
-    target_mask: Tensor
-
-    def tokens(self, name: str, values: Tensor) -> Tensor:
-        """Return the vectors of tokens, [tokens, K], in a layer's input or output [B, S or T, K]."""
-        reads_source = name.startswith("encoder.") or name.endswith(
-            ("cross_attention.key", "cross_attention.value")
-        )
-        return values[self.source_mask if reads_source else self.target_mask]
-
-
-@contextmanager
-def _register_hooks(
-    model: Transformer,
-    inputs: Mapping[str, _Collector],
-    outputs: Mapping[str, _Collector],
-    masks: _TokenMasks,
-) -> Iterator[None]:
-    def read_input(name: str, _module: nn.Module, values: tuple[Tensor, ...]) -> None:
-        inputs[name].read(masks.tokens(name, values[0]))
-
-    def read_output(
-        readers: Mapping[str, _Collector],
-        name: str,
-        _module: nn.Module,
-        _values: tuple[Tensor, ...],
-        output: Tensor,
-    ) -> None:
-        readers[name].read(masks.tokens(name, output))
-
-    modules = dict(model.named_modules())
-    handles = [
-        modules[name].register_forward_pre_hook(partial(read_input, name))
-        for name in inputs
-        if name != OUTPUT
-    ]
-    if OUTPUT in inputs:
-        handles.append(model.decoder_norm.register_forward_hook(partial(read_output, inputs, OUTPUT)))
-    handles += [modules[name].register_forward_hook(partial(read_output, outputs, name)) for name in outputs]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _cached_layers(model: Transformer) -> list[str]:
-    return [
-        f"{name}.{part}"
-        for name, attention in cached_attentions(model)
-        for part in ("key", "value")
-        if part == "key" or attention.value is not None
-    ]
-
-
-def cached_attentions(model: Transformer) -> list[tuple[str, Attention]]:
-    """Return name and module of each decoder attention whose K/V are cached between steps."""
-    kinds = ("cross",) if model.config.autoregression == "ssru" else ("self", "cross")
-    return [
-        (f"decoder.{index}.{kind}_attention", getattr(layer, f"{kind}_attention"))
-        for index, layer in enumerate(model.decoder_layers())
-        for kind in kinds
-    ]
-
-
-def _linear_layers(model: Transformer) -> list[str]:
-    return [*(name for name, module in model.named_modules() if isinstance(module, nn.Linear)), OUTPUT]
-
-
-def _greedy(model: Transformer, sources: Sequence[Ids], begin: Ids) -> list[Ids]:
-    """Translate sources of similar length; each target ends where it would alone."""
-    most = [min(2 * len(source) + 10, model.config.max_positions - 1) for source in sources]
-    source_ids, mask = pad(sources, model.config.pad_id)
-    found = generate_greedy(model, source_ids, mask, max(most), begin)
-    return [target[: limit - len(begin) + 1] for target, limit in zip(found, most, strict=True)]
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for first in range(0, len(items), BATCH_SOURCES):
+        yield items[first : first + BATCH_SOURCES]

@@ -1,11 +1,4 @@
-"""A trained model on disk: weights, shape, tokenizers and training record.
-
-checkpoint/
-  model.safetensors   weights by their names in `Transformer`
-  model.json          the `ModelConfig`
-  source.spm          SentencePiece model; target.spm next to it if the vocabularies differ
-  training.json       data, licences, steps, time, scores: for the model card
-"""
+"""A trained model in PyTorch, written to its folder and read from it."""
 
 import dataclasses
 import json
@@ -14,20 +7,33 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
-from export.model import ModelConfig, Transformer
+from export.checkpoint_folder import (
+    CONFIG_FILE,
+    SOURCE_TOKENIZER_FILE,
+    TARGET_TOKENIZER_FILE,
+    TRAINING_FILE,
+    WEIGHTS_FILE,
+    CheckpointError,
+    check_shapes,
+    read_checkpoint,
+)
+from export.model import Transformer
 
-WEIGHTS_FILE = "model.safetensors"
-CONFIG_FILE = "model.json"
-TRAINING_FILE = "training.json"
-SOURCE_TOKENIZER_FILE = "source.spm"
-TARGET_TOKENIZER_FILE = "target.spm"
-
-
-class CheckpointError(ValueError):
-    """A checkpoint folder is incomplete or unreadable; the message names the file and the problem."""
+__all__ = [
+    "CONFIG_FILE",
+    "SOURCE_TOKENIZER_FILE",
+    "TARGET_TOKENIZER_FILE",
+    "TRAINING_FILE",
+    "WEIGHTS_FILE",
+    "Checkpoint",
+    "CheckpointError",
+    "load_checkpoint",
+    "load_weights",
+    "save_weights",
+    "untied_weights",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +64,9 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     Raises:
         CheckpointError: a file is missing or unreadable, or the weights do not fit the shape.
     """
-    source, target = folder / SOURCE_TOKENIZER_FILE, folder / TARGET_TOKENIZER_FILE
-    _require_files(folder / WEIGHTS_FILE, folder / CONFIG_FILE, source)
-    config = _read_config(folder / CONFIG_FILE)
-    if config.source_vocab_size != config.target_vocab_size:
-        _require_files(target)
-    model = Transformer(config)
-    load_weights(model, _read_weights(folder / WEIGHTS_FILE), str(folder / WEIGHTS_FILE))
-    record = folder / TRAINING_FILE
-    return Checkpoint(
-        model=model.eval(),
-        source_tokenizer=source,
-        target_tokenizer=target if target.exists() else source,
-        training=_read_json(record) if record.exists() else {},
-    )
+    stored = read_checkpoint(folder)
+    model = Transformer.from_weights(stored.model)
+    return Checkpoint(model, stored.source_tokenizer, stored.target_tokenizer, stored.training)
 
 
 def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: str) -> None:
@@ -80,50 +75,8 @@ def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: s
     Raises:
         CheckpointError: a weight is missing, left over or of another shape.
     """
-    expected = untied_weights(model)
-    problems = [f"{name} is missing" for name in sorted(expected.keys() - weights.keys())]
-    problems += [f"{name} is not a weight of this model" for name in sorted(weights.keys() - expected.keys())]
-    problems += [
-        f"{name} has shape {list(weights[name].shape)}, expected {list(expected[name].shape)}"
-        for name in sorted(expected.keys() & weights.keys())
-        if weights[name].shape != expected[name].shape
-    ]
-    if problems:
-        raise CheckpointError(f"{origin}: " + "; ".join(problems))
+    check_shapes(model.config, {name: tuple(tensor.shape) for name, tensor in weights.items()}, origin)
     model.load_state_dict(weights, strict=False)
-
-
-def _require_files(*paths: Path) -> None:
-    if missing := [str(path) for path in paths if not path.is_file()]:
-        raise CheckpointError(f"not a checkpoint folder: {', '.join(missing)} not found")
-
-
-def _read_config(path: Path) -> ModelConfig:
-    fields = _read_json(path)
-    known = {field.name for field in dataclasses.fields(ModelConfig)}
-    if unknown := sorted(fields.keys() - known):
-        raise CheckpointError(f"{path}: {', '.join(unknown)} is not supported by this release")
-    try:
-        return ModelConfig(**fields)
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"{path}: {error}") from error
-
-
-def _read_weights(path: Path) -> dict[str, torch.Tensor]:
-    try:
-        return load_file(str(path))
-    except SafetensorError as error:
-        raise CheckpointError(f"{path} is not a readable safetensors file: {error}") from error
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{path} is not a JSON object")
-    return content
 
 
 def untied_weights(model: Transformer) -> dict[str, torch.Tensor]:

@@ -9,7 +9,7 @@ import sentencepiece
 
 from dragoman.languages import Languages
 from dragoman.manifest import AlignmentHeads, Controls, DecodingDefaults
-from export.model import Transformer
+from export.model_weights import ModelWeights
 
 
 class ImportRejectedError(ValueError):
@@ -55,11 +55,11 @@ class TokenizerSource:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A model in eval mode with everything that a bundle needs."""
+    """A model with everything that a bundle needs."""
 
     kind: str
     """Common name of the format: `dragoman checkpoint`, `MarianMTModel`, ..."""
-    model: Transformer
+    model: ModelWeights
     source_tokenizer: TokenizerSource
     target_tokenizer: TokenizerSource
     languages: Languages

@@ -11,7 +11,7 @@ from export.hub import download
 from export.marian.archive import unpacked
 from export.original import ImportRejectedError, Original, RequestedLanguages
 
-ARCHIVE_SUFFIX = ".zip"
+ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -52,11 +52,11 @@ def found(model: str) -> Iterator[ModelFiles]:
     path = Path(model)
     if path.is_dir():
         yield ModelFiles(path)
-    elif path.is_file() and path.suffix.lower() == ARCHIVE_SUFFIX:
+    elif path.is_file() and path.name.lower().endswith(ARCHIVE_SUFFIXES):
         with unpacked(path) as folder:
             yield ModelFiles(folder)
     elif path.is_file():
-        raise ImportRejectedError(model, ("is a file; give its folder, or a .zip of the folder",))
+        raise ImportRejectedError(model, ("is a file; give its folder, or a .zip or .tar.gz of the folder",))
     elif _HUB_ID.fullmatch(model):
         folder, revision = download(model)
         yield ModelFiles(folder, revision)

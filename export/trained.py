@@ -8,7 +8,7 @@ import sentencepiece
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import Controls, DecodingDefaults, FormalityControls, TermControls
-from export.checkpoint import CONFIG_FILE, WEIGHTS_FILE, Checkpoint, load_checkpoint
+from export.checkpoint_folder import CONFIG_FILE, WEIGHTS_FILE, StoredCheckpoint, read_checkpoint
 from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
 
 KIND = "dragoman checkpoint"
@@ -26,10 +26,10 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
         CheckpointError: it is incomplete or unreadable.
         ImportRejectedError: its languages are unknown, or several are requested for one side.
     """
-    return import_checkpoint(load_checkpoint(folder), wanted, str(folder))
+    return import_checkpoint(read_checkpoint(folder), wanted, str(folder))
 
 
-def import_checkpoint(checkpoint: Checkpoint, wanted: RequestedLanguages, name: str) -> Original:
+def import_checkpoint(checkpoint: StoredCheckpoint, wanted: RequestedLanguages, name: str) -> Original:
     """Convert a checkpoint in memory; `name` appears in errors."""
     config, training = checkpoint.model.config, checkpoint.training
     source = _choose_single("source", wanted.sources, training.get("source_language"), name)

@@ -8,24 +8,23 @@ from collections.abc import Callable
 from dragoman import contract
 from export.graph.blocks import GraphWriter
 from export.graph.builder import CONTRIB
-from export.model.attention import Attention
+from export.model_weights import query_key_value
 
-CrossAttentionWriter = Callable[[str, int, Attention], str]
-"""Writes cross-attention: queries [R, 1, d], layer number and attention module -> [R, 1, d]."""
+CrossAttentionWriter = Callable[[str, int], str]
+"""Writes cross-attention: queries [R, 1, d] and layer number -> [R, 1, d]."""
 
 
-def self_attention(writer: GraphWriter, inputs: str, layer: int, attention: Attention) -> str:
+def self_attention(writer: GraphWriter, inputs: str, layer: int) -> str:
     """Write each row's new key and value into its cache, then attend to the row's own positions.
 
     `GroupQueryAttention` takes one length per row, and works in place if the inputs and outputs of the caches
     are bound to the same memory.
     """
     name = f"decoder.{layer}.self_attention"
-    maps = (attention.query, attention.key, attention.value or attention.key)
-    projected = writer.joined_linear(inputs, f"{name}.query", maps)
+    projected = writer.joined_linear(inputs, query_key_value(writer.model.config, name))
     caches = (contract.self_key(layer), contract.self_value(layer))
-    mixed = _read_caches(writer, (name, attention), (projected, "", ""), caches, ("lengths", "total_length"))
-    return writer.linear(mixed, f"{name}.output", attention.output)
+    mixed = _read_caches(writer, name, (projected, "", ""), caches, ("lengths", "total_length"))
+    return writer.linear(mixed, f"{name}.output")
 
 
 def cross_attention(writer: GraphWriter, states: str) -> CrossAttentionWriter:
@@ -47,7 +46,7 @@ def _cross_attention_by_source(writer: GraphWriter) -> CrossAttentionWriter:
     num_sources = graph.op("Shape", "source_mask", attributes={"start": 0, "end": 1})
     by_source = graph.op("Concat", num_sources, graph.ints(-1, width), attributes={"axis": 0})
 
-    def attend(queries: str, layer: int, attention: Attention) -> str:
+    def attend(queries: str, layer: int) -> str:
         name = f"decoder.{layer}.cross_attention"
         mixed = graph.op(
             "MultiHeadAttention",
@@ -57,9 +56,9 @@ def _cross_attention_by_source(writer: GraphWriter) -> CrossAttentionWriter:
             "",
             "source_mask",
             domain=CONTRIB,
-            attributes={"num_heads": attention.heads},
+            attributes={"num_heads": writer.model.config.heads},
         )
-        return writer.linear(graph.reshape(mixed, -1, 1, width), f"{name}.output", attention.output)
+        return writer.linear(graph.reshape(mixed, -1, 1, width), f"{name}.output")
 
     return attend
 
@@ -72,19 +71,19 @@ def _cross_attention_by_row(writer: GraphWriter, states: str) -> CrossAttentionW
     graph = writer.graph
     nothing = graph.op("Slice", states, graph.ints(1), graph.ints(1), graph.ints(1))  # [R, 0, d]
 
-    def attend(queries: str, layer: int, attention: Attention) -> str:
+    def attend(queries: str, layer: int) -> str:
         name = f"decoder.{layer}.cross_attention"
         caches = (contract.cross_key(layer), contract.cross_value(layer))
         lengths = ("source_ends", "source_width")
-        mixed = _read_caches(writer, (name, attention), (queries, nothing, nothing), caches, lengths)
-        return writer.linear(mixed, f"{name}.output", attention.output)
+        mixed = _read_caches(writer, name, (queries, nothing, nothing), caches, lengths)
+        return writer.linear(mixed, f"{name}.output")
 
     return attend
 
 
 def _read_caches(
     writer: GraphWriter,
-    named_attention: tuple[str, Attention],
+    name: str,
     projected: tuple[str, str, str],
     caches: tuple[str, str],
     lengths: tuple[str, str],
@@ -93,7 +92,7 @@ def _read_caches(
 
     Args:
         writer: writer of the graph.
-        named_attention: name of the attention in the model, and its module.
+        name: name of the attention in the model.
         projected: query, key and value; or all three joined in the first.
         caches: caches of keys and values.
         lengths: positions before the new one in each row [R], and the most of any row, the new one included.
@@ -101,7 +100,7 @@ def _read_caches(
     Returns:
         [R, 1, d].
     """
-    name, attention = named_attention
+    heads = writer.model.config.heads
     steps, rounding = _quantisation(writer)
     mixed = f"{name}.mixed"
     writer.graph.node(
@@ -109,7 +108,7 @@ def _read_caches(
         (*projected, *caches, *lengths, *steps),
         (mixed, *(contract.NEW_PREFIX + cache for cache in caches)),
         domain=CONTRIB,
-        attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads, **rounding},
+        attributes={"num_heads": heads, "kv_num_heads": heads, **rounding},
     )
     return mixed
 

@@ -2,73 +2,76 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from export.graph.builder import CONTRIB, GraphBuilder
-from export.graph.precision import Precision
-from export.model import Transformer
-from export.model.layers import QUICK_GELU, FeedForward, Residual
-
-Floats = NDArray[np.float32]
+from export.graph.precision import Output, Precision
+from export.model_config import QUICK_GELU
+from export.model_weights import Floats, ModelWeights
 
 
 @dataclass(frozen=True, slots=True)
 class GraphWriter:
-    """A graph under construction, its model, and the precision that writes its weights."""
+    """A graph under construction, its weights, and the precision that writes its weights."""
 
     graph: GraphBuilder
-    model: Transformer
+    model: ModelWeights
     precision: Precision
+    projection: Output | None = None
+    """The output projection, once it was read: all its parts share it."""
 
-    def linear(self, value: str, name: str, module: nn.Linear) -> str:
-        return self.precision.linear(self.graph, value, name, array(module.weight), _bias(module))
+    def linear(self, value: str, name: str) -> str:
+        return self.joined_linear(value, [name])
 
-    def joined_linear(self, value: str, name: str, modules: Sequence[nn.Linear]) -> str:
+    def joined_linear(self, value: str, names: Sequence[str]) -> str:
         """Write several linear layers of one value as one product; their outputs are joined on the last axis.
 
         Args:
             value: input of all layers.
-            name: name of the first layer, under which the input was calibrated.
-            modules: layers in the order of their outputs.
+            names: layers in the order of their outputs; the input was calibrated under the first name.
         """
-        weight = np.concatenate([array(module.weight) for module in modules])
-        bias = np.concatenate([_bias(module) for module in modules])
-        return self.precision.linear(self.graph, value, name, weight, bias)
+        weights, biases = zip(*map(self.model.linear, names), strict=True)
+        weight, bias = _join(weights), _join(biases)
+        return self.precision.linear(self.graph, value, names[0], weight, bias)
 
-    def cached_linear(self, value: str, maps: Sequence[tuple[str, nn.Linear]]) -> str:
-        """Write a `joined_linear` with the numbers that caches hold: [..., K] -> [..., maps x N]."""
-        joined = [(name, array(module.weight), _bias(module)) for name, module in maps]
-        return self.precision.cached_linear(self.graph, value, joined)
+    def cached_linear(self, value: str, names: Sequence[str]) -> str:
+        """Write a `joined_linear` with the numbers that caches hold: [..., K] -> [..., layers x N]."""
+        layers = [(name, *self.model.linear(name)) for name in names]
+        return self.precision.cached_linear(self.graph, value, layers)
 
-    def embed(self, ids: str, positions: str, embedding: nn.Embedding) -> str:
+    def embed(self, ids: str, positions: str, table: Floats) -> str:
         """Write token vectors plus `positions`, which broadcast over the axes that they do not have."""
         graph, factor = self.graph, self.model.embedding_factor
-        rows = self.precision.embedding(graph, ids, "embedding", array(embedding.weight), factor)
+        rows = self.precision.embedding(graph, ids, "embedding", table, factor)
         return graph.op("Add", rows, positions)
 
-    def position_table(self, table: Tensor) -> str:
+    def position_table(self, table: Floats) -> str:
         """Add the position table of the graph, and return its name."""
         return self.graph.weight("positions", self._constant(table))
 
-    def norm(self, value: str, name: str, module: nn.Module) -> str:
-        """Write a LayerNorm, or nothing if the model has none."""
-        if not isinstance(module, nn.LayerNorm):
-            return value
-        scale, bias = self._constant(module.weight), self._constant(module.bias)
-        return self.graph.layer_norm(value, name, scale, bias, module.eps)
+    def optional_norm(self, value: str, name: str) -> str:
+        """Write the norm `encoder.norm`, or the like, or nothing if the model has none."""
+        stored = name.replace(".", "_")
+        return self.norm(value, name, stored) if f"{stored}.weight" in self.model.weights else value
 
-    def residual(self, value: str, name: str, module: Residual, sublayer: Callable[[str], str]) -> str:
-        if module.is_pre:
-            return self.graph.op("Add", value, sublayer(self.norm(value, f"{name}.norm", module.norm)))
-        return self.norm(self.graph.op("Add", value, sublayer(value)), f"{name}.norm", module.norm)
+    def norm(self, value: str, name: str, stored: str) -> str:
+        """Write a LayerNorm; `stored` is its name in the model."""
+        scale, bias = (self._constant(self.model.weights[f"{stored}.{part}"]) for part in ("weight", "bias"))
+        return self.graph.layer_norm(value, name, scale, bias, self.model.config.norm_epsilon)
 
-    def feed_forward(self, value: str, name: str, module: FeedForward) -> str:
-        inner = self.linear(value, f"{name}.inner", module.inner)
-        return self.linear(self.activation(inner), f"{name}.outer", module.outer)
+    def residual(self, value: str, name: str, sublayer: Callable[[str], str]) -> str:
+        norm = partial(self.norm, name=f"{name}.norm", stored=f"{name}_residual.norm")
+        if self.model.config.norm == "pre":
+            return self.graph.op("Add", value, sublayer(norm(value)))
+        return norm(self.graph.op("Add", value, sublayer(value)))
+
+    def feed_forward(self, value: str, name: str) -> str:
+        inner = self.linear(value, f"{name}.inner")
+        return self.linear(self.activation(inner), f"{name}.outer")
 
     def activation(self, value: str) -> str:
         graph, activation = self.graph, self.model.config.activation
@@ -82,18 +85,11 @@ class GraphWriter:
             return graph.op("QuickGelu", value, domain=CONTRIB, attributes={"alpha": QUICK_GELU})
         return graph.op("Mul", value, graph.op("Sigmoid", value))
 
-    def _constant(self, tensor: Tensor) -> NDArray[np.floating[Any]]:
+    def _constant(self, weight: Floats) -> NDArray[np.floating[Any]]:
         """Return a constant in the type that flows between the operators."""
-        return array(tensor).astype(self.precision.real, copy=False)
+        return weight.astype(self.precision.real, copy=False)
 
 
-def _bias(module: nn.Linear) -> Floats:
-    """Return the bias; zeros if the layer has none."""
-    bias: Tensor | None = module.bias
-    return np.zeros(module.out_features, np.float32) if bias is None else array(bias)
-
-
-def array(tensor: Tensor) -> Floats:
-    """Return float32 on the CPU, detached; this is the tensor's own memory if it is that already."""
-    result: Floats = tensor.detach().float().cpu().numpy()
-    return result
+def _join(parts: Sequence[Floats]) -> Floats:
+    """Join arrays on their first axis; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

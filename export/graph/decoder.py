@@ -8,13 +8,11 @@ from export.graph.precision import Precision
 from export.graph.projection import write_logprobs
 from export.graph.recurrence import self_recurrence
 from export.graph.written import ExportedGraph
-from export.model import Transformer
-from export.model.attention import Attention
-from export.model.layers import DecoderLayer
+from export.model_weights import ModelWeights
 
 
 def write_decoder(
-    model: Transformer, precision: Precision, alignment_layer: int, producer: str
+    model: ModelWeights, precision: Precision, alignment_layer: int, producer: str
 ) -> ExportedGraph:
     """Write the decoder graph with the queries of `alignment_layer` as output. R rows, d model width."""
     writer = GraphWriter(GraphBuilder("decoder"), model, precision)
@@ -23,17 +21,17 @@ def write_decoder(
     positions = graph.op("Gather", table, graph.op("Unsqueeze", "lengths", graph.ints(1)))
     last_ids = graph.op("Unsqueeze", "last_ids", graph.ints(1))
     states = writer.embed(last_ids, positions, model.target_embedding)  # [R, 1, d] from here on
-    states = writer.norm(states, "decoder.embedding_norm", model.decoder_embedding_norm)
+    states = writer.optional_norm(states, "decoder.embedding_norm")
     attend = cross_attention(writer, states)
 
-    def attend_to_source(queries: str, index: int, attention: Attention) -> str:
+    def attend_to_source(queries: str, index: int) -> str:
         if index == alignment_layer:
             queries = graph.rename(queries, contract.QUERIES)
-        return attend(queries, index, attention)
+        return attend(queries, index)
 
-    for index, layer in enumerate(model.decoder_layers()):
-        states = _layer(writer, states, (index, layer), attend_to_source)
-    states = writer.norm(states, "decoder.norm", model.decoder_norm)
+    for index in range(config.decoder_layers):
+        states = _layer(writer, states, index, attend_to_source)
+    states = writer.optional_norm(states, "decoder.norm")
     write_logprobs(writer, graph.reshape(states, -1, config.d_model))
     shape = (config.decoder_layers, precision.cache_dtype, config.autoregression)
     return graph.finish(
@@ -44,25 +42,19 @@ def write_decoder(
     )
 
 
-def _layer(
-    writer: GraphWriter, states: str, indexed: tuple[int, DecoderLayer], attend: CrossAttentionWriter
-) -> str:
-    index, layer = indexed
+def _layer(writer: GraphWriter, states: str, index: int, attend: CrossAttentionWriter) -> str:
     name = f"decoder.{index}"
+    read = self_recurrence if writer.model.config.autoregression == "ssru" else self_attention
 
     def read_target(inputs: str) -> str:
-        if writer.model.config.autoregression == "ssru":
-            return self_recurrence(writer, inputs, index, layer.self_recurrence)
-        return self_attention(writer, inputs, index, layer.self_attention)
+        return read(writer, inputs, index)
 
     def read_source(inputs: str) -> str:
-        attention = layer.cross_attention
-        queries = writer.linear(inputs, f"{name}.cross_attention.query", attention.query)
-        return attend(queries, index, attention)
+        return attend(writer.linear(inputs, f"{name}.cross_attention.query"), index)
 
     def feed_forward(inputs: str) -> str:
-        return writer.feed_forward(inputs, f"{name}.feed_forward", layer.feed_forward)
+        return writer.feed_forward(inputs, f"{name}.feed_forward")
 
-    states = writer.residual(states, f"{name}.self", layer.self_residual, read_target)
-    states = writer.residual(states, f"{name}.cross", layer.cross_residual, read_source)
-    return writer.residual(states, f"{name}.feed_forward", layer.feed_forward_residual, feed_forward)
+    states = writer.residual(states, f"{name}.self", read_target)
+    states = writer.residual(states, f"{name}.cross", read_source)
+    return writer.residual(states, f"{name}.feed_forward", feed_forward)

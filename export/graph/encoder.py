@@ -10,27 +10,25 @@ from export.graph.blocks import GraphWriter
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Precision
 from export.graph.written import ExportedGraph
-from export.model import Transformer
-from export.model.attention import Attention
-from export.model.layers import EncoderLayer
+from export.model_weights import SOURCE_TABLE, ModelWeights, attention_layers, query_key_value
 
-SelfAttentionWriter = Callable[[str, str, Attention], str]
-"""Writes self-attention: states [B, S, d], name and attention module -> [B, S, d]."""
+SelfAttentionWriter = Callable[[str, str], str]
+"""Writes self-attention: states [B, S, d] and the attention's name -> [B, S, d]."""
 
 
-def write_encoder(model: Transformer, precision: Precision, producer: str) -> ExportedGraph:
+def write_encoder(model: ModelWeights, precision: Precision, producer: str) -> ExportedGraph:
     """Write the encoder graph. B sources, S source tokens, H heads, D head size, d model width."""
     writer = GraphWriter(GraphBuilder("encoder"), model, precision)
     graph = writer.graph
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
-    table = writer.position_table(model.position_table)
+    table = writer.position_table(model.source_positions)
     positions = graph.op("Slice", table, graph.ints(0), length, graph.ints(0))
-    states = writer.embed("source_ids", positions, model.source_embedding)  # [B, S, d]
-    states = writer.norm(states, "encoder.embedding_norm", model.encoder_embedding_norm)
+    states = writer.embed("source_ids", positions, model.weights[SOURCE_TABLE])  # [B, S, d]
+    states = writer.optional_norm(states, "encoder.embedding_norm")
     attend = _self_attention(writer, length)
-    for indexed in enumerate(model.encoder_layers()):
-        states = _layer(writer, states, indexed, attend)
-    memory = writer.norm(states, "encoder.norm", model.encoder_norm)
+    for index in range(model.config.encoder_layers):
+        states = _layer(writer, states, f"encoder.{index}", attend)
+    memory = writer.optional_norm(states, "encoder.norm")
     _cross_keys_values(writer, memory)
     config = model.config
     return graph.finish(
@@ -41,20 +39,15 @@ def write_encoder(model: Transformer, precision: Precision, producer: str) -> Ex
     )
 
 
-def _layer(
-    writer: GraphWriter, states: str, indexed: tuple[int, EncoderLayer], attend: SelfAttentionWriter
-) -> str:
-    index, layer = indexed
-    name = f"encoder.{index}"
-
+def _layer(writer: GraphWriter, states: str, name: str, attend: SelfAttentionWriter) -> str:
     def read(inputs: str) -> str:
-        return attend(inputs, f"{name}.self_attention", layer.self_attention)
+        return attend(inputs, f"{name}.self_attention")
 
     def feed_forward(inputs: str) -> str:
-        return writer.feed_forward(inputs, f"{name}.feed_forward", layer.feed_forward)
+        return writer.feed_forward(inputs, f"{name}.feed_forward")
 
-    states = writer.residual(states, f"{name}.self", layer.self_residual, read)
-    return writer.residual(states, f"{name}.feed_forward", layer.feed_forward_residual, feed_forward)
+    states = writer.residual(states, f"{name}.self", read)
+    return writer.residual(states, f"{name}.feed_forward", feed_forward)
 
 
 def _self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
@@ -73,40 +66,46 @@ def _self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
 
 def _unpadded_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
     """Use `GroupQueryAttention` without a past: it skips padding. Query, key and value are one product."""
-    graph = writer.graph
+    graph, heads = writer.graph, writer.model.config.heads
     ends = graph.op("Sub", "source_lengths", graph.weight("int32.1", np.array(1, np.int32)))
     total = graph.op("Cast", graph.op("Squeeze", width), attributes={"to": onnx.TensorProto.INT32})
 
-    def attend(inputs: str, name: str, attention: Attention) -> str:
-        maps = (attention.query, attention.key, attention.value or attention.key)
+    def attend(inputs: str, name: str) -> str:
         mixed = f"{name}.mixed"
         graph.node(
             "GroupQueryAttention",
-            (writer.joined_linear(inputs, f"{name}.query", maps), "", "", "", "", ends, total),
+            (
+                writer.joined_linear(inputs, query_key_value(writer.model.config, name)),
+                "",
+                "",
+                "",
+                "",
+                ends,
+                total,
+            ),
             (mixed, f"{name}.keys", f"{name}.values"),
             domain=CONTRIB,
-            attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads, "causal": 0},
+            attributes={"num_heads": heads, "kv_num_heads": heads, "causal": 0},
         )
-        return writer.linear(mixed, f"{name}.output", attention.output)
+        return writer.linear(mixed, f"{name}.output")
 
     return attend
 
 
 def _masked_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
     """Use `MultiHeadAttention`: on a GPU, `GroupQueryAttention` is not known to attend to later tokens."""
-    graph = writer.graph
+    graph, config = writer.graph, writer.model.config
     zero, one = (graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
     places = graph.op("Range", zero, graph.op("Squeeze", width), one)
     lengths = graph.op("Cast", "source_lengths", attributes={"to": onnx.TensorProto.INT64})
     is_token = graph.op("Less", places, graph.op("Unsqueeze", lengths, graph.ints(1)))
     mask = graph.op("Cast", is_token, attributes={"to": onnx.TensorProto.INT32})
 
-    def attend(inputs: str, name: str, attention: Attention) -> str:
-        queries = writer.linear(inputs, f"{name}.query", attention.query)
-        keys = writer.linear(inputs, f"{name}.key", attention.key)
-        values = keys
-        if attention.value is not None:
-            values = writer.linear(inputs, f"{name}.value", attention.value)
+    def attend(inputs: str, name: str) -> str:
+        queries, keys, *rest = (
+            writer.linear(inputs, f"{name}.{layer}") for layer in attention_layers(config)[:-1]
+        )
+        values = rest[0] if rest else keys
         mixed = graph.op(
             "MultiHeadAttention",
             queries,
@@ -115,9 +114,9 @@ def _masked_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWrit
             "",
             mask,
             domain=CONTRIB,
-            attributes={"num_heads": attention.heads},
+            attributes={"num_heads": config.heads},
         )
-        return writer.linear(mixed, f"{name}.output", attention.output)
+        return writer.linear(mixed, f"{name}.output")
 
     return attend
 
@@ -126,17 +125,12 @@ def _cross_keys_values(writer: GraphWriter, memory: str) -> None:
     """Write the output [L, B, H, S, D]: one product makes key and value of a decoder layer."""
     graph, config = writer.graph, writer.model.config
 
-    def project(layer: int, attention: Attention) -> str:
-        name = f"decoder.{layer}.cross_attention"
-        maps = [(f"{name}.key", attention.key)] * 2
-        if attention.value is not None:
-            maps[1] = (f"{name}.value", attention.value)
-        projected = writer.cached_linear(memory, maps)  # [B, S, 2 x d]
+    def project(layer: int) -> str:
+        _, *names = query_key_value(config, f"decoder.{layer}.cross_attention")
+        projected = writer.cached_linear(memory, names)  # [B, S, 2 x d]
         by_head = graph.reshape(projected, 0, 0, 2, config.heads, config.head_size)
         return graph.op("Transpose", by_head, attributes={"perm": [2, 0, 3, 1, 4]})
 
-    layers = [
-        project(index, layer.cross_attention) for index, layer in enumerate(writer.model.decoder_layers())
-    ]
+    layers = [project(index) for index in range(config.decoder_layers)]
     (port,) = contract.encoder_outputs(writer.precision.cache_dtype)
     graph.op("Concat", *layers, output=port.name, attributes={"axis": 0})

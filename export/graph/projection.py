@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dragoman.contract import LISTED_ROWS
-from export.calibration import OUTPUT
-from export.graph.blocks import GraphWriter, array
+from export.graph.blocks import GraphWriter
 from export.graph.builder import GraphBuilder
-from export.graph.precision import Output
+from export.graph.precision.protocol import OUTPUT, Output
+from export.model_weights import OUTPUT_BIAS
 
 MAX_PART_TOKENS = 8192
 """Maximum tokens per part: logits of 32 rows are then 1 MiB, which fits a core's cache with the weights."""
@@ -34,6 +34,7 @@ def write_logprobs(writer: GraphWriter, states: str) -> None:
     The best are of the source's shortlist, or of all tokens without one. A precision without shortlists
     returns nothing for a shortlist.
     """
+    writer = replace(writer, projection=_read_projection(writer))
     graph = writer.graph
     num_rows = graph.op("Shape", states, attributes={"start": 0, "end": 1})
     max_few_rows = graph.weight("few_rows", np.array([MIN_BLOCK_ROWS - 1], np.int64))
@@ -155,7 +156,7 @@ def _normaliser(writer: GraphWriter, logits: str, logprobs: str, tokens: range) 
 
     Any token that is possible before the softmax gives it; minus infinity minus itself would be NaN.
     """
-    graph, bias = writer.graph, array(writer.model.output_bias)[tokens.start : tokens.stop]
+    graph, bias = writer.graph, _output(writer).bias[tokens.start : tokens.stop]
     place = int(np.isfinite(bias).argmax())
     ends = (graph.ints(place), graph.ints(place + 1), graph.ints(1))
     return graph.op("Sub", graph.op("Slice", logits, *ends), graph.op("Slice", logprobs, *ends))
@@ -163,7 +164,7 @@ def _normaliser(writer: GraphWriter, logits: str, logprobs: str, tokens: range) 
 
 def _is_reachable(writer: GraphWriter, tokens: range) -> bool:
     """Return whether any token is possible before the softmax; a part without one is left out."""
-    bias = array(writer.model.output_bias)[tokens.start : tokens.stop]
+    bias = _output(writer).bias[tokens.start : tokens.stop]
     return bool((bias > -np.inf).any())
 
 
@@ -258,7 +259,12 @@ def _logits(writer: GraphWriter, states: str, tokens: range) -> str:
     return writer.precision.output(writer.graph, states, _output(writer), tokens)
 
 
-def _output(writer: GraphWriter) -> Output:
+def _read_projection(writer: GraphWriter) -> Output:
     model = writer.model
-    name = "embedding" if model.output_weight is None else f"{OUTPUT}.weight"
-    return Output(name, array(model.output_projection), array(model.output_bias), _vocabulary_parts(writer))
+    name = "embedding" if model.config.tied_output else f"{OUTPUT}.weight"
+    return Output(name, model.output_projection, model.weights[OUTPUT_BIAS], _vocabulary_parts(writer))
+
+
+def _output(writer: GraphWriter) -> Output:
+    assert writer.projection is not None, "the projection was not read"  # noqa: S101 -- only a bug
+    return writer.projection

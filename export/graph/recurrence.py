@@ -8,18 +8,17 @@ from onnx import TensorProto
 
 from dragoman import contract
 from export.graph.blocks import GraphWriter
-from export.model.recurrence import Ssru
 
 
-def self_recurrence(writer: GraphWriter, inputs: str, layer: int, unit: Ssru) -> str:
-    """Write one step of `Ssru`: [R, 1, d] -> [R, 1, d].
+def self_recurrence(writer: GraphWriter, inputs: str, layer: int) -> str:
+    """Write one step of an SSRU (Kim et al. 2019, section 3.1): [R, 1, d] -> [R, 1, d].
 
     The cell is float32 in every precision. It is read only once, before it is written, so that input and
     output may be the same memory.
     """
     graph, width = writer.graph, writer.model.config.d_model
     name = f"decoder.{layer}.self_recurrence"
-    joined = writer.joined_linear(inputs, f"{name}.cell", (unit.cell, unit.forget))
+    joined = writer.joined_linear(inputs, (f"{name}.cell", f"{name}.forget"))
     projected = _cast(writer, graph.reshape(joined, -1, 2 * width), TensorProto.FLOAT)
     new, forget = f"{name}.new", f"{name}.forget"
     graph.node("Split", (projected,), (new, forget), attributes={"axis": -1, "num_outputs": 2})

@@ -40,6 +40,19 @@ class ExportedGraph:
             _add(model, name, weight).raw_data = _bytes(weight)
         return model
 
+    def with_weights_as_inputs(self, from_bytes: int) -> tuple[onnx.ModelProto, dict[str, NDArray[Any]]]:
+        """Return the graph with its large weights as inputs, and these as they are in memory, contiguous."""
+        model, inputs = onnx.ModelProto(), {}
+        model.CopyFrom(self.model)
+        for name, weight in self.weights.items():
+            if weight.nbytes < from_bytes:
+                _add(model, name, weight).raw_data = _bytes(weight)
+            else:
+                inputs[name] = np.ascontiguousarray(weight)
+                element_type = helper.np_dtype_to_tensor_dtype(weight.dtype)
+                model.graph.input.append(helper.make_tensor_value_info(name, element_type, weight.shape))
+        return model, inputs
+
     def save(self, path: Path, external_from_bytes: int) -> None:
         """Write to a file; if the weights are too large, they go next to it to PATH's stem + .weights.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from export.model.config import NormPosition, Positions
+from export.model_config import NormPosition, Positions
 from export.original import ImportRejectedError
 
 

@@ -1,28 +1,39 @@
-"""Conversion of a Hugging Face checkpoint's tensors to our model; every tensor must have its place."""
+"""Conversion of a Hugging Face checkpoint's tensors to our weights; every tensor must have its place."""
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from export.huggingface.architectures import Architecture
 from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.generation import GenerationSettings
 from export.huggingface.weights import Weights, limit_problems
-from export.model import ModelConfig, Transformer
+from export.model_config import ModelConfig
+from export.model_weights import (
+    OUTPUT_BIAS,
+    OUTPUT_TABLE,
+    POSITIONS,
+    SOURCE_TABLE,
+    TARGET_POSITIONS,
+    TARGET_TABLE,
+    Floats,
+    ModelWeights,
+    weight_shapes,
+)
 from export.original import ImportRejectedError
+from export.positions import float32_table
+from export.tensors.stored import FLOATS, StoredTensor, StoredWeights
 
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 POSITION_TOLERANCE = 1e-3
 """Tolerance between a stored sinusoidal table and ours; in half precision they differ by 2e-4."""
 
 SHARED = "model.shared.weight"
 ENCODER_TABLE = "model.encoder.embed_tokens.weight"
 DECODER_TABLE = "model.decoder.embed_tokens.weight"
-OUTPUT_TABLE = "lm_head.weight"
-OUTPUT_BIAS = "final_logits_bias"
+LM_HEAD = "lm_head.weight"
+LOGITS_BIAS = "final_logits_bias"
 POSITION_TABLES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 COMPUTED_TABLES = ("model.encoder.embed_positions.weights", "model.decoder.embed_positions.weights")
 """Sinusoidal tables that older releases of M2M-100 stored; the class always computes its own."""
@@ -57,8 +68,8 @@ class AssemblyOptions:
     unk_id: int
 
 
-def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> Transformer:
-    """Return the model in eval mode, in float32; weights in float32 stay in their file.
+def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> ModelWeights:
+    """Return the model; its weights stay in their files.
 
     Raises:
         ImportRejectedError: tensors are missing, left over, of another shape, or not 16- or 32-bit floats.
@@ -70,12 +81,12 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> Transforme
     problems += [f"{theirs} is missing" for theirs in ours if theirs not in tensors]
     problems += [
         f"{theirs} is not a weight of {plan.architecture.name}"
-        for theirs in tensors.keys() - ours.keys() - _tables_of(plan) - {OUTPUT_BIAS}
+        for theirs in tensors.keys() - ours.keys() - _tables_of(plan) - {LOGITS_BIAS}
     ]
     problems += [
-        f"{theirs} is {str(tensor.dtype).removeprefix('torch.')}; only 16-bit and 32-bit floats are supported"
+        f"{theirs} is {tensor.dtype}; only 16-bit and 32-bit floats are supported"
         for theirs, tensor in tensors.items()
-        if tensor.dtype not in FLOATS or tensor.layout != torch.strided
+        if tensor.dtype not in FLOATS
     ]
     source, target, output = tables.values()
     if problems or source is None or target is None or output is None:
@@ -83,20 +94,17 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> Transforme
     config = _make_config(
         plan, is_shared=_are_equal(source, target), is_tied=_are_equal(target, output), origin=origin
     )
-    model = Transformer.without_weights(config)
-    placed = {
-        "source_embedding.weight": source,
-        "target_embedding.weight": target,
-        "output_weight": output,
-        "output_bias": _output_bias(tensors.get(OUTPUT_BIAS), plan),
+    placed: dict[str, StoredTensor | Floats] = {
+        SOURCE_TABLE: source,
+        TARGET_TABLE: target,
+        OUTPUT_TABLE: output,
+        OUTPUT_BIAS: _output_bias(tensors.get(LOGITS_BIAS), plan),
     }
     placed |= {name: tensors[theirs] for theirs, name in ours.items()}
     placed |= _learned_positions(tensors, plan)
-    _assign_weights(model, placed, origin)
+    model = ModelWeights(config, StoredWeights(_expected_weights(config, placed, origin)))
     _check_positions(tensors, model, plan, origin)
-    if plan.architecture.positions == "tensor2tensor":
-        model.position_table = _float32_sinusoids(config)
-    return model.eval()
+    return model
 
 
 def _is_unused(name: str, plan: AssemblyOptions) -> bool:
@@ -129,7 +137,7 @@ def _weight_names(plan: AssemblyOptions) -> Iterator[tuple[str, str]]:
 
 def _tables_of(plan: AssemblyOptions) -> set[str]:
     """Return the names that a table of this class may have."""
-    names = {ENCODER_TABLE, DECODER_TABLE, OUTPUT_TABLE}
+    names = {ENCODER_TABLE, DECODER_TABLE, LM_HEAD}
     if plan.shape.has_shared_embeddings:
         names.add(SHARED)
     if plan.architecture.positions != "tensor2tensor":
@@ -137,19 +145,21 @@ def _tables_of(plan: AssemblyOptions) -> set[str]:
     return names
 
 
-def _find_tables(tensors: Mapping[str, Tensor], shape: HuggingFaceShape) -> dict[str, Tensor | None]:
+def _find_tables(
+    tensors: Mapping[str, StoredTensor], shape: HuggingFaceShape
+) -> dict[str, StoredTensor | None]:
     """Return the source, target and output tables, by the names that they have if stored separately.
 
     A table that the file lacks is the one that it is shared or tied with. If the file has two tables that the
     settings call one, both are used.
     """
     shared = [SHARED] if shape.has_shared_embeddings else []
-    source, target, output = [ENCODER_TABLE, *shared], [DECODER_TABLE, *shared], [OUTPUT_TABLE]
+    source, target, output = [ENCODER_TABLE, *shared], [DECODER_TABLE, *shared], [LM_HEAD]
     if shape.has_tied_output:
         output += [DECODER_TABLE, *shared]
-        target += [OUTPUT_TABLE]
+        target += [LM_HEAD]
     if shape.has_tied_output and shape.has_shared_embeddings:
-        source += [DECODER_TABLE, OUTPUT_TABLE]
+        source += [DECODER_TABLE, LM_HEAD]
         target += [ENCODER_TABLE]
         output += [ENCODER_TABLE]
     return {
@@ -158,10 +168,11 @@ def _find_tables(tensors: Mapping[str, Tensor], shape: HuggingFaceShape) -> dict
     }
 
 
-def _are_equal(one: Tensor, other: Tensor) -> bool:
-    if one is other or (one.data_ptr() == other.data_ptr() and one.shape == other.shape):
+def _are_equal(one: StoredTensor, other: StoredTensor) -> bool:
+    if one == other:
         return True
-    return one.shape == other.shape and one.dtype == other.dtype and torch.equal(one, other)
+    is_like = one.shape == other.shape and one.dtype == other.dtype
+    return is_like and np.array_equal(one.read(), other.read())
 
 
 def _make_config(plan: AssemblyOptions, *, is_shared: bool, is_tied: bool, origin: str) -> ModelConfig:
@@ -197,58 +208,50 @@ def _make_config(plan: AssemblyOptions, *, is_shared: bool, is_tied: bool, origi
         raise ImportRejectedError(origin, (str(error),)) from error
 
 
-def _output_bias(stored: Tensor | None, plan: AssemblyOptions) -> Tensor:
+def _output_bias(stored: StoredTensor | None, plan: AssemblyOptions) -> Floats:
     """Convert [1, V] or None to [V]; ids whose probability is redistributed to the others have -inf."""
-    bias = torch.zeros(plan.shape.target_vocab_size) if stored is None else stored.flatten().float()
+    bias = np.zeros(plan.shape.target_vocab_size, np.float32)
+    if stored is not None:
+        bias = stored.read().flatten()
     if plan.generation.is_renormalised and plan.generation.forbidden:
-        bias = bias.clone()
         bias[list(plan.generation.forbidden)] = -math.inf
     return bias
 
 
-def _learned_positions(tensors: Mapping[str, Tensor], plan: AssemblyOptions) -> dict[str, Tensor]:
+def _learned_positions(tensors: Mapping[str, StoredTensor], plan: AssemblyOptions) -> dict[str, Floats]:
     """Return the encoder's and decoder's learned positions, without the rows that no token uses."""
     architecture = plan.architecture
     if architecture.positions != "learned":
         return {}
-    places = zip(("position_table", "target_position_table"), POSITION_TABLES, strict=True)
+    places = zip((POSITIONS, TARGET_POSITIONS), POSITION_TABLES, strict=True)
     return {
-        ours: tensors[theirs][architecture.position_offset :] for ours, theirs in places if theirs in tensors
+        ours: tensors[theirs].read()[architecture.position_offset :]
+        for ours, theirs in places
+        if theirs in tensors
     }
 
 
-def _assign_weights(model: Transformer, placed: dict[str, Tensor], origin: str) -> None:
-    """Assign tensors to the model's weights, without copying those in float32."""
-    expected = model.state_dict()
+def _expected_weights(
+    config: ModelConfig, placed: Mapping[str, StoredTensor | Floats], origin: str
+) -> dict[str, StoredTensor | Floats]:
+    """Return the weights that the model stores, after a check of their shapes."""
+    expected = weight_shapes(config)
     problems = [f"{name} is missing" for name in sorted(expected.keys() - placed.keys())]
     problems += [
-        f"{name} has shape {list(placed[name].shape)}, config.json says {list(tensor.shape)}"
-        for name, tensor in expected.items()
-        if name in placed and placed[name].shape != tensor.shape
+        f"{name} has shape {list(placed[name].shape)}, config.json says {list(shape)}"
+        for name, shape in expected.items()
+        if name in placed and placed[name].shape != shape
     ]
     if problems:
         raise ImportRejectedError(origin, tuple(limit_problems(problems)))
-    twice = {"target_embedding.weight"} if model.config.shared_vocab else set()
-    weights = {name: placed[name].float().contiguous() for name in expected.keys() - twice}
-    weights |= dict.fromkeys(twice, weights["source_embedding.weight"])
-    model.load_state_dict(weights, assign=True)
-
-
-def _float32_sinusoids(config: ModelConfig) -> Tensor:
-    """Return the table as fairseq and `transformers` compute it, with float32 angles: 3e-5 off at 1000.
-
-    Returns:
-        float32 [max_positions, d].
-    """
-    half = config.d_model // 2
-    rates = torch.exp(torch.arange(half).float() * -(math.log(10_000.0) / (half - 1)))
-    places = torch.arange(config.first_position, config.first_position + config.max_positions).float()
-    angles = places[:, None] * rates[None, :]
-    return torch.cat([angles.sin(), angles.cos()], dim=1)
+    weights = {name: placed[name] for name in expected}
+    if config.positions == "tensor2tensor":
+        weights[POSITIONS] = float32_table(config)
+    return weights
 
 
 def _check_positions(
-    tensors: Mapping[str, Tensor], model: Transformer, plan: AssemblyOptions, origin: str
+    tensors: Mapping[str, StoredTensor], model: ModelWeights, plan: AssemblyOptions, origin: str
 ) -> None:
     """Reject a stored sinusoidal table that differs from ours; the class would read it instead of its own."""
     if plan.architecture.positions != "sinusoidal":
@@ -257,9 +260,9 @@ def _check_positions(
         stored = tensors.get(name)
         if stored is None:
             continue
-        computed = model.position_table
-        if stored.shape != computed.shape or not torch.allclose(
-            stored.float(), computed, rtol=0.0, atol=POSITION_TOLERANCE
+        computed = model.source_positions
+        if stored.shape != computed.shape or not np.allclose(
+            stored.read(), computed, rtol=0.0, atol=POSITION_TOLERANCE
         ):
             raise ImportRejectedError(
                 origin, (f"{name} differs from the sinusoidal positions of {plan.architecture.name}",)

@@ -7,7 +7,7 @@ from typing import Any
 from export.huggingface.architectures import Architecture
 from export.huggingface.fields import Fields
 from export.huggingface.files import CONFIG_FILE
-from export.model.config import Activation
+from export.model_config import Activation
 
 HEAD_SIZE_MULTIPLE = 8
 """Divisor of the head size that the decoder's in-place attention requires."""

@@ -1,26 +1,20 @@
 """Weights of a Hugging Face folder by their names there, from any of its file formats.
 
-No code in a file is run: safetensors has none, and PyTorch's own files are read with `weights_only`. Tensors
-stay in their files (memory maps) until the model reads them; those in half precision then become float32.
+No code in a file is run. Tensors stay in their files until they are used.
 """
 
-import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor
-
 from export.huggingface.files import read_object
 from export.original import ImportRejectedError
+from export.tensors.pytorch_file import read_pytorch
+from export.tensors.safetensors_file import read_safetensors
+from export.tensors.stored import StoredTensor, TensorFileError
 
 MAX_NAMED = 12
 """Number of tensors that an error names; further ones are only counted."""
-
-_ZIP_MAGIC = b"PK\x03\x04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +23,12 @@ class Weights:
 
     file: str
     """Name of the file, or of the index of several files."""
-    tensors: Mapping[str, Tensor]
+    tensors: Mapping[str, StoredTensor]
 
     @property
     def dtype(self) -> str:
         """Dtype of the largest tensor, by PyTorch's name."""
-        largest = max(self.tensors.values(), key=Tensor.numel)
-        return str(largest.dtype).removeprefix("torch.")
+        return max(self.tensors.values(), key=lambda tensor: tensor.num_elements).dtype
 
 
 def read_weights(folder: Path) -> Weights:
@@ -45,7 +38,7 @@ def read_weights(folder: Path) -> Weights:
         ImportRejectedError: there are none, a file is damaged or would run code, or an index names a file
             outside the folder or lists missing tensors.
     """
-    for name, read in (("model.safetensors", _read_safetensors), ("pytorch_model.bin", _read_pytorch)):
+    for name, read in (("model.safetensors", read_safetensors), ("pytorch_model.bin", read_pytorch)):
         for file, read_all in ((name, _read_one), (f"{name}.index.json", _read_shards)):
             if (folder / file).is_file():
                 tensors = read_all(folder, file, read)
@@ -55,14 +48,17 @@ def read_weights(folder: Path) -> Weights:
     )
 
 
-_Reader = Callable[[Path], dict[str, Tensor]]
+_Reader = Callable[[Path], dict[str, StoredTensor]]
 
 
-def _read_one(folder: Path, file: str, read: _Reader) -> dict[str, Tensor]:
-    return read(folder / file)
+def _read_one(folder: Path, file: str, read: _Reader) -> dict[str, StoredTensor]:
+    try:
+        return read(folder / file)
+    except TensorFileError as error:
+        raise ImportRejectedError(str(folder), (str(error),)) from error
 
 
-def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
+def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, StoredTensor]:
     problems: list[str] = []
     files_by_name = read_object(folder / index, problems).get("weight_map")
     if (
@@ -79,9 +75,9 @@ def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
     ]
     if problems:
         raise ImportRejectedError(str(folder), tuple(problems))
-    tensors: dict[str, Tensor] = {}
+    tensors: dict[str, StoredTensor] = {}
     for shard in shards:
-        part = read(folder / shard)
+        part = _read_one(folder, shard, read)
         problems += [f"{name} is in {shard} and in an earlier file" for name in part if name in tensors]
         tensors.update(part)
     missing = sorted(files_by_name.keys() - tensors.keys())
@@ -89,37 +85,6 @@ def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
     if problems:
         raise ImportRejectedError(str(folder), tuple(limit_problems(problems)))
     return tensors
-
-
-def _read_safetensors(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(str(path))
-    except (SafetensorError, OSError) as error:
-        raise ImportRejectedError(
-            str(path.parent), (f"{path.name} is not a readable safetensors file: {error}",)
-        ) from error
-
-
-def _read_pytorch(path: Path) -> dict[str, Tensor]:
-    with path.open("rb") as file:
-        can_map = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC  # older files are not zip: they cannot be mapped
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True, mmap=can_map)
-    except pickle.UnpicklingError as error:
-        problem = f"{path.name} is damaged or has more than tensors; it was not run: {_first_line(error)}"
-        raise ImportRejectedError(str(path.parent), (problem,)) from error
-    except Exception as error:
-        problem = f"{path.name} is not a readable PyTorch file: {_first_line(error)}"
-        raise ImportRejectedError(str(path.parent), (problem,)) from error
-    if not isinstance(content, dict) or not all(
-        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in content.items()
-    ):
-        raise ImportRejectedError(str(path.parent), (f"{path.name} is not a mapping from names to tensors",))
-    return content
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def limit_problems(problems: list[str]) -> list[str]:

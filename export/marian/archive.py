@@ -2,6 +2,7 @@
 
 import lzma
 import stat
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -18,8 +19,16 @@ CHUNK_BYTES = 2**20
 MAX_NAMED = 8
 """Number of rejected members that an error lists; further ones are only counted."""
 
-UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
-"""Errors of `zipfile` for an archive that is damaged, or packed by an unknown method."""
+UNREADABLE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+)
+"""Errors of `zipfile` and `tarfile` for an archive that is damaged, or packed by an unknown method."""
 _ENCRYPTED = 0x1
 
 
@@ -36,13 +45,13 @@ class ArchiveLimits:
 
 @contextmanager
 def unpacked(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Path]:
-    """Unpack a .zip into a temporary folder, which is deleted when the context ends.
+    """Unpack a .zip or .tar, plain or compressed, into a temporary folder, which is deleted at the end.
 
     Nothing is written before every member's name and declared size are checked. While a member is written,
     its actual size is checked as well.
 
     Args:
-        archive: the .zip.
+        archive: the file.
         limits: None for the defaults.
 
     Yields:
@@ -50,15 +59,15 @@ def unpacked(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Pat
         folder.
 
     Raises:
-        ImportRejectedError: it is not a readable .zip, a member would leave the folder, or a limit is
+        ImportRejectedError: it is not a readable archive, a member would leave the folder, or a limit is
             exceeded; with all reasons.
     """
     limits = limits or ArchiveLimits()
     with tempfile.TemporaryDirectory(prefix="dragoman-unpacked-") as temporary:
-        root = Path(temporary) / (archive.stem or "archive")
+        root = Path(temporary) / (archive.name.partition(".tar")[0].removesuffix(".zip") or "archive")
         root.mkdir()
         try:
-            with zipfile.ZipFile(archive) as members:
+            with _open(archive) as members:
                 _unpack(archive, members, root, limits)
         except ImportRejectedError:
             raise
@@ -92,8 +101,59 @@ def duplicate_problems(names: Sequence[str]) -> list[str]:
     return [f"members have the same name: {_format_names(duplicates)}"] if duplicates else []
 
 
-def _unpack(archive: Path, members: zipfile.ZipFile, root: Path, limits: ArchiveLimits) -> None:
-    infos = members.infolist()
+class _TarMembers:
+    """A .tar as if it were a .zip: its members, each with a kind, a size and an open file."""
+
+    def __init__(self, tar: tarfile.TarFile) -> None:
+        self._tar = tar
+        self._members: dict[str, tarfile.TarInfo] = {}
+
+    def infolist(self, limits: ArchiveLimits) -> list[zipfile.ZipInfo]:
+        """Return the members; no more than show that a limit is exceeded."""
+        infos: list[zipfile.ZipInfo] = []
+        size_bytes = 0
+        for member in self._tar:
+            info = zipfile.ZipInfo(member.name.removeprefix("./") + "/" * member.isdir())
+            info.file_size = member.size
+            is_plain = member.isfile() or member.isdir()
+            info.external_attr = (stat.S_IFMT(0) if is_plain else stat.S_IFLNK) << 16
+            size_bytes += member.size
+            if info.filename.strip("./"):
+                infos.append(info)
+                self._members[info.filename] = member
+            if len(infos) > limits.num_members or size_bytes > limits.size_bytes:
+                break
+        return infos
+
+    def open(self, info: zipfile.ZipInfo) -> IO[bytes]:
+        file = self._tar.extractfile(self._members[info.filename])
+        assert file is not None, "only files are opened"  # noqa: S101 -- only a bug
+        return file
+
+
+class _ZipMembers:
+    def __init__(self, packed: zipfile.ZipFile) -> None:
+        self._packed = packed
+
+    def infolist(self, limits: ArchiveLimits) -> list[zipfile.ZipInfo]:  # noqa: ARG002 -- a .zip has a list
+        return self._packed.infolist()
+
+    def open(self, info: zipfile.ZipInfo) -> IO[bytes]:
+        return self._packed.open(info)
+
+
+@contextmanager
+def _open(archive: Path) -> Iterator[_TarMembers | _ZipMembers]:
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            yield _ZipMembers(packed)
+    else:
+        with tarfile.open(archive) as tar:
+            yield _TarMembers(tar)
+
+
+def _unpack(archive: Path, members: _TarMembers | _ZipMembers, root: Path, limits: ArchiveLimits) -> None:
+    infos = members.infolist(limits)
     problems = size_problems(infos, archive.stat().st_size, limits)
     problems += _name_problems(infos)
     if problems:

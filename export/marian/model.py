@@ -1,4 +1,4 @@
-"""Conversion of a Marian model to our Transformer.
+"""Conversion of a Marian model to our weights.
 
 Marian starts a target with a vector of zeros instead of a token's, plus the first position. Here that is one
 more row of both tables, with an output bias of minus infinity: it is never produced, and takes no probability
@@ -11,14 +11,23 @@ the first position at every step of the target; this is not imitated.)
 import math
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from export.marian.npz import Array
 from export.marian.shape import NORM_EPSILON, MarianShape
 from export.marian.vocabulary import Vocabulary
 from export.marian.weights import convert_weights
-from export.model import ModelConfig, Transformer
+from export.model_config import ModelConfig
+from export.model_weights import (
+    OUTPUT_BIAS,
+    OUTPUT_TABLE,
+    POSITIONS,
+    SOURCE_TABLE,
+    TARGET_TABLE,
+    Floats,
+    ModelWeights,
+)
+from export.tensors.stored import StoredWeights
 
 MAX_POSITIONS = 512
 """Maximum number of positions of models with sinusoidal positions; Marian itself has no limit."""
@@ -45,7 +54,7 @@ def build_model(
     vocabularies: tuple[Vocabulary, Vocabulary],
     suppressed_ids: tuple[int, ...],
     problems: list[str],
-) -> Transformer | None:
+) -> ModelWeights | None:
     """Build the model.
 
     Args:
@@ -56,14 +65,14 @@ def build_model(
         problems: arrays that do not fit, and invalid sizes, are added here.
 
     Returns:
-        The model in eval mode; None if there are problems.
+        The model; None if there are problems.
     """
     source, target = vocabularies
     found: list[str] = []
     weights = convert_weights(shape, arrays, (source.size, target.size), found)
     rows = Rows.of(source, target)
     try:
-        config = _config(shape, weights.get("position_table"), rows, target, suppressed_ids)
+        config = _config(shape, weights.get(POSITIONS), rows, target, suppressed_ids)
     except ValueError as error:
         found.append(str(error))
         config = None
@@ -71,16 +80,12 @@ def build_model(
     if found or config is None:
         return None
     _append_rows(weights, rows)
-    if shape.shared_vocab:
-        weights["target_embedding.weight"] = weights["source_embedding.weight"]
-    model = Transformer.without_weights(config)
-    model.load_state_dict(weights, assign=True)
-    return model.eval()
+    return ModelWeights(config, StoredWeights(weights))
 
 
 def _config(
     shape: MarianShape,
-    positions: Tensor | None,
+    positions: Floats | None,
     rows: Rows,
     target: Vocabulary,
     suppressed_ids: tuple[int, ...],
@@ -114,16 +119,16 @@ def _config(
     )
 
 
-def _append_rows(weights: dict[str, Tensor], rows: Rows) -> None:
+def _append_rows(weights: dict[str, Floats], rows: Rows) -> None:
     """Add the rows without a piece: zeros, with a bias that excludes them."""
-    weights["source_embedding.weight"] = _with_rows(weights["source_embedding.weight"], rows.source, 0.0)
-    for name in ("target_embedding.weight", "output_weight"):
+    weights[SOURCE_TABLE] = _with_rows(weights[SOURCE_TABLE], rows.source, 0.0)
+    for name in (TARGET_TABLE, OUTPUT_TABLE):
         if name in weights:
             weights[name] = _with_rows(weights[name], rows.target, 0.0)
-    bias = weights.get("output_bias", torch.zeros(rows.start_id))
-    weights["output_bias"] = _with_rows(bias, rows.target, -math.inf)
+    bias = weights.get(OUTPUT_BIAS, np.zeros(rows.start_id, np.float32))
+    weights[OUTPUT_BIAS] = _with_rows(bias, rows.target, -math.inf)
 
 
-def _with_rows(tensor: Tensor, num_rows: int, value: float) -> Tensor:
-    added = tensor.new_full((num_rows - len(tensor), *tensor.shape[1:]), value)
-    return torch.cat([tensor, added])
+def _with_rows(weight: Floats, num_rows: int, value: float) -> Floats:
+    added = np.full((num_rows - len(weight), *weight.shape[1:]), value, np.float32)
+    return np.concatenate([weight, added])

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dragoman.contract import Autoregression
 from export.marian.npz import Array
 from export.marian.settings import MAX_YAML_BYTES, parse_options
-from export.model.config import Activation, NormPosition
+from export.model_config import Activation, NormPosition
 
 OPTIONS_ARRAY = "special:model.yml"
 NORM_EPSILON = 1e-6

@@ -1,6 +1,6 @@
 """Conversion of Marian's arrays to our weights.
 
-Marian stores a linear layer as [in, out] and multiplies from the right, PyTorch as [out, in]; biases and
+Marian stores a linear layer as [in, out] and multiplies from the right, we as [out, in]; biases and
 norms are rows [1, n]. Embedding tables have a row for each token.
 """
 
@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from export.marian.npz import Array
 from export.marian.shape import OPTIONS_ARRAY, MarianShape
+from export.model_weights import Floats
 
 POSITIONS_ARRAY = "Wpos"
 QUANTISER_SUFFIX = "_QuantMultA"
@@ -28,7 +27,7 @@ class Place:
     ours: str
     theirs: str
     rows: int
-    """Rows of our tensor, which is [rows, columns] or, if `columns` is 0, [rows]."""
+    """Rows of our weight, which is [rows, columns] or, if `columns` is 0, [rows]."""
     columns: int = 0
     is_map: bool = False
     """Whether the array is transposed: [columns, rows]."""
@@ -39,20 +38,20 @@ class Place:
             return 1, self.rows
         return (self.columns, self.rows) if self.is_map else (self.rows, self.columns)
 
-    def read(self, array: Array) -> Tensor:
-        """Return the array as our tensor, copied unless it is a table."""
+    def read(self, array: Array) -> Floats:
+        """Return the array as our weight, copied unless it is a table."""
         numbers = array.reshape(self.their_shape)
         if not self.columns:
-            return torch.from_numpy(np.array(numbers[0], np.float32))
+            return np.array(numbers[0], np.float32)
         if self.is_map:
-            return torch.from_numpy(np.array(numbers.T, np.float32, order="C"))
-        return torch.from_numpy(np.ascontiguousarray(numbers, np.float32))
+            return np.array(numbers.T, np.float32, order="C")
+        return np.ascontiguousarray(numbers, np.float32)
 
 
 def convert_weights(
     shape: MarianShape, arrays: dict[str, Array], vocab_sizes: tuple[int, int], problems: list[str]
-) -> dict[str, Tensor]:
-    """Return every weight by its name in `Transformer`; tables still have Marian's vocabulary sizes.
+) -> dict[str, Floats]:
+    """Return every weight by its name in `ModelWeights`; tables still have Marian's vocabulary sizes.
 
     Args:
         shape: shape of the model, which determines its arrays.
@@ -70,9 +69,9 @@ def convert_weights(
     return {} if wrong else _convert(places, arrays)
 
 
-def _convert(places: Sequence[Place], arrays: dict[str, Array]) -> dict[str, Tensor]:
+def _convert(places: Sequence[Place], arrays: dict[str, Array]) -> dict[str, Floats]:
     remaining_uses = Counter(place.theirs for place in places)  # tied layers share arrays
-    weights: dict[str, Tensor] = {}
+    weights: dict[str, Floats] = {}
     for place in places:
         weights[place.ours] = place.read(arrays[place.theirs])
         remaining_uses[place.theirs] -= 1

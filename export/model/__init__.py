@@ -1,6 +1,6 @@
-"""The one definition of the model, used by training and by export."""
+"""The model in PyTorch, for training and for `--prove`. Nothing else needs PyTorch."""
 
-from export.model.config import ModelConfig
 from export.model.transformer import Transformer
+from export.model_config import ModelConfig
 
 __all__ = ["ModelConfig", "Transformer"]

@@ -8,15 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from export.model.attention import Attention
-from export.model.config import Activation, ModelConfig
 from export.model.recurrence import Ssru
+from export.model_config import QUICK_GELU, Activation, ModelConfig
 
 KeyValue = tuple[Tensor, Tensor]
 """Keys and values of one attention, each [B, H, S, D]."""
 LayerState = tuple[Tensor, ...]
 """State of a decoder layer after t target positions: self K/V, each [B, H, t, D], or SSRU's cell [B, d]."""
-
-QUICK_GELU = 1.702
 
 
 def quick_gelu(values: Tensor) -> Tensor:

@@ -13,9 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from export.model.config import ModelConfig
 from export.model.layers import DecoderLayer, EncoderLayer, KeyValue, LayerState, layer_norm
-from export.model.positions import position_table
+from export.model_config import ModelConfig
+from export.model_weights import POSITIONS, TARGET_TABLE, ModelWeights
+from export.positions import position_table
+from export.tensors.stored import StoredWeights
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Transformer(nn.Module):
             if not config.shared_positions:
                 self.target_position_table = nn.Parameter(torch.empty_like(self.position_table))
         else:
-            self.register_buffer("position_table", position_table(config), persistent=False)
+            table = torch.from_numpy(position_table(config))
+            self.register_buffer("position_table", table, persistent=False)
         self.encoder_embedding_norm = _optional_norm(config.embedding_norm, config)
         self.decoder_embedding_norm = _optional_norm(config.embedding_norm, config)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
@@ -78,6 +81,25 @@ class Transformer(nn.Module):
         """
         with torch.device("meta"):
             return cls(config)
+
+    @classmethod
+    def from_weights(cls, stored: ModelWeights) -> Self:
+        """Return a stored model in eval mode."""
+        model = cls.without_weights(stored.config)
+        tensors = {name: torch.from_numpy(stored.weights[name]) for name in stored.weights}
+        if stored.config.shared_vocab:
+            tensors[TARGET_TABLE] = tensors["source_embedding.weight"]
+        if stored.config.positions != "learned" and POSITIONS in tensors:
+            model.position_table = tensors.pop(POSITIONS)
+        model.load_state_dict(tensors, assign=True)
+        return model.eval()
+
+    def to_weights(self) -> ModelWeights:
+        """Return the model as it is stored; float32 weights share its memory."""
+        state = {name: tensor.float().cpu().numpy() for name, tensor in self.state_dict().items()}
+        if self.config.shared_vocab:
+            del state[TARGET_TABLE]
+        return ModelWeights(self.config, StoredWeights(state))
 
     def encoder_layers(self) -> list[EncoderLayer]:
         """Return the layers, first to last."""

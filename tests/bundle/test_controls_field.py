@@ -13,32 +13,24 @@ FORMALITY = {"formal": 7, "informal": 8, "targets": ["en"]}
 
 
 @pytest.mark.parametrize(
-    ("field", "expected"),
+    ("content", "expected"),
     [
         (
-            {"terms": TERMS, "formality": FORMALITY},
+            {"controls": {"terms": TERMS, "formality": FORMALITY}},
             Controls(TermControls(4, 5, 6), FormalityControls(7, 8, ("en",))),
         ),
-        ({"terms": TERMS}, Controls(terms=TermControls(4, 5, 6))),
-        ({"formality": FORMALITY}, Controls(formality=FormalityControls(7, 8, ("en",)))),
+        ({"controls": {"terms": TERMS}}, Controls(terms=TermControls(4, 5, 6))),
+        ({"controls": {"formality": FORMALITY}}, Controls(formality=FormalityControls(7, 8, ("en",)))),
+        ({}, None),
     ],
 )
 def test_the_controls_of_a_bundle_are_read_as_written(
-    field: dict[str, Any], expected: Controls, manifest: dict[str, Any]
+    content: dict[str, Any], expected: Controls | None, manifest: dict[str, Any]
 ) -> None:
-    manifest["controls"] = field
-
-    parsed = parse_manifest(manifest, "de-en")
+    parsed = parse_manifest(manifest | content, "de-en")
 
     assert parsed.controls == expected
-    assert json.loads(json.dumps(to_json_content(parsed))) == manifest
-
-
-def test_a_bundle_without_controls_is_written_without_the_field(manifest: dict[str, Any]) -> None:
-    parsed = parse_manifest(manifest, "de-en")
-
-    assert parsed.controls is None
-    assert "controls" not in to_json_content(parsed)
+    assert json.loads(json.dumps(to_json_content(parsed))) == manifest | content
 
 
 @pytest.mark.parametrize(

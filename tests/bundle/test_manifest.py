@@ -1,5 +1,7 @@
 import copy
 import json
+import operator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +19,7 @@ JSON_VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-FIELDS = [
-    *(
-        "format_version",
-        "name",
-        "languages",
-        "precision",
-        "cache_dtype",
-        "autoregression",
-        "sizes",
-        "decoding",
-        "alignment",
-    ),
-    *(
-        "special_ids",
-        "limits",
-        "source_tokenizer",
-        "target_tokenizer",
-        "files",
-        "licence",
-        "origin",
-        "scores",
-    ),
-]
+GOOD_RECORD: dict[str, object] = {"sha256": "00", "size_bytes": 1}
 WRONG_TYPES: dict[str, tuple[object, str, str]] = {
     "format_version": (float(FORMAT_VERSION), "an integer", "a number with a fraction"),
     "name": (None, "a string", "null"),
@@ -76,9 +56,13 @@ def outcome_of(content: object) -> type:
 
 
 def test_every_field_is_read_as_written(manifest: dict[str, Any]) -> None:
+    before = json.dumps(manifest)
     parsed = parse_manifest(manifest, "de-en")
 
     assert json.loads(json.dumps(to_json_content(parsed))) == manifest
+    assert json.dumps(manifest) == before
+    manifest["decoding"]["length_penalty"] = 1  # may be written without a fraction
+    assert parse_manifest(manifest, "de-en").decoding.length_penalty == 1.0
 
 
 def test_a_manifest_is_read_from_its_folder(folder: Path, manifest: dict[str, Any]) -> None:
@@ -86,13 +70,6 @@ def test_a_manifest_is_read_from_its_folder(folder: Path, manifest: dict[str, An
 
     assert bundle.manifest == parse_manifest(manifest, "")
     assert bundle.file("source.spm") == folder / "source.spm"
-
-
-def test_parsing_leaves_the_content_as_it_was(manifest: dict[str, Any]) -> None:
-    before = json.dumps(manifest)
-    parse_manifest(manifest, "de-en")
-
-    assert json.dumps(manifest) == before
 
 
 @pytest.mark.parametrize(
@@ -107,12 +84,7 @@ def test_another_format_version_is_told_from_the_one_this_engine_reads(
     assert f"this engine reads {FORMAT_VERSION}" in problem
     assert "matching release" in problem
     assert len(problem) < 300
-
-
-def test_the_message_names_the_version_found(manifest: dict[str, Any]) -> None:
-    (problem,) = problems_of(manifest | {"format_version": 70})
-
-    assert "format_version is 70," in problem
+    assert f"format_version is {version}," in problem or not isinstance(version, int)
 
 
 @pytest.mark.parametrize("content", [[], [1], "manifest", 1, None, True])
@@ -120,24 +92,13 @@ def test_only_an_object_is_a_manifest(content: object) -> None:
     assert problems_of(content) == ("manifest.json is not a JSON object",)
 
 
-@pytest.mark.parametrize("field", FIELDS[1:])
-def test_a_missing_field_is_named(field: str, manifest: dict[str, Any]) -> None:
-    del manifest[field]
-
-    assert f"manifest.json: {field} is missing" in problems_of(manifest)
-
-
-@pytest.mark.parametrize("field", FIELDS)
-def test_a_field_of_another_type_is_named_with_both_types(field: str, manifest: dict[str, Any]) -> None:
+@pytest.mark.parametrize("field", WRONG_TYPES)
+def test_a_missing_field_or_one_of_another_type_is_named(field: str, manifest: dict[str, Any]) -> None:
     value, wanted, found = WRONG_TYPES[field]
 
     assert f"manifest.json: {field} must be {wanted}, not {found}" in problems_of(manifest | {field: value})
-
-
-def test_a_cache_dtype_that_no_graph_has_is_refused(manifest: dict[str, Any]) -> None:
-    assert problems_of(manifest | {"cache_dtype": "float8"}) == (
-        "manifest.json: cache_dtype must be one of int8, float16, float32, not 'float8'",
-    )
+    del manifest[field]
+    assert f"manifest.json: {field} is missing" in problems_of(manifest) or field == "format_version"
 
 
 def test_all_problems_are_told_at_once(manifest: dict[str, Any]) -> None:
@@ -165,57 +126,46 @@ def test_all_problems_are_told_at_once(manifest: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "field", "value", "least"),
+    ("place", "value", "problem"),
     [
-        ("sizes", "decoder_layers", 0, 1),
-        ("sizes", "target_vocab", -7, 1),
-        ("limits", "max_target_tokens", 0, 1),
-        ("special_ids", "pad", -1, 0),
+        ("cache_dtype", "float8", "cache_dtype must be one of int8, float16, float32, not 'float8'"),
+        ("sizes.decoder_layers", 0, "sizes.decoder_layers is 0, but must be at least 1"),
+        ("sizes.target_vocab", -7, "sizes.target_vocab is -7, but must be at least 1"),
+        ("limits.max_target_tokens", 0, "limits.max_target_tokens is 0, but must be at least 1"),
+        ("special_ids.pad", -1, "special_ids.pad is -1, but must be at least 0"),
+        ("languages.sources", {}, "languages.sources is empty"),
+        ("languages.targets", {}, "languages.targets is empty"),
+        ("source_tokenizer.model", "/etc/passwd", "files: /etc/passwd is not listed"),
+        ("files.x", GOOD_RECORD | {"size_bytes": -1}, "files.x.size_bytes is -1, but must be at least 0"),
+        ("files.x", {"sha256": "00"}, "files.x.size_bytes is missing"),
+        ("files.x", {"size_bytes": 1}, "files.x.sha256 is missing"),
+        ("files.x", GOOD_RECORD | {"md5": ""}, "files.x.md5 is not a known field"),
+        ("files.x", None, "files.x must be an object, not null"),
     ],
 )
-def test_counts_and_ids_have_a_least_value(
-    group: str, field: str, value: int, least: int, manifest: dict[str, Any]
+def test_an_impossible_value_in_any_place_is_named(
+    place: str, value: object, problem: str, manifest: dict[str, Any]
 ) -> None:
-    manifest[group][field] = value
+    *groups, field = place.split(".")
+    reduce(operator.getitem, groups, manifest)[field] = value
 
-    assert problems_of(manifest) == (
-        f"manifest.json: {group}.{field} is {value}, but must be at least {least}",
-    )
-
-
-@pytest.mark.parametrize(
-    ("record", "problem"),
-    [
-        ({"sha256": "00", "size_bytes": -1}, "files.x.size_bytes is -1, but must be at least 0"),
-        ({"sha256": "00"}, "files.x.size_bytes is missing"),
-        ({"size_bytes": 1}, "files.x.sha256 is missing"),
-        ({"sha256": "00", "size_bytes": 1, "md5": ""}, "files.x.md5 is not a known field"),
-        (None, "files.x must be an object, not null"),
-    ],
-)
-def test_a_file_record_is_checked_like_the_rest(
-    record: object, problem: str, manifest: dict[str, Any]
-) -> None:
-    manifest["files"]["x"] = record
-
-    assert f"manifest.json: {problem}" in problems_of(manifest)
+    problems = problems_of(manifest)
+    assert f"manifest.json: {problem}" in problems
+    assert len(problems) == 1 or value is None  # which has no fields either
 
 
 @pytest.mark.parametrize(
     "name", ["", ".", "/etc/passwd", "..", "../x", "a/../../x", "a\\b", "..\\x", "C:\\x", "//host/x"]
 )
 def test_a_path_that_may_leave_the_folder_is_refused(name: str, manifest: dict[str, Any]) -> None:
-    manifest["files"][name] = {"sha256": "00", "size_bytes": 1}
+    manifest["files"]["extra/..notes"] = GOOD_RECORD  # stays in it
+    assert "extra/..notes" in parse_manifest(manifest, "de-en").files
+
+    manifest["files"][name] = GOOD_RECORD
 
     assert problems_of(manifest) == (
         f"manifest.json: files: {name!r} does not name a file inside the bundle",
     )
-
-
-def test_a_file_in_a_folder_of_the_bundle_may_be_listed(manifest: dict[str, Any]) -> None:
-    manifest["files"]["extra/..notes"] = {"sha256": "00", "size_bytes": 1}
-
-    assert "extra/..notes" in parse_manifest(manifest, "de-en").files
 
 
 @pytest.mark.parametrize(
@@ -225,12 +175,6 @@ def test_files_the_engine_opens_must_be_listed(name: str, manifest: dict[str, An
     del manifest["files"][name]
 
     assert problems_of(manifest) == (f"manifest.json: files: {name} is not listed",)
-
-
-def test_a_tokenizer_outside_the_folder_is_refused(manifest: dict[str, Any]) -> None:
-    manifest["source_tokenizer"]["model"] = "/etc/passwd"
-
-    assert problems_of(manifest) == ("manifest.json: files: /etc/passwd is not listed",)
 
 
 def test_languages_are_read_with_all_problems_told(manifest: dict[str, Any]) -> None:
@@ -246,13 +190,6 @@ def test_languages_are_read_with_all_problems_told(manifest: dict[str, Any]) -> 
         "manifest.json: languages.targets.en.begin must have 1 or more ids, all at least 0",
         "manifest.json: languages.targets.en.colour is not a known field",
     }
-
-
-@pytest.mark.parametrize("side", ["sources", "targets"])
-def test_a_bundle_without_languages_is_refused(side: str, manifest: dict[str, Any]) -> None:
-    manifest["languages"][side] = {}
-
-    assert problems_of(manifest) == (f"manifest.json: languages.{side} is empty",)
 
 
 @pytest.mark.parametrize(("step", "reads_token"), [("reading", True), ("saying", False)])
@@ -289,12 +226,6 @@ def test_an_alignment_is_one_that_the_model_has(
     manifest["alignment"] |= changes
 
     assert {f"manifest.json: {problem}" for problem in problems} <= set(problems_of(manifest))
-
-
-def test_a_length_penalty_may_be_written_without_a_fraction(manifest: dict[str, Any]) -> None:
-    manifest["decoding"]["length_penalty"] = 1
-
-    assert parse_manifest(manifest, "de-en").decoding.length_penalty == 1.0
 
 
 @given(content=JSON_VALUES)

@@ -100,6 +100,8 @@ class FakeStepper:
         self.num_best: list[int] = []
         """Of each step."""
         self.selected: list[list[int]] = []
+        self.faulty: tuple[int, int] | None = None
+        """A source, and how many tokens it has read when it gets NaN."""
 
     def join(self, encoded: Sequence[int]) -> None:
         self.rows += [(source, None) for source in encoded for _ in range(self.beam_size)]
@@ -112,7 +114,16 @@ class FakeStepper:
         self.num_best.append(num_best)
         logprobs = self.read_on(last_ids)
         ids = np.argsort(-logprobs, axis=1, kind="stable")[:, :num_best]
-        return np.take_along_axis(logprobs, ids, axis=1), ids
+        best = np.take_along_axis(logprobs, ids, axis=1)
+        best[self.faulty_rows(), -1] = np.nan
+        return best, ids
+
+    def faulty_rows(self) -> list[int]:
+        return [
+            row
+            for row, (source, prefix) in enumerate(self.rows)
+            if (source, len(prefix or ())) == self.faulty
+        ]
 
     def read_on(self, last_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Let every row read a token; what comes next, float32 [R, V]."""
@@ -144,6 +155,7 @@ class FakeReadingStepper(FakeStepper):
         self.lengths = lengths
         self.num_wanted: list[int] = []
         """Of each step."""
+        self.is_attention_faulty = False
 
     def read(
         self, last_ids: NDArray[np.int64], wanted_ids: NDArray[np.int64] | None
@@ -154,6 +166,8 @@ class FakeReadingStepper(FakeStepper):
         attention = np.zeros((len(self.rows), width), np.float32)
         for row, (source, prefix) in enumerate(self.rows):
             attention[row, : self.lengths[source]] = attention_of(source, prefix or (), self.lengths[source])
+        faulty = attention if wanted_ids is None or self.is_attention_faulty else logprobs
+        faulty[self.faulty_rows()] = np.nan
         if wanted_ids is None:
             return None, attention
         return logprobs[np.arange(len(wanted_ids)), wanted_ids], attention
@@ -164,6 +178,16 @@ def attention_of(source: int, prefix: Prefix, length: int) -> NDArray[np.float32
     weights = np.random.default_rng([source, *prefix]).random(length)
     attention: NDArray[np.float32] = (weights / weights.sum()).astype(np.float32)
     return attention
+
+
+wide_models = st.builds(
+    RandomModel,
+    vocab_size=st.integers(10, 60),
+    seed=st.integers(0, 2**32 - 1),
+    sharpness=st.sampled_from([0.0, 1.0, 3.0]),
+    num_impossible=st.integers(0, 5),
+)
+"""Wide enough for more candidates than a search asks for."""
 
 
 def random_models(*, min_vocab: int = 2, max_impossible: int = 7) -> st.SearchStrategy[RandomModel]:

@@ -1,7 +1,10 @@
 """Sources that differ in all that a search may go by."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
+from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits
 from tests.decoding.fake_stepper import EOS, Prefix
 
@@ -16,6 +19,14 @@ prefixes: st.SearchStrategy[Prefix] = st.one_of(
     st.just(()), st.lists(st.integers(EOS + 1, 9), max_size=2).map(tuple)
 )
 """What callers want targets to begin with: often nothing."""
+
+
+samplings = st.builds(
+    Sampling,
+    top_k=st.integers(0, 8),
+    top_p=st.sampled_from([0.01, 0.5, 0.9, 1.0]),
+    temperature=st.sampled_from([1e-300, 0.1, 0.7, 1.0, 3.0]),
+)
 
 
 @st.composite
@@ -40,3 +51,16 @@ def beams(draw: st.DrawFn, min_size: int = 2) -> tuple[int, list[Source]]:
     """A beam and what it searches for."""
     beam_size = draw(st.integers(min_size, 6))
     return beam_size, draw(st.lists(sources(beam_size), min_size=1, max_size=4))
+
+
+@st.composite
+def filtered_sources(draw: st.DrawFn, beam_size: int) -> Source:
+    """With longer targets, for tokens to be repeated."""
+    source = draw(sources(beam_size))
+    more = draw(st.integers(0, 10))
+    return replace(
+        source,
+        limits=TargetLimits(source.limits.max_tokens + more, source.limits.min_tokens + more // 2),
+        repetition_penalty=draw(st.sampled_from([1.0, 1.2, 3.0])),
+        no_repeat_ngram_size=draw(st.sampled_from([0, 1, 2, 3])),
+    )

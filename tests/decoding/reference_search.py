@@ -5,10 +5,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from dragoman.decoding.strategy import Source
-from dragoman.types import FinishReason
+from dragoman.types import FinishReason, Hypothesis
 from tests.decoding.fake_stepper import EOS, LanguageModel, Prefix, opening
 
 
@@ -78,6 +79,45 @@ def _shortlists(
             if logprobs[token] > -math.inf and (token != EOS or may_end):
                 ranked.append((-(total + logprobs[token]), rank, nth, (*ids, token)))
     return [(ids, -negative) for negative, _, _, ids in sorted(ranked)]
+
+
+def best(model: LanguageModel, number: int, source: Source, beam_size: int) -> list[Found]:
+    """What a beam finds, or greedy search without one; nothing where nothing is possible."""
+    if beam_size > 1:
+        return beam(model, number, source, beam_size)[0]
+    found = greedy(model, number, source)
+    return [found] if found.score > -math.inf else []
+
+
+def check_equal(hypotheses: list[Hypothesis], expected: list[Found], tolerance: float = 1e-6) -> None:
+    if not expected:
+        assert [one.logprob for one in hypotheses] == [-math.inf]
+        return
+    assert [one.ids for one in hypotheses] == [one.ids for one in expected]
+    assert [one.finish_reason for one in hypotheses] == [one.finish_reason for one in expected]
+    scores = [one.score for one in expected]
+    assert [one.score for one in hypotheses] == pytest.approx(scores, abs=tolerance)
+
+
+def check_documented(model: LanguageModel, number: int, source: Source, hypotheses: list[Hypothesis]) -> None:
+    """Hypotheses are sorted, within their limits, and counted and scored by their own tokens."""
+    scores = [one.score for one in hypotheses]
+    assert scores == sorted(scores, reverse=True)
+    num_forced, read = len(source.begin) - 1, opening(source.begin)
+    for one in hypotheses:
+        is_stopped = one.finish_reason is FinishReason.STOP
+        said = (*one.ids, EOS) if is_stopped else one.ids
+        assert EOS not in one.ids
+        assert one.ids[: len(source.prefix)] == source.prefix
+        assert one.num_tokens == num_forced + len(said) <= source.limits.max_tokens
+        assert one.num_tokens - is_stopped >= source.limits.min_tokens
+        assert is_stopped or one.num_tokens == source.limits.max_tokens
+        steps = [
+            float(model.logprobs(number, (*read, *said[:nth]))[said[nth]])
+            for nth in range(len(source.prefix), len(said))
+        ]
+        assert one.logprob == pytest.approx(math.fsum(steps))
+        assert one.score == pytest.approx(one.logprob / one.num_tokens**source.length_penalty)
 
 
 def exhaustive(model: LanguageModel, number: int, source: Source) -> list[Found]:

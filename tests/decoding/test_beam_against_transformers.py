@@ -4,8 +4,8 @@ The models are tiny and random: what they say means nothing, but hypotheses comp
 some reach the limit.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -19,6 +19,9 @@ from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.decoding.fake_stepper import Prefix
+from tests.decoding.reference_search import Found
+
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 VOCAB_SIZE, EOS, PAD = 40, 0, 39
 MAX_LENGTH = 20
@@ -54,33 +57,17 @@ FILTERED = [
 ]
 
 
-@dataclass(frozen=True)
-class Taste:
-    """What a random model is like: found by trial, so that its hypotheses have all lengths."""
-
-    seed: int
-    width: int
-    spread: float
-    end_bias: float
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Matrices this small are slower on several."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module", params=[Taste(1, 16, 0.3, 2.0), Taste(0, 32, 0.2, 3.0)], ids=str)
+@pytest.fixture(scope="module", params=[(1, 16, 0.3, 2.0), (0, 32, 0.2, 3.0)], ids=str)
 def model(request: pytest.FixtureRequest) -> Model:
-    """An OPUS-MT model but for its size; never says the padding that starts its decoder."""
-    taste: Taste = request.param
-    torch.manual_seed(taste.seed)
+    """An OPUS-MT model but for its size; never says the padding that starts its decoder.
+
+    Its numbers were found by trial, so that hypotheses have all lengths.
+    """
+    seed, width, spread, end_bias = request.param
+    torch.manual_seed(seed)
     config = MarianConfig(
         vocab_size=VOCAB_SIZE,
-        d_model=taste.width,
+        d_model=width,
         encoder_layers=1,
         decoder_layers=2,
         encoder_attention_heads=2,
@@ -88,7 +75,7 @@ def model(request: pytest.FixtureRequest) -> Model:
         encoder_ffn_dim=64,
         decoder_ffn_dim=64,
         max_position_embeddings=64,
-        init_std=taste.spread,
+        init_std=spread,
         scale_embedding=True,
         pad_token_id=PAD,
         eos_token_id=EOS,
@@ -97,7 +84,7 @@ def model(request: pytest.FixtureRequest) -> Model:
     )
     model: Model = MarianMTModel(config)
     model.eval()
-    model.final_logits_bias[0, EOS] = taste.end_bias
+    model.final_logits_bias[0, EOS] = end_bias
     model.final_logits_bias[0, PAD] = -torch.inf
     return model
 
@@ -187,37 +174,27 @@ def search_all(
     return results
 
 
-@dataclass(frozen=True)
-class Found:
-    """A hypothesis of Transformers."""
-
-    ids: Prefix
-    finish_reason: FinishReason
-    score: float
-
-
 def generate(model: Model, inputs: Inputs, options: SearchCase, beam_size: int) -> list[list[Found]]:
-    """All that Transformers returns for each input, best first."""
+    """All that Transformers returns for each input, best first; without a beam it has no scores."""
+    of_beams = set() if beam_size > 1 else {"length_penalty", "early_stopping"}
+    words = {name: value for name, value in asdict(options).items() if name not in of_beams}
     results = model.generate(
         inputs.ids,
         attention_mask=inputs.mask,
         num_beams=beam_size,
         num_return_sequences=beam_size,
-        length_penalty=options.length_penalty,
-        early_stopping=options.early_stopping,
-        forced_bos_token_id=options.forced_bos_token_id,
         max_length=MAX_LENGTH,
-        min_length=options.min_length,
-        repetition_penalty=options.repetition_penalty,
-        no_repeat_ngram_size=options.no_repeat_ngram_size,
         do_sample=False,
         return_dict_in_generate=True,
         output_scores=True,
+        **words,
     )
     num_begin = 1 if options.forced_bos_token_id is None else 2
+    rows = results.sequences.tolist()
+    scores = results.sequences_scores.tolist() if beam_size > 1 else [0.0] * len(rows)
     found = [
-        Found(said(row[num_begin:]), FinishReason.STOP if EOS in row else FinishReason.LENGTH, score)
-        for row, score in zip(results.sequences.tolist(), results.sequences_scores.tolist(), strict=True)
+        Found(said(row[num_begin:]), score, FinishReason.STOP if EOS in row else FinishReason.LENGTH)
+        for row, score in zip(rows, scores, strict=True)
     ]
     return [found[begin : begin + beam_size] for begin in range(0, len(found), beam_size)]
 
@@ -227,33 +204,27 @@ def said(row: list[int]) -> Prefix:
     return tuple(row[: row.index(EOS)] if EOS in row else row)
 
 
-@pytest.mark.parametrize("beam_size", [2, 4, 5])
+@pytest.mark.parametrize(
+    ("kind", "cases"),
+    [
+        *((SearchKind(beam_size), CASES) for beam_size in (2, 5)),
+        *((SearchKind(beam_size, method=Method.FILTERED), FILTERED) for beam_size in (2, 4)),
+    ],
+    ids=lambda value: str(value) if isinstance(value, SearchKind) else "",
+)
 def test_all_hypotheses_are_those_of_transformers_in_its_order(
-    model: Model, inputs: Inputs, beam_size: int
+    model: Model, inputs: Inputs, kind: SearchKind, cases: list[SearchCase]
 ) -> None:
-    ours = search_all(model, inputs, SearchKind(beam_size), CASES)
+    ours = search_all(model, inputs, kind, cases)
 
-    for options in CASES:
-        check(ours[options], generate(model, inputs, options, beam_size), options)
-
-
-@pytest.mark.parametrize("beam_size", [2, 3, 4])
-def test_filters_change_hypotheses_as_those_of_transformers_do(
-    model: Model, inputs: Inputs, beam_size: int
-) -> None:
-    ours = search_all(model, inputs, SearchKind(beam_size, method=Method.FILTERED), FILTERED)
-
-    for options in FILTERED:
-        check(ours[options], generate(model, inputs, options, beam_size), options)
-
-
-def check(ours: list[list[Hypothesis]], theirs: list[list[Found]], options: SearchCase) -> None:
-    for number, (found, expected) in enumerate(zip(ours, theirs, strict=True)):
-        case = (options, number)
-        assert [one.ids for one in found] == [one.ids for one in expected], case
-        assert [one.finish_reason for one in found] == [one.finish_reason for one in expected], case
-        scores = [one.score for one in expected]
-        assert [one.score for one in found] == pytest.approx(scores, rel=1e-4, abs=1e-4), case
+    for options in cases:
+        theirs = generate(model, inputs, options, kind.beam_size)
+        for number, (found, expected) in enumerate(zip(ours[options], theirs, strict=True)):
+            case = (options, number)
+            assert [one.ids for one in found] == [one.ids for one in expected], case
+            assert [one.finish_reason for one in found] == [one.finish_reason for one in expected], case
+            scores = [one.score for one in expected]
+            assert [one.score for one in found] == pytest.approx(scores, rel=1e-4, abs=1e-4), case
 
 
 def test_the_models_give_searches_something_to_differ_about(model: Model, inputs: Inputs) -> None:
@@ -273,65 +244,37 @@ def test_the_models_give_searches_something_to_differ_about(model: Model, inputs
     assert len({one.ids for one in late}) > 40
 
 
-@pytest.mark.parametrize(("forced", "min_length"), [(None, 0), (7, 0), (None, 8)])
+PLAIN = SearchCase(1.0, early_stopping=False, forced_bos_token_id=None)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"forced_bos_token_id": 7},
+        {"min_length": 8},
+        *({"no_repeat_ngram_size": size} for size in (1, 2, 3)),
+    ],
+    ids=str,
+)
 def test_greedy_search_finds_what_transformers_does_without_a_beam(
-    model: Model, inputs: Inputs, forced: int | None, min_length: int
+    model: Model, inputs: Inputs, changes: dict[str, Any]
 ) -> None:
-    source = source_of(
-        SearchCase(1.0, early_stopping=False, forced_bos_token_id=forced, min_length=min_length), 1
-    )
-    sources = [replace(source) for _ in range(NUM_INPUTS)]
-    stepper = TorchStepper(model, inputs, range(NUM_INPUTS), 1)
+    options = replace(PLAIN, **changes)
+    method = Method.FILTERED if options.no_repeat_ngram_size else Method.SEARCH
 
-    ours = search(stepper, make_strategy(sources, 1, TargetVocabulary(EOS, VOCAB_SIZE)))
+    ours = search_all(model, inputs, SearchKind(1, method=method), [options])[options]
 
-    theirs = model.generate(
-        inputs.ids,
-        attention_mask=inputs.mask,
-        num_beams=1,
-        forced_bos_token_id=forced,
-        max_length=MAX_LENGTH,
-        min_length=min_length,
-        do_sample=False,
-    )
-    num_begin = len(source.begin)
-    assert [one.ids for (one,) in ours] == [said(row[num_begin:]) for row in theirs.tolist()]
+    theirs = generate(model, inputs, options, beam_size=1)
+    assert [one.ids for (one,) in ours] == [one.ids for (one,) in theirs]
 
 
 def test_filters_find_something_to_change(model: Model, inputs: Inputs) -> None:
     """Else the test of filters above would be the one without."""
+    kinds = [PLAIN, *(replace(PLAIN, no_repeat_ngram_size=size) for size in (1, 2, 3))]
+    kinds += [replace(PLAIN, repetition_penalty=penalty) for penalty in (1.3, 4.0)]
     kind = SearchKind(4, method=Method.FILTERED)
-    plain = SearchCase(1.0, early_stopping=False, forced_bos_token_id=None)
-    kinds = [plain, *(replace(plain, no_repeat_ngram_size=size) for size in (1, 2, 3))]
-    kinds += [replace(plain, repetition_penalty=penalty) for penalty in (1.3, 4.0)]
     unchanged, *changed = search_all(model, inputs, kind, kinds).values()
 
     for results in changed:
         assert sum(ours != before for ours, before in zip(results, unchanged, strict=True)) > 20
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_greedy_search_repeats_no_ngram_as_transformers_does_not(
-    model: Model, inputs: Inputs, size: int
-) -> None:
-    source = replace(
-        source_of(SearchCase(1.0, early_stopping=False, forced_bos_token_id=None), 1),
-        no_repeat_ngram_size=size,
-    )
-    sources = [replace(source) for _ in range(NUM_INPUTS)]
-    kind = SearchKind(1, method=Method.FILTERED)
-
-    ours = search(
-        TorchStepper(model, inputs, range(NUM_INPUTS), 1),
-        make_strategy(sources, kind, TargetVocabulary(EOS, VOCAB_SIZE)),
-    )
-
-    theirs = model.generate(
-        inputs.ids,
-        attention_mask=inputs.mask,
-        num_beams=1,
-        max_length=MAX_LENGTH,
-        no_repeat_ngram_size=size,
-        do_sample=False,
-    )
-    assert [one.ids for (one,) in ours] == [said(row[1:]) for row in theirs.tolist()]

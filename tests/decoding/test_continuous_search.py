@@ -2,137 +2,53 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from dragoman.decoding.loop import FinishedSource, Lane, open_strategy
-from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
-from dragoman.types import SearchKind
-from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, Prefix, RandomModel, random_models, sentences
-from tests.decoding.random_sources import sources as random_sources
-
-arrivals = st.lists(st.integers(0, 6), min_size=1, max_size=9)
-"""Steps before each source joins, counted from the one before it."""
-
-
-def source_of(number: int, beam_size: int) -> Source:
-    """Whatever a source may bring along differs between sources."""
-    begin = ((BOS,), (BOS, 2), (EOS, 5, 3), (2,), (BOS, 4, 4, 4))[number % 5]
-    prefix = ((), (6, 2), (3,))[number % 3]
-    return Source(
-        ids=(number,),
-        limits=TargetLimits(max_tokens=len(begin) + len(prefix) + 1 + number % 7, min_tokens=number % 3),
-        begin=begin,
-        length_penalty=(0.0, 0.6, 1.0, 2.0)[number % 4],
-        num_hypotheses=1 + number % beam_size,
-        early_stopping=number % 2 == 0,
-        prefix=prefix,
-    )
+from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.strategy import Source, TargetLimits
+from dragoman.types import Method, SearchKind
+from tests.decoding.fake_lanes import KINDS, check_alone, check_any_company, join, lane_over, run_to_end
+from tests.decoding.fake_stepper import (
+    BOS,
+    FakeStepper,
+    Prefix,
+    RandomModel,
+    random_models,
+    sentences,
+    wide_models,
+)
+from tests.decoding.random_sources import filtered_sources, samplings
 
 
 def plain_source(number: int) -> Source:
     return Source((number,), TargetLimits(9, 0), (BOS,))
 
 
-def lane_over(stepper: FakeStepper) -> Lane[list[int]]:
-    return Lane(
-        SearchKind(stepper.beam_size),
-        stepper,
-        open_strategy(stepper.beam_size, TargetVocabulary(EOS, stepper.model.vocab_size)),
-    )
-
-
-def join(lane: Lane[list[int]], sources: list[Source]) -> None:
-    lane.join(sources, [source.ids[0] for source in sources])
-
-
-def search_alone(model: RandomModel, source: Source, beam_size: int) -> list[FinishedSource]:
-    lane = lane_over(FakeStepper(model, [], beam_size))
-    join(lane, [source])
-    return run_to_end(lane)
-
-
-def run_to_end(lane: Lane[list[int]]) -> list[FinishedSource]:
-    found: list[FinishedSource] = []
-    while lane.sources:
-        found += lane.step()
-    return found
-
-
-def search_as_they_arrive(
-    lane: Lane[list[int]], sources: list[Source], delays: list[int], num_dropped: int = 0
-) -> list[FinishedSource]:
-    """Step `delays[i]` times before source i joins; those that come in one step join together."""
-    found: list[FinishedSource] = []
-    together: list[Source] = []
-    for source, delay in zip(sources, delays, strict=True):
-        if delay and together:
-            join(lane, together)
-            together = []
-        for _ in range(delay):
-            if lane.sources:
-                found += lane.step()
-        together.append(source)
-    join(lane, together)
-    lane.remove(set(sources[:num_dropped]))
-    return found + run_to_end(lane)
-
-
-@given(random_models(min_vocab=3), arrivals, st.sampled_from([1, 2, 3, 5]))
-@settings(max_examples=200)
-def test_a_source_gets_the_same_hypotheses_whenever_it_joins(
-    model: RandomModel, delays: list[int], beam_size: int
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(
+    delays=st.lists(st.integers(0, 6), min_size=1, max_size=9), num_dropped=st.integers(0, 3), data=st.data()
+)
+def test_a_source_gets_the_same_hypotheses_in_any_company(
+    kind: SearchKind, delays: list[int], num_dropped: int, data: st.DataObject
 ) -> None:
-    sources = [source_of(number, beam_size) for number in range(len(delays))]
-    lane = lane_over(FakeStepper(model, [], beam_size))
+    """Whatever the others' forced tokens, limits, penalties and draws are, and whenever they come and go."""
+    model = data.draw(random_models(min_vocab=3) if kind.method is Method.SEARCH else wide_models)
+    sources = [
+        replace(
+            data.draw(filtered_sources(kind.beam_size)),
+            ids=(number,),
+            sampling=data.draw(samplings),
+            seed=data.draw(st.integers(0, 2)),
+        )
+        for number in range(len(delays))
+    ]
 
-    found = search_as_they_arrive(lane, sources, delays)
+    def open_empty() -> AnyLane[list[int]]:
+        return lane_over(FakeStepper(model, [], kind.beam_size), kind.method)
 
-    assert {id(one.source) for one in found} == {id(source) for source in sources}
-    for one in found:
-        assert [one] == search_alone(model, one.source, beam_size)
-
-
-@given(random_models(min_vocab=3), arrivals, st.sampled_from([1, 2, 4]), st.integers(0, 9))
-def test_sources_that_are_dropped_leave_the_others_as_they_were(
-    model: RandomModel, delays: list[int], beam_size: int, num_dropped: int
-) -> None:
-    sources = [source_of(number, beam_size) for number in range(len(delays))]
-    lane = lane_over(FakeStepper(model, [], beam_size))
-
-    found = search_as_they_arrive(lane, sources, delays, num_dropped)
-
-    assert {id(one.source) for one in found} >= {id(source) for source in sources[num_dropped:]}
-    for one in found:
-        assert [one] == search_alone(model, one.source, beam_size)
-
-
-@st.composite
-def company(draw: st.DrawFn) -> tuple[int, list[Source], list[int]]:
-    """A beam size, sources, and the order they join in."""
-    beam_size = draw(st.sampled_from([1, 2, 4]))
-    sources = draw(st.lists(random_sources(beam_size), min_size=1, max_size=7))
-    numbered = [replace(source, ids=(number,)) for number, source in enumerate(sources)]
-    return beam_size, numbered, draw(st.permutations(range(len(sources))))
-
-
-@given(random_models(min_vocab=3), company(), st.data())
-@settings(max_examples=200)
-def test_forced_tokens_and_early_stopping_of_one_source_are_nothing_to_another(
-    model: RandomModel, together: tuple[int, list[Source], list[int]], data: st.DataObject
-) -> None:
-    beam_size, sources, order = together
-    delays = data.draw(st.lists(st.integers(0, 4), min_size=len(order), max_size=len(order)))
-    lane = lane_over(FakeStepper(model, [], beam_size))
-
-    found = search_as_they_arrive(lane, [sources[number] for number in order], delays)
-
-    assert {id(one.source) for one in found} == {id(source) for source in sources}
-    for one in found:
-        assert [one] == search_alone(model, one.source, beam_size)
+    check_any_company(open_empty, sources, delays, num_dropped)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -169,71 +85,47 @@ def test_rows_of_an_early_and_a_late_source_run_in_one_step(beam_size: int) -> N
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_beginning_is_what_the_best_hypothesis_says_so_far(beam_size: int) -> None:
-    lane = lane_over(FakeStepper(sentences(6, [(2, 3, 4), (5,)]), [], beam_size))
-    join(lane, [plain_source(number) for number in range(2)])
-
-    beginnings = []
-    for _ in range(3):
-        lane.step()
-        beginnings.append(lane.best_ids(0))
-
-    assert beginnings == [[2], [2, 3], [2, 3, 4]]
-
-
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_beginning_has_no_forced_tokens(beam_size: int) -> None:
+@pytest.mark.parametrize(
+    ("begin", "prefix", "beginnings"),
+    [
+        ((BOS,), (), [[7], [7, 8], [7, 8, 2], [7, 8, 2, 3]]),
+        ((BOS, 7, 8), (), [[], [], [2], [2, 3]]),
+        ((BOS, 7), (8, 2), [[], [8], [8, 2], [8, 2, 3]]),
+    ],
+    ids=["plain", "without forced tokens", "with the prefix"],
+)
+def test_a_beginning_is_what_the_best_hypothesis_says_so_far(
+    begin: Prefix, prefix: Prefix, beginnings: list[list[int]], beam_size: int
+) -> None:
     lane = lane_over(FakeStepper(sentences(9, [(7, 8, 2, 3, 4), (5,)]), [], beam_size))
-    join(lane, [Source((0,), TargetLimits(9, 0), (BOS, 7, 8)), plain_source(1)])
+    join(lane, [Source((0,), TargetLimits(9, 0), begin, prefix=prefix), plain_source(1)])
 
-    beginnings = []
-    for _ in range(5):
+    for beginning in beginnings:
         lane.step()
-        beginnings.append(lane.best_ids(0))
-
-    assert beginnings == [[], [], [2], [2, 3], [2, 3, 4]]
+        assert lane.best_ids(0) == beginning
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_beginning_has_the_prefix(beam_size: int) -> None:
-    lane = lane_over(FakeStepper(sentences(9, [(7, 8, 2, 3, 4)]), [], beam_size))
-    join(lane, [Source((0,), TargetLimits(9, 0), (BOS, 7), prefix=(8, 2))])
-
-    beginnings = []
-    for _ in range(5):
-        lane.step()
-        beginnings.append(lane.best_ids(0))
-
-    assert beginnings == [[], [8], [8, 2], [8, 2, 3], [8, 2, 3, 4]]
-
-
-class NaNForOne(FakeStepper):
-    """Returns NaN for one source, once its rows have read two tokens."""
-
-    faulty = 1
-
-    def step(
-        self, last_ids: NDArray[np.int64], num_best: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        logprobs, ids = super().step(last_ids, num_best)
-        for row, (source, prefix) in enumerate(self.rows):
-            if source == self.faulty and len(prefix or ()) == 2:
-                logprobs[row, -1] = np.nan
-        return logprobs, ids
-
-
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_candidates_that_are_not_numbers_fail_only_the_source_they_are_for(beam_size: int) -> None:
-    model = RandomModel(9, seed=5)
-    sources = [Source((number,), TargetLimits(7, 6), (BOS,)) for number in range(4)]
-    lane = lane_over(NaNForOne(model, [], beam_size))
+@pytest.mark.parametrize("method", [Method.SEARCH, Method.FILTERED])
+def test_candidates_that_are_not_numbers_fail_only_the_source_they_are_for(
+    method: Method, beam_size: int
+) -> None:
+    """Also if it alone had filters: greedy search looks at the last candidate, so it must get no more."""
+    model = RandomModel(40, seed=6)
+    sources = [
+        Source((number,), TargetLimits(12, 11), (BOS,), repetition_penalty=1.0 if number else 2.0)
+        for number in range(6)
+    ]
+    stepper = FakeStepper(model, [], beam_size)
+    stepper.faulty = (0, 3)
+    lane = lane_over(stepper, method)
     join(lane, sources)
 
     found = {one.source: one for one in run_to_end(lane)}
 
-    for source in sources:
-        if source.ids[0] == NaNForOne.faulty:
-            assert isinstance(found[source].error, FloatingPointError)
-            assert found[source].hypotheses == []
-        else:
-            assert [found[source]] == search_alone(model, source, beam_size)
+    fault = found.pop(sources[0])
+    assert isinstance(fault.error, FloatingPointError)
+    assert fault.hypotheses == []
+    assert set(found) == set(sources[1:])
+    for one in found.values():
+        check_alone(lambda: lane_over(FakeStepper(model, [], beam_size), method), one)

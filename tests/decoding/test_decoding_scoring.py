@@ -12,13 +12,6 @@ def hypothesis_of(logprob: float, num_tokens: int) -> Hypothesis:
     return Hypothesis((2,) * (num_tokens - 1), logprob, num_tokens, 0.0, FinishReason.STOP)
 
 
-@pytest.mark.parametrize(("alpha", "expected"), [(0.0, -6.0), (0.5, -3.0), (1.0, -1.5), (2.0, -0.375)])
-def test_the_logprob_is_divided_by_the_length_to_the_power_of_the_penalty(
-    alpha: float, expected: float
-) -> None:
-    assert normalised_score(-6.0, 4, alpha) == expected
-
-
 @pytest.mark.parametrize(("alpha", "expected"), [(0.0, -8.0), (0.5, -8 / 3), (1.0, -8 / 9)])
 def test_a_text_scores_as_one_long_hypothesis(alpha: float, expected: float) -> None:
     segments = [hypothesis_of(-6.0, 4), hypothesis_of(-2.0, 5)]

@@ -1,58 +1,29 @@
-"""What holds for the loop and for both strategies: batches, leaving sources, faults."""
+"""What holds for the loop and for all strategies: leaving sources, faults, and what is refused."""
+
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from dragoman.decoding.loop import make_strategy, search
+from dragoman.decoding.loop import open_strategy
+from dragoman.decoding.options import Sampling
 from dragoman.decoding.slots import close_gaps
-from dragoman.decoding.strategy import Source, Strategy, TargetLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
-from dragoman.types import Hypothesis
-from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel, random_models, sentences
-
-
-def limits_of(source: int) -> TargetLimits:
-    """Limits that differ between sources."""
-    return TargetLimits(max_tokens=2 + source % 6, min_tokens=source % 3)
-
-
-def search_sources(model: RandomModel, numbers: list[int], beam_size: int) -> dict[int, list[Hypothesis]]:
-    sources = [Source((), limits_of(number), (BOS,), num_hypotheses=beam_size) for number in numbers]
-    strategy = make_strategy(sources, beam_size, TargetVocabulary(EOS, model.vocab_size))
-    results = search(FakeStepper(model, numbers, beam_size), strategy)
-    return dict(zip(numbers, results, strict=True))
-
-
-def strategy_for(limits: list[TargetLimits], beam_size: int, vocab_size: int = 9) -> Strategy:
-    sources = [Source((), limit, (BOS,)) for limit in limits]
-    return make_strategy(sources, beam_size, TargetVocabulary(EOS, vocab_size))
-
-
-@given(
-    random_models(min_vocab=3),
-    st.lists(st.integers(0, 50), unique=True, min_size=1, max_size=8),
-    st.sampled_from([1, 2, 3, 5]),
-)
-def test_a_source_gets_the_same_hypotheses_alone_and_in_company(
-    model: RandomModel, sources: list[int], beam_size: int
-) -> None:
-    together = search_sources(model, sources, beam_size)
-
-    for source in sources:
-        alone = search_sources(model, [source], beam_size)
-        assert together[source] == alone[source]
+from dragoman.types import SearchKind
+from tests.decoding.fake_lanes import KINDS, search_with
+from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, Prefix, RandomModel, sentences
 
 
 @pytest.mark.parametrize("beam_size", [1, 2])
 def test_finished_sources_leave_at_once_and_the_last_ones_fill_their_holes(beam_size: int) -> None:
-    targets: list[tuple[int, ...]] = [(), (2, 2, 2), (), (3, 3), (4, 4)]
+    targets: list[Prefix] = [(), (2, 2, 2), (), (3, 3), (4, 4)]
     stepper = FakeStepper(sentences(5, targets), range(5), beam_size)
-    strategy = strategy_for([TargetLimits(9, 0)] * 5, beam_size, vocab_size=5)
 
-    results = search(stepper, strategy)
+    results = search_with(stepper, [Source((), TargetLimits(9, 0), (BOS,)) for _ in targets])
 
     assert [hypotheses[0].ids for hypotheses in results] == targets
     assert stepper.num_rows == [beam_size * count for count in (5, 3, 3, 1)]
@@ -75,84 +46,57 @@ def test_only_sources_from_the_end_change_their_slot(is_leaving: list[bool]) -> 
 def test_nothing_to_search_for_takes_no_step(beam_size: int) -> None:
     stepper = FakeStepper(RandomModel(9, seed=0), [], beam_size)
 
-    results = search(stepper, strategy_for([], beam_size))
-
-    assert results == []
+    assert search_with(stepper, []) == []
     assert stepper.num_rows == []
-
-
-class FaultyStepper(FakeStepper):
-    """Fails, or returns NaN, at its third step."""
-
-    def __init__(self, beam_size: int, fault: Exception | None) -> None:
-        super().__init__(RandomModel(9, seed=0), [0], beam_size)
-        self.fault = fault
-
-    def step(
-        self, last_ids: NDArray[np.int64], num_best: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        logprobs, ids = super().step(last_ids, num_best)
-        if len(self.num_rows) < 3:
-            return logprobs, ids
-        if self.fault is not None:
-            raise self.fault
-        logprobs[-1, -1] = np.nan
-        return logprobs, ids
-
-
-@pytest.mark.parametrize("beam_size", [1, 4])
-def test_what_the_stepper_raises_reaches_the_caller(beam_size: int) -> None:
-    fault = RuntimeError("out of memory")
-    strategy = strategy_for([TargetLimits(9, 9)], beam_size)
-
-    with pytest.raises(RuntimeError) as raised:
-        search(FaultyStepper(beam_size, fault), strategy)
-
-    assert raised.value is fault
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_logprobs_that_are_not_numbers_end_the_search(beam_size: int) -> None:
-    strategy = strategy_for([TargetLimits(9, 9)], beam_size)
+    stepper = FakeStepper(RandomModel(9, seed=0), [0], beam_size)
+    stepper.faulty = (0, 2)
 
     with pytest.raises(FloatingPointError, match="NaN"):
-        search(FaultyStepper(beam_size, None), strategy)
+        search_with(stepper, [Source((), TargetLimits(9, 9), (BOS,))])
 
 
 @pytest.mark.parametrize(
-    ("max_tokens", "min_tokens", "message"),
+    ("make", "error"),
     [
-        (0, 0, "max_length: 0 is not at least 1"),
-        (4, 5, "min_length: 5 is not between 0 and 4"),
-        (4, -1, "min_length: -1 is not between 0 and 4"),
+        (lambda: TargetLimits(0, 0), "max_length: 0 is not at least 1"),
+        (lambda: TargetLimits(4, 5), "min_length: 5 is not between 0 and 4"),
+        (lambda: TargetLimits(4, -1), "min_length: -1 is not between 0 and 4"),
+        (
+            lambda: Source((), TargetLimits(2, 0), (BOS, 5, 6)),
+            "max_length: 2 is too small: this model forces the first 2 target tokens; use at least 3",
+        ),
+        (
+            lambda: Source((), TargetLimits(3, 0), (BOS, 3), prefix=(4, 5)),
+            "target_prefix: 2 tokens are too many for a target of at most 2; shorten the prefix, or increase",
+        ),
+        (
+            lambda: Source((), TargetLimits(3, 0), (BOS, 8), target_ids=(5, 6, 7)),
+            "target: 3 tokens are over the limit of 2",
+        ),
     ],
 )
-def test_limits_that_no_target_can_keep_are_refused(max_tokens: int, min_tokens: int, message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        TargetLimits(max_tokens, min_tokens)
-
-    assert str(raised.value) == message
-
-
-def test_a_vocabulary_of_only_the_end_of_sentence_is_refused() -> None:
-    with pytest.raises(ValueError, match="vocabulary of size 1"):
-        TargetVocabulary(EOS, size=1)
+def test_what_no_target_can_satisfy_is_refused_by_the_field_at_fault(
+    make: Callable[[], object], error: str
+) -> None:
+    with pytest.raises(InputError, match=f"^{error}"):
+        make()
 
 
-def test_a_source_whose_forced_tokens_fill_its_limit_is_refused() -> None:
-    with pytest.raises(InputError) as raised:
-        Source((), TargetLimits(2, 0), (BOS, 5, 6))
-
-    assert raised.value.field == "max_length"
-    assert raised.value.problem == (
-        "2 is too small: this model forces the first 2 target tokens; use at least 3"
-    )
-    Source((), TargetLimits(3, 0), (BOS, 5, 6))
-
-
-def test_a_target_that_begins_with_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least"):
-        Source((), TargetLimits(2, 0), ())
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: Source((), TargetLimits(9, 0), (BOS,), prefix=(5,), target_ids=(6,)), "do not begin with"),
+        (lambda: Source((), TargetLimits(2, 0), ()), "at least"),
+        (lambda: TargetVocabulary(EOS, size=1), "vocabulary of size 1"),
+    ],
+)
+def test_what_no_caller_can_ask_for_is_a_value_error(make: Callable[[], object], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        make()
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -160,7 +104,7 @@ def test_a_target_that_begins_with_nothing_is_refused() -> None:
 def test_the_steppers_candidates_are_not_written_to_where_tokens_are_forced_or_ends_come_early(
     beam_size: int, min_tokens: int
 ) -> None:
-    strategy = strategy_for([], beam_size)
+    strategy = open_strategy(beam_size, TargetVocabulary(EOS, 9))
     limits = TargetLimits(9, min_tokens)
     strategy.join([Source((), limits, (BOS, 5)), Source((), limits, (BOS,))])
     shape = (2 * beam_size, strategy.num_best)
@@ -172,13 +116,16 @@ def test_the_steppers_candidates_are_not_written_to_where_tokens_are_forced_or_e
     assert (logprobs == -1.0).all()
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_forced_end_of_sentence_is_refused_before_anything_joins(beam_size: int) -> None:
-    strategy = strategy_for([], beam_size)
-    good, bad = (Source((), TargetLimits(9, 0), begin) for begin in ((EOS, 2), (BOS, EOS)))
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize(("begin", "prefix"), [((BOS, EOS), ()), ((BOS,), (2, EOS))])
+def test_a_forced_end_of_sentence_is_refused_before_anything_joins(
+    kind: SearchKind, begin: Prefix, prefix: Prefix
+) -> None:
+    strategy = open_strategy(kind, TargetVocabulary(EOS, 9))
+    good = Source((), TargetLimits(9, 0), (EOS, 2), sampling=Sampling())
 
     with pytest.raises(ValueError, match="contain the end-of-sentence id"):
-        strategy.join([good, bad])
+        strategy.join([good, replace(good, begin=begin, prefix=prefix)])
 
     assert list(strategy.sources) == []
     assert len(strategy.last_ids) == 0

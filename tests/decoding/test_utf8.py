@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.decoding.loop import FinishedSource, Lane, make_strategy, open_strategy, search
+from dragoman.decoding.loop import AnyLane, open_strategy
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
-from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
+from dragoman.types import FinishReason, SearchKind
 from tests.decoding import reference_search
+from tests.decoding.fake_lanes import KINDS, check_any_company, lane_over, search_with
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, LanguageModel, Prefix, RandomModel, TableModel
 
 FIRST_BYTE_ID = 6
@@ -130,31 +131,11 @@ def test_a_search_finds_what_plain_python_does_among_what_may_follow(
 ) -> None:
     wanted = data.draw(st.lists(sources(beam_size), min_size=1, max_size=4))
 
-    results = search(
-        FakeStepper(model, range(len(wanted)), beam_size), make_strategy(wanted, beam_size, TARGET)
-    )
+    results = search_with(FakeStepper(model, range(len(wanted)), beam_size), wanted, target=TARGET)
 
     for number, (source, hypotheses) in enumerate(zip(wanted, results, strict=True)):
-        constrained = Constrained(model, source)
-        if beam_size == 1:
-            expected = [reference_search.greedy(constrained, number, source)]
-        else:
-            expected, _ = reference_search.beam(constrained, number, source, beam_size)
-        if not expected or expected[0].score == -math.inf:
-            assert hypotheses[0].logprob == -math.inf
-            continue
-        assert [one.ids for one in hypotheses] == [one.ids for one in expected]
-        assert [one.finish_reason for one in hypotheses] == [one.finish_reason for one in expected]
-        assert [one.score for one in hypotheses] == pytest.approx([one.score for one in expected], abs=1e-5)
-
-
-KINDS = [
-    SearchKind(1),
-    SearchKind(4),
-    SearchKind(1, method=Method.FILTERED),
-    SearchKind(3, method=Method.FILTERED),
-    SearchKind(3, method=Method.SAMPLE),
-]
+        expected = reference_search.best(Constrained(model, source), number, source, beam_size)
+        reference_search.check_equal(hypotheses, expected, tolerance=1e-5)
 
 
 def draw_source(data: st.DataObject, kind: SearchKind) -> Source:
@@ -177,17 +158,14 @@ def test_bytes_that_are_said_are_utf8_and_no_replacement_character(
     model = Biased(RandomModel(SIZE, seed, sharpness=2.0), np.float32(3.0))
     wanted = [draw_source(data, kind) for _ in range(3)]
 
-    strategy = make_strategy(wanted, kind, TARGET)
-    results = search(FakeStepper(model, range(len(wanted)), kind.beam_size), strategy)
+    results = search_with(FakeStepper(model, range(3), kind.beam_size), wanted, kind.method, TARGET)
 
     for source, hypotheses in zip(wanted, results, strict=True):
         for one in hypotheses:
             said = one.ids[len(source.prefix) :]
             runs = "".join(chr(BYTES[token]) if token in BYTES else " " for token in said).encode("latin1")
-            if one.finish_reason is FinishReason.LENGTH:
-                text = codecs.getincrementaldecoder("utf8")().decode(runs)  # the last may not be whole
-            else:
-                text = runs.decode()
+            is_whole = one.finish_reason is FinishReason.STOP  # else the last character may not be
+            text = codecs.getincrementaldecoder("utf8")().decode(runs, final=is_whole)
             assert source.can_spell_replacement or "\ufffd" not in text
 
 
@@ -215,21 +193,11 @@ def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
     kind: SearchKind, model: RandomModel, delays: list[int], data: st.DataObject
 ) -> None:
     wanted = [replace(draw_source(data, kind), ids=(number,)) for number in range(len(delays))]
-    lane = Lane(kind, FakeStepper(model, [], kind.beam_size), open_strategy(kind, TARGET))
 
-    found: list[FinishedSource] = []
-    for source, delay in zip(wanted, delays, strict=True):
-        lane.join([source], [source.ids[0]])
-        for _ in range(delay):
-            found += lane.step() if lane.sources else []
-    lane.remove({wanted[0]})
-    while lane.sources:
-        found += lane.step()
+    def open_empty() -> AnyLane[list[int]]:
+        return lane_over(FakeStepper(model, [], kind.beam_size), kind.method, TARGET)
 
-    for one in found:
-        alone = make_strategy([one.source], kind, TARGET)
-        stepper = FakeStepper(model, one.source.ids, kind.beam_size)
-        assert [one.hypotheses] == search(stepper, alone)
+    check_any_company(open_empty, wanted, delays, num_dropped=1)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
@@ -238,11 +206,12 @@ def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
 def test_where_no_byte_is_likely_nothing_changes(beam_size: int, seed: int) -> None:
     model = Biased(RandomModel(SIZE, seed), np.float32(20.0))
     wanted = [Source((), TargetLimits(9, 1), (BOS,), num_hypotheses=beam_size) for _ in range(3)]
+    with_bytes, without = (
+        search_with(FakeStepper(model, range(3), beam_size), wanted, target=target)
+        for target in (TARGET, TargetVocabulary(EOS, SIZE))
+    )
 
-    def found(target: TargetVocabulary) -> list[list[Hypothesis]]:
-        return search(FakeStepper(model, range(3), beam_size), make_strategy(wanted, beam_size, target))
-
-    assert found(TARGET) == found(TargetVocabulary(EOS, SIZE))
+    assert with_bytes == without
 
 
 def test_a_vocabulary_without_bytes_asks_for_no_more_candidates() -> None:
@@ -250,32 +219,26 @@ def test_a_vocabulary_without_bytes_asks_for_no_more_candidates() -> None:
     assert open_strategy(4, TargetVocabulary(EOS, SIZE)).num_best == 5
 
 
-@pytest.mark.parametrize("beam_size", [1, 4])
-def test_no_sentence_ends_within_a_character(beam_size: int) -> None:
-    """The model would end after two bytes of three; the third is the only one that may follow."""
-    e2, x82, xac = ids_of("€")
-    model = TableModel(
-        SIZE, {(0, ()): {e2: 1.0}, (0, (e2,)): {x82: 1.0}, (0, (e2, x82)): {EOS: 0.9, xac: 0.1}}
+E2, X82, XAC = ids_of("€")
+"""The bytes of one character."""
+
+
+@pytest.mark.parametrize(
+    ("beam_size", "third", "expected", "logprob"),
+    [
+        (1, {EOS: 0.9, XAC: 0.1}, (E2, X82, XAC), math.log(0.1)),
+        (4, {EOS: 0.9, XAC: 0.1}, (E2, X82, XAC), math.log(0.1)),
+        (1, {4: 1.0}, (E2, X82, 4), 0.0),  # nothing may follow: it goes on with what there is
+    ],
+)
+def test_no_sentence_ends_within_a_character_that_can_be_finished(
+    beam_size: int, third: dict[int, float], expected: Prefix, logprob: float
+) -> None:
+    model = TableModel(SIZE, {(0, ()): {E2: 1.0}, (0, (E2,)): {X82: 1.0}, (0, (E2, X82)): third})
+
+    ((best, *_),) = search_with(
+        FakeStepper(model, [0], beam_size), [Source((), TargetLimits(8, 1), (BOS,))], target=TARGET
     )
 
-    ((best, *_),) = search(
-        FakeStepper(model, [0], beam_size),
-        make_strategy([Source((), TargetLimits(8, 1), (BOS,))], beam_size, TARGET),
-    )
-
-    assert best.ids == (e2, x82, xac)
-    assert best.finish_reason is FinishReason.STOP
-    assert best.logprob == pytest.approx(math.log(0.1))
-
-
-def test_where_nothing_may_follow_the_target_goes_on_with_what_there_is() -> None:
-    e2, x82, _ = ids_of("€")
-    word = 4
-    model = TableModel(SIZE, {(0, ()): {e2: 1.0}, (0, (e2,)): {x82: 1.0}, (0, (e2, x82)): {word: 1.0}})
-
-    ((best,),) = search(
-        FakeStepper(model, [0]), make_strategy([Source((), TargetLimits(8, 1), (BOS,))], 1, TARGET)
-    )
-
-    assert best.ids == (e2, x82, word)
-    assert best.logprob == 0.0
+    assert (best.ids, best.finish_reason) == (expected, FinishReason.STOP)
+    assert best.logprob == pytest.approx(logprob)

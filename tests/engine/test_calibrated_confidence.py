@@ -1,36 +1,23 @@
 """Confidences of the tiny bundle, with a confidence map and without."""
 
 import math
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from dragoman import DecodingOptions, Translation, Translator
-from dragoman.bundle import read_bundle
 from dragoman.confidence import ConfidenceMap
-from export.bundle import write_manifest
-from tests.engine.conftest import TINY
+from tests.engine.conftest import copy_with
 
-MAP = ConfidenceMap(
-    intercept=-1.0,
-    logprob=5.0,
-    source_length=0.5,
-    shortfall=-2.0,
-    length_ratio=1.5,
-    min_source_characters=5,
-    max_source_characters=20,
-)
+MAP = ConfidenceMap(-1.0, 5.0, 0.5, -2.0, 1.5, min_source_characters=5, max_source_characters=20)
 TOKENS = DecodingOptions(return_tokens=True)
 
 
 @pytest.fixture(scope="module")
 def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]:
     """The tiny bundle with `MAP`."""
-    folder = tmp_path_factory.mktemp("calibrated") / "tiny"
-    shutil.copytree(TINY / "bundle-fp32", folder)
-    write_manifest(folder, replace(read_bundle(folder).manifest, confidence=MAP))
+    folder = copy_with(tmp_path_factory.mktemp("calibrated") / "tiny", confidence=MAP)
     with Translator.open(folder, replicas=1) as translator:
         yield translator
 
@@ -87,17 +74,6 @@ def test_a_map_changes_nothing_but_the_confidence(
 
         assert replace(with_map, confidence=without.confidence) == without
         assert with_map.confidence != without.confidence
-
-
-def test_the_same_text_has_the_same_confidence_in_any_company(
-    calibrated: Translator, pairs: list[tuple[str, str]]
-) -> None:
-    sources = [source for source, _ in pairs]
-    alone = [calibrated.translate(source).confidence for source in sources[:5]]
-
-    together = calibrated.translate(sources)
-
-    assert [one.confidence for one in together[:5] if isinstance(one, Translation)] == alone
 
 
 def test_a_map_leaves_copied_text_and_requests_without_scores_as_they_are(calibrated: Translator) -> None:

@@ -1,16 +1,13 @@
 """What the shipped models spell in bytes comes out as characters."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from dragoman import DecodingOptions, EngineRequest, Translator
 from dragoman.bundle import open_bundle
 from dragoman.decoding.options import Sampling
 from dragoman.loading import open_shortlist, open_tokenizers
+from tests.engine.conftest import MODELS, TIMEOUT_S
 
-MODELS = Path(__file__).parents[2] / "models"
 OPTIONS = {
     "greedy": DecodingOptions(beam_size=1),
     "beam": DecodingOptions(),
@@ -20,12 +17,6 @@ OPTIONS = {
     "sampled": DecodingOptions(num_hypotheses=3, sampling=Sampling(top_k=20, seed=1)),
     "prefix": DecodingOptions(target_prefix="Hey 😀"),
 }
-
-
-@pytest.fixture(scope="module")
-def de_en() -> Iterator[Translator]:
-    with Translator.open(MODELS / "de-en", replicas=1) as translator:
-        yield translator
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -54,11 +45,9 @@ def test_a_character_that_the_limit_cuts_is_left_out(de_en: Translator, beam_siz
 
 def test_tokens_so_far_are_shown_without_half_a_character(de_en: Translator) -> None:
     shown: list[str] = []
+    request = EngineRequest(DecodingOptions(beam_size=1), on_token=lambda _, text: shown.append(text))
 
-    de_en.submit(
-        "Hallo 😀😀😀",
-        EngineRequest(DecodingOptions(beam_size=1), on_token=lambda _, text: shown.append(text)),
-    ).result(60)
+    de_en.submit("Hallo 😀😀😀", request).result(TIMEOUT_S)
 
     assert "\ufffd" not in "".join(shown)
     assert any("😀" in text for text in shown)

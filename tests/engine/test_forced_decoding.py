@@ -1,6 +1,7 @@
 """Words that say the same, tokens with their log-probabilities, given beginnings and given targets."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from dragoman.decoding.options import Sampling
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.words import Word
 from dragoman.types import Link, Span, Splitting
+from tests.engine.conftest import TIMEOUT_S
 
-TIMEOUT_S = 60
 TEXT = "Guten Morgen! Das ist ein Haus.\n42\nDer Hund schläft."
 READ = DecodingOptions(return_alignment=True, return_tokens=True, use_shortlist=False)
 
@@ -53,36 +54,28 @@ def check(text: str, translation: Translation) -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_links_and_tokens_are_those_of_the_translation(tiny: Translator, beam_size: int) -> None:
-    options = DecodingOptions(
-        beam_size=beam_size,
-        length_penalty=1.0,
-        return_alignment=True,
-        return_tokens=True,
-        use_shortlist=False,
-    )
     plain = DecodingOptions(beam_size=beam_size, length_penalty=1.0, use_shortlist=False)
+    options = replace(plain, return_alignment=True, return_tokens=True)
 
     waited = tiny.translate(TEXT, options)
 
     assert waited.text == tiny.translate(TEXT, plain).text
     check(TEXT, waited)
     assert tiny.submit(TEXT, EngineRequest(options)).result(TIMEOUT_S) == waited
-    (listed,) = tiny.translate_many([TEXT], EngineRequest(options))
-    assert listed == waited
+    assert list(tiny.translate_many([TEXT], EngineRequest(options))) == [waited]
 
 
-def test_alignment_alone_is_the_same_as_with_tokens(tiny_int8: Translator) -> None:
-    both = tiny_int8.translate(TEXT, READ)
-    alone = tiny_int8.translate(TEXT, DecodingOptions(return_alignment=True, use_shortlist=False))
+def test_alignment_alone_is_the_same_as_with_tokens_and_neither_is_there_unless_asked_for(
+    tiny_int8: Translator,
+) -> None:
+    both, aligned, neither = (
+        tiny_int8.translate(TEXT, replace(READ, return_tokens=tokens, return_alignment=alignment)).segments
+        for tokens, alignment in ((True, True), (False, True), (False, False))
+    )
 
-    assert [segment.links for segment in alone.segments] == [segment.links for segment in both.segments]
-    assert all(segment.tokens is None for segment in alone.segments)
-
-
-def test_what_is_not_asked_for_is_not_there(tiny: Translator) -> None:
-    for segment in tiny.translate(TEXT).segments:
-        assert segment.links is None
-        assert segment.tokens is None
+    assert [segment.links for segment in aligned] == [segment.links for segment in both]
+    assert {segment.tokens for segment in aligned} == {None}
+    assert {(segment.links, segment.tokens) for segment in neither} == {(None, None)}
 
 
 def test_a_segment_that_is_told_of_has_its_words_and_tokens(tiny: Translator) -> None:
@@ -117,20 +110,14 @@ def test_a_prefix_without_room_behind_it_is_refused(tiny: Translator) -> None:
         tiny.translate("Ja.", DecodingOptions(target_prefix="\ud800"))
 
 
-def test_a_seed_draws_the_same_again_and_another_one_something_else(tiny: Translator) -> None:
-    def drawn(seed: int) -> str:
-        options = DecodingOptions(sampling=Sampling(temperature=3.0, seed=seed))
-        return tiny.translate("Das ist ein Haus. Das ist ein Haus.", options).text
+def test_a_seed_draws_the_same_again_and_segments_and_other_seeds_something_else(tiny: Translator) -> None:
+    def drawn(seed: int) -> list[str]:
+        options = DecodingOptions(sampling=Sampling(temperature=5.0, seed=seed), max_length=12)
+        translation = tiny.translate("\n".join(["Das ist ein Haus."] * 6), options)
+        return [segment.text for segment in translation.segments]
 
-    assert drawn(1) == drawn(1)
-    assert len({drawn(seed) for seed in range(5)}) > 1
-
-
-def test_segments_of_a_text_are_drawn_apart(tiny: Translator) -> None:
-    options = DecodingOptions(sampling=Sampling(temperature=5.0, seed=3), max_length=12)
-    translation = tiny.translate("\n".join(["Das ist ein Haus."] * 6), options)
-
-    assert len({segment.text for segment in translation.segments}) > 1
+    assert len(set(drawn(1))) > 1
+    assert drawn(1) == drawn(1) != drawn(2)
 
 
 def test_line_breaks_may_be_white_space(tiny: Translator) -> None:

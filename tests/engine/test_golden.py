@@ -1,38 +1,23 @@
 """What the tiny model learned by heart is what it says; expected texts are its training targets."""
 
-from dragoman import DecodingOptions, FinishReason, Translation, Translator
+import pytest
+
+from dragoman import DecodingOptions, FinishReason, Translator
+from tests.engine.conftest import translate_all
 
 GREEDY = DecodingOptions(beam_size=1)
 BEAM = DecodingOptions(beam_size=4, num_hypotheses=3)
 
 
-def texts(outcomes: list[Translation]) -> list[str]:
-    return [outcome.text for outcome in outcomes]
-
-
-def translate_all(translator: Translator, sources: list[str], options: DecodingOptions) -> list[Translation]:
-    outcomes = translator.translate(sources, options)
-    translations = [outcome for outcome in outcomes if isinstance(outcome, Translation)]
-    assert len(translations) == len(sources)
-    return translations
-
-
-def test_greedy_says_what_was_learned(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("bundle", "options"), [("tiny", GREEDY), ("tiny", BEAM), ("tiny_int8", BEAM)])
+def test_what_was_learned_is_said(
+    bundle: str, options: DecodingOptions, pairs: list[tuple[str, str]], request: pytest.FixtureRequest
+) -> None:
     sources, targets = map(list, zip(*pairs, strict=True))
 
-    assert texts(translate_all(tiny, sources, GREEDY)) == targets
+    found = translate_all(request.getfixturevalue(bundle), sources, options)
 
-
-def test_beam_search_says_what_was_learned(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
-    sources, targets = map(list, zip(*pairs, strict=True))
-
-    assert texts(translate_all(tiny, sources, BEAM)) == targets
-
-
-def test_int8_says_what_was_learned(tiny_int8: Translator, pairs: list[tuple[str, str]]) -> None:
-    sources, targets = map(list, zip(*pairs, strict=True))
-
-    assert texts(translate_all(tiny_int8, sources, BEAM)) == targets
+    assert [one.text for one in found] == targets
 
 
 def test_scores_are_mean_logprobs_near_zero_for_what_is_known_by_heart(

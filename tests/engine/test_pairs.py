@@ -1,7 +1,5 @@
 """A bundle of many languages: what it is told of them reaches the graphs, and its own defaults count."""
 
-import dataclasses
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +18,8 @@ from dragoman.bundle import read_bundle
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import DecodingDefaults
 from dragoman.types import Pair
-from export.bundle import write_manifest
+from tests.engine.conftest import FP32, TIMEOUT_S, copy_with
 
-TINY = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
 BOS, EOS = 2, 3
 LANGUAGES = Languages(
     {"de": SourceLanguage(("deu_Latn",), (), (EOS,)), "nl": SourceLanguage((), (40, 41), (EOS, 42))},
@@ -32,16 +29,9 @@ TEXT = "Das ist ein Haus."
 PLAIN = DecodingOptions(beam_size=4, length_penalty=1.0, early_stopping=False)
 
 
-def bundle_with(folder: Path, languages: Languages, decoding: DecodingDefaults) -> Path:
-    shutil.copytree(TINY, folder)
-    manifest = read_bundle(folder).manifest
-    write_manifest(folder, dataclasses.replace(manifest, languages=languages, decoding=decoding))
-    return folder
-
-
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]:
-    folder = bundle_with(tmp_path_factory.mktemp("many") / "b", LANGUAGES, DecodingDefaults())
+    folder = copy_with(tmp_path_factory.mktemp("many") / "b", languages=LANGUAGES)
     with Translator.open(folder, replicas=1) as translator:
         yield translator
 
@@ -82,11 +72,9 @@ def test_neighbours_of_other_pairs_change_nothing(many: Translator) -> None:
     pairs = [pair for pair in LANGUAGES.pairs() for _ in range(4)]
     alone = [many.translate(TEXT, pair=pair) for pair in pairs]
 
-    together = [
-        future.result(60) for future in [many.submit(TEXT, EngineRequest(pair=pair)) for pair in pairs]
-    ]
+    together = [many.submit(TEXT, EngineRequest(pair=pair)) for pair in pairs]
 
-    assert together == alone
+    assert [future.result(TIMEOUT_S) for future in together] == alone
     assert len({one.score for one in alone}) == 4, "every pair reads something else"
 
 
@@ -110,7 +98,7 @@ def test_a_pair_must_be_named_and_served(many: Translator, tiny: Translator) -> 
 def test_what_languages_add_leaves_the_text_whole(tmp_path: Path) -> None:
     """The model reads 48 tokens: with 40 of its own it takes 8 at a time, and loses none."""
     languages = Languages({"de": SourceLanguage((), (7,) * 39, (EOS,))}, {"en": LANGUAGES.targets["en"]})
-    folder = bundle_with(tmp_path / "b", languages, DecodingDefaults())
+    folder = copy_with(tmp_path / "b", languages=languages)
     text = "Das ist ein Haus und das ist noch ein Haus und der Hund schläft."
     with Translator.open(folder, replicas=1) as translator:
         found = translator.translate(text)
@@ -127,7 +115,7 @@ def test_what_languages_add_leaves_the_text_whole(tmp_path: Path) -> None:
 def test_a_bundles_own_defaults_count_where_the_caller_does_not_say(
     defaults: DecodingDefaults, tmp_path: Path, tiny: Translator
 ) -> None:
-    folder = bundle_with(tmp_path / "b", tiny.manifest.languages, defaults)
+    folder = copy_with(tmp_path / "b", decoding=defaults)
     wishes = DecodingOptions(defaults.beam_size, 1, defaults.length_penalty, defaults.early_stopping)
     unknown = "Unbekannte Wörter und noch mehr davon stehen hier."
     with Translator.open(folder, replicas=1) as translator:
@@ -138,11 +126,11 @@ def test_a_bundles_own_defaults_count_where_the_caller_does_not_say(
 
 
 def test_ids_that_no_vocabulary_has_are_refused_with_their_languages(tmp_path: Path) -> None:
-    size = read_bundle(TINY).manifest.sizes.target_vocab
+    size = read_bundle(FP32).manifest.sizes.target_vocab
     languages = Languages(
         {"de": SourceLanguage((), (size,), (EOS,))}, {"en": TargetLanguage((), (size + 1,), (BOS, size + 2))}
     )
-    folder = bundle_with(tmp_path / "b", languages, DecodingDefaults())
+    folder = copy_with(tmp_path / "b", languages=languages)
 
     with pytest.raises(BundleError) as caught:
         Translator.open(folder)

@@ -1,20 +1,21 @@
 """What is recalled is what was found for an equal source, and no more of it than was allowed."""
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman import Deadline, DecodingOptions, EngineRequest, Translator
+from dragoman import Deadline, DecodingOptions, EngineRequest, Translation, Translator
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits
 from dragoman.errors import DeadlineExceeded
 from dragoman.pipeline.segment_cache import SegmentCache
 from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
+from tests.engine.conftest import INT8
 
 GREEDY = SearchKind(1)
 BEGIN = (2,)
@@ -27,13 +28,6 @@ def hypothesis(number: int) -> Hypothesis:
 
 def keep(segment_cache: SegmentCache, source: Source, kind: SearchKind, hypotheses: list[Hypothesis]) -> None:
     segment_cache.storing(source, kind, lambda _: None)(hypotheses)
-
-
-def test_an_equal_source_is_recalled() -> None:
-    segment_cache = SegmentCache(2)
-    keep(segment_cache, Source([5, 3], LIMITS, BEGIN), GREEDY, [hypothesis(1)])
-
-    assert segment_cache.find(Source((5, 3), TargetLimits(9, 1), BEGIN), SearchKind(1)) == [hypothesis(1)]
 
 
 BASIC = Source([5, 3], LIMITS, BEGIN)
@@ -55,18 +49,17 @@ OTHERS: dict[str, tuple[Any, ...]] = {
 """Other values of each field of a source."""
 
 
-def test_every_field_of_a_source_is_told_apart() -> None:
+def test_an_equal_source_is_recalled_and_every_field_is_told_apart() -> None:
     """A field that is new needs values here."""
     segment_cache = SegmentCache(9)
     keep(segment_cache, BASIC, GREEDY, [hypothesis(1)])
 
     for field in fields(Source):
         for value in OTHERS[field.name]:
-            assert segment_cache.find(replace(BASIC, **{field.name: value}), GREEDY) is None, (
-                field.name,
-                value,
-            )
-    assert segment_cache.find(replace(BASIC), GREEDY) == [hypothesis(1)]
+            other = replace(BASIC, **{field.name: value})
+            assert segment_cache.find(other, GREEDY) is None, (field.name, value)
+    equal = Source((5, 3), TargetLimits(9, 1), (2,))
+    assert segment_cache.find(equal, SearchKind(1)) == [hypothesis(1)]
 
 
 @pytest.mark.parametrize(
@@ -93,9 +86,9 @@ def test_what_is_drawn_with_a_seed_that_nobody_chose_is_not_kept() -> None:
 
 def test_nothing_is_kept_where_nothing_may_be() -> None:
     segment_cache = SegmentCache(0)
-    keep(segment_cache, Source([5, 3], LIMITS, BEGIN), GREEDY, [hypothesis(1)])
+    keep(segment_cache, BASIC, GREEDY, [hypothesis(1)])
 
-    assert segment_cache.find(Source([5, 3], LIMITS, BEGIN), GREEDY) is None
+    assert segment_cache.find(BASIC, GREEDY) is None
     assert len(segment_cache) == 0
 
 
@@ -121,99 +114,78 @@ def test_those_not_asked_for_longest_are_forgotten(
     assert len(segment_cache) == len(expected) <= max_segments
 
 
-def test_one_partition_does_not_find_what_another_has_kept() -> None:
-    segment_cache = SegmentCache(9)
-    segment_cache.storing(BASIC, GREEDY, lambda _: None, "a")([hypothesis(1)])
-
-    assert segment_cache.find(BASIC, GREEDY, "b") is None
-    assert segment_cache.find(BASIC, GREEDY) is None
-    assert segment_cache.find(BASIC, GREEDY, "a") == [hypothesis(1)]
-
-
-def test_partitions_share_one_bound_on_segments() -> None:
+def test_partitions_do_not_find_what_another_has_kept_and_share_one_bound() -> None:
     segment_cache = SegmentCache(3)
     for number in range(9):
-        segment_cache.storing(BASIC, GREEDY, lambda _: None, str(number))([hypothesis(1)])
+        segment_cache.storing(BASIC, GREEDY, lambda _: None, str(number))([hypothesis(number)])
 
     assert len(segment_cache) == 3
-    assert [segment_cache.find(BASIC, GREEDY, str(number)) is not None for number in (5, 6)] == [False, True]
+    found = [segment_cache.find(BASIC, GREEDY, partition) for partition in ("", "5", "6", "7", "8")]
+    assert found == [None, None, *([hypothesis(number)] for number in (6, 7, 8))]
 
 
-TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
 TEXT = "Guten Morgen. Wie geht es dir?"
 
 
-def test_a_recalled_text_is_the_same_and_needs_no_search() -> None:
+def recall(translator: Translator, request: EngineRequest) -> Translation:
     """What has no time at all is not searched for."""
-    with Translator.open(TINY, replicas=1, segment_cache_size=8) as translator:
-        first = translator.submit(TEXT).result()
-
-        again = translator.submit(TEXT, EngineRequest(deadline=Deadline.after(0.0))).result()
-
-        assert again == first == translator.translate(TEXT)
-        with pytest.raises(DeadlineExceeded):
-            translator.submit(
-                TEXT, EngineRequest(DecodingOptions(beam_size=2), deadline=Deadline.after(0.0))
-            ).result()
+    return translator.submit(TEXT, replace(request, deadline=Deadline.after(0.0))).result()
 
 
-def test_a_list_that_repeats_a_known_segment_is_answered_in_order() -> None:
+@pytest.fixture
+def recalling() -> Iterator[Translator]:
+    with Translator.open(INT8, replicas=1, segment_cache_size=32) as translator:
+        yield translator
+
+
+def test_a_recalled_text_is_the_same_and_needs_no_search(recalling: Translator) -> None:
+    first = recalling.translate(TEXT)
+
+    assert recall(recalling, EngineRequest()) == first == recalling.translate(TEXT)
+    with pytest.raises(DeadlineExceeded):
+        recall(recalling, EngineRequest(DecodingOptions(beam_size=2)))
+
+
+def test_a_list_that_repeats_a_known_segment_is_answered_in_order(tiny_int8: Translator) -> None:
     texts = ["Guten Morgen.", "Wie geht es dir?", "Guten Morgen.", "Das ist ein Hund."]
-    with Translator.open(TINY, replicas=1) as plain, Translator.open(TINY, segment_cache_size=2) as recalling:
-        expected = plain.translate(texts)
-
+    expected = tiny_int8.translate(texts)
+    with Translator.open(INT8, segment_cache_size=2) as recalling:
         assert recalling.translate(texts) == expected
         assert recalling.translate(texts) == expected
         assert list(recalling.translate_many(texts)) == expected
 
 
-def test_tokens_are_told_although_the_text_is_known() -> None:
-    with Translator.open(TINY, replicas=1, segment_cache_size=8) as translator:
-        greedy = DecodingOptions(beam_size=1)
-        translator.translate(TEXT, greedy)
-        told: list[str] = []
+def test_tokens_are_told_although_the_text_is_known(recalling: Translator) -> None:
+    greedy = DecodingOptions(beam_size=1)
+    recalling.translate(TEXT, greedy)
+    told: list[str] = []
 
-        translator.submit(TEXT, EngineRequest(greedy, on_token=lambda _, text: told.append(text))).result()
+    recalling.submit(TEXT, EngineRequest(greedy, on_token=lambda _, text: told.append(text))).result()
 
-        assert len(told) > 1
-
-
-def test_a_caller_who_changes_what_he_got_changes_nothing_else() -> None:
-    with Translator.open(TINY, replicas=1, segment_cache_size=8) as translator:
-        first = translator.search([[5, 6, 3]])
-        expected = list(first[0])
-        first[0].clear()
-
-        assert translator.search([[5, 6, 3]]) == [expected]
+    assert len(told) > 1
 
 
-def test_a_text_known_in_one_partition_is_searched_for_in_another() -> None:
-    """What has no time at all is not searched for. Alignments are known as well."""
-    aligned = DecodingOptions(return_alignment=True)
-    with Translator.open(TINY, replicas=1, segment_cache_size=32) as translator:
-        known = translator.submit(TEXT, EngineRequest(aligned, cache_partition="a")).result()
+def test_a_caller_who_changes_what_he_got_changes_nothing_else(recalling: Translator) -> None:
+    first = recalling.search([[5, 6, 3]])
+    expected = list(first[0])
+    first[0].clear()
 
-        assert (
-            translator.submit(
-                TEXT, EngineRequest(aligned, deadline=Deadline.after(0.0), cache_partition="a")
-            ).result()
-            == known
-        )
-        for other in ("b", ""):
-            with pytest.raises(DeadlineExceeded):
-                translator.submit(
-                    TEXT, EngineRequest(aligned, deadline=Deadline.after(0.0), cache_partition=other)
-                ).result()
+    assert recalling.search([[5, 6, 3]]) == [expected]
 
 
-def test_a_list_is_known_in_its_own_partition_alone() -> None:
-    with Translator.open(TINY, replicas=1, segment_cache_size=32) as translator:
-        list(translator.translate_many([TEXT], EngineRequest(cache_partition="a")))
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_text_known_in_one_partition_is_searched_for_in_another(
+    recalling: Translator,
+    is_list: bool,  # noqa: FBT001 -- a case, by name
+) -> None:
+    """Alignments are known as well."""
+    request = EngineRequest(DecodingOptions(return_alignment=True), cache_partition="a")
+    if is_list:
+        (known,) = recalling.translate_many([TEXT], request)
+    else:
+        known = recalling.submit(TEXT, request).result()
 
-        assert (
-            translator.submit(TEXT, EngineRequest(deadline=Deadline.after(0.0), cache_partition="a"))
-            .result()
-            .text
-        )
+    assert recall(recalling, request) == known
+    for other in ("b", ""):
         with pytest.raises(DeadlineExceeded):
-            translator.submit(TEXT, EngineRequest(deadline=Deadline.after(0.0))).result()
+            recall(recalling, replace(request, cache_partition=other))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,9 @@ from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
 from export.bundle import write_manifest
 from export.shortlist.install import write_shortlist
+from tests.engine.conftest import INT8, translate_all
+from tests.processor import has_vnni
 
-BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-int8"
 GREEDY = DecodingOptions(beam_size=1)
 BEAM = DecodingOptions(beam_size=4, num_hypotheses=4)
 BOTH = pytest.mark.parametrize("options", [GREEDY, BEAM], ids=["greedy", "beam"])
@@ -25,14 +26,9 @@ NUM_LISTED = 6
 
 
 def shortlist_of_all(manifest: Manifest) -> Shortlist:
-    sizes = manifest.sizes
-    inputs_without_shortlist = np.arange(sizes.target_vocab)
-    return Shortlist.of(
-        inputs_without_shortlist,
-        np.zeros(sizes.source_vocab + 1, np.int64),
-        inputs_without_shortlist[:0],
-        len(inputs_without_shortlist),
-    )
+    num_targets = manifest.sizes.target_vocab
+    offsets = np.zeros(manifest.sizes.source_vocab + 1, np.int64)
+    return Shortlist.of(np.arange(num_targets), offsets, np.empty(0, np.int64), num_targets)
 
 
 def small_shortlist(manifest: Manifest) -> Shortlist:
@@ -48,14 +44,14 @@ def small_shortlist(manifest: Manifest) -> Shortlist:
 
 
 def with_shortlist(folder: Path, shortlist: Shortlist) -> Path:
-    shutil.copytree(BUNDLE, folder)
+    shutil.copytree(INT8, folder)
     write_shortlist(folder, shortlist, {})
     return folder
 
 
 @pytest.fixture(scope="module")
 def manifest() -> Manifest:
-    return read_bundle(BUNDLE).manifest
+    return read_bundle(INT8).manifest
 
 
 @pytest.fixture(scope="module")
@@ -77,19 +73,14 @@ def narrow(tmp_path_factory: pytest.TempPathFactory, manifest: Manifest) -> Iter
 @pytest.fixture(scope="module")
 def texts(pairs: list[tuple[str, str]]) -> list[str]:
     """Known and unknown ones, of one segment and of several."""
-    return [source for source, _ in pairs] + ["Das Wetter ist schön. " * 3, "Unbekannte Wörter hier?", "Äh?"]
+    unknown = ["Das Wetter ist schön. " * 3, "Unbekannte Wörter hier?", "Äh?"]
+    return [source for source, _ in pairs[:20]] + unknown
 
 
 @pytest.fixture(scope="module")
 def sources(texts: list[str]) -> list[list[int]]:
-    pieces = Tokenizer.load(BUNDLE / "source.spm").encode(texts)
-    return [[*source, read_bundle(BUNDLE).manifest.special_ids.eos] for source in pieces]
-
-
-def translate_all(translator: Translator, texts: list[str], options: DecodingOptions) -> list[Translation]:
-    translations = [found for found in translator.translate(texts, options) if isinstance(found, Translation)]
-    assert len(translations) == len(texts)
-    return translations
+    pieces = Tokenizer.load(INT8 / "source.spm").encode(texts)
+    return [[*source, read_bundle(INT8).manifest.special_ids.eos] for source in pieces]
 
 
 def scores(translations: list[Translation]) -> list[float]:
@@ -109,7 +100,8 @@ def test_a_shortlist_of_all_tokens_says_what_none_says(
     found = translate_all(complete, texts, options)
 
     assert [one.text for one in found] == [one.text for one in expected]
-    np.testing.assert_allclose(scores(found), scores(expected), atol=1e-4)
+    # Without VNNI, products with a shortlist may saturate.
+    np.testing.assert_allclose(scores(found), scores(expected), atol=1e-4 if has_vnni() else 2e-2)
 
 
 @BOTH
@@ -174,37 +166,38 @@ def test_a_text_translates_the_same_alone_and_beside_others(
     assert translate_all(translator, texts[::-1], options) == together[::-1]
 
 
-def flip_a_bit(content: bytes) -> bytes:
-    changed = bytearray(content)
-    changed[len(changed) // 2] ^= 1
-    return bytes(changed)
+def damage(folder: Path) -> None:
+    content = bytearray((folder / SHORTLIST_FILE).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / SHORTLIST_FILE).write_bytes(content)
 
 
-def test_a_damaged_shortlist_does_not_open_and_is_named(tmp_path: Path, manifest: Manifest) -> None:
-    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
-    path = folder / SHORTLIST_FILE
-    path.write_bytes(flip_a_bit(path.read_bytes()))
-
-    with pytest.raises(BundleError, match=r"shortlist\.bin is damaged"):
-        Translator.open(folder)
-
-
-def test_a_listed_shortlist_that_is_missing_is_named(tmp_path: Path, manifest: Manifest) -> None:
-    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
+def remove(folder: Path) -> None:
     (folder / SHORTLIST_FILE).unlink()
 
-    with pytest.raises(BundleError, match=r"shortlist\.bin is missing"):
-        Translator.open(folder)
 
-
-def test_a_shortlist_that_was_vouched_for_and_is_none_is_named(tmp_path: Path, manifest: Manifest) -> None:
-    """As an exporter of another release might leave it."""
-    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
+def vouch_for_another(folder: Path) -> None:
+    """As an exporter of another release might do."""
     path = folder / SHORTLIST_FILE
     path.write_bytes(path.read_bytes()[:-2])
     record = FileRecord(file_sha256(path), path.stat().st_size)
     listed = read_bundle(folder).manifest
     write_manifest(folder, dataclasses.replace(listed, files={**listed.files, SHORTLIST_FILE: record}))
 
-    with pytest.raises(BundleError, match=r"shortlist\.bin: has \d+ bytes"):
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (damage, r"\.bin is damaged"),
+        (remove, r"\.bin is missing"),
+        (vouch_for_another, r"\.bin: has \d+"),
+    ],
+)
+def test_a_shortlist_that_cannot_be_used_does_not_open_and_is_named(
+    spoil: Callable[[Path], None], problem: str, tmp_path: Path, manifest: Manifest
+) -> None:
+    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
+    spoil(folder)
+
+    with pytest.raises(BundleError, match="shortlist" + problem):
         Translator.open(folder)

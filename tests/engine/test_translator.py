@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from operator import length_hint
 from pathlib import Path
 from shutil import copytree
 
@@ -20,8 +21,8 @@ from dragoman import (
     Translator,
 )
 from dragoman.translator import READ_AHEAD_TEXTS
+from tests.engine.conftest import FP32, INT8
 
-TINY = Path(__file__).parents[1] / "tiny"
 GREEDY = DecodingOptions(beam_size=1, max_length=12)
 ODD_TEXTS = [
     "",
@@ -76,60 +77,32 @@ def test_lone_surrogates_are_an_error_that_names_the_item(tiny: Translator, text
     assert after.text == "No."
 
 
-def test_a_single_bad_text_raises(tiny: Translator) -> None:
-    with pytest.raises(InputError, match="surrogate"):
-        tiny.translate("Hallo \ud800")
+@pytest.mark.parametrize(
+    ("text", "least_segments"),
+    [
+        ("Donaudampfschifffahrt" * 4762, 100),
+        ("Der Hund schläft, " * 60 + "und das Haus ist groß.", 6),
+    ],
+    ids=["100,000 characters without a space", "a long sentence"],
+)
+def test_what_is_too_long_is_split_into_segments_that_fit_and_not_cut(
+    tiny: Translator, text: str, least_segments: int
+) -> None:
+    translation = tiny.translate(text, DecodingOptions(beam_size=1, max_length=2))
 
-
-def test_nothing_to_translate_is_copied(tiny: Translator) -> None:
-    for text in ("", "  \n ", "🙂", "12.345,67 €", "---"):
-        translation = tiny.translate(text)
-
-        assert translation.text == text
-        assert translation.finish_reason is FinishReason.COPIED
-        assert translation.score == 0.0
-
-
-def test_a_hundred_thousand_characters_without_a_space_are_split_not_cut(tiny: Translator) -> None:
-    options = DecodingOptions(beam_size=1, max_length=2)
-    text = "Donaudampfschifffahrt" * 4762
-
-    translation = tiny.translate(text, options)
-
-    assert len(text) > 100_000 - 22
-    assert "".join(segment.source for segment in translation.segments) == text
-    limit = tiny.manifest.limits.max_source_tokens
-    assert max(segment.num_source_tokens for segment in translation.segments) <= limit
-
-
-def test_a_long_sentence_is_split_into_segments_that_fit(tiny: Translator) -> None:
-    text = "Der Hund schläft, " * 60 + "und das Haus ist groß."
-
-    translation = tiny.translate(text, GREEDY)
-
-    assert len(translation.segments) > 5
+    sources = [segment.source for segment in translation.segments]
+    assert "".join(sources).replace(" ", "") == text.replace(" ", "")
+    assert len(sources) >= least_segments
     limit = tiny.manifest.limits.max_source_tokens
     assert all(2 <= segment.num_source_tokens <= limit for segment in translation.segments)
 
 
 def test_reaching_the_length_limit_is_said(tiny: Translator) -> None:
-    options = DecodingOptions(beam_size=1, max_length=2)
-
-    translation = tiny.translate("Das Kind spielt im Garten. Ja.", options)
+    translation = tiny.translate("Das Kind spielt im Garten. Ja.", DecodingOptions(beam_size=1, max_length=2))
 
     assert translation.finish_reason is FinishReason.LENGTH
-    assert [segment.finish_reason for segment in translation.segments] == [
-        FinishReason.LENGTH,
-        FinishReason.LENGTH,
-    ]
-    assert all(segment.num_target_tokens == 2 for segment in translation.segments)
-
-
-def test_min_length_keeps_a_translation_going(tiny: Translator) -> None:
-    short = tiny.translate("Ja.", DecodingOptions(beam_size=1))
-    longer = tiny.translate("Ja.", DecodingOptions(beam_size=1, min_length=12))
-
-    assert short.segments[0].num_target_tokens < 12 < longer.segments[0].num_target_tokens
+    found = [(segment.finish_reason, segment.num_target_tokens) for segment in translation.segments]
+    assert found == [(FinishReason.LENGTH, 2)] * 2
 
 
 def test_scores_can_be_left_out(tiny: Translator) -> None:
@@ -139,31 +112,27 @@ def test_scores_can_be_left_out(tiny: Translator) -> None:
     assert [segment.score for segment in translation.segments] == [None, None]
 
 
-@pytest.mark.parametrize("field", ["max_length", "min_length"])
-def test_options_beyond_the_model_are_refused(tiny: Translator, field: str) -> None:
+@pytest.mark.parametrize(
+    ("field", "options"),
+    [("max_length", DecodingOptions(max_length=65)), ("min_length", DecodingOptions(min_length=65))],
+)
+def test_options_beyond_the_model_are_refused(tiny: Translator, field: str, options: DecodingOptions) -> None:
     with pytest.raises(InputError, match=f"{field}: 65 exceeds this model's limit of 64 tokens"):
-        tiny.translate("Ja.", DecodingOptions(max_length=65) if field == "max_length" else _long())
-
-
-def _long() -> DecodingOptions:
-    return DecodingOptions(min_length=65)
+        tiny.translate("Ja.", options)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize("bundle", [FP32, INT8], ids=lambda path: path.name)
 def test_a_text_translates_the_same_alone_and_in_company(
-    precision: str, beam_size: int, pairs: list[tuple[str, str]]
+    bundle: Path, beam_size: int, pairs: list[tuple[str, str]]
 ) -> None:
-    translator = Translator.open(TINY / f"bundle-{precision}", replicas=2)
     sources = [source for source, _ in pairs] + ["Das Wetter ist schön. " * 3, "Unbekannte Wörter hier?"]
     options = DecodingOptions(beam_size=beam_size)
 
-    together = translator.translate(sources, options)
+    with Translator.open(bundle, replicas=2) as translator:
+        together = translator.translate(sources, options)
 
-    for source, outcome in zip(sources, together, strict=True):
-        alone = translator.translate(source, options)
-        assert isinstance(outcome, Translation)
-        assert outcome == alone
+        assert together == [translator.translate(source, options) for source in sources]
 
 
 def test_many_texts_come_back_lazily_and_in_order(tiny: Translator) -> None:
@@ -185,31 +154,22 @@ def test_many_texts_come_back_lazily_and_in_order(tiny: Translator) -> None:
 
 
 def test_reading_ahead_by_one_answers_each_text_before_the_next_is_read(tiny: Translator) -> None:
-    read: list[str] = []
+    texts = iter(["Ja.", "Nein.", "Ja."])
 
-    def texts() -> Iterator[str]:
-        for text in ("Ja.", "Nein.", "Ja."):
-            read.append(text)
-            yield text
+    outcomes = tiny.translate_many(texts, EngineRequest(GREEDY), read_ahead=1)
 
-    for number, outcome in enumerate(
-        tiny.translate_many(texts(), EngineRequest(GREEDY), read_ahead=1), start=1
-    ):
-        assert isinstance(outcome, Translation)
-        assert len(read) == number
+    num_left = [(isinstance(outcome, Translation), length_hint(texts)) for outcome in outcomes]
+    assert num_left == [(True, 2), (True, 1), (True, 0)]
 
 
 def test_errors_among_many_name_their_position_in_the_whole(tiny: Translator) -> None:
     texts = ["Ja."] * (READ_AHEAD_TEXTS + 4)
     texts[READ_AHEAD_TEXTS + 2] = "\udfff"
 
-    errors = [
-        outcome
-        for outcome in tiny.translate_many(texts, EngineRequest(GREEDY))
-        if isinstance(outcome, InputError)
-    ]
+    outcomes = tiny.translate_many(texts, EngineRequest(GREEDY))
 
-    assert [error.item for error in errors] == [READ_AHEAD_TEXTS + 2]
+    errors = [outcome.item for outcome in outcomes if isinstance(outcome, InputError)]
+    assert errors == [READ_AHEAD_TEXTS + 2]
 
 
 def test_threads_share_a_translator(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
@@ -228,22 +188,8 @@ def test_threads_share_a_translator(tiny: Translator, pairs: list[tuple[str, str
         assert found == [target for _, target in rotated[:12]]
 
 
-def test_replicas_change_the_time_and_not_the_answer(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
-    sources = [source for source, _ in pairs] * 3
-    several = Translator.open(TINY / "bundle-fp32", replicas=3)
-
-    found = [outcome.text for outcome in several.translate(sources) if isinstance(outcome, Translation)]
-
-    assert found == [outcome.text for outcome in tiny.translate(sources) if isinstance(outcome, Translation)]
-
-
-def test_an_empty_list_is_an_empty_list(tiny: Translator) -> None:
-    assert tiny.translate([]) == []
-    assert list(tiny.translate_many(iter([]))) == []
-
-
 def test_a_damaged_bundle_does_not_open(tmp_path: Path) -> None:
-    copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
+    copytree(FP32, tmp_path, dirs_exist_ok=True)
     damaged = bytearray((tmp_path / "decoder.onnx").read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (tmp_path / "decoder.onnx").write_bytes(damaged)

@@ -1,15 +1,11 @@
 # ruff: noqa: RUF001 -- letters of several scripts are meant as they stand
 """A segment in a script that the model does not know stands as it is, and the translation says so."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from dragoman import DecodingOptions, EngineRequest, FinishReason, Translator
 from dragoman.pipeline.assembly import joint_finish_reason
 
-DE_EN = Path(__file__).parents[2] / "models" / "de-en"
 FOREIGN = [
     "これは日本語の文です。",
     "مرحبا كيف حالك؟",
@@ -18,12 +14,6 @@ FOREIGN = [
     "Γειά σου Κόσμε",
     "Pythonを勉強しています",
 ]
-
-
-@pytest.fixture(scope="module")
-def de_en() -> Iterator[Translator]:
-    with Translator.open(DE_EN, replicas=1) as translator:
-        yield translator
 
 
 @pytest.mark.parametrize("text", FOREIGN)

@@ -10,12 +10,12 @@ import pytest
 from dragoman.bundle import read_bundle
 from dragoman.manifest import AlignmentHeads, ModelLimits
 from export import trained
-from export.__main__ import choose_alignment
 from export.alignment import default_alignment
 from export.bundle import BundleMetadata, ExportError, write_bundle
 from export.marian.alignment import read_alignment
 from export.model import ModelConfig
 from export.original import Original, RequestedLanguages
+from export.run import choose_alignment
 
 CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
 TRAINED = AlignmentHeads(0, (3,), reads_token=True)

@@ -1,6 +1,6 @@
 """Ranges of int8 activations have the least error that a clip can give."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from torch import nn
 
 from dragoman.contract import Autoregression
+from export.activation_ranges import Calibration
 from export.calibration import (
     NUM_BINS,
-    OUTPUT,
     Sample,
     _Histogram,
     best_clip,
-    cache_steps,
     calibrate,
-    decoder_step_layers,
+    translate_samples,
 )
+from export.graph.precision.protocol import OUTPUT
 from export.model import ModelConfig, Transformer
-from export.model.config import Activation
 from export.model.generate import generate_greedy
+from export.model_config import Activation
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
@@ -56,6 +56,19 @@ def random_model(
         if parameter.ndim == 1:  # biases and norms begin as zeros and ones, which would hide a mix-up
             nn.init.normal_(parameter, mean=0.5, std=0.5)
     return model
+
+
+def calibrate_on(
+    model: Transformer, samples: Sequence[Sample] = SOURCES, *, has_moments: bool = False
+) -> Calibration:
+    weights = model.to_weights()
+    pairs, _ = translate_samples(weights, samples)
+    return calibrate(weights, pairs, has_moments=has_moments)
+
+
+def cache_steps(model: Transformer) -> dict[str, NDArray[np.float32]]:
+    _, steps = translate_samples(model.to_weights(), SOURCES)
+    return steps
 
 
 def real_error(values: Floats, clip: float, least: int, most: int) -> float:
@@ -121,19 +134,25 @@ def test_values_that_are_never_negative_use_all_255_levels() -> None:
     unsigned, signed = clip_of(values, is_signed=False), clip_of(values, is_signed=True)
 
     assert unsigned > signed
-    calibration = calibrate(random_model(), SOURCES)
+    calibration = calibrate_on(random_model())
     for found in calibration.ranges.values():
         assert found.scale == pytest.approx(found.clip / (127 if found.is_signed else 255))
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swish"])
-def test_every_linear_layer_and_the_output_have_a_range(activation: Activation) -> None:
+def test_every_product_and_the_output_have_a_range(activation: Activation) -> None:
+    """Layers that read the same vector are one product, except the keys and values of the source."""
     model = random_model(activation)
-    names = {name for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+    joined = (".self_attention.key", ".self_attention.value")
+    names = {
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and not name.endswith(joined)
+    }
 
-    ranges = calibrate(model, SOURCES).ranges
+    ranges = calibrate_on(model).ranges
 
-    assert len(names) == 2 * (4 + 2) + 2 * (4 + 4 + 2)
+    assert len(names) == 2 * (2 + 2) + 2 * (2 + 4 + 2)
     assert ranges.keys() == names | {OUTPUT}
     unsigned = {name for name, found in ranges.items() if not found.is_signed}
     after_activation = {name for name in names if name.endswith("feed_forward.outer")}
@@ -171,7 +190,7 @@ def test_cache_steps_cover_every_key_and_value_exactly(*, share_kv: bool) -> Non
     if share_kv:
         expected = {name: expected[name] for name in names if name.endswith("key")}
 
-    scales = cache_steps(model, SOURCES)
+    scales = cache_steps(model)
 
     assert scales.keys() == expected.keys()
     for name, channels in expected.items():
@@ -184,47 +203,51 @@ def test_the_output_range_covers_the_states_before_the_projection() -> None:
     model = random_model()
     states = torch.cat([states for states, _ in read_texts(model)]).double().numpy().ravel()
 
-    found = calibrate(model, SOURCES).ranges[OUTPUT]
+    found = calibrate_on(model).ranges[OUTPUT]
 
     assert found.is_signed
     assert found.clip == pytest.approx(clip_of(states, is_signed=True), rel=0.02)
 
 
-def test_moments_are_the_mean_products_of_a_layers_inputs() -> None:
+def read_layer(model: Transformer, name: str, samples: Sequence[Sample] = SOURCES) -> Floats:
+    """All inputs of a decoder's layer over the model's own output, [tokens, K]."""
+    seen: list[torch.Tensor] = []
+    hook = model.get_submodule(name).register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0][0]))
+    found = []
+    for sample in samples:
+        ids = torch.tensor([sample.ids])
+        mask = torch.ones_like(ids, dtype=torch.bool)
+        most = min(2 * len(sample.ids) + 10, model.config.max_positions - 1)
+        (target,) = generate_greedy(model, ids, mask, most, sample.begin)
+        with torch.inference_mode():
+            model(ids, mask, torch.tensor([[*sample.begin, *target]]))
+        found.append(seen[-1])  # earlier ones are the search's
+    hook.remove()
+    return torch.cat(found).double().numpy()
+
+
+@pytest.mark.parametrize("layer", ["self_attention.query", "cross_attention.output", "feed_forward.outer"])
+def test_moments_are_the_mean_products_of_a_layers_inputs(layer: str) -> None:
     model = random_model()
-    states = torch.cat([states for states, _ in read_texts(model)]).double().numpy()
+    vectors = read_layer(model, f"decoder.1.{layer}")
 
-    moments = calibrate(model, SOURCES, [OUTPUT]).moments
+    moments = calibrate_on(model, has_moments=True).moments
 
-    assert moments.keys() == {OUTPUT}
-    np.testing.assert_allclose(moments[OUTPUT], states.T @ states / len(states), rtol=1e-4, atol=1e-5)
-
-
-def test_moments_are_computed_only_for_requested_layers() -> None:
-    assert calibrate(random_model(), SOURCES).moments == {}
+    expected = vectors.T @ vectors / len(vectors)
+    np.testing.assert_allclose(moments[f"decoder.1.{layer}"], expected, rtol=1e-4, atol=1e-4)
 
 
-def test_layers_with_the_same_input_have_the_same_moments() -> None:
-    model = random_model()
-    first, second, other = (f"decoder.0.{name}" for name in MAPS_OF_ONE_LAYER)
-
-    moments = calibrate(model, SOURCES, [first, second, other]).moments
-
-    np.testing.assert_array_equal(moments[first], moments[second])
-    assert (np.abs(moments[first] - moments[other]) > 1e-3).any()
+def test_moments_are_computed_only_on_request() -> None:
+    assert calibrate_on(random_model()).moments == {}
 
 
-MAPS_OF_ONE_LAYER = ("self_attention.query", "self_attention.key", "cross_attention.query")
-"""The first two read the same."""
-
-
-def test_layers_of_a_decoder_step_exclude_joined_layers_and_cross_keys_and_values() -> None:
+def test_moments_are_those_of_the_layers_of_a_decoder_step() -> None:
     attentions = [f"{kind}_attention.{name}" for kind in ("self", "cross") for name in ("query", "output")]
     names = [*attentions, "feed_forward.inner", "feed_forward.outer"]
 
-    found = decoder_step_layers(random_model())
+    moments = calibrate_on(random_model(), has_moments=True).moments
 
-    assert sorted(found) == sorted(f"decoder.{layer}.{name}" for layer in (0, 1) for name in names)
+    assert sorted(moments) == sorted(f"decoder.{layer}.{name}" for layer in (0, 1) for name in names)
 
 
 @pytest.fixture
@@ -234,16 +257,13 @@ def recurrent() -> Transformer:
 
 def test_a_recurrent_unit_has_ranges_but_no_self_attention_cache(recurrent: Transformer) -> None:
     """Its gate is made with its cell, in one product that reads through the cell's range."""
-    units = [f"decoder.{layer}.self_recurrence" for layer in (0, 1)]
+    units = {f"decoder.{layer}.self_recurrence.cell" for layer in (0, 1)}
 
-    calibration = calibrate(recurrent, SOURCES, [f"{units[0]}.cell"])
-    steps = cache_steps(recurrent, SOURCES)
+    calibration = calibrate_on(recurrent, has_moments=True)
+    steps = cache_steps(recurrent)
 
-    for unit in units:
-        assert calibration.ranges[f"{unit}.cell"] == calibration.ranges[f"{unit}.forget"]
-        assert f"{unit}.cell" in decoder_step_layers(recurrent)
-        assert f"{unit}.forget" not in decoder_step_layers(recurrent)
-    assert calibration.moments.keys() == {f"{units[0]}.cell"}
+    assert {name for name in calibration.ranges if "self_" in name and "decoder" in name} == units
+    assert {name for name in calibration.moments if "self_" in name} == units
     assert steps.keys() == {
         f"decoder.{layer}.cross_attention.{part}" for layer in (0, 1) for part in ("key", "value")
     }
@@ -252,26 +272,23 @@ def test_a_recurrent_unit_has_ranges_but_no_self_attention_cache(recurrent: Tran
 @pytest.mark.parametrize("begin", [(BOS,), (7,), (EOS, 9, 12)])
 def test_the_calibrated_decoder_reads_the_ids_that_begin_a_target(begin: tuple[int, ...]) -> None:
     """The forced ids, too, and then what greedy search says after them."""
-    model = random_model()
-    ids = torch.tensor([SOURCES[2].ids])
-    mask = torch.ones_like(ids, dtype=torch.bool)
-    (output,) = generate_greedy(model, ids, mask, min(2 * ids.shape[1] + 10, 39), begin)
-    with torch.inference_mode():
-        states = model(ids, mask, torch.tensor([[*begin, *output]]))[0].double().numpy()
+    model, name = random_model(), "decoder.1.feed_forward.outer"
+    samples = [Sample(SOURCES[2].ids, begin)]
+    vectors = read_layer(model, name, samples)
 
-    moments = calibrate(model, [Sample(SOURCES[2].ids, begin)], [OUTPUT]).moments
+    moments = calibrate_on(model, samples, has_moments=True).moments
 
-    np.testing.assert_allclose(moments[OUTPUT], states.T @ states / len(states), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(moments[name], vectors.T @ vectors / len(vectors), rtol=1e-4, atol=1e-4)
 
 
 def test_calibration_without_sources_is_rejected() -> None:
     with pytest.raises(ValueError, match="at least one source"):
-        calibrate(random_model(), [])
+        calibrate_on(random_model(), [])
 
 
 def test_the_order_of_sources_does_not_change_the_calibration() -> None:
     model = random_model()
-    first, turned = calibrate(model, SOURCES), calibrate(model, SOURCES[::-1])
+    first, turned = calibrate_on(model), calibrate_on(model, SOURCES[::-1])
 
     assert first.ranges == turned.ranges
 
@@ -279,22 +296,14 @@ def test_the_order_of_sources_does_not_change_the_calibration() -> None:
 def test_a_repeated_source_does_not_widen_a_range() -> None:
     """Extremes stay where they are, and twice every count moves no minimum."""
     model = random_model()
-    first, again = calibrate(model, SOURCES), calibrate(model, SOURCES + SOURCES)
+    first, again = calibrate_on(model), calibrate_on(model, SOURCES + SOURCES)
 
     assert first.ranges == again.ranges
-
-
-def test_calibration_removes_its_hooks() -> None:
-    model = random_model()
-
-    calibrate(model, SOURCES[:1])
-
-    assert not any(module._forward_pre_hooks or module._forward_hooks for module in model.modules())
 
 
 def test_zeros_do_not_influence_the_best_clip() -> None:
     histogram = _Histogram(largest=2.0)
 
-    histogram.read(torch.tensor([[0.0, -1.0], [0.0, 2.0]]))
+    histogram.read(np.array([[0.0, -1.0], [0.0, 2.0]], np.float32))
 
     assert histogram.counts.sum() == 2

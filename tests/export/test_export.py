@@ -20,6 +20,7 @@ from dragoman.languages import Languages, TargetLanguage
 from dragoman.manifest import DecodingDefaults, FileRecord, ModelLimits
 from dragoman.types import Pair
 from export import trained
+from export.activation_ranges import Calibration
 from export.bundle import (
     BundleMetadata,
     ExportError,
@@ -28,7 +29,6 @@ from export.bundle import (
     write_bundle,
     write_manifest,
 )
-from export.calibration import Calibration
 from export.graph.precision import CALIBRATED, PRECISIONS, make_writers, quantise_channels
 from export.model import ModelConfig
 from export.original import Original, RequestedLanguages
@@ -36,6 +36,7 @@ from export.samples import SampleText
 from export.validation import (
     MAX_LOGPROB_DIFFERENCE,
     MIN_EQUAL_SENTENCES,
+    open_original,
     validate,
     validate_in_fresh_process,
 )
@@ -154,10 +155,13 @@ def test_a_folder_without_a_model_is_rejected_with_the_supported_formats(tmp_pat
     assert "Traceback" not in done.stderr
 
 
-def test_validation_accepts_an_exported_bundle(tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_pytorch", [False, True])
+def test_validation_accepts_an_exported_bundle(tmp_path: Path, *, with_pytorch: bool) -> None:
     write_bundle(tmp_path, original(), "fp32", facts(), [])
 
-    report = validate_in_fresh_process(tmp_path, CHECKPOINT, RequestedLanguages(), TEXTS)
+    report = validate_in_fresh_process(
+        tmp_path, CHECKPOINT, RequestedLanguages(), TEXTS, with_pytorch=with_pytorch
+    )
 
     assert report.problems == []
     assert report.num_equal == report.num_sentences >= 200
@@ -207,12 +211,16 @@ def test_shortlists_are_rejected_for_precisions_whose_graphs_do_not_read_them(tm
     assert "needs --precision int8 or int4, not fp16" in done.stderr
 
 
+@pytest.mark.usefixtures("one_torch_thread")
+@pytest.mark.parametrize("with_pytorch", [False, True])
 @pytest.mark.parametrize("factor", [1.001, -1.0, float("nan")])
-def test_validation_rejects_a_graph_with_a_changed_weight(factor: float, tmp_path: Path) -> None:
+def test_validation_rejects_a_graph_with_a_changed_weight(
+    factor: float, tmp_path: Path, *, with_pytorch: bool
+) -> None:
     shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
     damage_weight(tmp_path, factor)
 
-    report = validate(tmp_path, original().model, TEXTS)
+    report = validate(tmp_path, open_original(original().model, with_pytorch=with_pytorch), TEXTS)
 
     assert any("log-probabilities differ" in problem for problem in report.problems)
 

@@ -16,7 +16,7 @@ from dragoman.manifest import Controls, FormalityControls, ModelLimits, TermCont
 from dragoman.text.tokenizer import Tokenizer
 from export import trained
 from export.bundle import BundleMetadata, write_bundle
-from export.checkpoint import load_checkpoint
+from export.checkpoint_folder import read_checkpoint
 from export.original import ImportRejectedError, RequestedLanguages
 from training.controls import CONTROLS, mark
 
@@ -37,7 +37,7 @@ GERMAN_TO_ENGLISH, ENGLISH_TO_GERMAN = (
 def controls_of(
     record: dict[str, Any], languages: RequestedLanguages, vocabulary: Path = VOCABULARY
 ) -> Controls | None:
-    checkpoint = replace(load_checkpoint(TINY), source_tokenizer=vocabulary, training=record)
+    checkpoint = replace(read_checkpoint(TINY), source_tokenizer=vocabulary, training=record)
     return trained.import_checkpoint(checkpoint, languages, "tiny").controls
 
 

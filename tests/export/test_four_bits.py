@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from export.calibration import Calibration
+from export.activation_ranges import Calibration
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Int4
 from export.graph.precision.four_bits import (

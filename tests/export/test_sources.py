@@ -8,11 +8,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import sentencepiece
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.types import Pair
 from export.original import ImportRejectedError, RequestedLanguages
-from export.samples import choose_texts
+from export.samples import choose_texts, generate_text
 from export.sources import found, load_original
 
 CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
@@ -110,6 +111,20 @@ def test_a_given_sentences_file_is_for_the_first_pair(tmp_path: Path) -> None:
         choose_texts(languages("fr", "en"), tmp_path / "none.txt", "model")
 
 
-def test_languages_without_built_in_text_need_a_sentences_file() -> None:
-    with pytest.raises(ImportRejectedError, match=r"in de, en.* 200 or more lines of fr$"):
-        choose_texts(languages("fr es", "it"), None, "model")
+def test_no_built_in_text_is_used_for_other_languages() -> None:
+    assert choose_texts(languages("fr es", "it"), None, "model") == []
+
+
+def test_generated_text_is_the_same_every_time_and_made_of_the_vocabularys_pieces(tmp_path: Path) -> None:
+    original = load_original(CHECKPOINT, RequestedLanguages(("fr",), ("es",)))
+
+    text, again = generate_text(original, tmp_path), generate_text(original, tmp_path)
+
+    assert text.pair == Pair("fr", "es")
+    assert len(text.lines()) >= 200
+    assert text.lines() == again.lines()
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(original.source_tokenizer.model))
+    encoded = processor.encode(text.lines())
+    assert not any(processor.unk_id() in ids for ids in encoded)
+    spelt = [piece for piece in range(processor.vocab_size()) if not processor.is_byte(piece)]
+    assert len(set().union(*encoded)) > 0.9 * len(spelt)

@@ -1,5 +1,8 @@
 """Which tokens each row of a running batch may use, while sources join and leave."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -58,14 +61,21 @@ class RunningBatch(RuleBasedStateMachine):
     @rule()
     def step(self) -> None:
         """As the decoder does: it leaves the rows of the output projection where there is room for them."""
-        room = self.candidates.kept_rows_buffer(len(self.wanted) * self.beam_size)
+        room = self.candidates.kept_rows_buffer(self.num_rows)
         if room is not None:
             room[:] = self.rows_of_the_projection()
             self.candidates.mark_rows_kept()
         else:
-            is_small = len(self.wanted) * self.beam_size <= MAX_ROWS_WITH_KEPT_PROJECTION
-            kept = self.candidates.inputs(len(self.wanted) * self.beam_size)["kept_rows"]
+            is_small = self.num_rows <= MAX_ROWS_WITH_KEPT_PROJECTION
+            kept = self.inputs()["kept_rows"]
             assert len(kept) == len(self.candidates.shortlist) * is_small, "a few rows gather them once"
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.wanted) * self.beam_size
+
+    def inputs(self) -> Mapping[str, NDArray[Any]]:
+        return self.candidates.inputs(self.num_rows)
 
     def rows_of_the_projection(self) -> NDArray[np.int64]:
         """Of the tokens on the shortlist, each different from those beside it."""
@@ -73,13 +83,13 @@ class RunningBatch(RuleBasedStateMachine):
 
     @invariant()
     def rows_that_are_kept_are_those_of_the_shortlist(self) -> None:
-        kept = self.candidates.inputs(len(self.wanted) * self.beam_size)["kept_rows"]
+        kept = self.inputs()["kept_rows"]
         if len(kept):
             np.testing.assert_array_equal(kept, self.rows_of_the_projection())
 
     @invariant()
     def each_row_names_exactly_the_tokens_of_its_source(self) -> None:
-        inputs = self.candidates.inputs(len(self.wanted) * self.beam_size)
+        inputs = self.inputs()
         shortlist, places, bias = inputs["shortlist"], inputs["candidates"], inputs["candidate_bias"]
         assert (np.diff(shortlist) > 0).all(), "the shortlist ascends without repetition"
         for slot, wanted in enumerate(self.wanted):
@@ -90,7 +100,7 @@ class RunningBatch(RuleBasedStateMachine):
     @invariant()
     def what_is_not_a_token_of_the_row_is_impossible(self) -> None:
         """Its place is still one of the shortlist's, as the graph reads it before the bias is added."""
-        inputs = self.candidates.inputs(len(self.wanted) * self.beam_size)
+        inputs = self.inputs()
         bias, places = inputs["candidate_bias"], inputs["candidates"]
         assert np.isin(bias, [0.0, -np.inf]).all()
         num_padded = places.shape[1] * len(places) - self.beam_size * sum(map(len, self.wanted))
@@ -99,10 +109,10 @@ class RunningBatch(RuleBasedStateMachine):
 
     @invariant()
     def shapes_and_types_are_those_of_the_graphs_inputs(self) -> None:
-        num_rows = len(self.wanted) * self.beam_size
-        inputs = self.candidates.inputs(num_rows)
+        inputs = self.inputs()
+        assert inputs["has_shortlist"] or not self.wanted
         width = inputs["candidates"].shape[1]
-        assert inputs["candidates"].shape == inputs["candidate_bias"].shape == (num_rows, width)
+        assert inputs["candidates"].shape == inputs["candidate_bias"].shape == (self.num_rows, width)
         assert width % WIDTH_MULTIPLE == 0
         assert width >= max(map(len, self.wanted), default=0)
         dtypes = {name: str(array.dtype) for name, array in inputs.items()}
@@ -117,15 +127,10 @@ class RunningBatch(RuleBasedStateMachine):
 
     @invariant()
     def beams_of_a_source_are_alike(self) -> None:
-        inputs = self.candidates.inputs(len(self.wanted) * self.beam_size)
+        inputs = self.inputs()
         for name in ("candidates", "candidate_bias"):
             beams = inputs[name].reshape(len(self.wanted), self.beam_size, inputs[name].shape[1])
             assert (beams == beams[:, :1]).all()
-
-    @invariant()
-    def there_is_a_shortlist_as_soon_as_one_has_joined(self) -> None:
-        inputs = self.candidates.inputs(len(self.wanted) * self.beam_size)
-        assert inputs["has_shortlist"] or not self.wanted
 
 
 TestRunningBatch = RunningBatch.TestCase

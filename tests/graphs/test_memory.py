@@ -215,21 +215,18 @@ def test_copies_of_a_row_lie_side_by_side(dtype: CacheDType, first: int) -> None
         assert not found[:, first:, :, 3:].any()
 
 
-@pytest.mark.parametrize("dtype", sorted(DEVICES))
-@pytest.mark.parametrize("name", ROW_GRAPHS)
-def test_the_graphs_shipped_are_those_that_the_script_writes(name: str, dtype: str) -> None:
-    made = row_graphs.make(name, dtype)
-
+@pytest.mark.parametrize(
+    ("name", "dtype", "made"),
+    [
+        *((name, dtype, row_graphs.make(name, dtype)) for name in ROW_GRAPHS for dtype in sorted(DEVICES)),
+        *((ATTENTION_GRAPH, dtype, row_graphs.make_attention(dtype)) for dtype in get_args(CacheDType)),
+    ],
+)
+def test_the_graphs_shipped_are_those_that_the_script_writes(
+    name: str, dtype: str, made: onnx.ModelProto
+) -> None:
     onnx.checker.check_model(made, full_check=True)
     assert onnx.load(FOLDER / f"{name}.{dtype}.onnx") == made
-
-
-@pytest.mark.parametrize("dtype", get_args(CacheDType))
-def test_the_graph_of_attention_is_the_one_that_the_script_writes(dtype: str) -> None:
-    made = row_graphs.make_attention(dtype)
-
-    onnx.checker.check_model(made, full_check=True)
-    assert onnx.load(FOLDER / f"{ATTENTION_GRAPH}.{dtype}.onnx") == made
 
 
 def test_what_has_no_input_is_not_bound() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman import BundleError, ProviderError, Translator
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.contract import DECODER_FILE, decoder_inputs, decoder_outputs
+from dragoman.contract import DECODER_FILE, decoder_inputs
 from dragoman.graphs.session import SessionOptions, caches_read_on_cpu, new_session, open_session
 from dragoman.providers import EXECUTION_PROVIDERS, Provider, parse_providers
 from tests.parity.random_bundles import random_model, write
@@ -22,8 +22,14 @@ def bundle() -> Bundle:
     return open_bundle(TINY / "bundle-fp32")
 
 
-def pretend_to_have_all(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _all_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: list(EXECUTION_PROVIDERS.values()))
+
+
+without_cuda = pytest.mark.skipif(
+    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
+)
 
 
 def of_precision(bundle: Bundle, precision: str) -> Bundle:
@@ -63,9 +69,7 @@ def test_options_without_a_provider_are_refused() -> None:
         SessionOptions(providers=())
 
 
-@pytest.mark.skipif(
-    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
-)
+@without_cuda
 @pytest.mark.parametrize("providers", [("cuda",), ("cuda", "cpu")])
 def test_a_provider_that_onnxruntime_does_not_have_is_named_with_what_it_has(
     providers: tuple[Provider, ...],
@@ -81,59 +85,39 @@ def test_a_provider_that_onnxruntime_does_not_have_is_named_with_what_it_has(
     )
 
 
+@pytest.mark.usefixtures("_all_are_there")
 @pytest.mark.filterwarnings("ignore:Specified provider .* is not in available provider names:UserWarning")
-@pytest.mark.skipif(
-    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
-)
+@without_cuda
 @pytest.mark.parametrize(
     ("providers", "failing"), [(("cuda", "cpu"), "cuda"), (("tensorrt", "cuda"), "tensorrt")]
 )
 def test_a_provider_that_does_not_start_is_never_replaced_by_the_cpu(
-    bundle: Bundle, monkeypatch: pytest.MonkeyPatch, providers: tuple[Provider, ...], failing: str
+    bundle: Bundle, providers: tuple[Provider, ...], failing: str
 ) -> None:
     """What onnxruntime does is take the CPU and warn, also where only CUDA's libraries are missing."""
-    pretend_to_have_all(monkeypatch)
-
     with pytest.raises(ProviderError, match=rf"^provider '{failing}' could not start: decoder.onnx"):
         open_session(
             of_precision(bundle, "fp16"), DECODER_FILE, ((), ()), SessionOptions(providers=providers)
         )
 
 
+@pytest.mark.usefixtures("_all_are_there")
 @pytest.mark.parametrize("precision", ["int8", "int4", "fp32"])
-def test_a_gpu_takes_fp16_alone(bundle: Bundle, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
-    pretend_to_have_all(monkeypatch)
-
+def test_a_gpu_takes_fp16_alone(bundle: Bundle, precision: str) -> None:
     with pytest.raises(BundleError, match=rf"precision {precision} does not run on cuda.*--precision fp16"):
         open_session(
             of_precision(bundle, precision), DECODER_FILE, ((), ()), SessionOptions(providers=("cuda",))
         )
 
 
-def test_caches_that_the_cpu_would_read_are_found(bundle: Bundle) -> None:
-    """All, where all runs on it: self and cross, key and value of each layer."""
+@pytest.mark.parametrize(("autoregression", "num_per_layer"), [("attention", 4), ("ssru", 3)])
+def test_caches_that_the_cpu_would_read_are_found(
+    autoregression: str, num_per_layer: int, tmp_path: Path
+) -> None:
+    """All, where all runs on it: a layer's key and value for the source, and for its past those or a cell."""
+    bundle = open_bundle(write(tmp_path, random_model({"autoregression": autoregression}), "fp32"))
     manifest = bundle.manifest
     ports = decoder_inputs(manifest.sizes.decoder_layers, manifest.cache_dtype, manifest.autoregression)
     session = new_session(bundle.file(DECODER_FILE), SessionOptions())
 
-    assert len(caches_read_on_cpu(session, ports)) == 4 * manifest.sizes.decoder_layers
-
-
-def test_cells_that_the_cpu_would_read_are_found(tmp_path: Path) -> None:
-    """As many as layers, besides key and value of each for the source."""
-    recurrent = open_bundle(write(tmp_path, random_model({"autoregression": "ssru"}), "fp32"))
-    manifest = recurrent.manifest
-    ports = decoder_inputs(manifest.sizes.decoder_layers, manifest.cache_dtype, manifest.autoregression)
-    session = new_session(recurrent.file(DECODER_FILE), SessionOptions())
-
-    assert len(caches_read_on_cpu(session, ports)) == 3 * manifest.sizes.decoder_layers
-
-
-def test_the_cpu_needs_no_asking(bundle: Bundle) -> None:
-    manifest = bundle.manifest
-    shape = (manifest.sizes.decoder_layers, manifest.cache_dtype, manifest.autoregression)
-    ports = (decoder_inputs(*shape), decoder_outputs(*shape))
-
-    session = open_session(bundle, DECODER_FILE, ports, SessionOptions())
-
-    assert session.get_providers()[0] == "CPUExecutionProvider"
+    assert len(caches_read_on_cpu(session, ports)) == num_per_layer * manifest.sizes.decoder_layers

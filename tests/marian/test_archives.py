@@ -3,6 +3,7 @@
 import io
 import stat
 import struct
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -176,3 +177,53 @@ def test_a_damaged_archive_raises_only_import_rejected_error(
     except ImportRejectedError:
         pass
     assert sorted(file.name for file in folder.iterdir()) == ["some.zip"]
+
+
+def _tar(path: Path, *members: tuple[str, bytes]) -> Path:
+    with tarfile.open(path, "w:gz") as packed:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            packed.addfile(info, io.BytesIO(content))
+    return path
+
+
+def test_a_compressed_tar_is_unpacked_like_a_zip(tmp_path: Path) -> None:
+    path = _tar(tmp_path / "nllb.tar.gz", ("./a.txt", b"one"), ("sub/b.txt", b"two"))
+
+    with unpacked(path) as folder:
+        assert folder.name == "nllb"
+        assert (folder / "a.txt").read_bytes() == b"one"
+        assert (folder / "sub" / "b.txt").read_bytes() == b"two"
+
+
+@pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", "a\\b"])
+def test_a_tar_cannot_write_outside_its_folder(name: str, tmp_path: Path) -> None:
+    assert "paths outside the folder" in _rejection(_tar(tmp_path / "some.tar.gz", (name, b"x")))
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_a_tar_with_links_or_devices_is_rejected(kind: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "some.tar"
+    with tarfile.open(path, "w") as packed:
+        info = tarfile.TarInfo("a")
+        info.type, info.linkname = kind, "/etc/passwd"
+        packed.addfile(info)
+
+    assert "links or devices: 'a'" in _rejection(path)
+
+
+def test_a_tar_beyond_the_limits_is_rejected_before_anything_is_written(tmp_path: Path) -> None:
+    path = _tar(tmp_path / "some.tgz", ("a", b"0" * 2000), ("b", b"0" * 2000))
+
+    assert "the limit is 3000" in _rejection(path, ArchiveLimits(size_bytes=3000))
+    assert "the limit is 1" in _rejection(path, ArchiveLimits(num_members=1))
+    assert "more than 10 times its size" in _rejection(path, ArchiveLimits(ratio=10.0))
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08 cut"])
+def test_a_file_that_is_not_an_archive_is_rejected(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "some.tar.gz"
+    path.write_bytes(content)
+
+    assert "cannot be unpacked" in _rejection(path)

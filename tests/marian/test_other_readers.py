@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bench.models import PEERS_PYTHON
 from export.marian import load
+from export.model import Transformer
 from export.model.generate import generate_greedy, pad
 from export.original import RequestedLanguages
 from tests.marian.conftest import Tokenizers, write_model
@@ -43,7 +44,7 @@ def test_ctranslate2_finds_the_same_translation(
         [*rng.integers(2, len(written.source_pieces), length).tolist(), 0]
         for length in range(1, NUM_SOURCES + 1)
     ]
-    model = load(written.folder, RequestedLanguages(("de",), ("en",))).model
+    model = Transformer.from_weights(load(written.folder, RequestedLanguages(("de",), ("en",))).model)
 
     ours = generate_greedy(model, *pad(sources, model.config.pad_id), MAX_TOKENS)
 

@@ -69,7 +69,7 @@ def test_log_probabilities_equal_marians_formulas(
     sources = [_sentence(rng, len(written.source_pieces), length) for length in (1, 5, 9)]
     targets = rng.integers(0, len(written.target_pieces), (3, 7)).tolist()
 
-    found = _log_probabilities(original.model, sources, targets)
+    found = _log_probabilities(Transformer.from_weights(original.model), sources, targets)
 
     reference = Reference(written.arrays, written.options)
     expected = np.stack(
@@ -94,7 +94,8 @@ def test_greedy_search_equals_marians(autoregression: str, tmp_path: Path, token
     rng = np.random.default_rng(2)
     sources = [_sentence(rng, len(written.source_pieces), length) for length in range(1, 21)]
 
-    found = generate_greedy(original.model, *pad(sources, original.model.config.pad_id), 12)
+    model = Transformer.from_weights(original.model)
+    found = generate_greedy(model, *pad(sources, original.model.config.pad_id), 12)
 
     reference = Reference(written.arrays, written.options)
     assert found == [reference.greedy(source, 12, eos_id=0, forbidden=(1,)) for source in sources]
@@ -106,7 +107,7 @@ def test_unknown_is_never_produced_and_keeps_its_probability(tmp_path: Path, tok
     likely = written.arrays["decoder_ff_logit_out_b"]
     likely[0, 1] = 20.0  # <unk> is all but certain
     _save_again(written)
-    model = load(tmp_path, LANGUAGES).model
+    model = Transformer.from_weights(load(tmp_path, LANGUAGES).model)
     states = model(*pad([[3, 0]], model.config.pad_id), torch.tensor([[model.config.bos_id]]))
 
     logprobs = model.log_probabilities(states)[0, 0]
@@ -155,7 +156,7 @@ def test_ranges_of_marians_int8_are_ignored(tmp_path: Path, tokenizers: Tokenize
 
 def test_tied_layers_get_separate_weights(tmp_path: Path, tokenizers: Tokenizers) -> None:
     write_model(tmp_path, Variant(tied_layers=(1, 1, 1)), tokenizers)
-    first, second, _ = load(tmp_path, LANGUAGES).model.decoder_layers()
+    first, second, _ = Transformer.from_weights(load(tmp_path, LANGUAGES).model).decoder_layers()
     before = second.self_residual.norm.weight.clone()
 
     with torch.no_grad():
@@ -166,7 +167,7 @@ def test_tied_layers_get_separate_weights(tmp_path: Path, tokenizers: Tokenizers
 
 
 def _assert_same(original: Original, written: Written) -> None:
-    found = _log_probabilities(original.model, [[5, 4, 0]], [[2, 3, 4]])
+    found = _log_probabilities(Transformer.from_weights(original.model), [[5, 4, 0]], [[2, 3, 4]])
     expected = Reference(written.arrays, written.options).log_probabilities([5, 4, 0], [2, 3, 4])
     assert np.abs(found[0, :, : expected.shape[1]] - expected).max() <= TOLERANCE
 

@@ -53,7 +53,7 @@ def reference(attention: Attention, states: Tensor, memory: Tensor, padding: Ten
     seed=st.integers(0, 2**31),
 )
 @settings(max_examples=50)
-def test_attention_over_padded_sources_equals_pytorchs(
+def test_attention_over_padded_sources_and_causal_attention_equal_pytorchs(
     heads: int, head_size: int, lengths: list[int], num_queries: int, *, share_kv: bool, seed: int
 ) -> None:
     torch.manual_seed(seed)
@@ -61,50 +61,16 @@ def test_attention_over_padded_sources_equals_pytorchs(
     memory = torch.randn(len(lengths), max(lengths), heads * head_size)
     states = torch.randn(len(lengths), num_queries, heads * head_size)
     mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    later = torch.ones(num_queries, num_queries, dtype=torch.bool).triu(1)
 
-    mixed = attention(states, *attention.keys_values(memory), mask_to_bias(mask))
+    over_memory = attention(states, *attention.keys_values(memory), mask_to_bias(mask))
+    causal = attention(states, *attention.keys_values(states), causal_bias(num_queries, 0, states.device))
 
-    nothing_forbidden = torch.zeros(num_queries, max(lengths), dtype=torch.bool)
-    expected = reference(attention, states, memory, ~mask, nothing_forbidden)
-    torch.testing.assert_close(mixed, expected, atol=2e-4, rtol=2e-4)
-
-
-@given(
-    heads=st.integers(1, 4),
-    head_size=st.integers(1, 8),
-    length=st.integers(1, 8),
-    share_kv=st.booleans(),
-    seed=st.integers(0, 2**31),
-)
-@settings(max_examples=50)
-def test_causal_attention_equals_pytorchs(
-    heads: int, head_size: int, length: int, *, share_kv: bool, seed: int
-) -> None:
-    torch.manual_seed(seed)
-    attention = random_attention(heads * head_size, heads, share_kv=share_kv)
-    states = torch.randn(2, length, heads * head_size)
-
-    mixed = attention(states, *attention.keys_values(states), causal_bias(length, 0, states.device))
-
-    later = torch.ones(length, length, dtype=torch.bool).triu(1)
-    expected = reference(attention, states, states, torch.zeros(2, length, dtype=torch.bool), later)
-    torch.testing.assert_close(mixed, expected, atol=2e-4, rtol=2e-4)
-
-
-def test_share_kv_has_no_value_weights_and_uses_keys_as_values() -> None:
-    torch.manual_seed(0)
-    attention = random_attention(12, 3, share_kv=True)
-
-    keys, values = attention.keys_values(torch.randn(2, 5, 12))
-
-    assert not [name for name, _ in attention.named_parameters() if "value" in name]
-    assert torch.equal(keys, values)
-
-
-def test_without_share_kv_values_and_keys_have_different_weights() -> None:
-    torch.manual_seed(0)
-    attention = random_attention(12, 3, share_kv=False)
-
-    keys, values = attention.keys_values(torch.randn(2, 5, 12))
-
-    assert not torch.allclose(keys, values)
+    for mixed, read, padding, forbidden in (
+        (over_memory, memory, ~mask, torch.zeros(num_queries, max(lengths), dtype=torch.bool)),
+        (causal, states, torch.zeros(len(lengths), num_queries, dtype=torch.bool), later),
+    ):
+        expected = reference(attention, states, read, padding, forbidden)
+        torch.testing.assert_close(mixed, expected, atol=2e-4, rtol=2e-4)
+    assert ("value.weight" in dict(attention.named_parameters())) is not share_kv
+    assert torch.equal(*attention.keys_values(memory)) is share_kv

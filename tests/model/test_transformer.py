@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from export.model import ModelConfig, Transformer
 from export.model.generate import generate_greedy
@@ -75,15 +74,14 @@ def random_source(lengths: list[int]) -> tuple[Tensor, Tensor]:
 
 
 @every_option
-def test_decoding_with_a_cache_equals_decoding_all_at_once(options: dict[str, Any]) -> None:
+def test_caches_padding_and_later_tokens_do_not_change_the_output(options: dict[str, Any]) -> None:
     model = random_model(options)
     source_ids, mask = random_source([5, 3])
-    target_ids = torch.randint(0, 19, (2, 7))
+    target_ids = torch.randint(4, 12, (2, 7))
     cross = model.cross_keys_values(model.encode(source_ids, mask))
     whole, whole_past = model.decode(target_ids, cross, mask)
 
-    parts = []
-    past = None
+    parts, past = [], None
     for begin, end in ((0, 1), (1, 2), (2, 5), (5, 7)):
         states, past = model.decode(target_ids[:, begin:end], cross, mask, past)
         parts.append(states)
@@ -93,34 +91,15 @@ def test_decoding_with_a_cache_equals_decoding_all_at_once(options: dict[str, An
     assert past.positions == whole_past.positions == 7
     torch.testing.assert_close(past.layers, whole_past.layers, atol=1e-5, rtol=1e-5)
 
-
-@every_option
-def test_padding_a_source_does_not_change_the_output(options: dict[str, Any]) -> None:
-    model = random_model(options)
-    source_ids, mask = random_source([5, 5])
-    target_ids = torch.randint(0, 19, (2, 6))
-    alone = model(source_ids, mask, target_ids)
-
-    garbage = torch.randint(0, 19, (2, 4))
-    padded_ids = torch.cat([source_ids, garbage], dim=1)
+    padded_ids = torch.cat([source_ids.masked_fill(~mask, 7), torch.randint(0, 19, (2, 4))], dim=1)
     padded_mask = torch.cat([mask, torch.zeros(2, 4, dtype=torch.bool)], dim=1)
-
-    torch.testing.assert_close(model(padded_ids, padded_mask, target_ids), alone, atol=1e-5, rtol=1e-5)
-
-
-@every_option
-def test_later_target_tokens_do_not_influence_earlier_positions(options: dict[str, Any]) -> None:
-    model = random_model(options)
-    source_ids, mask = random_source([5, 4])
-    target_ids = torch.randint(4, 12, (2, 7))
-    states = model(source_ids, mask, target_ids)
+    torch.testing.assert_close(model(padded_ids, padded_mask, target_ids), whole, atol=1e-5, rtol=1e-5)
 
     changed_ids = target_ids.clone()
     changed_ids[:, 4:] += 5
     changed = model(source_ids, mask, changed_ids)
-
-    torch.testing.assert_close(changed[:, :4], states[:, :4], atol=1e-6, rtol=1e-6)
-    assert (changed[:, 4:] - states[:, 4:]).abs().amax(dim=2).min() > 1e-3
+    torch.testing.assert_close(changed[:, :4], whole[:, :4], atol=1e-6, rtol=1e-6)
+    assert (changed[:, 4:] - whole[:, 4:]).abs().amax(dim=2).min() > 1e-3
 
 
 @every_option
@@ -154,14 +133,10 @@ def attentions(model: Transformer) -> tuple[list[EncoderLayer], list[DecoderLaye
     return encoder, decoder
 
 
-def test_cross_keys_and_values_are_not_projected_with_encoder_weights() -> None:
+def test_cross_keys_and_values_are_projected_with_each_decoder_layers_own_weights() -> None:
     model = random_model({})
     encoder, decoder = attentions(model)
     memory = torch.randn(2, 5, 12)
-    weights = [layer.cross_attention.state_dict() for layer in decoder]
-    before = [{name: tensor.clone() for name, tensor in state.items()} for state in weights]
-    cross = model.cross_keys_values(memory)
-
     with torch.no_grad():
         for layer in encoder:
             for projection in (layer.self_attention.key, layer.self_attention.value):
@@ -169,8 +144,11 @@ def test_cross_keys_and_values_are_not_projected_with_encoder_weights() -> None:
                 projection.weight.zero_()
                 projection.bias.fill_(3.0)
 
-    torch.testing.assert_close(weights, before, atol=0.0, rtol=0.0)
-    torch.testing.assert_close(model.cross_keys_values(memory), cross, atol=0.0, rtol=0.0)
+    for decoder_layer, cross in zip(decoder, model.cross_keys_values(memory), strict=True):
+        attention = decoder_layer.cross_attention
+        for found, own in zip(cross, (attention.key, attention.value), strict=True):
+            assert own is not None
+            torch.testing.assert_close(found.transpose(1, 2).flatten(2), own(memory))
 
 
 def test_attention_layers_share_no_weights_before_and_after_a_training_step() -> None:
@@ -194,34 +172,18 @@ def test_attention_layers_share_no_weights_before_and_after_a_training_step() ->
     assert len({weight.data_ptr() for weight in all_weights}) == len(all_weights)
 
 
-def test_each_decoder_layer_projects_the_encoders_output_with_its_own_weights() -> None:
-    model = random_model({})
-    _, decoder = attentions(model)
-    memory = torch.randn(1, 4, 12)
-
-    for layer, (keys, values) in zip(decoder, model.cross_keys_values(memory), strict=True):
-        attention = layer.cross_attention
-        assert attention.value is not None
-        joined_keys, joined_values = (tensor.transpose(1, 2).flatten(2) for tensor in (keys, values))
-        torch.testing.assert_close(
-            joined_keys, functional.linear(memory, attention.key.weight, attention.key.bias)
-        )
-        torch.testing.assert_close(
-            joined_values, functional.linear(memory, attention.value.weight, attention.value.bias)
-        )
-
-
 def test_a_token_beyond_the_last_position_is_rejected_not_truncated() -> None:
     model = random_model({})
     source_ids, mask = random_source([16])
-    longer_ids, longer_mask = random_source([17])
     cross = model.cross_keys_values(model.encode(source_ids, mask))
+    _, past = model.decode(torch.zeros(1, 16, dtype=torch.int64), cross, mask)
 
     with pytest.raises(ValueError, match="17 positions exceed max_positions 16"):
-        model.encode(longer_ids, longer_mask)
-    _, past = model.decode(torch.zeros(1, 16, dtype=torch.int64), cross, mask)
+        model.encode(*random_source([17]))
     with pytest.raises(ValueError, match="17 positions exceed max_positions 16"):
         model.decode(torch.zeros(1, 1, dtype=torch.int64), cross, mask, past)
+    with pytest.raises(ValueError, match="begin with at least one id"):
+        generate_greedy(model, source_ids, mask, 10, [])
 
 
 def naive_greedy(
@@ -256,7 +218,7 @@ def test_greedy_search_of_a_batch_equals_a_naive_loop_for_each_sentence(
     options: dict[str, Any], begin: tuple[int, ...]
 ) -> None:
     lengths_seen = set()
-    for seed, eos_bias in itertools.product(range(8), (1.5, 2.5)):
+    for seed, eos_bias in itertools.product(range(5), (1.5, 2.5)):
         model = random_model({"tied_output": False, **options}, seed)
         with torch.no_grad():
             model.output_bias[model.config.eos_id] += eos_bias  # else a random model seldom ends
@@ -273,14 +235,6 @@ def test_greedy_search_of_a_batch_equals_a_naive_loop_for_each_sentence(
     longest = 11 - len(begin)  # the forced ones count
     assert longest in lengths_seen  # some were ended by the limit,
     assert len(lengths_seen - {0, longest}) >= 2  # some by themselves, at different steps
-
-
-def test_an_empty_target_beginning_is_rejected() -> None:
-    model = random_model({})
-    source_ids, mask = random_source([3])
-
-    with pytest.raises(ValueError, match="begin with at least one id"):
-        generate_greedy(model, source_ids, mask, 10, [])
 
 
 def test_suppressed_ids_keep_their_share_of_probability() -> None:

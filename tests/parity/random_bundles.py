@@ -30,6 +30,9 @@ TOKENIZER = TokenizerSource(
 LANGUAGES = Languages({"de": SourceLanguage((), (), (EOS,))}, {"en": TargetLanguage((), (), (2,))})
 SAMPLES = [Sample([*row, EOS], (2,)) for row in np.random.default_rng(2).integers(4, VOCAB, (6, 12)).tolist()]
 OWN_TARGET: dict[str, Any] = {"shared_vocab": False, "target_vocab_size": SMALLEST_VOCAB}
+SSRU: dict[str, Any] = {"autoregression": "ssru", "norm": "post"}
+PART_TOKENS, BLOCK_TOKENS = 20, 4
+"""Of a split vocabulary: 96 tokens are four parts of 20 and one of 16; 80 are four of 20."""
 
 Logprobs = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -58,7 +61,8 @@ def random_model(shape: dict[str, Any]) -> Transformer:
 def write(folder: Path, model: Transformer, precision: str, alignment: AlignmentHeads | None = None) -> Path:
     """Export into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    original = Original("random", model, TOKENIZER, TOKENIZER, LANGUAGES, DecodingDefaults(), None, None, {})
+    weights, decoding = model.to_weights(), DecodingDefaults()
+    original = Original("random", weights, TOKENIZER, TOKENIZER, LANGUAGES, decoding, None, None, {})
     facts = BundleMetadata("random", "none", ModelLimits(100, 100), alignment=alignment)
     write_bundle(folder, original, precision, facts, SAMPLES)
     return folder

@@ -13,7 +13,6 @@ from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
 from dragoman.manifest import AlignmentHeads
 from dragoman.types import Method, SearchKind
-from export.graph import projection
 from export.graph.precision import CALIBRATED, PRECISIONS
 from export.model import Transformer
 from export.model.attention import Attention
@@ -21,6 +20,7 @@ from tests.parity.random_bundles import (
     EOS,
     OWN_TARGET,
     SMALLEST_VOCAB,
+    SSRU,
     VOCAB,
     Ids,
     Logprobs,
@@ -30,11 +30,11 @@ from tests.parity.random_bundles import (
     random_model,
     write,
 )
+from tests.processor import require_exact_rows
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 READING = SearchKind(1, method=Method.SCORE)
-SSRU: dict[str, Any] = {"autoregression": "ssru", "norm": "post"}
 SHAPES: list[dict[str, Any]] = [{}, {**OWN_TARGET, "norm": "post"}, {"share_kv": True}, SSRU]
 LAST_OF_TWO = AlignmentHeads(1, (2,), reads_token=False)
 SOME_OF_FIRST = AlignmentHeads(0, (3, 0), reads_token=True)
@@ -117,17 +117,8 @@ def test_attention_sums_to_one_over_the_source(precision: str, shape: dict[str, 
         assert (attention[row, :, length:] == 0).all()
 
 
-@pytest.fixture(params=["whole", "in parts"])
-def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the vocabulary is read in parts, the last one shorter, and rows are many from two on."""
-    is_split: bool = request.param == "in parts"
-    if is_split:
-        monkeypatch.setattr(projection, "MAX_PART_TOKENS", 33)
-        monkeypatch.setattr(projection, "BLOCK_TOKENS", 3)
-        monkeypatch.setattr(projection, "MIN_BLOCK_ROWS", 2)
-    return is_split
-
-
+PARTS = (33, 3)
+"""Tokens of a part, where there are parts, of which the last is shorter, and of a block."""
 SUPPRESSED = (0, 5, *range(41, 60), 63)
 IMPOSSIBLE = [0, 20, 60, 61, *range(27, 54)]
 """Before the softmax; cut in three of at most 27 tokens, the second part has no other."""
@@ -174,6 +165,7 @@ def test_forced_decoding_gives_the_same_result_alone_and_in_a_batch(
 
     To the last bit, but for products of floats: onnxruntime multiplies one row in another order than many.
     """
+    require_exact_rows(precision)
     exact = precision in CALIBRATED
     most_logprob, most_attention = (
         (0.0, 0.0) if exact else (4e-6, 1e-6) if precision == "fp32" else (2e-2, 2e-3)

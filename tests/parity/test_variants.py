@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,19 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from torch import Tensor
 
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
 from dragoman.types import SearchKind
-from export import calibration
 from export.graph import projection
 from export.graph.precision import CALIBRATED, PRECISIONS
-from export.model import Transformer
+from export.reference import ReferenceGraphs, Rows
 from tests.parity.random_bundles import (
     EOS,
     OWN_TARGET,
     SMALLEST_VOCAB,
+    SSRU,
     VOCAB,
     Ids,
     Logprobs,
@@ -35,6 +35,7 @@ from tests.parity.random_bundles import (
     random_model,
     write,
 )
+from tests.processor import require_exact_rows
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
@@ -99,24 +100,27 @@ def choices_with_every_pair() -> list[Choice]:
 
 
 CHOICES = choices_with_every_pair()
-SHAPES = [shape_of(choice) for choice in CHOICES]
-ROUNDED_SHAPES = [shape for shape in SHAPES if shape["norm"] == "post" or shape.get("final_norm", True)][::3]
+ONE_HEAD: dict[str, Any] = {"norm": "pre", "heads": 1, "d_model": 8}
+SHAPES = [*map(shape_of, CHOICES), ONE_HEAD]
+ROUNDED_SHAPES = [
+    *[shape for shape in SHAPES[:-1] if shape["norm"] == "post" or shape.get("final_norm", True)][::3],
+    ONE_HEAD,
+]
 """Some; not those whose last states no norm bounds, as nobody trains them and rounding costs them more."""
-SSRU: dict[str, Any] = {"autoregression": "ssru", "norm": "post"}
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_pair_of_options_gives_the_models_logprobs(shape: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("precision", "most", "shape"),
+    [("fp32", 1e-4, shape) for shape in SHAPES] + [("fp16", 4e-2, shape) for shape in SHAPES[::3]],
+    ids=str,
+)
+def test_every_pair_of_options_gives_the_models_logprobs(
+    precision: str, most: float, shape: dict[str, Any], tmp_path: Path
+) -> None:
+    """Where onnxruntime's CPU provider has no operator for fp16, it casts to float32 and back."""
     model = random_model(shape)
 
-    assert largest_difference(model, write(tmp_path, model, "fp32")) < 1e-4
-
-
-@pytest.mark.parametrize("shape", SHAPES[::4], ids=str)
-def test_fp16_logprobs_are_close_to_the_models(shape: dict[str, Any], tmp_path: Path) -> None:
-    model = random_model(shape)
-
-    assert largest_difference(model, write(tmp_path, model, "fp16")) < 4e-2
+    assert largest_difference(model, write(tmp_path, model, precision)) < most
 
 
 @pytest.mark.parametrize("shape", ROUNDED_SHAPES, ids=str)
@@ -128,18 +132,24 @@ def test_logprobs_of_quantised_graphs_are_close_to_the_models(
     model = random_model(shape)
     logprobs = expected_logprobs(model, *random_inputs(model, 9, 3))
     spread = float(logprobs[np.isfinite(logprobs)].std())
+    most = 1.0 if shape is ONE_HEAD else 0.35 * spread  # so narrow a model loses more
 
-    assert 0 < largest_difference(model, write(tmp_path, model, precision)) < 0.35 * spread
+    assert 0 < largest_difference(model, write(tmp_path, model, precision)) < most
 
 
+@pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_recurrent_row_gives_the_same_result_alone_and_in_a_batch(precision: str, tmp_path: Path) -> None:
+def test_a_row_gives_the_same_result_alone_and_in_a_batch(
+    precision: str, shape: dict[str, Any], tmp_path: Path
+) -> None:
     """Rows join at other steps, change places, double and leave; each then answers as one that was alone.
 
-    To the last bit, but for products of floats: onnxruntime multiplies one row in another order than many.
+    Recurrent ones to the last bit, but for products of floats: onnxruntime multiplies one row in another
+    order than many.
     """
+    require_exact_rows(precision)
     atol = 0.0 if precision in CALIBRATED else {"fp32": 2e-6, "fp16": 2e-2}[precision]
-    model = random_model(SSRU)
+    model = random_model(shape)
     encoder, decoder = open_graphs(write(tmp_path, model, precision))
     rng = np.random.default_rng(11)
     sources = [[*rng.integers(4, VOCAB, length).tolist(), EOS] for length in (5, 31, 12, 2, 23)]
@@ -153,7 +163,9 @@ def test_a_recurrent_row_gives_the_same_result_alone_and_in_a_batch(precision: s
             given.append(int(last_ids[place]))
             expected_logprobs, expected_ids = alone(encoder, decoder, sources[source], given)
             np.testing.assert_array_equal(ids[place], expected_ids)
-            np.testing.assert_allclose(logprobs[place], expected_logprobs, rtol=0.0, atol=atol)
+            np.testing.assert_allclose(
+                logprobs[place], expected_logprobs, rtol=0.0, atol=atol if shape else max(atol, 1e-5)
+            )
 
     def join(first: int, last: int) -> None:
         steps.join(encoder.run(sources[first:last]))
@@ -195,19 +207,15 @@ SUPPRESSED: list[tuple[int, ...]] = [
 ]
 
 
-@pytest.fixture(params=[False, True], ids=["whole", "in parts"])
-def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the vocabulary of 80 is read in four parts of 20, and rows are many from two on."""
-    if request.param:
-        monkeypatch.setattr(projection, "MAX_PART_TOKENS", 20)
-        monkeypatch.setattr(projection, "BLOCK_TOKENS", 4)
-        monkeypatch.setattr(projection, "MIN_BLOCK_ROWS", 2)
-    return bool(request.param)
-
-
-def say_the_same(_model: Transformer, source_ids: Tensor, *_: object) -> list[list[int]]:
+def say_the_same(
+    graphs: ReferenceGraphs, sources: Sequence[Sequence[int]], begin: Sequence[int], _limits: Sequence[int]
+) -> tuple[list[list[int]], Rows]:
     """In place of a search, for two models to be calibrated on the same texts."""
-    return [[7, 30, 9, 45, 60, 8] for _ in source_ids]
+    target = [7, 30, 9, 45, 60, 8]
+    rows = graphs.start(sources, 1, len(begin) + len(target))
+    for token in (*begin, *target):
+        graphs.step(rows, np.full(len(sources), token), 1)
+    return [target for _ in sources], rows
 
 
 @pytest.mark.usefixtures("in_parts")
@@ -217,16 +225,16 @@ def test_suppressed_ids_are_never_produced_and_nothing_else_changes(
     precision: str, ids: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their probability is lost: the others' stay what they are in a model that may say everything."""
-    monkeypatch.setattr(calibration, "generate_greedy", say_the_same)
-    free = random_model(OWN_TARGET)
+    monkeypatch.setattr(ReferenceGraphs, "greedy", say_the_same)
+    free, bound = random_model(OWN_TARGET), random_model({**OWN_TARGET, "suppressed_ids": ids})
     sources, targets = random_inputs(free, num_steps=4, beams=2)
-    before = logprobs_by_steps(write(tmp_path / "free", free, precision), sources, targets, SMALLEST_VOCAB)
-    bound = random_model({**OWN_TARGET, "suppressed_ids": ids})
-    folder = write(tmp_path / "bound", bound, precision)
     allowed = [token for token in range(SMALLEST_VOCAB) if token not in ids]
 
-    after = logprobs_by_steps(folder, sources, targets, SMALLEST_VOCAB)
-    _, best = best_by_steps(folder, sources, targets, len(allowed))
+    before, after = (
+        logprobs_by_steps(write(tmp_path / name, model, precision), sources, targets, SMALLEST_VOCAB)
+        for name, model in (("free", free), ("bound", bound))
+    )
+    _, best = best_by_steps(tmp_path / "bound", sources, targets, len(allowed))
 
     assert (after[:, :, list(ids)] == -np.inf).all()
     np.testing.assert_allclose(after[:, :, allowed], before[:, :, allowed], atol=1e-5)
@@ -235,42 +243,30 @@ def test_suppressed_ids_are_never_produced_and_nothing_else_changes(
 
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("ids", SUPPRESSED, ids=len)
+@pytest.mark.parametrize(
+    ("impossible", "suppressed"),
+    [*((ids, ()) for ids in SUPPRESSED), ((0, 20, 40, 60, 61), (0, 5, *range(41, 60), 63))],
+    ids=["a few", "a part and one more", "all but a few", "the first of each part, and others after it"],
+)
 def test_a_bias_of_minus_infinity_forbids_an_id_before_the_softmax(
-    precision: str, ids: tuple[int, ...], tmp_path: Path
+    precision: str, impossible: tuple[int, ...], suppressed: tuple[int, ...], tmp_path: Path
 ) -> None:
     """The others then share its probability, also where a part of the vocabulary holds no other."""
-    model = random_model(OWN_TARGET)
+    model = random_model({**OWN_TARGET, "suppressed_ids": suppressed})
     with torch.no_grad():
-        model.output_bias[list(ids)] = -np.inf
+        model.output_bias[list(impossible)] = -np.inf
     sources, targets = random_inputs(model, num_steps=4, beams=2)
-    possible = [token for token in range(SMALLEST_VOCAB) if token not in ids]
+    possible = [token for token in range(SMALLEST_VOCAB) if token not in {*impossible, *suppressed}]
     expected = expected_logprobs(model, sources, targets)[:, :, possible]
 
     found, best = best_by_steps(write(tmp_path, model, precision), sources, targets, len(possible))
 
     np.testing.assert_array_equal(np.sort(best, axis=2), np.broadcast_to(possible, best.shape))
-    np.testing.assert_allclose(np.exp(found).sum(axis=2), 1.0, atol=1e-4)
+    if not suppressed:
+        np.testing.assert_allclose(np.exp(found).sum(axis=2), 1.0, atol=1e-4)
     by_token = np.take_along_axis(found, best.argsort(axis=2), axis=2)
     atol = {"fp32": 1e-4, "fp16": 4e-2}.get(precision, 0.5)
     np.testing.assert_allclose(by_token, expected, atol=atol)
-
-
-@pytest.mark.usefixtures("in_parts")
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_ids_may_be_forbidden_both_before_and_after_the_softmax(precision: str, tmp_path: Path) -> None:
-    """The first of each part before it, and some of the others after it."""
-    model = random_model({**OWN_TARGET, "suppressed_ids": (0, 5, *range(41, 60), 63)})
-    with torch.no_grad():
-        model.output_bias[[0, 20, 40, 60, 61]] = -np.inf
-    sources, targets = random_inputs(model, num_steps=3, beams=2)
-    expected = expected_logprobs(model, sources, targets)
-
-    found = logprobs_by_steps(write(tmp_path, model, precision), sources, targets, SMALLEST_VOCAB)
-
-    np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
-    atol = {"fp32": 1e-4, "fp16": 4e-2}.get(precision, 0.5)
-    np.testing.assert_allclose(found, expected, atol=atol)
 
 
 LISTED = np.array([3, 17, 22, 30, 40, 41, 75])
@@ -283,7 +279,7 @@ def test_a_shortlist_does_not_re_enable_a_suppressed_id(
     precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_before: bool
 ) -> None:
     """Suppressed, it takes its probability with it; forbidden before the softmax, it leaves it to others."""
-    monkeypatch.setattr(calibration, "generate_greedy", say_the_same)
+    monkeypatch.setattr(ReferenceGraphs, "greedy", say_the_same)
     free = random_model(OWN_TARGET)
     sources, targets = random_inputs(free, num_steps=3, beams=2)
     before = best_of_lists(write(tmp_path / "free", free, precision), sources, targets, len(LISTED))

@@ -58,18 +58,16 @@ def test_external_weights_are_page_aligned_and_small_ones_stay_in_the_graph(tmp_
     onnx.checker.check_model(tmp_path / "product.onnx")
 
 
-def test_weights_are_written_without_copying() -> None:
-    weights = product().weights
+def test_weights_are_written_without_copying_and_are_the_same_in_one_file_as_in_two(tmp_path: Path) -> None:
+    graph = product()
+    graph.save(tmp_path / "beside.onnx", 0)
 
-    assert np.shares_memory(weights["turned"], TABLE)
-    assert product().size_bytes == 2 * TABLE.nbytes + SMALL.nbytes
-
-
-def test_whole_is_what_a_separate_file_contains(tmp_path: Path) -> None:
-    product().save(tmp_path / "beside.onnx", 0)
-    loaded = {weight.name: weight for weight in onnx.load(tmp_path / "beside.onnx").graph.initializer}
-
-    for weight in product().whole().graph.initializer:
-        array = numpy_helper.to_array(weight)
-        np.testing.assert_array_equal(array, numpy_helper.to_array(loaded[weight.name]))
-        assert array.dtype == numpy_helper.to_array(loaded[weight.name]).dtype
+    assert np.shares_memory(graph.weights["turned"], TABLE)
+    assert graph.size_bytes == 2 * TABLE.nbytes + SMALL.nbytes
+    beside, whole = (
+        {weight.name: numpy_helper.to_array(weight) for weight in model.graph.initializer}
+        for model in (onnx.load(tmp_path / "beside.onnx"), graph.whole())
+    )
+    assert beside.keys() == whole.keys()
+    for name, array in whole.items():
+        np.testing.assert_array_equal(array, beside[name], strict=True)

@@ -2,22 +2,23 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dragoman.bundle import Bundle, read_bundle
 from dragoman.manifest import MANIFEST_FILE
-from dragoman.routing.bundle_pool import BundlePool
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router, RouterOptions
 from tests.routing.doubles import DoubleBundles, DoubleTranslator, write_bundle
-from tests.routing.pools import SIZES, MakePool, size_of
+from tests.routing.pools import Shelf
 
 SIZE_BYTES = 10
 """What every bundle of the router's is reckoned to take."""
 SCORES = {"de-en": -0.5, "en-fr": -0.25}
+
+
+only_one_fits = pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES)])
 
 TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
 
@@ -44,24 +45,11 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def stocked(tmp_path: Path) -> Mapping[str, Bundle]:
-    return {name: read_bundle(write_bundle(tmp_path / name, name)) for name in SIZES}
-
-
-@pytest.fixture
-def make_pool(bundles: DoubleBundles, stocked: Mapping[str, Bundle]) -> Iterator[MakePool]:
-    """A shelf with everything on it and room for so much."""
-    shelves = []
-
-    def make(budget_bytes: int | None = None) -> BundlePool[DoubleTranslator]:
-        pool = BundlePool(bundles.open, size_of, budget_bytes)
-        pool.set_bundles(stocked)
-        shelves.append(pool)
-        return pool
-
-    yield make
+def shelf(tmp_path: Path, bundles: DoubleBundles) -> Iterator[Shelf]:
+    shelf = Shelf(tmp_path, bundles)
+    yield shelf
     bundles.may_open.set()
-    for pool in shelves:
+    for pool in shelf.pools:
         pool.close()
 
 

@@ -4,7 +4,6 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +13,8 @@ from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import (
+    MANIFEST_FILE,
+    AlignmentHeads,
     DecodingDefaults,
     FileRecord,
     Manifest,
@@ -21,7 +22,7 @@ from dragoman.manifest import (
     Sizes,
     SpecialIds,
     TokenizerFiles,
-    parse_manifest,
+    to_json_content,
 )
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pending_translation import resolve
@@ -72,28 +73,27 @@ def write_bundle(
         file_name: FileRecord(file_sha256(folder / file_name), (folder / file_name).stat().st_size)
         for file_name in names
     }
-    content = {
-        "format_version": FORMAT_VERSION,
-        "name": name,
-        "languages": asdict(languages(sources, targets)),
-        "precision": "int8",
-        "cache_dtype": "float32",
-        "autoregression": "attention",
-        "sizes": asdict(Sizes(2, 4, 16, 1000, 1200)),
-        "special_ids": asdict(SpecialIds(0, 1, 3)),
-        "limits": asdict(ModelLimits(256, 200)),
-        "source_tokenizer": asdict(TokenizerFiles("source.model", None, normalises=True)),
-        "target_tokenizer": asdict(TokenizerFiles("target.model", None, normalises=True)),
-        "decoding": asdict(DecodingDefaults()),
-        "alignment": {"layer": 1, "heads": [0], "step": "saying"},
-        "files": {file_name: asdict(record) for file_name, record in records.items()},
-        "licence": "CC-BY-4.0",
-        "origin": {"steps": 1000},
-        "scores": {"captions": {"bleu": 31.5}},
-    }
-    encoded = json.dumps(content)
-    parse_manifest(json.loads(encoded), name)
-    (folder / "manifest.json").write_text(encoded, encoding="utf-8")
+    source, target = (TokenizerFiles(f"{side}.model", None, normalises=True) for side in ("source", "target"))
+    manifest = Manifest(
+        FORMAT_VERSION,
+        name,
+        languages(sources, targets),
+        "int8",
+        "float32",
+        "attention",
+        Sizes(2, 4, 16, 1000, 1200),
+        SpecialIds(0, 1, 3),
+        ModelLimits(256, 200),
+        source,
+        target,
+        DecodingDefaults(),
+        AlignmentHeads(1, (0,), reads_token=False),
+        records,
+        licence="CC-BY-4.0",
+        origin={"steps": 1000},
+        scores={"captions": {"bleu": 31.5}},
+    )
+    (folder / MANIFEST_FILE).write_text(json.dumps(to_json_content(manifest)), encoding="utf-8")
     return folder
 
 

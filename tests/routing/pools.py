@@ -1,21 +1,40 @@
 """What tests of the shelf share."""
 
 import time
-from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from dragoman.bundle import Bundle, read_bundle
 from dragoman.manifest import Manifest
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
-from tests.routing.doubles import TIMEOUT_S, DoubleTranslator, until, write_bundle
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until, write_bundle
 
 SIZES = {"a": 10, "b": 10, "c": 10, "big": 25}
 """What bundles of these names are reckoned to take."""
 
-MakePool = Callable[..., BundlePool[DoubleTranslator]]
-
 
 def size_of(manifest: Manifest) -> int:
     return SIZES[manifest.name]
+
+
+class Shelf:
+    """Bundles with these names, and pools over them."""
+
+    def __init__(self, folder: Path, bundles: DoubleBundles) -> None:
+        self.bundles = bundles
+        self.stocked = {name: read_bundle(write_bundle(folder / name, name)) for name in SIZES}
+        self.pools: list[BundlePool[DoubleTranslator]] = []
+
+    def pool(self, budget_bytes: int | None = None) -> BundlePool[DoubleTranslator]:
+        """With everything in it and room for so much."""
+        pool = BundlePool(self.bundles.open, size_of, budget_bytes)
+        pool.set_bundles(self.stocked)
+        self.pools.append(pool)
+        return pool
+
+    def rewritten(self, name: str) -> Bundle:
+        """Another bundle of the same name."""
+        folder = self.stocked[name].path.parent / "new" / name
+        return read_bundle(write_bundle(folder, name, filler="new"))
 
 
 def get(pool: BundlePool[DoubleTranslator], name: str) -> BundleHandle[DoubleTranslator]:
@@ -41,9 +60,3 @@ def until_leaving(pool: BundlePool[DoubleTranslator], name: str) -> None:
         return asked.cancel()
 
     until(takes_none)
-
-
-def rewritten(stocked: Mapping[str, Bundle], name: str) -> Bundle:
-    """Another bundle of the same name."""
-    folder = stocked[name].path.parent / "new" / name
-    return read_bundle(write_bundle(folder, name, filler="new"))

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -95,25 +96,23 @@ def test_a_segment_that_came_to_nothing_belongs_to_its_neighbour() -> None:
     assert [(segment.source, segment.text) for segment in joined] == [("ab cd", "xx"), ("ef", "yy")]
 
 
-def test_what_neither_step_was_asked_for_is_not_there() -> None:
-    cuts = [(Span(0, 2), Span(0, 2))]
-    first, second = (translated("ab", "ab", cuts, []) for _ in range(2))
-    bare = replace(first, segments=tuple(replace(each, links=None, score=None) for each in first.segments))
+@pytest.mark.parametrize(
+    ("changes", "joined"),
+    [
+        ({"links": None, "score": None}, (None, None, FinishReason.STOP)),
+        ({"finish_reason": FinishReason.LENGTH}, ((), -1.0, FinishReason.LENGTH)),
+    ],
+    ids=["what a step was not asked for is not there", "a limit that cut a step is told"],
+)
+def test_what_one_step_says_of_a_segment_holds_for_both(
+    changes: dict[str, Any], joined: tuple[object, ...]
+) -> None:
+    first, second = (translated("ab", "ab", [(Span(0, 2), Span(0, 2))], []) for _ in range(2))
+    changed = replace(first, segments=tuple(replace(each, **changes) for each in first.segments))
 
-    (joined,) = join_alignments("ab", bare, second)
+    (found,) = join_alignments("ab", changed, second)
 
-    assert joined.links is None
-    assert joined.score is None
-
-
-def test_a_limit_that_cut_either_step_is_told() -> None:
-    cuts = [(Span(0, 2), Span(0, 2))]
-    first, second = (translated("ab", "ab", cuts, []) for _ in range(2))
-    short = tuple(replace(each, finish_reason=FinishReason.LENGTH) for each in first.segments)
-
-    (joined,) = join_alignments("ab", replace(first, segments=short), second)
-
-    assert joined.finish_reason is FinishReason.LENGTH
+    assert (found.links, found.score, found.finish_reason) == joined
 
 
 def test_a_text_without_segments_has_none() -> None:

@@ -10,7 +10,7 @@ from dragoman.routing.router import Router
 from dragoman.translator import Translator
 from tests.routing.conftest import TINY_BUNDLE
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, Meddler, until
-from tests.routing.pools import MakePool, get, use
+from tests.routing.pools import Shelf, get, use
 
 
 @pytest.fixture
@@ -78,39 +78,35 @@ def test_a_target_is_read_by_the_engine_that_took_a_dead_ones_place(
     assert real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S) == wanted
 
 
-def test_a_dead_bundle_is_opened_anew_once_however_many_ask(
-    make_pool: MakePool, bundles: DoubleBundles
-) -> None:
-    pool = make_pool()
+def test_a_dead_bundle_is_opened_anew_once_however_many_ask(shelf: Shelf) -> None:
+    pool = shelf.pool()
     use(pool, "a").is_closed = True
-    bundles.may_open.clear()
+    shelf.bundles.may_open.clear()
     asked = [pool.acquire("a") for _ in range(8)]
-    bundles.may_open.set()
+    shelf.bundles.may_open.set()
 
     assert len({handle.result(TIMEOUT_S).opened for handle in asked}) == 1
-    assert bundles.names == ["a", "a"]
+    assert shelf.bundles.names == ["a", "a"]
     until(lambda: pool.used_bytes == 10)
 
 
-def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(
-    make_pool: MakePool, bundles: DoubleBundles
-) -> None:
-    pool = make_pool(15)
+def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(shelf: Shelf) -> None:
+    pool = shelf.pool(15)
     last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
     waiting = pool.acquire("a")
     assert not waiting.done()
-    assert (bundles.names, pool.used_bytes) == (["a"], 10)
+    assert (shelf.bundles.names, pool.used_bytes) == (["a"], 10)
     last_user.release()
 
     with waiting.result(TIMEOUT_S) as anew:
         assert not anew.is_closed
-    assert (bundles.names, pool.used_bytes) == (["a", "a"], 10)
+    assert (shelf.bundles.names, pool.used_bytes) == (["a", "a"], 10)
 
 
-def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(make_pool: MakePool) -> None:
-    pool = make_pool()
+def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(shelf: Shelf) -> None:
+    pool = shelf.pool()
     last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
@@ -122,22 +118,22 @@ def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(make_pool: Ma
     assert not anew.opened.is_closed
 
 
-def test_a_dead_bundle_takes_no_room_of_those_that_live(make_pool: MakePool, bundles: DoubleBundles) -> None:
-    pool = make_pool(25)
+def test_a_dead_bundle_takes_no_room_of_those_that_live(shelf: Shelf) -> None:
+    pool = shelf.pool(25)
     alive = use(pool, "b")
     use(pool, "a").is_closed = True
 
     use(pool, "a")
 
     assert use(pool, "b") is alive
-    assert bundles.names == ["b", "a", "a"]
+    assert shelf.bundles.names == ["b", "a", "a"]
     assert pool.used_bytes == 20
 
 
 def test_a_bundle_that_is_dead_as_soon_as_it_is_open_is_not_opened_for_ever(
-    make_pool: MakePool, bundles: DoubleBundles, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pool = make_pool()
+    pool = shelf.pool()
     monkeypatch.setattr(
         DoubleTranslator, "is_closed", property(lambda _: True, lambda *_: None), raising=False
     )
@@ -146,7 +142,7 @@ def test_a_bundle_that_is_dead_as_soon_as_it_is_open_is_not_opened_for_ever(
         with pytest.raises(TranslatorClosed, match="a was closed before its first use"):
             get(pool, "a")
 
-    assert bundles.num_opening == 1
+    assert shelf.bundles.num_opening == 1
 
 
 def test_a_pivot_goes_on_through_a_bundle_that_died_before(

@@ -1,29 +1,22 @@
 """Texts that are given up: out of time, cancelled, without room, or because the router closes."""
 
-import gc
 import threading
-import weakref
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from dragoman import Deadline, EngineRequest
-from dragoman.bundle import open_bundle, read_bundle
-from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import BundleError, DeadlineExceeded, InputError, MemoryBudgetExceeded, TranslatorClosed
+from dragoman.bundle import read_bundle
+from dragoman.errors import BundleError, DeadlineExceeded, InputError, TranslatorClosed
 from dragoman.routing.bundle_pool import BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
-from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.pivot_translation import PivotTranslation
 from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
 from dragoman.routing.routes import Offer, Routes
-from tests.routing.conftest import SIZE_BYTES
+from tests.routing.conftest import SIZE_BYTES, only_one_fits
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
-
-only_one_fits = pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES)])
 
 
 def test_a_deadline_covers_all_steps(
@@ -35,13 +28,20 @@ def test_a_deadline_covers_all_steps(
     assert after.deadline is before.deadline
 
 
-def test_a_deadline_that_passes_is_told_as_it_was_asked_for(router: Router, first: DoubleTranslator) -> None:
+def test_a_deadline_that_passes_is_told_as_it_was_asked_for(
+    router: Router, first: DoubleTranslator, bundles: DoubleBundles
+) -> None:
+    """In the engine, before it, and while a bundle is opened."""
     with pytest.raises(DeadlineExceeded, match="did not finish within 50 s"):
         router.submit("late", "de", "fr", EngineRequest(deadline=Deadline.after(50))).result(TIMEOUT_S)
 
     with pytest.raises(DeadlineExceeded, match="did not finish within 0 s"):
         router.submit("Hallo", "de", "fr", EngineRequest(deadline=Deadline.after(0)))
     assert len(first.seen) == 1
+
+    bundles.may_open.clear()
+    with pytest.raises(DeadlineExceeded, match=r"did not finish within 0\.05 s"):
+        router.submit("Hallo", "en", "fr", EngineRequest(deadline=Deadline.after(0.05))).result(TIMEOUT_S)
 
 
 def test_a_deadline_that_passes_between_the_steps_begins_no_other(
@@ -57,42 +57,30 @@ def test_a_deadline_that_passes_between_the_steps_begins_no_other(
     assert second.seen == []
 
 
-def test_a_deadline_passes_while_a_bundle_is_opened(router: Router, bundles: DoubleBundles) -> None:
-    bundles.may_open.clear()
-
-    with pytest.raises(DeadlineExceeded, match=r"did not finish within 0\.05 s"):
-        router.submit("Hallo", "de", "en", EngineRequest(deadline=Deadline.after(0.05))).result(TIMEOUT_S)
-
-
-def has_cancelled(double: DoubleTranslator, text: str) -> bool:
-    """A submission that was cancelled while it was coming back is cancelled just after."""
-    return double.cancelled == [text]
-
-
+@pytest.mark.parametrize(
+    ("source", "target", "is_second", "text"),
+    [("de", "fr", False, "wait"), ("en", "fr", True, "wait"), ("de", "fr", True, "wait|de-en")],
+)
 def test_cancelling_cancels_the_step_that_runs(
-    router: Router, first: DoubleTranslator, second: DoubleTranslator
+    router: Router,
+    first: DoubleTranslator,
+    second: DoubleTranslator,
+    source: str,
+    target: str,
+    is_second: bool,  # noqa: FBT001 -- a case, by name
+    text: str,
 ) -> None:
-    for pair, runs in (("de", "fr"), first), (("en", "fr"), second):
-        coming = router.submit("wait", *pair)
-        until(runs.is_waiting.is_set)
-
-        assert coming.cancel()
-
-        until(partial(has_cancelled, runs, "wait"))
-    assert second.seen == [("wait", DecodingOptions())]
-
-
-def test_cancelling_the_second_step_cancels_it(
-    router: Router, second: DoubleTranslator, first: DoubleTranslator
-) -> None:
-    first.released.set()
-    coming = router.submit("wait", "de", "fr")
-    until(second.is_waiting.is_set)
+    runs, other = (second, first) if is_second else (first, second)
+    if is_second:
+        first.released.set()
+    coming = router.submit("wait", source, target)
+    until(runs.is_waiting.is_set)
 
     assert coming.cancel()
 
-    until(partial(has_cancelled, second, "wait|de-en"))
-    assert first.cancelled == []
+    until(lambda: runs.cancelled == [text])  # just after, where it was coming back
+    assert other.cancelled == []
+    assert is_second or second.seen == []
 
 
 @only_one_fits
@@ -159,41 +147,10 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
     pool.close()
 
 
-@only_one_fits
-def test_no_room_in_time_is_an_error(router: Router, first: DoubleTranslator) -> None:
-    in_use = router.submit("wait", "de", "en")
-
-    with pytest.raises(MemoryBudgetExceeded):
-        router.submit("Hallo", "en", "fr", EngineRequest(deadline=Deadline.after(0.05))).result(TIMEOUT_S)
-
-    first.released.set()
-    in_use.result(TIMEOUT_S)
-
-
 @pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES - 1)])
 def test_a_bundle_over_the_budget_is_refused(router: Router) -> None:
     with pytest.raises(BundleError, match="needs about 10 bytes of memory, but the budget is 9"):
         router.submit("Hallo", "de", "en")
-
-
-def test_a_translation_keeps_no_bundle_in_memory(models: Path) -> None:
-    """A caller may hold futures for long, and closed bundles must not hang on them."""
-    opened: list[weakref.ref[DoubleTranslator]] = []
-
-    def open_double(path: Path) -> DoubleTranslator:
-        double = DoubleTranslator(open_bundle(path).manifest)
-        opened.append(weakref.ref(double))
-        return double
-
-    options = RouterOptions(budget_bytes=SIZE_BYTES)
-    with Router(lambda: bundle_folders(models), open_double, lambda _: SIZE_BYTES, options) as router:
-        kept = [router.submit("Hallo", "de", "fr") for _ in range(3)]
-        for future in kept:
-            future.result(TIMEOUT_S)
-    gc.collect()
-
-    assert len(opened) >= 2
-    assert [reference() for reference in opened] == [None] * len(opened)
 
 
 def test_closing_fails_what_is_under_way(router: Router, first: DoubleTranslator) -> None:
@@ -208,18 +165,6 @@ def test_closing_fails_what_is_under_way(router: Router, first: DoubleTranslator
     with pytest.raises(TranslatorClosed):
         router.submit("Hallo", "de", "en")
     assert first.is_closed
-
-
-def test_closing_fails_who_waits_for_a_bundle(router: Router, bundles: DoubleBundles) -> None:
-    bundles.may_open.clear()
-    coming = router.submit("Hallo", "de", "en")
-    threading.Timer(0.02, bundles.may_open.set).start()
-
-    router.close()
-
-    with pytest.raises(TranslatorClosed):
-        coming.result(0)
-    assert bundles.open_names == []
 
 
 def test_closing_fails_what_waits_for_a_thread(router: Router) -> None:

@@ -1,55 +1,47 @@
-"""Texts through one bundle or two."""
+"""Texts through one bundle or two, and given targets through the one that serves their pair."""
 
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from dragoman import EngineRequest
+from dragoman import Deadline, EngineRequest
 from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import InputError, UnsupportedPair
-from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
-from dragoman.types import FinishReason, Pair
-from tests.routing.conftest import SIZE_BYTES
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator
+from dragoman.errors import InputError, MemoryBudgetExceeded, UnsupportedPair
+from dragoman.routing.router import PREPARING_THREADS, Router
+from dragoman.types import FinishReason, Pair, SegmentTranslation
+from tests.routing.conftest import only_one_fits
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
 
-only_one_fits = pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES)])
-
-
-def test_one_step_gives_what_the_bundle_gives(router: Router) -> None:
-    routed = router.translate("Hallo", "de", "en")
-
-    assert routed.translation.text == "Hallo|de-en"
-    assert routed.translation.score == -0.5
-    assert routed.pair == ("de", "en")
-    assert [(step.model, step.pair, step.score) for step in routed.steps] == [("de-en", ("de", "en"), -0.5)]
+FIRST, SECOND = ("de-en", ("de", "en"), -0.5), ("en-fr", ("en", "fr"), -0.25)
 
 
-def test_a_pivot_gives_both_steps_and_the_sum_of_their_scores(router: Router) -> None:
-    routed = router.translate("Hallo", "de", "fr")
+@pytest.mark.parametrize(
+    ("target", "text", "score", "steps"),
+    [
+        ("en", "\nHallo|de-en\n\nWelt|de-en\n", -0.5, [FIRST]),
+        ("fr", "\nHallo|de-en|en-fr\n\nWelt|de-en|en-fr\n", -0.75, [FIRST, SECOND]),
+    ],
+)
+def test_a_text_goes_through_one_step_or_two_whose_scores_add_up_and_keeps_its_lines(
+    router: Router, target: str, text: str, score: float, steps: list[tuple[str, tuple[str, str], float]]
+) -> None:
+    routed = router.translate("\nHallo\n\nWelt\n", "de", target)
 
-    assert routed.translation.text == "Hallo|de-en|en-fr"
-    assert routed.translation.score == -0.75
-    assert routed.pair == ("de", "fr")
-    assert [(step.model, step.pair, step.score) for step in routed.steps] == [
-        ("de-en", ("de", "en"), -0.5),
-        ("en-fr", ("en", "fr"), -0.25),
-    ]
+    assert (routed.translation.text, routed.translation.score) == (text, score)
+    assert routed.pair == ("de", target)
+    assert [(step.model, step.pair, step.score) for step in routed.steps] == steps
 
 
 def test_each_bundle_is_told_its_own_pair(
     router: Router, first: DoubleTranslator, second: DoubleTranslator
 ) -> None:
     router.translate("Hallo", "de-DE", "fr")
+    list(router.translate_many(["a"], "de-AT", "fr"))
+    list(router.translate_many(["a"], "en-US", "fr"))
 
-    assert first.pairs == [Pair("de", "en")]
-    assert second.pairs == [Pair("en", "fr")]
-
-
-def test_lines_stay_where_they_are(router: Router) -> None:
-    text = "\nHallo\n\nWelt\n"
-
-    assert router.translate(text, "de", "fr").translation.text == "\nHallo|de-en|en-fr\n\nWelt|de-en|en-fr\n"
+    assert first.pairs == [Pair("de", "en")] * 2
+    assert second.pairs == [Pair("en", "fr")] * 3
 
 
 def test_alternatives_are_the_last_steps_with_scores_of_the_whole(router: Router) -> None:
@@ -113,25 +105,17 @@ def test_the_first_text_is_prepared_at_once_and_the_second_beside(
     assert thread.startswith("dragoman-route")
 
 
-def test_submitting_does_not_wait_for_a_bundle_to_open(router: Router, bundles: DoubleBundles) -> None:
-    bundles.may_open.clear()
-
-    coming = [router.submit("Hallo", "de", "en") for _ in range(2 * PREPARING_THREADS)]
-
-    assert not any(future.done() for future in coming)
-    bundles.may_open.set()
-    assert {future.result(TIMEOUT_S).translation.text for future in coming} == {"Hallo|de-en"}
-
-
-def test_waiting_for_one_bundle_holds_up_no_other(
+def test_waiting_for_one_bundle_holds_up_neither_who_submits_nor_another_bundle(
     router: Router, first: DoubleTranslator, bundles: DoubleBundles
 ) -> None:
     bundles.may_open.clear()
     waiting = [router.submit("Hallo", "en", "fr") for _ in range(2 * PREPARING_THREADS)]
 
     assert router.translate("Hallo", "de", "en").translation.text == "Hallo|de-en"
-    assert not any(future.done() for future in waiting)
     assert first.seen
+    assert not any(future.done() for future in waiting)
+    bundles.may_open.set()
+    assert {future.result(TIMEOUT_S).translation.text for future in waiting} == {"Hallo|en-fr"}
 
 
 def test_an_error_of_the_first_step_is_raised_or_comes_with_the_future(
@@ -171,33 +155,16 @@ def test_a_pair_that_is_not_served_is_refused_at_once(router: Router) -> None:
         router.submit("Hallo", "fr", "de")
 
 
-def test_many_texts_come_in_order_with_errors_in_their_places(router: Router) -> None:
-    for pair, suffix in (("de", "en"), "|de-en"), (("de", "fr"), "|de-en|en-fr"):
-        texts = ["a", "unusable", "b", "c", "d", "unusable"]
-
-        outcomes = list(router.translate_many(texts, *pair, read_ahead=2))
-
-        assert [
-            (outcome.item, outcome.problem) if isinstance(outcome, InputError) else outcome.translation.text
-            for outcome in outcomes
-        ] == [
-            "a" + suffix,
-            (1, "is not usable"),
-            "b" + suffix,
-            "c" + suffix,
-            "d" + suffix,
-            (5, "is not usable"),
-        ]
-
-
-def test_many_texts_are_translated_in_each_bundles_own_pair(
-    router: Router, first: DoubleTranslator, second: DoubleTranslator
+@pytest.mark.parametrize(("target", "suffix"), [("en", "|de-en"), ("fr", "|de-en|en-fr")])
+def test_many_texts_come_in_order_with_errors_in_their_places(
+    router: Router, target: str, suffix: str
 ) -> None:
-    list(router.translate_many(["a"], "de-AT", "fr"))
-    list(router.translate_many(["a"], "en-US", "fr"))
+    outcomes = list(router.translate_many(["a", "unusable", "b", "unusable"], "de", target, read_ahead=2))
 
-    assert first.pairs == [Pair("de", "en")]
-    assert second.pairs == [Pair("en", "fr")] * 2
+    assert [
+        (outcome.item, outcome.problem) if isinstance(outcome, InputError) else outcome.translation.text
+        for outcome in outcomes
+    ] == ["a" + suffix, (1, "is not usable"), "b" + suffix, (3, "is not usable")]
 
 
 def test_many_texts_through_a_pivot_are_what_single_ones_are(router: Router) -> None:
@@ -247,3 +214,67 @@ def test_no_more_is_read_than_is_asked_for(router: Router) -> None:
     for target in ("en", "fr"):
         outcomes = router.translate_many(endless(), "de", target)
         assert not isinstance(next(outcomes), InputError)
+
+
+def test_the_last_steps_segments_and_tokens_are_told_and_no_others(router: Router) -> None:
+    segments: list[SegmentTranslation] = []
+    tokens: list[tuple[int, str]] = []
+    request = EngineRequest(
+        on_segment=segments.append, on_token=lambda number, text: tokens.append((number, text))
+    )
+
+    routed = router.follow(router.route("de", "fr"), "Hallo du\nda", request).result(TIMEOUT_S)
+
+    assert [segment.text for segment in segments] == [segment.text for segment in routed.translation.segments]
+    assert [segment.source for segment in segments] == ["Hallo du|de-en", "da|de-en"]
+    assert tokens == [(0, "Hallo"), (0, "Hallo du|de-en|en-fr"), (1, "da|de-en|en-fr")]
+
+
+def test_what_a_watcher_raises_fails_its_text_alone(router: Router) -> None:
+    def fail(_segment: SegmentTranslation) -> None:
+        raise LookupError("no")
+
+    watched = router.follow(router.route("de", "en"), "Hallo", EngineRequest(on_segment=fail))
+
+    assert isinstance(watched.exception(TIMEOUT_S), LookupError)
+    assert router.translate("Hallo", "de", "en").translation.text == "Hallo|de-en"
+
+
+def test_a_target_is_read_by_the_bundle_of_its_pair(router: Router, second: DoubleTranslator) -> None:
+    scored = router.score(
+        router.route("en", "fr"), "yes", "mais oui", EngineRequest(deadline=Deadline.after(9))
+    ).result(TIMEOUT_S)
+
+    assert (scored.source, scored.text) == ("yes", "mais oui")
+    assert second.pairs == [("en", "fr")]
+    assert second.requests[0].deadline.timeout_s == 9
+
+
+def test_what_goes_through_a_third_language_has_no_score(router: Router) -> None:
+    with pytest.raises(
+        InputError, match="target: scoring needs a model that translates de -> fr directly, not through en"
+    ):
+        router.score(router.route("de", "fr"), "ja", "oui")
+
+
+def test_what_cannot_be_read_fails_alone(router: Router) -> None:
+    route = router.route("de", "en")
+
+    assert isinstance(router.score(route, "ja", "unusable").exception(TIMEOUT_S), InputError)
+    assert router.score(route, "ja", "yes").result(TIMEOUT_S).score == -1.0
+
+
+@only_one_fits
+def test_a_bundle_is_waited_for_and_given_back(router: Router, first: DoubleTranslator) -> None:
+    in_use = router.submit("wait", "de", "en")
+    until(first.is_waiting.is_set)
+    route = router.route("en", "fr")
+    coming = router.score(route, "yes", "oui")
+    late = router.score(route, "yes", "oui", EngineRequest(deadline=Deadline.after(0.05)))
+
+    assert isinstance(late.exception(TIMEOUT_S), MemoryBudgetExceeded)
+    assert not coming.done()
+    first.released.set()
+
+    assert coming.result(TIMEOUT_S).text == "oui"
+    assert in_use.result(TIMEOUT_S).translation.text == "wait|de-en"

@@ -46,10 +46,3 @@ def test_who_stays_was_used_later_than_who_leaves(places: list[PoolEntry[str]], 
         for stays in places:
             if may_leave(stays) and stays not in leaving:
                 assert (left.num_users > 0, left.last_used) <= (stays.num_users > 0, stays.last_used)
-
-
-def test_who_is_not_in_use_leaves_first() -> None:
-    in_use = PoolEntry("a", 1, "open", num_users=1, last_used=1)
-    free = PoolEntry("b", 1, "open", num_users=0, last_used=2)
-
-    assert choose_leaving([in_use, free], 1) == [free]

@@ -2,8 +2,9 @@
 
 import shutil
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,10 @@ import pytest
 from dragoman import Deadline, EngineRequest
 from dragoman.bundle import read_bundle
 from dragoman.errors import BundleError, InputError, UnsupportedPair
-from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.memory import estimated_bytes
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
-from dragoman.scheduling.metrics import NO_METRICS
+from tests.routing.conftest import SIZE_BYTES
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
-
-SIZE_BYTES = 10
 
 
 @pytest.fixture
@@ -26,17 +24,6 @@ def models(tmp_path: Path) -> Path:
     write_bundle(tmp_path / "models" / "b", "en-fr", ["en"], ["fr"])
     write_bundle(tmp_path / "models" / "c", "many", ["de", "en", "fr"], ["de", "en", "fr"])
     return tmp_path / "models"
-
-
-@pytest.fixture
-def bundles() -> DoubleBundles:
-    return DoubleBundles()
-
-
-@pytest.fixture
-def router(models: Path, bundles: DoubleBundles) -> Iterator[Router]:
-    with Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES) as router:
-        yield router
 
 
 def write_beside(folder: Path, name: str, source: str = "de", target: str = "en", filler: str = "") -> None:
@@ -52,17 +39,14 @@ def write_beside(folder: Path, name: str, source: str = "de", target: str = "en"
 def test_offers_are_the_folders_and_open_ones_are_told(router: Router) -> None:
     router.translate("Hallo", "de", "en")
 
-    assert [(offer.name, offer.title) for offer in router.offers()] == [
-        ("a", "de-en"),
-        ("b", "en-fr"),
-        ("c", "many"),
-    ]
-    assert [(model.offer.name, model.is_open) for model in router.models()] == [
+    offers, models = router.offers(), router.models()
+    assert [(offer.name, offer.title) for offer in offers] == [("a", "de-en"), ("b", "en-fr"), ("c", "many")]
+    assert [(model.offer.name, model.is_open) for model in models] == [
         ("a", True),
         ("b", False),
         ("c", False),
     ]
-    assert {model.memory_bytes for model in router.models()} == {SIZE_BYTES}
+    assert {model.memory_bytes for model in models} == {SIZE_BYTES}
 
 
 def test_a_bundle_may_be_asked_for(router: Router) -> None:
@@ -84,46 +68,33 @@ def test_preloading_opens_and_says_what_is_wrong(router: Router, bundles: Double
         router.preload(["b"])
 
 
-def test_preloading_more_than_there_is_room_for_is_an_error(models: Path, bundles: DoubleBundles) -> None:
-    options = RouterOptions(budget_bytes=2 * SIZE_BYTES)
-    with Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES, options) as router:
-        router.preload(["a", "b", "a"])
-        with pytest.raises(
-            BundleError, match="together they need about 30 bytes of memory, but the budget is 20"
-        ):
-            router.preload(["a", "b", "c"])
+@pytest.mark.parametrize("options", [RouterOptions(budget_bytes=2 * SIZE_BYTES)])
+def test_preloading_more_than_there_is_room_for_is_an_error(router: Router) -> None:
+    router.preload(["a", "b", "a"])
+    with pytest.raises(
+        BundleError, match="together they need about 30 bytes of memory, but the budget is 20"
+    ):
+        router.preload(["a", "b", "c"])
 
 
-def test_a_new_bundle_is_found(router: Router, models: Path) -> None:
+def test_a_reload_follows_what_was_added_changed_and_removed(
+    router: Router, models: Path, bundles: DoubleBundles
+) -> None:
+    def used(source: str, target: str) -> str:
+        return router.translate("Hallo", source, target).steps[0].model
+
     with pytest.raises(UnsupportedPair):
         router.route("cs", "fr")
+    assert (used("de", "en"), used("en", "fr")) == ("a", "b")
+    shutil.rmtree(models / "a")
+    write_beside(models / "b", "cs-en", "cs")
     write_bundle(models / "d", "cs-fr", ["cs"], ["fr"])
 
     report = router.reload()
 
-    assert (report.added, report.changed, report.removed) == (("d",), (), ())
-    assert router.translate("Ahoj", "cs", "fr").steps[0].model == "d"
-
-
-def test_a_removed_bundle_is_used_no_more(router: Router, models: Path, bundles: DoubleBundles) -> None:
-    router.translate("Hallo", "de", "en")
-    shutil.rmtree(models / "a")
-
-    report = router.reload()
-
-    assert (report.added, report.changed, report.removed) == ((), (), ("a",))
-    assert router.translate("Hallo", "de", "en").steps[0].model == "c"
-    until(lambda: bundles.open_names == ["many"])
-
-
-def test_a_bundle_that_serves_another_pair_now_does_so(router: Router, models: Path) -> None:
-    router.translate("Hallo", "de", "en")
-    write_beside(models / "a", "cs-en", "cs")
-
-    assert router.reload().changed == ("a",)
-
-    assert router.translate("Ahoj", "cs", "en").steps[0].model == "a"
-    assert router.translate("Hallo", "de", "en").steps[0].model == "c"
+    assert (report.added, report.changed, report.removed) == (("d",), ("b",), ("a",))
+    assert (used("cs", "fr"), used("cs", "en"), used("en", "fr"), used("de", "en")) == ("d", "b", "c", "c")
+    until(lambda: sorted(bundles.open_names) == ["cs-en", "cs-fr", "many"])
 
 
 def test_a_damaged_new_bundle_is_told_and_the_old_one_stays(
@@ -153,31 +124,26 @@ def test_replacing_bundles_while_texts_run_drops_none(
 ) -> None:
     stop = threading.Event()
     translated: list[str] = []
+    request = EngineRequest(deadline=Deadline.after(TIMEOUT_S))
 
     def ask(number: int) -> None:
+        target, end = (("en", "|de-en"), ("fr", "|many"))[number % 2]
         while not stop.is_set():
-            target, end = (("en", "|de-en"), ("fr", "|many"))[number % 2]
-            routed = router.submit(
-                f"Hallo {number}", "de", target, EngineRequest(deadline=Deadline.after(TIMEOUT_S))
-            ).result(TIMEOUT_S)
+            routed = router.submit(f"Hallo {number}", "de", target, request).result(TIMEOUT_S)
             assert routed.translation.text == f"Hallo {number}{end}"
             translated.append(routed.translation.text)
 
     with ThreadPoolExecutor(4) as users:
         asking = [users.submit(ask, number) for number in range(4)]
 
-        def wait_for_users(of_bundle: int) -> None:
-            translated.clear()
-            until(
-                lambda: (
-                    (len(translated) > 10 and bundles.names.count("de-en") >= of_bundle)
-                    or any(one.done() for one in asking)
-                )
-            )
+        def is_used(num_opened: int) -> bool:
+            is_busy = len(translated) > 10 and bundles.names.count("de-en") >= num_opened
+            return is_busy or any(one.done() for one in asking)
 
         try:
             for turn in range(10):
-                wait_for_users(of_bundle=turn + 1)
+                translated.clear()
+                until(partial(is_used, turn + 1))
                 write_beside(models / "a", "de-en", filler=str(turn))
                 router.reload()
         finally:
@@ -203,8 +169,9 @@ def test_a_folder_without_a_usable_bundle_is_an_error(tmp_path: Path) -> None:
         Router.open({"a": tmp_path / "a"})
 
 
-def test_bundles_may_be_given_by_name(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bundles = DoubleBundles()
+def test_bundles_may_be_given_by_name(
+    models: Path, bundles: DoubleBundles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dragoman.translator.Translator.open", lambda path, **_: bundles.open(path))
 
     with Router.open({"news": models / "a", "law": str(models / "b")}) as router:
@@ -212,8 +179,9 @@ def test_bundles_may_be_given_by_name(models: Path, monkeypatch: pytest.MonkeyPa
         assert router.translate("Hallo", "de", "fr").translation.text == "Hallo|de-en|en-fr"
 
 
-def test_every_option_of_a_translator_is_handed_on(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bundles = DoubleBundles()
+def test_every_option_of_a_translator_is_handed_on(
+    models: Path, bundles: DoubleBundles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given: list[dict[str, object]] = []
 
     def open_double(path: Path, **options: object) -> object:
@@ -227,14 +195,5 @@ def test_every_option_of_a_translator_is_handed_on(models: Path, monkeypatch: py
         router.translate("Hallo", "de", "en")
         reckoned = {model.offer.name: model.memory_bytes for model in router.models()}
 
-    assert given == [
-        {
-            "replicas": 3,
-            "threads": 2,
-            "queue_size": 100,
-            "providers": ("cuda", "cpu"),
-            "segment_cache_size": 50,
-            "engine_metrics": NO_METRICS,
-        }
-    ]
+    assert given == [{field.name: getattr(translators, field.name) for field in fields(translators)}]
     assert reckoned["a"] == estimated_bytes(router.models()[0].manifest, 3)

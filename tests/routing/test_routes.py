@@ -78,30 +78,18 @@ def test_a_route_exists_exactly_where_one_bundle_or_two_serve_the_pair(
 
 
 @given(offers=some_offers(), source=codes, target=codes)
-def test_direct_goes_before_multilingual_and_that_before_a_pivot(
+def test_direct_goes_before_multilingual_and_that_before_a_pivot_whose_steps_are_direct_likewise(
     offers: list[Offer], source: str, target: str
 ) -> None:
     serving = single(offers, source, target)
-    if not serving:
+    if not serving and not pivots(offers, source, target):
         return
 
     route = find_route(offers, source, target)
 
-    assert route.way is not RouteKind.PIVOT
+    assert (route.way is RouteKind.PIVOT) == (not serving)
     is_any_direct = any(each.languages.is_single_pair for each in serving)
     assert (route.way is RouteKind.DIRECT) == is_any_direct
-
-
-@given(offers=some_offers(), source=codes, target=codes)
-def test_each_step_of_a_pivot_is_direct_where_it_can_be(
-    offers: list[Offer], source: str, target: str
-) -> None:
-    if single(offers, source, target) or not pivots(offers, source, target):
-        return
-
-    route = find_route(offers, source, target)
-
-    assert route.way is RouteKind.PIVOT
     for step in route.steps:
         serving = single(offers, *step.pair)
         assert step.offer.languages.is_single_pair == any(each.languages.is_single_pair for each in serving)
@@ -191,51 +179,37 @@ def test_what_a_source_reaches_is_what_routes_are_found_for(offers: list[Offer])
     assert listed == expected
 
 
-def test_without_a_wish_the_pivot_is_english() -> None:
-    offers = [offer("a", "de", "cs"), offer("b", "cs", "fr"), offer("c", "de", "en"), offer("d", "en", "fr")]
-
-    assert named(find_route(offers, "de", "fr")) == ["c", "d"]
-
-
-def test_a_pivot_nobody_wished_for_is_of_fewest_multilingual_bundles() -> None:
-    offers = [
-        offer("a", "de", "cs es"),
-        offer("b", "cs", "fr"),
-        offer("c", "de", "it"),
-        offer("d", "it", "fr"),
-    ]
-
-    assert named(find_route(offers, "de", "fr")) == ["c", "d"]
+def offers_of(text: str) -> list[Offer]:
+    """Offers that are named by their languages, as in `de,fr>en cs>pt-BR`."""
+    return [offer(each, *each.replace(",", " ").split(">")) for each in text.split()]
 
 
-def test_of_pivots_alike_the_first_by_its_code_is_taken() -> None:
-    between = ["it", "pl", "cs", "sk", "es"]
-    offers = [offer(f"to-{code}", "de", code) for code in between]
-    offers += [offer(f"from-{code}", code, "fr") for code in between]
+@pytest.mark.parametrize(
+    ("offers", "pair", "expected"),
+    [
+        ("de>cs cs>fr de>en en>fr", "de>fr", "de>en en>fr"),  # without a wish the pivot is English
+        ("de>cs,es cs>fr de>it it>fr", "de>fr", "de>it it>fr"),  # else of fewest multilingual bundles,
+        ("de>it de>pl de>cs it>fr pl>fr cs>fr", "de>fr", "de>cs cs>fr"),  # then the first by its code
+        ("de>en-GB en>fr en-GB>fr", "de>fr", "de>en-GB en-GB>fr"),  # it is entered as it was left,
+        ("de>en en-US>fr", "de>fr", "de>en en-US>fr"),  # though bundles that spell it otherwise still meet
+        ("en>pt en>pt-BR", "en>pt-BR", "en>pt-BR"),  # the very language goes before the one it belongs to
+        ("en>pt en>pt-BR", "en>pt", "en>pt"),
+        ("en>pt en>pt-BR", "en>pt-PT", "en>pt"),
+    ],
+)
+def test_the_route_that_is_taken(offers: str, pair: str, expected: str) -> None:
+    route = find_route(offers_of(offers), *pair.split(">"))
 
-    assert named(find_route(offers, "de", "fr")) == ["to-cs", "from-cs"]
-
-
-def test_a_pivot_is_entered_as_it_was_left() -> None:
-    offers = [offer("a", "de", "en-GB"), offer("b", "en", "fr"), offer("c", "en-GB", "fr")]
-
-    assert named(find_route(offers, "de", "fr")) == ["a", "c"]
+    assert named(route) == expected.split()
+    assert [">".join(step.pair) for step in route.steps] == expected.split()
 
 
 def test_a_language_left_open_may_be_one_that_is_reached_through_a_pivot() -> None:
-    offers = [offer("a", "de", "en"), offer("b", "en", "fr")]
+    offers = offers_of("de>en en>fr")
 
     with pytest.raises(UnsupportedPair, match=r"^source: choose a language"):
         find_route(offers, None, "fr")
     assert find_route(offers, None, "en").pair == ("de", "en")
-
-
-def test_of_two_alike_the_one_that_has_the_very_language_is_taken() -> None:
-    offers = [offer("a", "en", "pt"), offer("b", "en", "pt-BR")]
-
-    assert named(find_route(offers, "en", "pt-BR")) == ["b"]
-    assert named(find_route(offers, "en", "pt")) == ["a"]
-    assert find_route(offers, "en", "pt-PT").steps[0].pair == ("en", "pt")
 
 
 def test_a_language_goes_by_the_names_that_its_bundle_gives_it() -> None:
@@ -247,33 +221,20 @@ def test_a_language_goes_by_the_names_that_its_bundle_gives_it() -> None:
     assert find_route([Offer("a", "a", known)], "deu_latn", "eng-Latn").pair == ("de", "en")
 
 
-def test_bundles_that_spell_the_pivot_otherwise_still_meet() -> None:
-    route = find_route([offer("a", "de", "en"), offer("b", "en-US", "fr")], "de", "fr")
+def test_a_bundle_may_be_asked_for_by_its_name_and_is_not_helped_by_others() -> None:
+    offers = offers_of("de>en de,fr>en,cs cs>pl")
 
-    assert [step.pair for step in route.steps] == [("de", "en"), ("en-US", "fr")]
+    assert named(find_route(offers, "de", "en", model="de,fr>en,cs")) == ["de,fr>en,cs"]
+    assert find_route(offers, None, None, model="de>en").pair == ("de", "en")
+    with pytest.raises(UnsupportedPair, match=r"^source: this language is not served; served: de -> en$"):
+        find_route(offers, "fr", "en", model="de>en")
+    with pytest.raises(UnsupportedPair):
+        find_route(offers, "de", "pl", model="cs>pl")
 
 
 def test_the_way_back_is_no_translation() -> None:
-    offers = [offer("a", "pt", "en"), offer("b", "en", "pt-BR")]
-
     with pytest.raises(UnsupportedPair):
-        find_route(offers, "pt", "pt-BR")
-
-
-def test_a_bundle_may_be_asked_for_by_its_name() -> None:
-    offers = [offer("a", "de", "en"), offer("b", "de fr", "en cs")]
-
-    assert named(find_route(offers, "de", "en", model="b")) == ["b"]
-    assert find_route(offers, None, None, model="a").pair == ("de", "en")
-    with pytest.raises(UnsupportedPair, match=r"^source: this language is not served; served: de -> en$"):
-        find_route(offers, "fr", "en", model="a")
-
-
-def test_a_bundle_asked_for_is_not_helped_by_others() -> None:
-    offers = [offer("a", "de", "en"), offer("b", "en", "fr")]
-
-    with pytest.raises(UnsupportedPair):
-        find_route(offers, "de", "fr", model="b")
+        find_route(offers_of("pt>en en>pt-BR"), "pt", "pt-BR")
 
 
 def test_a_title_is_a_name_where_only_one_has_it() -> None:
@@ -286,19 +247,21 @@ def test_a_title_is_a_name_where_only_one_has_it() -> None:
         find_route(offers, "de", "en", model="medicine")
 
 
-def test_what_is_served_is_said_and_which_language_is_at_fault() -> None:
-    offers = [offer("a", "de", "en"), offer("b", "cs", "fr")]
-
-    for source, target, message in (
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
         ("fr", "en", "source: this language is not served"),
         ("de", "de", "target: this language is not served"),
         ("de", "fr", "target: no model translates from the source into this language"),
         (None, "de", "target: this language is not served"),
         (None, None, "source: choose a language"),
-    ):
-        with pytest.raises(UnsupportedPair) as caught:
-            find_route(offers, source, target)
-        assert str(caught.value) == f"{message}; served: de -> en, cs -> fr"
+    ],
+)
+def test_what_is_served_is_said_and_which_language_is_at_fault(
+    source: str | None, target: str | None, message: str
+) -> None:
+    with pytest.raises(UnsupportedPair, match=f"^{message}; served: cs -> fr, de -> en$"):
+        find_route(offers_of("de>en cs>fr"), source, target)
 
 
 def test_thousands_of_pairs_are_not_listed() -> None:
@@ -323,6 +286,6 @@ def test_what_is_too_long_for_a_name_is_not_looked_up(field: str) -> None:
 
 
 def test_a_variant_of_a_language_reaches_what_the_language_does() -> None:
-    routes = Routes([offer("a", "en", "fr"), offer("b", "en-US", "de")])
+    reached = Routes(offers_of("en>fr en-US>de")).all_from("en-US")
 
-    assert {target: named(route) for target, route in routes.all_from("en-US")} == {"de": ["b"], "fr": ["a"]}
+    assert {target: named(route) for target, route in reached} == {"de": ["en-US>de"], "fr": ["en>fr"]}

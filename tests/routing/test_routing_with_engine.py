@@ -1,19 +1,15 @@
 """Real bundles behind the router: it gives what they give one after the other."""
 
 import gc
-import shutil
-import threading
 import weakref
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from dragoman import Deadline, DecodingOptions, EngineRequest, Translator
-from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman import Translator
+from dragoman.routing.router import Router, RouterOptions
 from dragoman.types import Pair
-from tests.routing.conftest import relabel
 from tests.routing.doubles import TIMEOUT_S
 
 TEXTS = [
@@ -38,14 +34,6 @@ def tiny(tiny_models: Path) -> Iterator[dict[str, Translator]]:
         yield {"de-en": first, "en-fr": second}
 
 
-def test_one_bundle_gives_what_it_gives_alone(router: Router, tiny: dict[str, Translator]) -> None:
-    options = DecodingOptions(num_hypotheses=2)
-
-    for text in TEXTS:
-        routed = router.translate(text, "de", "en", options)
-        assert routed.translation == tiny["de-en"].translate(text, options)
-
-
 def test_a_pivot_gives_what_both_give_one_after_the_other(
     router: Router, tiny: dict[str, Translator]
 ) -> None:
@@ -64,58 +52,8 @@ def test_a_pivot_gives_what_both_give_one_after_the_other(
         assert listed == routed
 
 
-def test_bundles_that_do_not_fit_together_take_turns(tiny_models: Path, tiny: dict[str, Translator]) -> None:
-    translators = TranslatorOptions(replicas=1)
-    budget_bytes = translators.estimate_bytes(tiny["de-en"].manifest)
-    options = RouterOptions(budget_bytes=budget_bytes)
-
-    with Router.open(tiny_models, translators=translators, options=options) as router:
-        coming = [router.submit(TEXTS[0], "de", target) for target in ("en", "fr") * 4]
-        texts = [future.result(TIMEOUT_S).translation.text for future in coming]
-        assert sum(model.is_open for model in router.models()) == 1
-
-    first = tiny["de-en"].translate(TEXTS[0]).text
-    assert texts == [first, tiny["en-fr"].translate(first).text] * 4
-
-
-def test_a_bundle_is_replaced_while_it_translates_and_no_text_is_lost(tmp_path: Path) -> None:
-    models = tmp_path / "models"
-    relabel(models / "de-en", "old", "de", "en")
-    stop = threading.Event()
-    titles: set[str] = set()
-
-    with Router.open(models, translators=TranslatorOptions(replicas=1)) as router:
-
-        def ask() -> int:
-            num_done = 0
-            while not stop.is_set():
-                routed = router.submit(
-                    TEXTS[1], request=EngineRequest(deadline=Deadline.after(TIMEOUT_S))
-                ).result(TIMEOUT_S)
-                assert routed.translation.text
-                titles.update(offer.title for offer in router.offers())
-                num_done += 1
-            return num_done
-
-        with ThreadPoolExecutor(3) as users:
-            asking = [users.submit(ask) for _ in range(3)]
-            try:
-                for turn in range(4):
-                    staging = relabel(models / ".staging", f"new {turn}", "de", "en")
-                    (models / "de-en").rename(models / ".old")
-                    staging.rename(models / "de-en")
-                    shutil.rmtree(models / ".old")
-                    router.reload()
-                    threading.Event().wait(0.1)
-            finally:
-                stop.set()
-            assert all(one.result(TIMEOUT_S) > 0 for one in asking)
-
-    assert "new 3" in titles
-
-
 def test_a_closed_bundle_leaves_the_memory(tiny_models: Path) -> None:
-    """By itself: not only when Python happens to look for what is unused."""
+    """By itself, though a caller holds futures: not only when Python happens to look for what is unused."""
     opened: list[weakref.ref[Translator]] = []
 
     def open_watched(path: Path) -> Translator:

@@ -1,52 +1,42 @@
 """What a shelf does when bundles fail, change, or are taken away, and when it is closed."""
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from dragoman.bundle import Bundle, read_bundle
+from dragoman.bundle import read_bundle
 from dragoman.errors import BundleError, MemoryBudgetExceeded, TranslatorClosed
 from dragoman.routing.bundle_pool import BundlePool
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until, write_bundle
-from tests.routing.pools import MakePool, get, in_seconds, rewritten, size_of, use
+from tests.routing.doubles import TIMEOUT_S, DoubleTranslator, until, write_bundle
+from tests.routing.pools import Shelf, get, in_seconds, size_of, use
 
 
-def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
-    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    pool = make_pool(15)
-    bundles.may_open.clear()
-    bundles.failure = BundleError("a", ("is damaged",))
+def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(shelf: Shelf) -> None:
+    pool = shelf.pool(15)
+    shelf.bundles.may_open.clear()
+    shelf.bundles.failure = BundleError("a", ("is damaged",))
     asked = [pool.acquire("a") for _ in range(3)]
-    bundles.may_open.set()
+    shelf.bundles.may_open.set()
 
     for handle in [*asked, pool.acquire("a")]:
         with pytest.raises(BundleError, match="is damaged"):
             handle.result(TIMEOUT_S)
-    assert bundles.num_opening == 1
+    assert shelf.bundles.num_opening == 1
     assert pool.used_bytes == 0
 
-    bundles.failure = None
-    pool.set_bundles(stocked)
+    shelf.bundles.failure = None
+    pool.set_bundles(shelf.stocked)
     assert not use(pool, "a").is_closed
 
 
-def test_what_is_not_there_is_said(make_pool: MakePool) -> None:
-    with pytest.raises(BundleError, match="bundle d: the bundle was removed"):
-        make_pool().acquire("d").result(0)
-
-
-def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(
-    make_pool: MakePool, stocked: Mapping[str, Bundle]
-) -> None:
-    pool = make_pool(35)
+def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(shelf: Shelf) -> None:
+    pool = shelf.pool(35)
     in_use = get(pool, "a")
     other = use(pool, "b")
     old = in_use.opened
 
-    pool.set_bundles({**stocked, "a": rewritten(stocked, "a")})
+    pool.set_bundles({**shelf.stocked, "a": shelf.rewritten("a")})
 
     new = use(pool, "a")
     assert new is not old
@@ -58,41 +48,35 @@ def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(
     assert use(pool, "a") is new
 
 
-def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(
-    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    pool = make_pool(15)
+def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(shelf: Shelf) -> None:
+    pool = shelf.pool(15)
     in_use = get(pool, "a")
-    pool.set_bundles({**stocked, "a": rewritten(stocked, "a")})
+    pool.set_bundles({**shelf.stocked, "a": shelf.rewritten("a")})
 
     waiting = pool.acquire("a")
     assert not waiting.done()
     in_use.release()
 
-    assert waiting.result(TIMEOUT_S).opened is bundles.opened[1]
+    assert waiting.result(TIMEOUT_S).opened is shelf.bundles.opened[1]
 
 
-def test_a_bundle_changed_while_it_is_opened_is_opened_again(
-    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    pool = make_pool(35)
-    bundles.may_open.clear()
+def test_a_bundle_changed_while_it_is_opened_is_opened_again(shelf: Shelf) -> None:
+    pool = shelf.pool(35)
+    shelf.bundles.may_open.clear()
     waiting = pool.acquire("a")
-    until(lambda: bundles.num_opening == 1)
-    new = rewritten(stocked, "a")
-    pool.set_bundles({**stocked, "a": new})
-    bundles.may_open.set()
+    until(lambda: shelf.bundles.num_opening == 1)
+    new = shelf.rewritten("a")
+    pool.set_bundles({**shelf.stocked, "a": new})
+    shelf.bundles.may_open.set()
 
     assert waiting.result(TIMEOUT_S).opened.manifest == new.manifest
-    until(lambda: len(bundles.open_names) == 1)
+    until(lambda: len(shelf.bundles.open_names) == 1)
 
 
-def test_a_removed_bundle_is_closed_when_it_is_free(
-    make_pool: MakePool, stocked: Mapping[str, Bundle]
-) -> None:
-    pool = make_pool()
+def test_a_removed_bundle_is_closed_when_it_is_free(shelf: Shelf) -> None:
+    pool = shelf.pool()
     in_use, free = get(pool, "a"), use(pool, "b")
-    left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
+    left = {name: bundle for name, bundle in shelf.stocked.items() if name not in {"a", "b"}}
 
     pool.set_bundles(left)
 
@@ -106,12 +90,10 @@ def test_a_removed_bundle_is_closed_when_it_is_free(
     assert pool.bundles().keys() == left.keys()
 
 
-def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(
-    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    pool = make_pool(25)
+def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(shelf: Shelf) -> None:
+    pool = shelf.pool(25)
     double = use(pool, "a")
-    left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
+    left = {name: bundle for name, bundle in shelf.stocked.items() if name not in {"a", "b"}}
 
     pool.set_bundles(left, damaged=["a", "b"])
 
@@ -121,30 +103,28 @@ def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(
         pool.acquire("big", in_seconds(0.05)).result(TIMEOUT_S)
     assert use(pool, "a") is double
 
-    pool.set_bundles(stocked)
+    pool.set_bundles(shelf.stocked)
     use(pool, "big")
-    assert bundles.open_names == ["big"]
+    assert shelf.bundles.open_names == ["big"]
 
 
-def test_what_was_opened_is_what_there_is(make_pool: MakePool, stocked: Mapping[str, Bundle]) -> None:
+def test_what_was_opened_is_what_there_is(shelf: Shelf) -> None:
     """A folder may be replaced after it was looked at and before it is opened."""
-    pool = make_pool()
+    pool = shelf.pool()
     version = pool.version
-    folder = stocked["a"].path
+    folder = shelf.stocked["a"].path
     folder.rename(folder.with_name("old"))
     write_bundle(folder, "a", ["fr"], ["cs"])
 
     double = use(pool, "a")
 
-    assert pool.bundles()["a"].manifest == double.manifest != stocked["a"].manifest
+    assert pool.bundles()["a"].manifest == double.manifest != shelf.stocked["a"].manifest
     assert pool.version > version
-    pool.set_bundles({**stocked, "a": pool.bundles()["a"]})
+    pool.set_bundles({**shelf.stocked, "a": pool.bundles()["a"]})
     assert use(pool, "a") is double
 
 
-def test_a_bundle_replaced_while_it_is_opened_is_opened_again(
-    bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
+def test_a_bundle_replaced_while_it_is_opened_is_opened_again(shelf: Shelf) -> None:
     tried: list[Path] = []
 
     def open_slowly(path: Path) -> DoubleTranslator:
@@ -153,18 +133,18 @@ def test_a_bundle_replaced_while_it_is_opened_is_opened_again(
             path.rename(path.with_name("old"))
             write_bundle(path, "a", filler="new")
             raise BundleError("a", ("files of two bundles",))
-        return bundles.open(path)
+        return shelf.bundles.open(path)
 
     pool = BundlePool(open_slowly, size_of, None)
-    pool.set_bundles(stocked)
+    pool.set_bundles(shelf.stocked)
 
-    assert use(pool, "a").manifest == read_bundle(stocked["a"].path).manifest
+    assert use(pool, "a").manifest == read_bundle(shelf.stocked["a"].path).manifest
     assert len(tried) == 2
     pool.close()
 
 
-def test_closing_fails_who_waits_and_closes_all(make_pool: MakePool, bundles: DoubleBundles) -> None:
-    pool = make_pool(15)
+def test_closing_fails_who_waits_and_closes_all(shelf: Shelf) -> None:
+    pool = shelf.pool(15)
     in_use = get(pool, "a")
     waiting = pool.acquire("b")
 
@@ -174,20 +154,20 @@ def test_closing_fails_who_waits_and_closes_all(make_pool: MakePool, bundles: Do
         waiting.result(0)
     with pytest.raises(TranslatorClosed):
         pool.acquire("a")
-    assert bundles.open_names == []
+    assert shelf.bundles.open_names == []
     in_use.release()
     pool.close()
 
 
-def test_closing_waits_for_what_is_being_opened(make_pool: MakePool, bundles: DoubleBundles) -> None:
-    pool = make_pool()
-    bundles.may_open.clear()
+def test_closing_waits_for_what_is_being_opened(shelf: Shelf) -> None:
+    pool = shelf.pool()
+    shelf.bundles.may_open.clear()
     pool.acquire("a")
-    until(lambda: bundles.num_opening == 1)
+    until(lambda: shelf.bundles.num_opening == 1)
     with ThreadPoolExecutor(1) as closer:
         closing = closer.submit(pool.close)
-        bundles.may_open.set()
+        shelf.bundles.may_open.set()
         closing.result(TIMEOUT_S)
 
-    assert bundles.names == ["a"]
-    assert bundles.open_names == []
+    assert shelf.bundles.names == ["a"]
+    assert shelf.bundles.open_names == []

@@ -1,11 +1,12 @@
 """Small models of every kind that is imported, taught a little, beside the bundles made of them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from transformers import logging
 
 from dragoman import Translator
@@ -20,36 +21,27 @@ logging.set_verbosity_error()
 NUM_INPUTS = 200
 
 
-@dataclass(frozen=True)
-class Case:
-    """A class of models, and a pair to try."""
-
-    write: Callable[[Path], Any]
-    pair: Pair
-
-
-CASES = {
-    "marian": Case(make_models.write_marian, Pair("de", "en")),
-    "marian-separate": Case(
-        lambda folder: make_models.write_marian(folder, is_separate=True), Pair("de", "en")
-    ),
-    "marian-targets": Case(
-        lambda folder: make_models.write_marian(folder, targets=("deu", "fra")), Pair("de", "fr")
-    ),
-    "m2m": Case(make_models.write_m2m, Pair("de", "en")),
-    "nllb": Case(make_models.write_nllb, Pair("de", "zh-Hans")),
-    "mbart": Case(make_models.write_mbart, Pair("de", "en")),
-    "mbart-50": Case(lambda folder: make_models.write_mbart(folder, is_50=True), Pair("de", "en")),
+CASES: dict[str, tuple[Callable[[Path], Any], Pair]] = {
+    "marian": (make_models.write_marian, Pair("de", "en")),
+    "marian-separate": (partial(make_models.write_marian, is_separate=True), Pair("de", "en")),
+    "marian-targets": (partial(make_models.write_marian, targets=("deu", "fra")), Pair("de", "fr")),
+    "m2m": (make_models.write_m2m, Pair("de", "en")),
+    "nllb": (make_models.write_nllb, Pair("de", "zh-Hans")),
+    "mbart": (make_models.write_mbart, Pair("de", "en")),
+    "mbart-50": (partial(make_models.write_mbart, is_50=True), Pair("de", "en")),
 }
+"""Writers of each class of models, and a pair to try."""
 
 
 @pytest.fixture(scope="session", params=CASES, ids=list(CASES))
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    case = CASES[request.param]
+    write, named = CASES[request.param]
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # small models wait for a second one if others compute as well
     folder = tmp_path_factory.mktemp(request.param)
-    untaught = case.write(folder / "original")
+    untaught = write(folder / "original")
     original = huggingface.load(folder / "original", RequestedLanguages())
-    pair = original.languages.pair(*case.pair)
+    pair = original.languages.pair(*named)
     tokenizers = load_tokenizers(original, folder)
     preparer = Preparer(original.languages, LIMITS, tokenizers[0])
     lines = (make_models.german() * 2)[:NUM_INPUTS]
@@ -62,3 +54,4 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     exported = export(folder / "original", folder / "bundle")
     with Translator.open(exported.bundle, replicas=1) as translator:
         yield Both(untaught.eval(), exported, translator, pair, sources)
+    torch.set_num_threads(num_threads)

@@ -1,5 +1,6 @@
 """Engines without a model, for the scheduler: they translate by table and fail on purpose."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.scheduling.deadline import Deadline
+from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.replica import Outcome, SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -21,6 +23,7 @@ MODEL = RandomModel(vocab_size=9, seed=3)
 ENDLESS = 10_000
 """Tokens of a source that does not end while a test lasts."""
 TIMEOUT_S = 60
+CAPACITY_ROWS = 40
 
 
 class Engine:
@@ -77,14 +80,15 @@ class _Stepper(FakeStepper):
 class AwaitedSegment:
     """A segment request whose outcome can be awaited."""
 
-    def __init__(self, number: int, *, max_tokens: int = 8, beam_size: int = 1, **wishes: float) -> None:
+    def __init__(
+        self, number: int, *, max_tokens: int = 8, beam_size: int = 1, timeout_s: float = math.inf
+    ) -> None:
         self.outcomes: list[Outcome] = []
         self.is_done = threading.Event()
         limits = TargetLimits(max_tokens, max_tokens if max_tokens == ENDLESS else number % 3)
         source = Source((number,), limits, (BOS,), num_hypotheses=beam_size)
         self.request = SegmentRequest(source, SearchKind(beam_size), Priority.INTERACTIVE, self._receive)
-        if (timeout_s := wishes.get("timeout_s")) is not None:
-            self.request.deadline = Deadline.after(timeout_s)
+        self.request.deadline = Deadline.after(timeout_s)
 
     def _receive(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
@@ -108,15 +112,51 @@ def alone(asked: AwaitedSegment) -> list[Hypothesis]:
 
 @contextmanager
 def scheduling(
-    engine: Engine, *, replicas: int = 1, queue_size: int = 1000, max_sources: int = 8
+    engine: Engine,
+    *,
+    replicas: int = 1,
+    queue_size: int = 1000,
+    max_sources: int = 8,
+    metrics: EngineMetrics = NO_METRICS,
 ) -> Iterator[Scheduler[list[int]]]:
-    capacity = Capacity(max_rows=40, max_sources=max_sources, budget_tokens=1000)
-    scheduler = Scheduler(engine.encode, engine.open_lane, SchedulerOptions(replicas, queue_size, capacity))
+    capacity = Capacity(CAPACITY_ROWS, max_sources, budget_tokens=1000)
+    options = SchedulerOptions(replicas, queue_size, capacity, metrics)
+    scheduler = Scheduler(engine.encode, engine.open_lane, options)
     try:
         yield scheduler
     finally:
         engine.gate.set()
         scheduler.close()
+
+
+@contextmanager
+def queueing(
+    queue_size: int, metrics: EngineMetrics = NO_METRICS
+) -> Iterator[tuple[Engine, Scheduler[list[int]]]]:
+    """Let one source run that holds all places until the engine's gate is set, so that others wait."""
+    engine = Engine()
+    engine.gate.clear()
+    with scheduling(engine, queue_size=queue_size, max_sources=1, metrics=metrics) as scheduler:
+        submit(scheduler, [AwaitedSegment(0)])
+        until(lambda: scheduler.queue().num_running == 1)
+        yield engine, scheduler
+
+
+def submit(scheduler: Scheduler[list[int]], asked: Sequence[AwaitedSegment]) -> None:
+    scheduler.submit([one.request for one in asked])
+
+
+def outcomes_of(scheduler: Scheduler[list[int]], asked: Sequence[AwaitedSegment]) -> list[Outcome]:
+    submit(scheduler, asked)
+    return [one.result() for one in asked]
+
+
+def endless(count: int, first: int = 0, priority: Priority = Priority.INTERACTIVE) -> list[AwaitedSegment]:
+    """Segments that do not end while a test lasts."""
+    asked = [AwaitedSegment(number, max_tokens=ENDLESS) for number in range(first, first + count)]
+    for one in asked:
+        one.request.priority = priority
+    return asked
 
 
 def until(condition: Callable[[], bool]) -> None:

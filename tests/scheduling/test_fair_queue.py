@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.scheduling.fair_queue import FairQueue, Flow
@@ -63,6 +63,7 @@ def test_segments_of_a_request_keep_their_order(requests: list[tuple[str, list[i
 
 
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(1, MOST_TOKENS)), min_size=2, max_size=8))
+@settings(max_examples=50)
 def test_owners_have_equal_shares_and_then_requests_have(requests: list[tuple[str, int]]) -> None:
     """However long their segments are, and however many requests an owner has."""
     flows = [(Flow(owner), length) for owner, length in requests]

@@ -6,14 +6,20 @@ import pytest
 
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.policy import LIGHT_TOKENS, Tier
-from dragoman.scheduling.scheduler import Scheduler
 from dragoman.types import Priority
-from tests.scheduling.doubles import ENDLESS, AwaitedSegment, Engine, scheduling, until
+from tests.scheduling.doubles import (
+    ENDLESS,
+    AwaitedSegment,
+    Engine,
+    endless,
+    outcomes_of,
+    scheduling,
+    submit,
+    until,
+)
 
 SHORT = 1
 """The number of the short text's source."""
-SHORT_STEPS = 8
-"""It has no more tokens."""
 
 
 def text_of(
@@ -25,10 +31,6 @@ def text_of(
     for one in asked:
         one.request.flow = flow
     return asked
-
-
-def submit(scheduler: Scheduler[list[int]], asked: list[AwaitedSegment]) -> None:
-    scheduler.submit([one.request for one in asked])
 
 
 def turns_before(
@@ -63,30 +65,25 @@ def test_a_short_text_waits_for_a_few_steps_of_large_ones_and_not_for_their_segm
 
 
 def test_segments_of_a_large_text_leave_a_place_for_a_short_one() -> None:
-    engine, short = Engine(), AwaitedSegment(SHORT)
+    engine = Engine()
     with scheduling(engine) as scheduler:
         submit(scheduler, text_of(600, max_tokens=ENDLESS))
         until(lambda: len(engine.num_rows) > 20)
 
-        submit(scheduler, [short])
+        outcomes_of(scheduler, [AwaitedSegment(SHORT)])
 
-        short.result()
         assert max(engine.num_rows) == 8
 
 
 def test_bulk_goes_on_while_short_texts_come_all_the_time() -> None:
-    engine = Engine()
-    large = text_of(LIGHT_TOKENS + 1)
+    engine, shorts = Engine(), endless(8)
     with scheduling(engine) as scheduler:
-        shorts = [AwaitedSegment(number, max_tokens=ENDLESS) for number in range(8)]
         for one in shorts:
             submit(scheduler, [one])
         until(lambda: len(engine.num_rows) > 20)
 
-        submit(scheduler, large)
+        outcomes_of(scheduler, text_of(LIGHT_TOKENS + 1))
 
-        for one in large:
-            one.result()
         assert not any(one.is_done.is_set() for one in shorts)
 
 
@@ -108,27 +105,15 @@ def test_a_key_with_many_large_texts_leaves_another_its_half() -> None:
     assert num_done <= len(few) + 40
 
 
-def test_what_waits_first_of_all_is_not_decided_by_how_much_waits_of_a_request() -> None:
-    """A job is bulk even if it is one segment; a short interactive text stays light beside its own key's."""
-    engine, job, short = Engine(), AwaitedSegment(3, max_tokens=ENDLESS), AwaitedSegment(SHORT)
-    job.request.priority = Priority.JOB
-    with scheduling(engine) as scheduler:
-        submit(scheduler, [job])
-        submit(scheduler, [short])
-        short.result()
-
-    assert (job.request.tier, short.request.tier) == (Tier.BULK, Tier.LIGHT)
-
-
-def test_a_request_of_many_texts_becomes_bulk_as_its_texts_come() -> None:
-    flow = Flow()
-    asked = [AwaitedSegment(number) for number in range(LIGHT_TOKENS + 5)]
+def test_a_request_of_many_texts_becomes_bulk_as_its_texts_come_and_a_job_is_bulk_at_once() -> None:
+    (job,) = endless(1, 3, Priority.JOB)
+    asked = text_of(LIGHT_TOKENS + 5)
     with scheduling(Engine()) as scheduler:
+        submit(scheduler, [job])
         for one in asked:
-            one.request.flow = flow
             submit(scheduler, [one])
         for one in asked:
             one.result()
 
-    tiers = [one.request.tier for one in asked]
-    assert tiers == [Tier.LIGHT] * LIGHT_TOKENS + [Tier.BULK] * 5
+    assert job.request.tier is Tier.BULK
+    assert [one.request.tier for one in asked] == [Tier.LIGHT] * LIGHT_TOKENS + [Tier.BULK] * 5

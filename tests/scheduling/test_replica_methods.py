@@ -12,7 +12,8 @@ from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.replica import Outcome, Replica, SegmentRequest
-from dragoman.types import Hypothesis, Method, Priority, SearchKind
+from dragoman.types import Method, Priority, SearchKind
+from tests.decoding.fake_lanes import facts
 from tests.decoding.fake_stepper import BOS, EOS, FakeReadingStepper
 from tests.scheduling.doubles import MODEL
 
@@ -76,11 +77,7 @@ def outcomes_of(requests: list[tuple[int, SearchKind]]) -> list[Outcome]:
 
 def told(outcome: Outcome) -> list[tuple[object, ...]]:
     assert not isinstance(outcome, Exception)
-    return [(*facts(one), one.reading and one.reading.attention.tolist()) for one in outcome]
-
-
-def facts(one: Hypothesis) -> tuple[object, ...]:
-    return (one.ids, one.logprob, one.score, one.num_tokens, one.finish_reason)
+    return facts(outcome)
 
 
 def test_sources_of_all_methods_get_what_they_get_alone_even_after_a_step_that_failed() -> None:

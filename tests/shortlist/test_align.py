@@ -65,10 +65,6 @@ def test_every_target_token_cooccurs_with_every_source_piece_and_the_empty_one()
     assert starts.tolist() == [0, 3, 6]
 
 
-def test_a_token_without_a_source_is_linked_to_nothing() -> None:
-    links = link_pieces(TokenPairs.of([([], [4, 5]), ([2], [])]), 6, 6, 2)
-    assert len(links.source_ids) == 0
-
-
-def test_no_pairs_give_no_links() -> None:
-    assert len(link_pieces(TokenPairs.of([]), 6, 6, 2).source_ids) == 0
+@pytest.mark.parametrize("pairs", [[], [([], [4, 5]), ([2], [])]])
+def test_a_token_without_a_source_is_linked_to_nothing(pairs: list[tuple[list[int], list[int]]]) -> None:
+    assert len(link_pieces(TokenPairs.of(pairs), 6, 6, 2).source_ids) == 0

@@ -1,5 +1,7 @@
 """From pairs to lists: what is listed, what is always or never a candidate; and coverage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,14 +57,7 @@ def test_pieces_that_also_occur_in_targets_are_copied_from_the_source() -> None:
 
 
 def test_nothing_is_copied_between_two_vocabularies() -> None:
-    two = ShortlistVocabularies(
-        SIZE,
-        SIZE,
-        False,  # noqa: FBT003 -- is_shared
-        VOCABULARIES.spelling,
-        VOCABULARIES.bytes,
-        VOCABULARIES.never,
-    )
+    two = replace(VOCABULARIES, is_shared=False)
     shortlist = build_shortlist(LEARNING, MISSING, two, ShortlistSettings(5, 1, 3))
     assert RARE not in shortlist.candidates([RARE])
 
@@ -73,20 +68,17 @@ def test_padding_and_the_beginning_of_sentence_are_never_candidates() -> None:
     assert not np.isin([PAD, BOS], shortlist.candidates(range(SIZE))).any()
 
 
-def test_a_piece_lists_only_its_best_links_up_to_the_limit() -> None:
+@pytest.mark.parametrize(
+    ("listed_per_piece", "min_tokens", "listed"),
+    [(1, 1, [GREEN]), (2, 1, [HOUSE, GREEN]), (9, 1, [HOUSE, RARE, GREEN]), (9, 3, [HOUSE, GREEN])],
+)
+def test_a_piece_lists_only_its_best_links_up_to_the_limit_that_explain_enough_tokens(
+    listed_per_piece: int, min_tokens: int, listed: list[int]
+) -> None:
     text = TokenPairs.of([([HAUS], [HOUSE])] * 5 + [([HAUS], [GREEN])] * 9 + [([HAUS], [RARE])] * 2)
-    one = build_shortlist(text, text, VOCABULARIES, ShortlistSettings(1, 1, 3))
-    assert one.candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, GREEN]
-    two = build_shortlist(text, text, VOCABULARIES, ShortlistSettings(2, 1, 3))
-    assert two.candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, HOUSE, GREEN]
-
-
-def test_a_link_that_explains_too_few_tokens_is_not_listed() -> None:
-    text = TokenPairs.of([([HAUS], [HOUSE])] * 5 + [([HAUS], [RARE])])
-    assert RARE not in build_shortlist(text, text, VOCABULARIES, ShortlistSettings(9, 2, 3)).candidates(
-        [HAUS]
-    )
-    assert RARE in build_shortlist(text, text, VOCABULARIES, ShortlistSettings(9, 1, 3)).candidates([HAUS])
+    settings = ShortlistSettings(listed_per_piece, min_tokens, 3)
+    shortlist = build_shortlist(text, text, VOCABULARIES, settings)
+    assert shortlist.candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, *sorted(listed)]
 
 
 ids = st.lists(st.integers(EOS + 1, SIZE - 1), max_size=5)

@@ -1,33 +1,40 @@
 """`python -m export.shortlist` on the tiny bundle."""
 
 import json
-import shutil
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
 
 from dragoman.bundle import open_bundle, read_bundle, verify_files
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
+from export import __main__ as export
+from export.shortlist import __main__ as shortlist
 from export.shortlist.install import ORIGIN_FIELD, copy_without_shortlist, write_shortlist
 from export.shortlist.vocabularies import read_vocabularies
+from export.validation import ValidationReport
 
 TINY = Path(__file__).parents[1] / "tiny"
 PAIRS = TINY / "pairs.tsv"
+Run = Callable[..., int]
+"""Runs the main function of a command with arguments."""
 
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    folder = tmp_path / "tiny"
-    shutil.copytree(TINY / "bundle-int8", folder)
-    return folder
+    return copytree(TINY / "bundle-int8", tmp_path / "tiny")
 
 
-def run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "export.shortlist", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    def call(main: Callable[[], int], *arguments: str | Path) -> int:
+        monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
+        return main()
+
+    return call
 
 
 def everything(shortlist_bundle: Path) -> Shortlist:
@@ -39,12 +46,15 @@ def everything(shortlist_bundle: Path) -> Shortlist:
     )
 
 
-def test_the_command_adds_a_shortlist_that_covers_the_models_output(bundle: Path, tmp_path: Path) -> None:
+def test_the_command_adds_a_shortlist_that_covers_the_models_output(
+    bundle: Path, tmp_path: Path, run: Run
+) -> None:
     held_out = tmp_path / "held-out.de"
     lines = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf8").splitlines()]
     held_out.write_text("\n".join(lines), encoding="utf8")
-    done = run(bundle, "--pairs", PAIRS, "--held-out", held_out, "--min-tokens", "1")
-    assert done.returncode == 0, done.stderr
+
+    assert run(shortlist.main, bundle, "--pairs", PAIRS, "--held-out", held_out, "--min-tokens", "1") == 0
+
     manifest = open_bundle(bundle).manifest
     sizes, eos_id = manifest.sizes, manifest.special_ids.eos
     Shortlist.load(bundle / SHORTLIST_FILE, sizes.source_vocab, sizes.target_vocab, eos_id)
@@ -55,20 +65,29 @@ def test_the_command_adds_a_shortlist_that_covers_the_models_output(bundle: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "problem"),
+    ("name", "arguments", "status", "problem"),
     [
-        (["--pairs", "nowhere.tsv"], 1, "nowhere.tsv"),
-        (["--pairs", PAIRS, "--num-always", "0"], 2, "num_always is 0"),
-        ([], 2, "0 pairs to learn from"),
+        ("int8", ["--pairs", "nowhere.tsv"], 1, "nowhere.tsv"),
+        ("int8", ["--pairs", PAIRS, "--num-always", "0"], 2, "num_always is 0"),
+        ("int8", [], 2, "0 pairs to learn from"),
+        ("fp32", ["--pairs", PAIRS], 1, "this bundle is fp32, but shortlists need int8 or int4"),
     ],
 )
 def test_a_rejected_shortlist_leaves_the_bundle_unchanged(
-    bundle: Path, arguments: list[str | Path], status: int, problem: str
+    tmp_path: Path,
+    run: Run,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    arguments: list[str | Path],
+    status: int,
+    problem: str,
 ) -> None:
+    bundle = copytree(TINY / f"bundle-{name}", tmp_path / "tiny")
     before = {path.name: path.read_bytes() for path in bundle.iterdir()}
-    done = run(bundle, *arguments)
-    assert done.returncode == status, done.stderr
-    assert problem in done.stderr
+
+    assert run(shortlist.main, bundle, *arguments) == status
+
+    assert problem in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in bundle.iterdir()} == before
     assert [path.name for path in bundle.parent.iterdir()] == [bundle.name]
 
@@ -96,42 +115,36 @@ def test_the_vocabulary_of_the_tiny_bundle_is_read(bundle: Path) -> None:
     assert {ids.eos, ids.unk} < set(vocabularies.spelling)
 
 
-def test_an_fp32_bundle_is_rejected_and_unchanged(tmp_path: Path) -> None:
-    folder = tmp_path / "tiny"
-    shutil.copytree(TINY / "bundle-fp32", folder)
-    before = (folder / "manifest.json").read_bytes()
-
-    done = run(folder, "--pairs", PAIRS)
-
-    assert done.returncode == 1
-    assert "this bundle is fp32, but shortlists need int8 or int4" in done.stderr
-    assert (folder / "manifest.json").read_bytes() == before
+LIMITS = ("--max-source-tokens", "48", "--max-target-tokens", "64")
 
 
-def export_with_shortlist_of(bundle: Path, folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "export", str(TINY / "checkpoint"), str(folder), *options]
-    command += ["--max-source-tokens", "48", "--max-target-tokens", "64", "--shortlist-of", str(bundle)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture
+def calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A sentence to calibrate on; what comes of it is not validated, which takes long."""
+    monkeypatch.setattr(export, "validate_in_fresh_process", lambda *_: ValidationReport())
+    path = tmp_path / "calibration.txt"
+    path.write_text("Guten Morgen!\n", encoding="utf8")
+    return path
 
 
 def test_an_export_copies_the_shortlist_of_another_bundle_with_its_record(
-    bundle: Path, tmp_path: Path
+    bundle: Path, tmp_path: Path, calibration: Path, run: Run
 ) -> None:
     write_shortlist(bundle, everything(bundle), {"pairs": 12})
+    new, options = tmp_path / "new", ("--calibration", calibration, "--shortlist-of", bundle)
 
-    done = export_with_shortlist_of(bundle, tmp_path / "new")
+    assert run(export.main, TINY / "checkpoint", new, *options, *LIMITS) == 0
 
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "new" / SHORTLIST_FILE).read_bytes() == (bundle / SHORTLIST_FILE).read_bytes()
-    assert open_bundle(tmp_path / "new").manifest.origin[ORIGIN_FIELD] == {"pairs": 12}
+    assert (new / SHORTLIST_FILE).read_bytes() == (bundle / SHORTLIST_FILE).read_bytes()
+    assert open_bundle(new).manifest.origin[ORIGIN_FIELD] == {"pairs": 12}
 
 
-def test_an_export_rejects_a_bundle_without_a_shortlist_to_copy(bundle: Path, tmp_path: Path) -> None:
-    calibration = tmp_path / "calibration.txt"
-    calibration.write_text("Guten Morgen!\n", encoding="utf8")
+def test_an_export_rejects_a_bundle_without_a_shortlist_to_copy(
+    bundle: Path, tmp_path: Path, calibration: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, options = tmp_path / "new", ("--calibration", calibration, "--shortlist-of", bundle)
 
-    done = export_with_shortlist_of(bundle, tmp_path / "new", "--calibration", str(calibration))
+    assert run(export.main, TINY / "checkpoint", new, *options, *LIMITS) == 1
 
-    assert done.returncode == 1
-    assert f"bundle {bundle}: has no shortlist.bin" in done.stderr
-    assert not (tmp_path / "new").exists()
+    assert f"bundle {bundle}: has no shortlist.bin" in capsys.readouterr().err
+    assert not new.exists()

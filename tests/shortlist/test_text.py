@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,30 +26,24 @@ def test_a_pair_may_be_preceded_by_a_tag(tmp_path: Path) -> None:
     assert read_pairs([path]) == [("Haus", "house"), ("Hof", "yard")]
 
 
-@pytest.mark.parametrize("line", ["Haus", "a\tb\tc\td"])
-def test_a_line_with_a_wrong_number_of_columns_is_rejected_by_line_number(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "pairs.tsv"
-    path.write_text(f"Haus\thouse\n{line}\n", encoding="utf8")
-    with pytest.raises(ExportError, match=r"pairs\.tsv:2: \d columns"):
-        read_pairs([path])
-
-
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [("missing.de", None), ("damaged.xz", b"no xz"), ("cut.gz", gzip.compress(b"Haus\n" * 99, mtime=0)[:-9])],
+    ("read", "name", "content", "problem"),
+    [
+        (read_lines, "missing.de", None, ": cannot be read after line"),
+        (read_lines, "damaged.xz", b"no xz", ": cannot be read after line"),
+        (read_lines, "cut.gz", gzip.compress(b"Haus\n" * 99, mtime=0)[:-9], ": cannot be read after line"),
+        (read_lines, "latin.de", b"Haus\ngr\xfcn\n", ":2: not UTF-8"),
+        (read_pairs, "pairs.tsv", b"Haus\thouse\nHaus\n", ":2: 1 columns"),
+        (read_pairs, "pairs.tsv", b"Haus\thouse\na\tb\tc\td\n", ":2: 4 columns"),
+    ],
 )
-def test_an_unreadable_file_is_rejected_by_name(tmp_path: Path, name: str, content: bytes | None) -> None:
+def test_an_unreadable_file_or_line_is_rejected_by_name(
+    tmp_path: Path, read: Callable[[list[Path]], object], name: str, content: bytes | None, problem: str
+) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(ExportError, match=f"{name}: cannot be read after line"):
-        read_lines([tmp_path / name])
-
-
-def test_a_line_that_is_not_utf8_is_rejected_by_line_number(tmp_path: Path) -> None:
-    path = tmp_path / "latin.de"
-    path.write_bytes(b"Haus\ngr\xfcn\n")
-    with pytest.raises(ExportError, match=r"latin\.de:2: not UTF-8"):
-        read_lines([path])
+    with pytest.raises(ExportError, match=name + problem):
+        read([tmp_path / name])
 
 
 @given(st.integers(0, 50), st.integers(0, 60))

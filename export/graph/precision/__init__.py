@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from export.calibration import Calibration
+from export.activation_ranges import Calibration
 from export.graph.precision.float16 import Float16
 from export.graph.precision.float32 import Float32
 from export.graph.precision.int4 import Int4

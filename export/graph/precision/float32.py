@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from dragoman.contract import CacheDType
-from export.calibration import OUTPUT
 from export.graph.builder import GraphBuilder
-from export.graph.precision.protocol import LinearLayer, Output, Weights, slice_rows
+from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, Weights, slice_rows
 
 
 class Float32:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.contract import KEPT_ROWS, LISTED_ROWS, CacheDType
-from export.calibration import OUTPUT, ActivationRange, Calibration
+from export.activation_ranges import ActivationRange, Calibration
 from export.graph.builder import CONTRIB, GraphBuilder
-from export.graph.precision.protocol import LinearLayer, Output, Weights, slice_rows
+from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, Weights, slice_rows
 
 INT8_MAX = 127
 UINT8_ZERO = 128

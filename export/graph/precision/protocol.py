@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from dragoman.contract import CacheDType
 from export.graph.builder import GraphBuilder
 
+OUTPUT = "output"
+"""Name of the output projection among the names of linear layers."""
 MIN_SPLIT_PARTS = 16
 """Number of parts from which one operator makes them all. onnxruntime folds constants when it loads a graph
 and copies the table for each operator that reads it: 31 parts of a gigabyte took 34 s to open, then 8 s."""

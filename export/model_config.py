@@ -8,6 +8,7 @@ from dragoman.contract import Autoregression
 Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "swish"]
 """gelu: exact, x times the normal distribution function of x. gelu_tanh: its approximation with tanh.
 quick_gelu: x sigmoid(1.702 x). swish: x sigmoid(x)."""
+QUICK_GELU = 1.702
 NormPosition = Literal["pre", "post"]
 Positions = Literal["sinusoidal", "tensor2tensor", "learned"]
 """sinusoidal: rates 10000^(-i / (d/2)), sines first, then cosines. tensor2tensor: d/2 - 1 in the denominator,

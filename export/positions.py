@@ -2,13 +2,13 @@
 
 import math
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from export.model.config import ModelConfig
+from export.model_config import ModelConfig
 
 
-def position_table(config: ModelConfig) -> Tensor:
+def position_table(config: ModelConfig) -> NDArray[np.float32]:
     """Return the position vectors of a model without learned positions, float32 [max_positions, d]."""
     return sinusoidal_table(
         config.max_positions,
@@ -20,7 +20,7 @@ def position_table(config: ModelConfig) -> Tensor:
 
 def sinusoidal_table(
     num_positions: int, d_model: int, *, first_position: int = 0, has_exact_last_rate: bool = False
-) -> Tensor:
+) -> NDArray[np.float32]:
     """Return sinusoidal position vectors (Vaswani et al. 2017, section 3.5), sines first, then cosines.
 
     The paper interleaves sines and cosines. Two halves, as in tensor2tensor and Marian, are the same up to a
@@ -34,12 +34,26 @@ def sinusoidal_table(
             fairseq; in the paper, it is one step before that.
 
     Returns:
-        float32 [num_positions, d_model], on the CPU.
+        float32 [num_positions, d_model].
     """
     half = d_model // 2
     num_steps = half - 1 if has_exact_last_rate else half
-    cpu = torch.device("cpu")  # the table is computed even where weights are on the meta device
-    rates = torch.exp(torch.arange(half, dtype=torch.float64, device=cpu) * (-math.log(10_000.0) / num_steps))
-    places = torch.arange(first_position, first_position + num_positions, dtype=torch.float64, device=cpu)
-    angles = places[:, None] * rates[None, :]
-    return torch.cat([angles.sin(), angles.cos()], dim=1).to(torch.float32)
+    return _sines(np.exp(np.arange(half) * (-math.log(10_000.0) / num_steps)), first_position, num_positions)
+
+
+def float32_table(config: ModelConfig) -> NDArray[np.float32]:
+    """Return the table as fairseq and `transformers` compute it, with float32 angles: 3e-5 off at 1000.
+
+    Returns:
+        float32 [max_positions, d].
+    """
+    half = config.d_model // 2
+    exponents = np.arange(half, dtype=np.float32) * np.float32(-math.log(10_000.0) / (half - 1))
+    rates = np.exp(exponents.astype(np.float64)).astype(np.float32)
+    return _sines(rates, config.first_position, config.max_positions)
+
+
+def _sines(rates: NDArray[np.floating], first_position: int, num_positions: int) -> NDArray[np.float32]:
+    places = np.arange(first_position, first_position + num_positions).astype(rates.dtype)
+    angles = (places[:, None] * rates).astype(np.float64)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)

@@ -1,0 +1,130 @@
+"""A model as importers return it and the graphs are written from it: its shape and its weights by name.
+
+Shapes: d model width, V vocabulary.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from export.model_config import ModelConfig
+from export.positions import position_table
+from export.tensors.stored import StoredWeights
+
+Floats = NDArray[np.float32]
+POSITIONS, TARGET_POSITIONS = "position_table", "target_position_table"
+SOURCE_TABLE, TARGET_TABLE = "source_embedding.weight", "target_embedding.weight"
+OUTPUT_TABLE, OUTPUT_BIAS = "output_weight", "output_bias"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class ModelWeights:
+    """A Transformer's shape and weights. `weight_shapes` lists the names."""
+
+    config: ModelConfig
+    weights: StoredWeights
+    """Weights by name; each is read from its file whenever it is looked up. A table of positions that are
+    not learned is optional."""
+
+    @property
+    def source_positions(self) -> Floats:
+        """Position vectors of the encoder, [max_positions, d]."""
+        return self.weights[POSITIONS] if POSITIONS in self.weights else position_table(self.config)
+
+    @property
+    def target_positions(self) -> Floats:
+        """Position vectors of the decoder, [max_positions, d]."""
+        return self.weights.get(TARGET_POSITIONS, self.source_positions)
+
+    @property
+    def target_embedding(self) -> Floats:
+        """Token vectors of the target, [V, d]."""
+        return self.weights[SOURCE_TABLE if self.config.shared_vocab else TARGET_TABLE]
+
+    @property
+    def output_projection(self) -> Floats:
+        """Output projection, [V, d]."""
+        return self.target_embedding if self.config.tied_output else self.weights[OUTPUT_TABLE]
+
+    @property
+    def embedding_factor(self) -> float:
+        """Factor of token vectors: sqrt(d) (section 3.4 of the paper), or 1."""
+        return math.sqrt(self.config.d_model) if self.config.scaled_embeddings else 1.0
+
+    def with_weights(self, changed: Mapping[str, Floats]) -> "ModelWeights":
+        """Return a model with some weights changed; the others stay where they are."""
+        return ModelWeights(self.config, self.weights.with_changes(changed))
+
+    def linear(self, name: str) -> tuple[Floats, Floats]:
+        """Return weight [N, K] and bias [N] of a linear layer; zeros if it has no bias."""
+        weight = self.weights[f"{name}.weight"]
+        bias = self.weights.get(f"{name}.bias")
+        return weight, np.zeros(len(weight), np.float32) if bias is None else bias
+
+
+def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every weight that a model stores, by name; tied tables have one name."""
+    return dict(_shapes(config))
+
+
+def attention_layers(config: ModelConfig) -> tuple[str, ...]:
+    """Return the names of the linear layers of an attention."""
+    return ("query", "key", "output") if config.share_kv else ("query", "key", "value", "output")
+
+
+def query_key_value(config: ModelConfig, name: str) -> tuple[str, str, str]:
+    """Return the names of an attention's layers for queries, keys and values."""
+    return f"{name}.query", f"{name}.key", f"{name}.key" if config.share_kv else f"{name}.value"
+
+
+def _shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+    width, target_size = config.d_model, config.target_vocab_size
+    yield SOURCE_TABLE, (config.source_vocab_size, width)
+    if not config.shared_vocab:
+        yield TARGET_TABLE, (target_size, width)
+    if config.positions == "learned":
+        yield POSITIONS, (config.max_positions, width)
+        if not config.shared_positions:
+            yield TARGET_POSITIONS, (config.max_positions, width)
+    if not config.tied_output:
+        yield OUTPUT_TABLE, (target_size, width)
+    yield OUTPUT_BIAS, (target_size,)
+    for stack in ("encoder", "decoder"):
+        if config.embedding_norm:
+            yield from _vectors(f"{stack}_embedding_norm", width)
+        if config.has_final_norm:
+            yield from _vectors(f"{stack}_norm", width)
+    for index in range(config.encoder_layers):
+        yield from _layer(f"encoder.{index}", ("self",), config.ffn, config)
+    for index in range(config.decoder_layers):
+        yield from _layer(f"decoder.{index}", ("self", "cross"), config.decoder_ffn_size, config)
+
+
+def _layer(
+    name: str, attentions: tuple[str, ...], ffn: int, config: ModelConfig
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    width = config.d_model
+    for kind in attentions:
+        yield from _vectors(f"{name}.{kind}_residual.norm", width)
+        if kind == "self" and name.startswith("decoder.") and config.autoregression == "ssru":
+            yield f"{name}.self_recurrence.cell.weight", (width, width)
+            yield from _linear(f"{name}.self_recurrence.forget", width, width)
+            continue
+        for layer in attention_layers(config):
+            yield from _linear(f"{name}.{kind}_attention.{layer}", width, width)
+    yield from _vectors(f"{name}.feed_forward_residual.norm", width)
+    yield from _linear(f"{name}.feed_forward.inner", ffn, width)
+    yield from _linear(f"{name}.feed_forward.outer", width, ffn)
+
+
+def _linear(name: str, outputs: int, inputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.weight", (outputs, inputs)
+    yield f"{name}.bias", (outputs,)
+
+
+def _vectors(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.weight", (width,)
+    yield f"{name}.bias", (width,)

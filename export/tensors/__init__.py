@@ -1,0 +1,1 @@
+"""Tensors in the files of other libraries, read without these libraries, one at a time."""

@@ -1,0 +1,100 @@
+"""`dragoman import`: convert a model of another toolkit to a bundle in the models folder."""
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from dragoman.errors import BundleError
+from service.cli import options as cli_options
+from service.cli.exit_status import EXIT_FAILED
+from service.settings import load_settings, split_names
+
+INSTALL = "pip install 'dragoman[export]'"
+
+app = cli_options.new_command()
+
+
+@app.command()
+def import_model(  # noqa: PLR0913 -- the command's options
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="OWNER/NAME on the Hugging Face hub, a folder, a .zip or a .tar.gz with an OPUS-MT, Marian, "
+            "M2M-100, NLLB or mBART model.",
+        ),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Name of the bundle. Default: the language pair, or the model's name if it has several.",
+        ),
+    ] = None,
+    *,
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="LANGUAGES", help="Source languages, such as de,fr. Default: the model's."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="LANGUAGES", help="Target languages, such as en. Default: the model's."),
+    ] = None,
+    precision: Annotated[
+        str, typer.Option(help="int8 for CPUs, int4 for small batches on CPUs, fp16 for GPUs, or fp32.")
+    ] = "int8",
+    sentences: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="200 or more sentences in the first source language, one per line. Default: built-in German "
+            "and English, generated text for other languages.",
+        ),
+    ] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="Licence of the weights. Default: the one in the model's files.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a bundle with the same name.")] = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Compare the bundle with the model in PyTorch, too.")
+    ] = False,
+    config: cli_options.ConfigOption = None,
+) -> None:
+    """Convert a model of another toolkit to a bundle in the models folder.
+
+    Nothing in the model's files is run. The bundle is compared with the model before it is put in place.
+    """
+    try:
+        from export.bundle import ExportError  # noqa: PLC0415 -- needs an extra
+        from export.checkpoint_folder import CheckpointError  # noqa: PLC0415
+        from export.graph.precision import PRECISIONS  # noqa: PLC0415
+        from export.original import ImportRejectedError, RequestedLanguages  # noqa: PLC0415
+        from export.run import ExportOptions, export_model  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        _fail(f"import: {error.name} is not installed; install it with {INSTALL}")
+    if precision not in PRECISIONS:
+        _fail(f"--precision: {precision} is not one of {', '.join(PRECISIONS)}")
+    settings = load_settings(config)
+    options = ExportOptions(
+        model=model,
+        folder=settings.models_dir if "models_dir" in settings.model_fields_set else Path("models"),
+        is_parent=True,
+        replaces=replace,
+        precision=precision,
+        name=name,
+        languages=RequestedLanguages(split_names(source or ""), split_names(target or "")),
+        licence=licence,
+        sentences=sentences,
+        with_pytorch=prove,
+    )
+    try:
+        folder = export_model(options, lambda message: typer.echo(message, err=True))
+    except (ExportError, ImportRejectedError, CheckpointError, BundleError) as error:
+        _fail(f"import: {error}")
+    typer.echo(folder)
+
+
+def _fail(problem: str) -> NoReturn:
+    typer.echo(f"dragoman: {problem}", err=True)
+    raise typer.Exit(EXIT_FAILED)
