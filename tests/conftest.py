@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,16 @@ from tests.postgres import Postgres, run_postgres
 
 settings.register_profile("any_time", deadline=None)  # no test asserts a time
 settings.load_profile("any_time")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_settings_around() -> Iterator[None]:
+    """Settings of whoever runs the tests change none of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.upper().startswith("DRAGOMAN_"):
+                patch.delenv(name)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="module")

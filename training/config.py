@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from export.model.config import Activation, ModelConfig, NormPosition, Positions
+from export.model_config import Activation, ModelConfig, NormPosition, Positions
 from training.errors import ConfigError
 
 Count = Annotated[int, Field(ge=1)]

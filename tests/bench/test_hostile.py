@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,9 @@ def site(tmp_path: Path) -> Iterator[Site]:
     double = DoubleTranslator(open_bundle(bundle).manifest)
     url = f"sqlite:///{tmp_path / 'accounts.db'}"
     key = make_key(url)
-    settings = {name.removeprefix("DRAGOMAN_").lower(): value for name, value in SETTINGS.items()}
+    settings: dict[str, Any] = {
+        name.removeprefix("DRAGOMAN_").lower(): value for name, value in SETTINGS.items()
+    }
     with router_of(double, bundle) as router, ready_client(router, database_url=url, **settings) as client:
         yield Site(str(client.base_url).rstrip("/"), key, "drg_0000000000000000_nobody")
         double.released.set()

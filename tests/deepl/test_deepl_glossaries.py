@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import deepl
 import httpx
@@ -134,7 +135,7 @@ def test_a_server_without_a_database_has_none_and_says_so(many: httpx.Client) ->
 
 
 @contextmanager
-def served(bundle: Path, **settings: object) -> Iterator[httpx.Client]:
+def served(bundle: Path, **settings: Any) -> Iterator[httpx.Client]:
     """A server with an engine of its own, which it closes."""
     with (
         router_of(DoubleTranslator(open_bundle(bundle).manifest), bundle) as router,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -40,7 +41,7 @@ def start(own_double: DoubleTranslator, bundle: Path, own_keys: Keys) -> Iterato
     """Start a server with these settings; gives a client."""
     with ExitStack() as running:
 
-        def begin(**settings: object) -> httpx.Client:
+        def begin(**settings: Any) -> httpx.Client:
             router = running.enter_context(router_of(own_double, bundle))
             given = {"database_url": own_keys.url, **settings}
             return running.enter_context(ready_client(router, **given))
@@ -89,7 +90,7 @@ def test_a_document_outlives_the_server_that_took_it_in(
     own_double: DoubleTranslator, bundle: Path, own_keys: Keys, own_auth: Auth, start: Start
 ) -> None:
     with router_of(DoubleTranslator(own_double.manifest), bundle) as router:
-        settings = {"database_url": own_keys.url, "jobs_at_a_time": 0}
+        settings: dict[str, Any] = {"database_url": own_keys.url, "jobs_at_a_time": 0}
         with ready_client(router, **settings) as http:
             handle = sent(http, b"Hallo\n", own_auth)
             assert status_of(http, handle, own_auth) == "queued"
