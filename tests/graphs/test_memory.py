@@ -13,10 +13,10 @@ from onnxruntime import OrtValue
 
 from dragoman.contract import CELL_DTYPE, CacheDType, padded_width
 from dragoman.graphs.attention import ATTENTION_GRAPH
-from dragoman.graphs.caches import CellCaches, CrossCaches, SelfCaches
+from dragoman.graphs.caches import KEPT_CAPACITY, CellCaches, CrossCaches, SelfCaches
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS, Device, DeviceMemory
 from dragoman.graphs.encoder import CrossKV
-from dragoman.graphs.memory import Host, HostMemory, Memory
+from dragoman.graphs.memory import Host, HostMemory, Memory, MemoryMaker
 from dragoman.graphs.session import SessionOptions, new_session
 from export import row_graphs
 
@@ -197,6 +197,7 @@ TestCellsOfRunningRows = CellsOfRunningRows.TestCase
 TestCrossOfRunningSources = CrossOfRunningSources.TestCase
 for case in (TestSelfOfRunningRows, TestCellsOfRunningRows, TestCrossOfRunningSources):
     case.settings = settings(max_examples=60, stateful_step_count=15)
+del case  # else the last one would run twice
 
 
 @pytest.mark.parametrize("dtype", sorted(DEVICES))
@@ -213,6 +214,16 @@ def test_copies_of_a_row_lie_side_by_side(dtype: CacheDType, first: int) -> None
         np.testing.assert_array_equal(found[:, :first], old)
         np.testing.assert_array_equal(found[:, first : first + 6, :, :3], new.repeat(3, axis=1))
         assert not found[:, first:, :, 3:].any()
+
+
+@pytest.mark.parametrize("maker", [Host(), DEVICES["float32"]])
+def test_memory_that_one_long_target_needed_is_released_when_all_rows_have_left(maker: MemoryMaker) -> None:
+    caches = SelfCaches(maker, LAYER_SHAPE, "float32")
+    for positions, is_released in ((KEPT_CAPACITY, False), (KEPT_CAPACITY + 1, True)):
+        caches.reserve(2, positions, (0, 0))
+
+        assert caches.forget() is is_released
+        assert (caches.positions == KEPT_CAPACITY) is not is_released
 
 
 @pytest.mark.parametrize(

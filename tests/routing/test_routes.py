@@ -210,6 +210,8 @@ def test_a_language_left_open_may_be_one_that_is_reached_through_a_pivot() -> No
     with pytest.raises(UnsupportedPair, match=r"^source: choose a language"):
         find_route(offers, None, "fr")
     assert find_route(offers, None, "en").pair == ("de", "en")
+    with pytest.raises(UnsupportedPair, match=r"^target: this language is not served"):
+        find_route(offers_of("de>de,en"), None, "de")  # from itself alone
 
 
 def test_a_language_goes_by_the_names_that_its_bundle_gives_it() -> None:

@@ -121,7 +121,7 @@ LIMITS = ("--max-source-tokens", "48", "--max-target-tokens", "64")
 @pytest.fixture
 def calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A sentence to calibrate on; what comes of it is not validated, which takes long."""
-    monkeypatch.setattr(export, "validate_in_fresh_process", lambda *_: ValidationReport())
+    monkeypatch.setattr("export.run.validate_in_fresh_process", lambda *_, **__: ValidationReport())
     path = tmp_path / "calibration.txt"
     path.write_text("Guten Morgen!\n", encoding="utf8")
     return path
