@@ -12,8 +12,12 @@ from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.translator import READ_AHEAD_TEXTS
+from dragoman.types import Pair
 from service.formats.limits import FileLimits, can_limit_processes
 from service.settings import Settings, SettingsError, split_names
+
+MORE_MODELS = "`dragoman pull NAME` or `dragoman import MODEL` adds a model"
+"""What to do where no model serves a request."""
 
 
 def client_file_limits(settings: Settings) -> FileLimits | None:
@@ -69,7 +73,8 @@ def find_bundle(model: str, models_dir: Path) -> Path:
     if named.is_dir():
         return named
     names = ", ".join(bundle_folders(models_dir)) or "none"
-    raise BundleError(model, (f"neither {path} nor {named} is a folder; models in {models_dir}: {names}",))
+    problem = f"neither {path} nor {named} is a folder; models in {models_dir}: {names}; {MORE_MODELS}"
+    raise BundleError(model, (problem,))
 
 
 def list_bundles(models_dir: Path) -> list[BundleListing]:
@@ -109,7 +114,7 @@ def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) 
     if settings.model is not None:
         return Router.open(find_models(settings), translators=translators, options=options)
     if not settings.models_dir.is_dir():
-        raise SettingsError(f"models_dir: folder {settings.models_dir} not found")
+        raise SettingsError(f"models_dir: folder {settings.models_dir} not found; {MORE_MODELS}")
     return Router.open(settings.models_dir, translators=translators, options=options)
 
 
@@ -153,13 +158,12 @@ class FixedPair:
     """A router with a fixed language pair, for callers with many texts."""
 
     router: Router
-    source: str | None
-    target: str | None
+    pair: Pair
 
     def translate_many(
         self, texts: Iterable[str], options: DecodingOptions = DEFAULTS, read_ahead: int = READ_AHEAD_TEXTS
     ) -> Iterator[Translation | InputError]:
         """Translate as `Router.translate_many` does, with the priority of a job."""
         request = EngineRequest(options, priority=Priority.JOB)
-        for outcome in self.router.translate_many(texts, self.source, self.target, request, read_ahead):
+        for outcome in self.router.translate_many(texts, *self.pair, request, read_ahead):
             yield outcome if isinstance(outcome, InputError) else outcome.translation

@@ -34,10 +34,11 @@ def describe_ignored(variables: Mapping[str, str], prefix: str, settings: Sequen
     kept = without_service_links(given)
     known = [name.upper() for name in settings]
     typos, linked = [], []
-    for variable in sorted(given):
-        name = variable.upper().removeprefix(prefix)
-        if name in known and variable in kept:
+    for key in sorted(given):
+        name = key.upper().removeprefix(prefix)
+        if name in known and key in kept:
             continue
+        variable = key if key.isprintable() else ascii(key)  # a log is no place for control characters
         if LINK_NAME.fullmatch(name):
             linked.append(variable)
         else:

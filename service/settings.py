@@ -3,7 +3,9 @@
 Import reads nothing; a command calls `load_settings` once.
 """
 
+import logging
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -11,15 +13,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
 from dragoman import ProviderError
+from dragoman.manifest import MANIFEST_FILE
 from dragoman.providers import parse_providers
 from service.accounts.errors import RatesInvalid
 from service.accounts.rates import RateLimits
+from service.service_links import describe_ignored, without_service_links
 
 ENV_PREFIX = "DRAGOMAN_"
 APIS = ("native", "libretranslate", "deepl")
@@ -29,11 +34,18 @@ class SettingsError(Exception):
     """Settings that cannot be used; the message names each of them."""
 
 
+BUNDLED_MODELS = Path(__file__).resolve().parent / "bundled_models"
+"""Folder of the models that came with an installed package; a checkout has them in its own `models`."""
+
+
 def default_models_dir() -> Path:
-    """Return `models` in the current directory, or else next to this package (in a checkout, the root)."""
-    current = Path("models")
-    checkout = Path(__file__).resolve().parent.parent / "models"
-    return checkout if checkout.is_dir() and not current.is_dir() else current
+    """Return `models` in the current folder if a bundle is in it, or else the folder of the bundled models.
+
+    Many projects have a folder of this name with something else in it.
+    """
+    current, checkout = Path("models"), BUNDLED_MODELS.parent.parent / "models"
+    folders = (current, BUNDLED_MODELS, checkout)
+    return next((folder for folder in folders if any(folder.glob(f"*/{MANIFEST_FILE}"))), current)
 
 
 def _check_providers(providers: str) -> str:
@@ -65,6 +77,20 @@ def _check_rate_limit(rate_limit: str | None) -> str | None:
     return rate_limit
 
 
+def _check_mode(mode: str) -> str:
+    if not re.fullmatch("[0-7]{3}", mode):
+        raise ValueError("must be three octal digits, such as 660")
+    return mode
+
+
+def _check_root_path(path: str) -> str:
+    if path and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", path):
+        raise ValueError(
+            "must begin with a slash, not end with one, and need no quoting, such as /translator"
+        )
+    return path
+
+
 class Settings(BaseSettings):
     """The settings of one server or command; they do not change while it runs."""
 
@@ -76,7 +102,10 @@ class Settings(BaseSettings):
     """Folder of a bundle, or its name under `models_dir`; several are separated by commas. None for all
     bundles in `models_dir`."""
     models_dir: Path = Field(default_factory=default_models_dir)
-    """Folder in which bundles are looked up by name."""
+    """Folder in which bundles are looked up by name. The default is `models` in the current folder; without a
+    bundle there, it is the folder of the bundled models."""
+    model_index: str | None = Field(default=None, min_length=1)
+    """Address or path of the index from which `dragoman pull` downloads models; there is none by default."""
     preload: str | None = None
     """Names of bundles to open before the server is ready, separated by commas; empty for none. None for the
     bundle there is, if it is the only one. Other bundles are opened on first use."""
@@ -98,6 +127,14 @@ class Settings(BaseSettings):
     """Address to listen on; `0.0.0.0` listens on all."""
     port: int = Field(default=8000, ge=0, le=65535)
     """Port to listen on; 0 chooses a free one."""
+    uds: Path | None = None
+    """Path of a Unix socket to listen on instead of `host` and `port`."""
+    uds_mode: Annotated[str, AfterValidator(_check_mode)] = "660"
+    """Permissions of that socket, in octal digits: `660` lets its owner and group connect, `666` everybody on
+    the machine."""
+    root_path: Annotated[str, AfterValidator(_check_root_path)] = ""
+    """Path prefix under which a proxy publishes the server, such as `/translator`. The proxy must remove it
+    from the paths of requests; the server adds it to the addresses in its responses."""
     replicas: int | None = Field(default=None, ge=1)
     """Number of searches that run at the same time, each over many segments; None for as many as there are
     CPUs for their threads."""
@@ -215,7 +252,8 @@ class Settings(BaseSettings):
     cors_origins: str = ""
     """Origins whose pages may call this server from a browser, separated by commas; `*` for all."""
     trusted_proxies: str = ""
-    """Addresses of proxies whose client addresses are trusted, separated by commas."""
+    """Addresses of proxies whose client addresses are trusted, separated by commas; `unix` for those that
+    connect to `uds`."""
     reuse_port: bool = False
     """Whether several processes may listen on one port; the system distributes connections among them."""
     discovery: Literal["auto", "open", "key"] = "auto"
@@ -244,6 +282,19 @@ class Settings(BaseSettings):
                 raise ValueError(f"{name}: `key` requires API keys; set database_url or requires_key")
         return self
 
+    @model_validator(mode="after")
+    def _check_uds(self) -> Self:
+        given = {"host", "port", "reuse_port"} & self.model_fields_set
+        if self.uds is not None and given:
+            names = ", ".join(sorted(given))
+            raise ValueError(f"uds: a server listens on a Unix socket or on a port; remove {names}, or uds")
+        return self
+
+    @property
+    def new_models_dir(self) -> Path:
+        """Return the folder for new models: never that of the bundled ones, which an update replaces."""
+        return self.models_dir if "models_dir" in self.model_fields_set else Path("models")
+
     @property
     def metrics_access(self) -> Literal["open", "key", "off"]:
         """Return `metrics` with `auto` resolved."""
@@ -268,19 +319,24 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 -- the same
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in order: options of the command, the environment, the TOML file."""
+        if isinstance(env_settings, EnvSettingsSource):
+            env_settings.env_vars = without_service_links(env_settings.env_vars)
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
 
 def load_settings(config: Path | None = None, overrides: Mapping[str, object] | None = None) -> Settings:
-    """Load the settings from `overrides` (None means not given), the environment and the TOML file `config`.
+    """Load the settings as `read_settings` does, and log a warning if environment variables are ignored."""
+    settings = read_settings(config, overrides)
+    log_ignored_variables()
+    return settings
+
+
+def read_settings(config: Path | None = None, overrides: Mapping[str, object] | None = None) -> Settings:
+    """Read the settings from `overrides` (None means not given), the environment and the TOML file `config`.
 
     Raises:
-        SettingsError: the file cannot be read, a name is unknown, or a value is not valid.
+        SettingsError: the file cannot be read, it has an unknown name, or a value is not valid.
     """
-    if unknown := _unknown_variables():
-        raise SettingsError(
-            f"unknown environment variable(s) {', '.join(unknown)}; known are {', '.join(_known_variables())}"
-        )
     given: dict[str, Any] = {name: value for name, value in (overrides or {}).items() if value is not None}
     if config is not None and not config.is_file():
         raise SettingsError(f"configuration file {config} does not exist or is not a file")
@@ -298,15 +354,10 @@ def load_settings(config: Path | None = None, overrides: Mapping[str, object] | 
         raise SettingsError(f"configuration file {config} cannot be read: it is nested too deeply") from error
 
 
-def _known_variables() -> list[str]:
-    return [ENV_PREFIX + name.upper() for name in Settings.model_fields]
-
-
-def _unknown_variables() -> list[str]:
-    known = set(_known_variables())
-    return sorted(
-        name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known
-    )
+def log_ignored_variables() -> None:
+    """Log a warning that names the ignored environment variables with the prefix, if there are any."""
+    if problem := describe_ignored(os.environ, ENV_PREFIX, tuple(Settings.model_fields)):
+        logging.getLogger(__name__).warning("ignored environment variables: %s", problem)
 
 
 def _describe(error: ValidationError) -> str:

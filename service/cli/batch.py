@@ -14,6 +14,8 @@ EPILOG = """Exit status: 0 all entries are translated; 1 all files are written, 
 translated (OUT.errors.jsonl lists them with the reasons); 2 rejected: files are unchanged, and the message
 says what to do; 3 stopped: the same command with --resume continues."""
 
+app = cli_options.new_command()
+
 
 class EngineKind(StrEnum):
     """Place where the engine runs: in this process, or on a Ray cluster."""
@@ -22,6 +24,7 @@ class EngineKind(StrEnum):
     RAY = "ray"
 
 
+@app.command(epilog=EPILOG)
 def batch(  # noqa: PLR0913 -- the command's options
     inputs: Annotated[
         list[str],

@@ -14,9 +14,13 @@ PRECEDENCE = """Settings. An option overrides the environment variable, which ov
 KEEP_LINES = "\b"
 """Marker before a paragraph of a command's help whose lines must not be refilled."""
 GROUPS: Mapping[str, str] = {
-    "Models": "model models_dir preload memory_budget_bytes pivots detection watch_s reload_endpoint",
+    "Models": """
+        model models_dir model_index preload memory_budget_bytes pivots detection watch_s reload_endpoint
+    """,
     "Engine": "providers replicas threads queue_size segment_cache_size segment_cache",
-    "Network": "host port reuse_port trusted_proxies cors_origins drain_s stop_timeout_s",
+    "Network": """
+        host port uds uds_mode root_path reuse_port trusted_proxies cors_origins drain_s stop_timeout_s
+    """,
     "Limits": """
         request_timeout_s client_timeout_s max_body_bytes max_document_bytes max_connections
         max_connections_of_address max_bodies max_bodies_of_address max_texts max_characters

@@ -78,7 +78,7 @@ def import_model(  # noqa: PLR0913 -- the command's options
     settings = load_settings(config)
     options = ExportOptions(
         model=model,
-        folder=settings.models_dir if "models_dir" in settings.model_fields_set else Path("models"),
+        folder=settings.new_models_dir,
         is_parent=True,
         replaces=replace,
         precision=precision,

@@ -16,6 +16,8 @@ from tqdm import tqdm
 
 from dragoman import DecodingOptions, FinishReason, InputError, Translation
 from dragoman.translator import READ_AHEAD_TEXTS
+from service.cli.exit_status import EXIT_BROKEN_PIPE
+from service.cli.line_source import LineSource
 from service.formats.entries import FileFormatError
 from service.formats.lines import Line, parse_line
 
@@ -138,57 +140,60 @@ def defer_interrupts() -> Iterator[Interrupts]:
         signal.signal(signal.SIGINT, previous_handler)
 
 
-EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
-
-
-def open_output(output: Path | None, source: BinaryIO) -> BinaryIO:
+def open_output(output: Path | None, source: BinaryIO | None) -> BinaryIO:
     """Open the output for writing; reject the input file, which this would empty before it is read."""
     if output is None:
         # Not sys.stdout.buffer: with PYTHONUNBUFFERED it writes line by line, and may write only a part.
         return open(sys.stdout.fileno(), "wb", closefd=False)
-    if output.is_file() and os.path.samestat(output.stat(), os.fstat(source.fileno())):
+    is_input = source is not None and output.is_file()
+    if source is not None and is_input and os.path.samestat(output.stat(), os.fstat(source.fileno())):
         raise typer.BadParameter(f"{output} is the input as well", param_hint="--output")
     return output.open("wb")
 
 
 def write_lines(
-    translator: ManyTranslator, source: BinaryIO, target: BinaryIO, options: DecodingOptions
+    translator: ManyTranslator, source: LineSource, target: BinaryIO, options: DecodingOptions
 ) -> bool:
     """Translate all lines; return whether every line could be translated."""
-    is_interactive = target.isatty() or source.isatty()
+    is_interactive = target.isatty() or source.is_terminal
+    has_bar = source.file is not None and not is_interactive and sys.stderr.isatty()
     is_complete = True
     # A user who types a line waits for its translation.
-    read_ahead = 1 if source.isatty() else READ_AHEAD_TEXTS
-    bar = tqdm(unit=" lines", file=sys.stderr, disable=is_interactive or not sys.stderr.isatty())
-    try:
-        with bar, _flush_at_end(target), defer_interrupts() as interrupts:
-            for line in translate_lines(translator, interrupts.lines(source), options, read_ahead):
-                target.write(line.content)
-                if is_interactive:
-                    target.flush()
-                if line.problem is not None:
-                    is_complete = False
-                    bar.write(
-                        f"dragoman: line {line.number}: {line.problem}; written unchanged", file=sys.stderr
-                    )
-                if line.is_cut:
-                    bar.write(
-                        f"dragoman: line {line.number}: reached the length limit and may be incomplete",
-                        file=sys.stderr,
-                    )
-                bar.update()
-                interrupts.check()
-    except BrokenPipeError:
-        # The reader closed the pipe. Output that is still buffered must not fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
-        raise typer.Exit(EXIT_BROKEN_PIPE) from None
+    read_ahead = 1 if source.is_terminal else READ_AHEAD_TEXTS
+    with (
+        flushed(target),
+        tqdm(unit=" lines", file=sys.stderr, disable=not has_bar) as bar,
+        defer_interrupts() as interrupts,
+    ):
+        for line in translate_lines(translator, interrupts.lines(source), options, read_ahead):
+            target.write(line.content)
+            if is_interactive:
+                target.flush()
+            if line.problem is not None:
+                is_complete = False
+                bar.write(f"dragoman: line {line.number}: {line.problem}; written unchanged", file=sys.stderr)
+            if line.is_cut:
+                bar.write(
+                    f"dragoman: line {line.number}: reached the length limit and may be incomplete",
+                    file=sys.stderr,
+                )
+            bar.update()
+            interrupts.check()
     return is_complete
 
 
 @contextmanager
-def _flush_at_end(target: BinaryIO) -> Iterator[None]:
-    """Flush at the end of the block, even if it fails: written lines arrive, and a full disk is an error."""
+def flushed(target: BinaryIO) -> Iterator[None]:
+    """Flush at the end of the block, even if it fails: written lines arrive, and a full disk is an error.
+
+    End the command if the reader of the output has closed it.
+    """
     try:
-        yield
-    finally:
-        target.flush()
+        try:
+            yield
+        finally:
+            target.flush()
+    except BrokenPipeError:
+        # Output that is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
+        raise typer.Exit(EXIT_BROKEN_PIPE) from None

@@ -44,13 +44,44 @@ ShortlistOption = Annotated[
 ]
 
 
-def new_command_group(name: str, description: str) -> typer.Typer:
-    """Return an empty group of commands, whose help is plain text."""
+SourceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LANGUAGE",
+        help="Language of the text, such as de. Default: detected if several are possible; `auto`: detected.",
+    ),
+]
+TargetOption = Annotated[
+    str | None,
+    typer.Option(metavar="LANGUAGE", help="Language to translate into. Default: the only possible one."),
+]
+TextArgument = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="The text, in quotes. Default: stdin, as with -.")
+]
+FileOption = Annotated[
+    Path | None,
+    typer.Option("--file", "-f", metavar="FILE", help="UTF-8 text file to read instead of a TEXT."),
+]
+
+
+def new_command() -> typer.Typer:
+    """Return an app for a single command, whose help is plain text."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def new_command_group(name: str, description: str, *, completes: bool = False) -> typer.Typer:
+    """Return an empty group of commands, whose help is plain text.
+
+    Args:
+        name: name of the group.
+        description: first sentence of its help.
+        completes: whether it has Typer's options that complete its commands in a shell.
+    """
     return typer.Typer(
         name=name,
         help=description,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=completes,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )

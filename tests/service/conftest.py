@@ -1,10 +1,11 @@
 """Servers and commands with the double in the engine's place, and with the tiny bundle's engine."""
 
+import io
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from dragoman.routing.bundle_runner import PairTranslator
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router, RouterOptions
 from service.app import create_app
+from service.cli import app as cli
 from service.engine import preloaded
 from service.server import create_server
 from service.settings import Settings, load_settings
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
-from tests.service.doubles import DoubleTranslator
+from tests.service.doubles import DoubleTranslator, open_double
+from tests.service.keys import Keys
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOUBLE_COMMAND = PROJECT / "tests" / "service" / "doubles.py"
@@ -31,17 +34,11 @@ SIZE_BYTES = 10
 """What every double is reckoned to take."""
 
 Serve = Callable[..., httpx.Client]
-ServeModels = Callable[..., httpx.Client]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
-@pytest.fixture(autouse=True)
-def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of whoever runs the tests change none of them."""
-    forget_settings(monkeypatch)
-
-
 def forget_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of whoever runs the tests change none of them."""
     for name in os.environ:
         if name.upper().startswith("DRAGOMAN_"):
             monkeypatch.delenv(name)
@@ -62,15 +59,8 @@ def translator(models_dir: Path) -> Iterator[DoubleTranslator]:
 
 
 @pytest.fixture
-def released(translator: DoubleTranslator) -> threading.Event:
-    """Ends every `wait`."""
-    return translator.released
-
-
-@pytest.fixture
-def is_waiting(translator: DoubleTranslator) -> threading.Event:
-    """Set once a `wait` has begun."""
-    return translator.is_waiting
+def keys(tmp_path: Path) -> Keys:
+    return Keys(f"sqlite:///{tmp_path / 'accounts.db'}")
 
 
 @contextmanager
@@ -95,8 +85,37 @@ def router_of(translator: PairTranslator, folder: Path) -> Router:
     return Router(lambda: {folder.name: folder}, lambda _: translator, lambda _: 1)
 
 
+def router_over(folder: Path, bundles: DoubleBundles, budget_bytes: int | None = None) -> Router:
+    """A router over the bundles in a folder, which it opens as doubles."""
+    options = RouterOptions(budget_bytes)
+    return Router(lambda: bundle_folders(folder), bundles.open, lambda _: SIZE_BYTES, options)
+
+
 def is_ready(client: httpx.Client) -> bool:
     return client.get("/readyz").status_code == httpx.codes.OK
+
+
+@contextmanager
+def client_of(router: Router, overrides: Mapping[str, object]) -> Iterator[httpx.Client]:
+    """A client of a server with default settings, or these, which may not be ready yet. Languages are not
+    detected, as the double's words are no German.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        forget_settings(patch)
+        settings = load_settings(overrides={"detection": "off", **overrides})
+    with (
+        listening(router, settings) as address,
+        httpx.Client(base_url=address, timeout=TIMEOUT_S) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def ready_client(router: Router, **overrides: object) -> Iterator[httpx.Client]:
+    """The same of a server that is ready."""
+    with client_of(router, overrides) as client:
+        until(lambda: is_ready(client))
+        yield client
 
 
 @pytest.fixture
@@ -106,9 +125,7 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
 
         def start(*, await_ready: bool = True, **settings: object) -> httpx.Client:
             router = running.enter_context(router_of(translator, models_dir / "tiny"))
-            overrides = {"detection": "off", **settings}
-            address = running.enter_context(listening(router, load_settings(overrides=overrides)))
-            client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S))
+            client = running.enter_context(client_of(router, settings))
             if await_ready:
                 until(lambda: is_ready(client))
                 translator.seen.clear()
@@ -117,22 +134,6 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
 
         yield start
         translator.released.set()
-
-
-@contextmanager
-def ready_client(router: Router, **overrides: object) -> Iterator[httpx.Client]:
-    """A client of a ready server with default settings, or these. Languages are not detected, as the double's
-    words are no German.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        forget_settings(patch)
-        settings = load_settings(overrides={"detection": "off", **overrides})
-    with (
-        listening(router, settings) as address,
-        httpx.Client(base_url=address, timeout=TIMEOUT_S) as client,
-    ):
-        until(lambda: is_ready(client))
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +154,8 @@ def engine() -> Iterator[Translator]:
 
 @pytest.fixture(scope="module")
 def engine_client(engine: Translator) -> Iterator[httpx.Client]:
-    """A client of a server with the real engine, which a module's tests share."""
-    with router_of(engine, TINY_BUNDLE) as router, ready_client(router) as shared:
+    """A client of a server with the real engine that detects languages, which a module's tests share."""
+    with router_of(engine, TINY_BUNDLE) as router, ready_client(router, detection="on") as shared:
         yield shared
 
 
@@ -173,14 +174,12 @@ def bundles() -> DoubleBundles:
 
 
 @pytest.fixture
-def serve_models(models: Path, bundles: DoubleBundles) -> Iterator[ServeModels]:
+def serve_models(models: Path, bundles: DoubleBundles) -> Iterator[Serve]:
     """Start a server over the folder with these settings; gives a client once it is ready."""
     with ExitStack() as running:
 
         def start(budget_bytes: int | None = None, **settings: object) -> httpx.Client:
-            options = RouterOptions(budget_bytes)
-            router = Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES, options)
-            running.enter_context(router)
+            router = running.enter_context(router_over(models, bundles, budget_bytes))
             return running.enter_context(ready_client(router, **settings))
 
         yield start
@@ -196,38 +195,55 @@ def translate(client: httpx.Client, **body: object) -> dict[str, Any]:
     return answer
 
 
+def fields_of(response: httpx.Response) -> list[str]:
+    """The fields that a rejected request has wrong."""
+    assert response.status_code == 422, response.text
+    return [problem["field"] for problem in response.json()["error"]["fields"]]
+
+
 @pytest.fixture
 def environment(models_dir: Path) -> dict[str, str]:
     """For commands in processes of their own."""
-    return {
-        **os.environ,
-        "PYTHONPATH": str(PROJECT),
-        "DRAGOMAN_MODELS_DIR": str(models_dir),
-        "DRAGOMAN_MODEL": "tiny",
-    }
+    settings = {"DRAGOMAN_MODELS_DIR": str(models_dir), "DRAGOMAN_MODEL": "tiny"}
+    return {**os.environ, "PYTHONPATH": str(PROJECT), **settings}
 
 
 @pytest.fixture
 def command() -> list[str]:
-    """The `dragoman` command with the double in the engine's place."""
+    """The `dragoman` command with the double in the engine's place, for a process of its own."""
     return [sys.executable, str(DOUBLE_COMMAND)]
 
 
 @pytest.fixture
-def run(command: list[str], environment: dict[str, str], tmp_path: Path) -> Run:
-    """Run the command to its end: `run("translate", stdin=b"...")`."""
+def run_engine(
+    environment: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> Run:
+    """Run the command to its end, in this process: `run_engine("translate", stdin=b"...")`."""
+    monkeypatch.chdir(tmp_path)
 
     def run_to_end(
         *arguments: str, stdin: bytes = b"", **variables: str
     ) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [*command, *arguments],
-            input=stdin,
-            capture_output=True,
-            check=False,
-            cwd=tmp_path,
-            env={**environment, **variables},
-            timeout=TIMEOUT_S,
-        )
+        status = 0
+        with monkeypatch.context() as patch:
+            for name, value in {**environment, **variables}.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", ["dragoman", *arguments])
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            try:
+                cli.main()
+            except SystemExit as ended:
+                status = int(ended.code or 0)
+        return subprocess.CompletedProcess(arguments, status, *capfdbinary.readouterr())
 
     return run_to_end
+
+
+@pytest.fixture
+def run(run_engine: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The same with the double in the engine's place."""
+    monkeypatch.setattr(Translator, "open", open_double)
+    return run_engine

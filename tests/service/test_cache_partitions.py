@@ -1,57 +1,31 @@
 """Who finds whose known segments in the engine's memory, by the setting `segment_cache`."""
 
-import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from pathlib import Path
 
 import httpx
 import pytest
 
 from dragoman.scheduling.metrics import NoMetrics
-from service.accounts.key_store import AdminStores
-from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyOptions
 from service.engine import open_router
 from service.settings import load_settings
 from tests.routing.doubles import until
 from tests.service.conftest import TINY_BUNDLE, Serve
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
 
 Headers = dict[str, str]
+Work = Callable[[httpx.Client, Headers], object]
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'accounts.db'}"
-
-
-@pytest.fixture
-def callers(database_url: str) -> list[Headers]:
+def callers(keys: Keys) -> list[Headers]:
     """Two with keys, and one without."""
-    with AdminStores.open(database_url) as stores:
-        keys = [
-            stores.keys.create(KeyOptions(name, DEFAULT_SCOPES, NO_LIMITS), datetime.now(UTC))
-            for name in "ab"
-        ]
-    return [*({"Authorization": f"Bearer {key.presented}"} for key in keys), {}]
+    return [keys.bearer(), keys.bearer(), {}]
 
 
-def translate(client: httpx.Client, headers: Headers, text: str = "Hallo") -> None:
-    client.post("/v1/translate", json={"text": text}, headers=headers).raise_for_status()
-
-
-def stream(client: httpx.Client, headers: Headers) -> None:
-    client.post("/v1/translate/stream", json={"text": "Hallo"}, headers=headers).raise_for_status()
-
-
-def translate_long(client: httpx.Client, headers: Headers) -> None:
-    """Too long to be taken apart on the event loop."""
-    translate(client, headers, "Hallo " * 500)
-
-
-def score(client: httpx.Client, headers: Headers) -> None:
-    body = {"pairs": [{"source": "Hallo", "target": "HALLO"}]}
-    client.post("/v1/score", json=body, headers=headers).raise_for_status()
+def post(path: str, body: dict[str, object]) -> Work:
+    return lambda client, headers: client.post(path, json=body, headers=headers).raise_for_status()
 
 
 def send_job(client: httpx.Client, headers: Headers) -> None:
@@ -69,35 +43,29 @@ class CountingMeter(NoMetrics):
         self.num_known += 1
 
 
-WORK = [translate, translate_long, stream, score, send_job]
-
-
-@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize(("setting", "num_partitions"), [("per_key", 3), ("shared", 1)])
+@pytest.mark.parametrize(
+    "work",
+    [
+        post("/v1/translate", {"text": "Hallo"}),
+        post("/v1/translate", {"text": "Hallo " * 500}),  # too long to be taken apart on the event loop
+        post("/v1/translate/stream", {"text": "Hallo"}),
+        post("/v1/score", {"pairs": [{"source": "Hallo", "target": "HALLO"}]}),
+        send_job,
+    ],
+    ids=["translate", "translate_long", "stream", "score", "send_job"],
+)
 def test_each_key_has_a_partition_of_its_own_and_all_without_a_key_have_one(
-    serve: Serve, translator: DoubleTranslator, database_url: str, callers: list[Headers], work: object
-) -> None:
-    assert callable(work)
-    client = serve(database_url=database_url)
-    translator.requests.clear()
+    serve: Serve, translator: DoubleTranslator, keys: Keys, callers: list[Headers], work: Work,
+    setting: str, num_partitions: int,
+) -> None:  # fmt: skip
+    client = serve(database_url=keys.url, segment_cache=setting)
     for headers in (*callers, *callers):
         work(client, headers)
+
     partitions = [request.cache_partition for request in translator.requests]
     assert partitions[:3] == partitions[3:]
-    assert len(set(partitions[:3])) == 3
-
-
-@pytest.mark.parametrize("work", WORK)
-def test_a_shared_memory_has_one_partition(
-    serve: Serve, translator: DoubleTranslator, database_url: str, callers: list[Headers], work: object
-) -> None:
-    assert callable(work)
-    client = serve(database_url=database_url, segment_cache="shared")
-    translator.requests.clear()
-    for headers in callers:
-        work(client, headers)
-    partitions = [request.cache_partition for request in translator.requests]
-    assert len(partitions) == 3
-    assert len(set(partitions)) == 1
+    assert len(set(partitions[:3])) == num_partitions
 
 
 @pytest.mark.parametrize(("setting", "num_known"), [("off", 0), ("shared", 1), ("per_key", 1)])
@@ -110,17 +78,16 @@ def test_without_a_cache_nothing_is_remembered(setting: str, num_known: int) -> 
 
 
 def test_equal_orders_of_several_keys_are_not_joined(
-    serve: Serve,
-    translator: DoubleTranslator,
-    released: threading.Event,
-    database_url: str,
-    callers: list[Headers],
+    serve: Serve, translator: DoubleTranslator, keys: Keys, callers: list[Headers]
 ) -> None:
-    client = serve(database_url=database_url, segment_cache="shared")
+    client, work = (
+        serve(database_url=keys.url, segment_cache="shared"),
+        post("/v1/translate", {"text": "wait"}),
+    )
     with ThreadPoolExecutor(3) as threads:
-        asking = [threads.submit(translate, client, headers, "wait") for headers in callers]
+        asking = [threads.submit(work, client, headers) for headers in callers]
         until(lambda: len(translator.seen) == 3)
-        released.set()
+        translator.released.set()
         for each in asking:
             each.result()
     assert [text for text, _ in translator.seen] == ["wait"] * 3

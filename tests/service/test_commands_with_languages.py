@@ -1,55 +1,49 @@
 """The `dragoman` command with several models: which languages, which model, what is listed."""
 
-import re
-import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.routing.doubles import write_bundle
+from tests.service.conftest import Run
+from tests.service.test_command_line import rows_of
 
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
-TIMEOUT_S = 60
+MANY = [f"x{number:02}" for number in range(20)]
 
 
 @pytest.fixture
-def several(models_dir: Path) -> dict[str, str]:
-    """Settings with the models `tiny`, `french` (en -> fr) and `many` (20 languages)."""
-    codes = [f"x{number:02}" for number in range(20)]
+def run(run: Run, models_dir: Path, environment: dict[str, str]) -> Run:
+    """With the models `tiny`, `french` (en -> fr) and `many` (20 languages)."""
     write_bundle(models_dir / "french", "tiny-en-fr", ["en"], ["fr"])
-    write_bundle(models_dir / "many", "tiny-many", codes, codes)
-    return {"DRAGOMAN_MODEL": "tiny,french,many"}
+    write_bundle(models_dir / "many", "tiny-many", MANY, MANY)
+    environment["DRAGOMAN_MODEL"] = "tiny,french,many"
+    return run
 
 
-def test_source_and_target_choose_the_model(run: Run, several: dict[str, str]) -> None:
-    finished = run("translate", "--source", "de", "--target", "en", stdin=b"eins\n", **several)
+@pytest.mark.parametrize(
+    ("target", "stderr"),
+    [("en", b""), ("fr", b"dragoman: de -> fr is translated through en (tiny, then french)\n")],
+)
+def test_source_and_target_choose_the_model_and_a_detour_is_told(
+    run: Run, target: str, stderr: bytes
+) -> None:
+    finished = run("translate", "--source", "de", "--target", target, stdin=b"eins\n")
 
-    assert (finished.stdout, finished.stderr, finished.returncode) == (b"EINS\n", b"", 0)
-
-
-def test_a_detour_is_told(run: Run, several: dict[str, str]) -> None:
-    finished = run("translate", "--source", "de", "--target", "fr", stdin=b"eins\n", **several)
-
-    assert finished.stdout == b"EINS\n"
-    assert finished.stderr == b"dragoman: de -> fr is translated through en (tiny, then french)\n"
-    assert finished.returncode == 0
+    assert (finished.stdout, finished.stderr, finished.returncode) == (b"EINS\n", stderr, 0)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "--source: choose a language; served: en -> fr, 20 languages -> 20 languages, de -> en"),
+        ([], "--target: choose a language; served: en -> fr, 20 languages -> 20 languages, de -> en"),
         (["--source", "x01"], "--target: choose a language; served: "),
         (["--source", "it", "--target", "en"], "--source: this language is not served; served: "),
     ],
 )
 def test_where_several_pairs_are_possible_it_is_said_which_option_is_missing(
-    run: Run, several: dict[str, str], models_dir: Path, arguments: list[str], message: str
+    run: Run, models_dir: Path, arguments: list[str], message: str
 ) -> None:
-    finished = run("translate", *arguments, "-o", "out.txt", **several)
+    finished = run("translate", *arguments, "-o", "out.txt")
 
     assert finished.returncode == 2
     assert finished.stderr.decode().startswith(f"dragoman: {message}")
@@ -65,49 +59,27 @@ def test_a_pair_that_a_bad_bundle_may_serve_is_not_just_unknown(run: Run, models
     assert b"; cannot be used: bad (`dragoman models` says why)\n" in finished.stderr
 
 
-def test_a_bundle_of_many_languages_is_listed_by_their_number(run: Run, several: dict[str, str]) -> None:
-    rows = run("models", **several).stdout.decode().splitlines()
+def test_a_bundle_of_many_languages_is_listed_by_their_number(run: Run) -> None:
+    rows = rows_of(run("models"))
 
-    assert [row.split()[0] for row in rows] == ["NAME", "french", "many", "tiny"]
-    assert " 20 languages " in rows[2]
-
-
-def test_all_languages_of_a_bundle_are_listed_on_demand(run: Run, several: dict[str, str]) -> None:
-    finished = run("models", "many", **several)
-
-    header, *rows = finished.stdout.decode().splitlines()
-    assert header.split() == ["LANGUAGE", "FROM", "INTO", "OTHER", "NAMES"]
-    assert [row.split() for row in rows] == [[f"x{number:02}", "yes", "yes"] for number in range(20)]
-    one = run("models", "tiny", **several).stdout.decode().splitlines()
-    assert [row.split() for row in one[1:]] == [["de", "yes", "no"], ["en", "no", "yes"]]
+    assert [row[0] for row in rows] == ["NAME", "french", "many", "tiny"]
+    assert rows[2][1:3] == ["20", "languages"]
 
 
-def test_info_about_one_of_several_wants_its_name(run: Run, several: dict[str, str]) -> None:
-    finished = run("info", **several)
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("many", [[code, "yes", "yes"] for code in MANY]),
+        ("tiny", [["de", "yes", "no"], ["en", "no", "yes"]]),
+    ],
+)
+def test_all_languages_of_a_bundle_are_listed_on_demand(run: Run, name: str, rows: list[list[str]]) -> None:
+    assert rows_of(run("models", name)) == [["LANGUAGE", "FROM", "INTO", "OTHER", "NAMES"], *rows]
+
+
+def test_info_about_one_of_several_wants_its_name(run: Run) -> None:
+    finished = run("info")
 
     assert finished.returncode == 2
     assert finished.stderr.startswith(b"dragoman: model: choose one with --model; models in ")
     assert b"model" in run("info", "--model", "many").stdout
-
-
-def test_a_server_that_watches_finds_new_models(
-    command: list[str], environment: dict[str, str], models_dir: Path
-) -> None:
-    arguments = ["serve", "--port", "0", "--watch", "0.1"]
-    del environment["DRAGOMAN_MODEL"]
-    with subprocess.Popen(
-        [*command, *arguments], stderr=subprocess.PIPE, env=environment, text=True
-    ) as process:
-        assert process.stderr is not None
-        address = next(found[0] for line in process.stderr if (found := re.search(r"http://[\d.:]+", line)))
-        write_bundle(models_dir / "later", "tiny-en-fr", ["en"], ["fr"])
-        body = {"text": "eins", "source": "de", "target": "fr"}
-        with httpx.Client(base_url=address, timeout=TIMEOUT_S) as client:
-            deadline = time.monotonic() + TIMEOUT_S
-            while (answer := client.post("/v1/translate", json=body)).status_code != httpx.codes.OK:
-                assert time.monotonic() < deadline, answer.text
-                time.sleep(0.05)
-        process.terminate()
-
-        assert answer.json()["model"] == "tiny-de-en + tiny-en-fr"
-        assert process.wait(TIMEOUT_S) == 0

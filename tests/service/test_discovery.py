@@ -1,36 +1,19 @@
 """What a server tells of itself is for those who have a key, where keys are required."""
 
-from datetime import UTC, datetime
-from pathlib import Path
-
 import pytest
 
-from service.accounts.key_store import AdminStores
-from service.accounts.keys import KeyOptions, Scope
+from service.accounts.keys import Scope
 from service.settings import SettingsError, load_settings
 from tests.service.conftest import Serve
+from tests.service.keys import Keys
 
 DISCOVERY = ("/v1/models", "/v1/languages", "/openapi.json")
 ALWAYS_OPEN = ("/docs", "/healthz", "/readyz", "/languages", "/frontend/settings", "/health", "/spec")
 
 
-@pytest.fixture
-def database_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'accounts.db'}"
-
-
-def key_of(database_url: str, scope: Scope) -> dict[str, str]:
-    """A new key as the header that presents it."""
-    with AdminStores.open(database_url) as stores:
-        new = stores.keys.create(KeyOptions("somebody", frozenset({scope})), datetime.now(UTC))
-    return {"Authorization": f"Bearer {new.presented}"}
-
-
-def test_with_keys_discovery_takes_any_key_and_metrics_one_of_the_operator(
-    serve: Serve, database_url: str
-) -> None:
-    client = serve(database_url=database_url, requires_key=True)
-    any_key, operators = key_of(database_url, Scope.GLOSSARIES), key_of(database_url, Scope.ADMIN)
+def test_with_keys_discovery_takes_any_key_and_metrics_one_of_the_operator(serve: Serve, keys: Keys) -> None:
+    client = serve(database_url=keys.url, requires_key=True)
+    any_key, operators = keys.bearer(Scope.GLOSSARIES), keys.bearer(Scope.ADMIN)
 
     for path in (*DISCOVERY, "/metrics"):
         refused = client.get(path)
@@ -40,11 +23,6 @@ def test_with_keys_discovery_takes_any_key_and_metrics_one_of_the_operator(
         assert client.get(path, headers=any_key).status_code == 200, path
     assert client.get("/metrics", headers=any_key).status_code == 403
     assert client.get("/metrics", headers=operators).status_code == 200
-
-
-def test_health_and_what_an_apis_contract_has_open_is_open(serve: Serve, database_url: str) -> None:
-    client = serve(database_url=database_url, requires_key=True)
-
     assert {path: client.get(path).status_code for path in ALWAYS_OPEN} == dict.fromkeys(ALWAYS_OPEN, 200)
 
 
@@ -55,9 +33,9 @@ def test_without_keys_all_is_open(serve: Serve) -> None:
         assert client.get(path).status_code == 200, path
 
 
-def test_what_keys_close_may_be_opened_and_the_other_way_round(serve: Serve, database_url: str) -> None:
-    opened = serve(database_url=database_url, requires_key=True, discovery="open", metrics="open")
-    closed = serve(database_url=database_url, discovery="key", metrics="key")
+def test_what_keys_close_may_be_opened_and_the_other_way_round(serve: Serve, keys: Keys) -> None:
+    opened = serve(database_url=keys.url, requires_key=True, discovery="open", metrics="open")
+    closed = serve(database_url=keys.url, discovery="key", metrics="key")
 
     for path in (*DISCOVERY, "/metrics"):
         assert opened.get(path).status_code == 200, path
@@ -65,10 +43,10 @@ def test_what_keys_close_may_be_opened_and_the_other_way_round(serve: Serve, dat
     assert closed.post("/v1/translate", json={"text": "ja"}).status_code == 200
 
 
-def test_the_document_says_which_routes_want_a_key(serve: Serve, database_url: str) -> None:
-    client = serve(database_url=database_url, requires_key=True)
+def test_the_document_says_which_routes_want_a_key(serve: Serve, keys: Keys) -> None:
+    client = serve(database_url=keys.url, requires_key=True)
 
-    paths = client.get("/openapi.json", headers=key_of(database_url, Scope.TRANSLATE)).json()["paths"]
+    paths = client.get("/openapi.json", headers=keys.bearer()).json()["paths"]
 
     for path in ("/v1/models", "/v1/languages", "/metrics"):
         assert paths[path]["get"]["security"], path

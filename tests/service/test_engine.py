@@ -1,4 +1,4 @@
-"""The router that the settings describe."""
+"""The router that the settings describe, and bundles that are found by folder or name."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -9,7 +9,7 @@ import pytest
 from dragoman import BundleError
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NoMetrics
-from service.engine import find_models, open_router, preloaded
+from service.engine import find_bundle, find_models, list_bundles, open_router, preloaded
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import write_bundle
 
@@ -32,19 +32,16 @@ def names_of(**overrides: object) -> list[str]:
         return [offer.name for offer in router.offers()]
 
 
-def test_without_a_model_all_in_the_folder_are_served(several: Path) -> None:
-    assert names_of(models_dir=several) == ["a", "b"]
-
-
-@pytest.mark.parametrize("given", ["b", "b,", " b "])
-def test_a_model_is_served_alone(several: Path, given: str) -> None:
-    assert names_of(models_dir=several, model=given) == ["b"]
-
-
-def test_models_may_be_names_and_folders(several: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [(None, ["a", "b"]), ("b", ["b"]), ("b,", ["b"]), (" b ", ["b"]), ("b, {c}", ["b", "c"])],
+)
+def test_without_a_model_all_in_the_folder_are_served_and_else_those_named(
+    several: Path, tmp_path: Path, model: str | None, names: list[str]
+) -> None:
     other = write_bundle(tmp_path / "elsewhere" / "c", "c")
 
-    assert names_of(models_dir=several, model=f"b, {other}") == ["b", "c"]
+    assert names_of(models_dir=several, model=model and model.format(c=other)) == names
 
 
 def test_a_folder_may_have_a_comma_in_its_name(tmp_path: Path) -> None:
@@ -58,21 +55,22 @@ def test_two_models_of_one_name_are_refused(several: Path, tmp_path: Path) -> No
 
     with pytest.raises(SettingsError, match=r"^model: .*/several/a and .*/elsewhere/a have the same name"):
         find_models(load_settings(overrides={"models_dir": several, "model": f"a,{other}"}))
-    assert find_models(load_settings(overrides={"models_dir": several, "model": "a,a"})) == {
-        "a": several / "a"
-    }
+    twice = load_settings(overrides={"models_dir": several, "model": "a,a"})
+    assert find_models(twice) == {"a": several / "a"}
 
 
-def test_what_is_not_there_is_said(several: Path, tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="bundle c: neither c nor"):
-        names_of(models_dir=several, model="a,c")
-    with pytest.raises(SettingsError, match=r"^model: ',' names no bundle$"):
-        names_of(models_dir=several, model=",")
-    with pytest.raises(SettingsError, match=r"^models_dir: folder .* not found"):
-        names_of(models_dir=tmp_path / "absent")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(BundleError, match="it contains no bundle"):
-        names_of(models_dir=tmp_path / "empty")
+@pytest.mark.parametrize(
+    ("folder", "model", "problem"),
+    [
+        ("several", "a,c", "bundle c: neither c nor"),
+        ("several", ",", r"^model: ',' names no bundle$"),
+        ("absent", None, r"^models_dir: folder .* not found"),
+        ("several/a", None, "it contains no bundle"),
+    ],
+)
+def test_what_is_not_there_is_said(several: Path, folder: str, model: str | None, problem: str) -> None:
+    with pytest.raises((BundleError, SettingsError), match=problem):
+        names_of(models_dir=several.parent / folder, model=model)
 
 
 def test_the_only_model_is_preloaded_and_of_several_those_that_are_named(
@@ -96,25 +94,36 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
         given.update(asdict(translators) | asdict(options))
 
     monkeypatch.setattr(Router, "open", note)
-    wishes = {
-        "replicas": 3,
-        "threads": 2,
-        "queue_size": 100,
-        "providers": "cuda,cpu",
-        "segment_cache_size": 50,
-        "memory_budget_bytes": 123,
-        "pivots": "fr,en",
-    }
+    same = {"replicas": 3, "threads": 2, "queue_size": 100, "segment_cache_size": 50}
+    wishes = {"providers": "cuda,cpu", "memory_budget_bytes": 123, "pivots": "fr,en"}
 
-    open_router(load_settings(overrides={"models_dir": several, **wishes}))
+    open_router(load_settings(overrides={"models_dir": several, **same, **wishes}))
 
     assert isinstance(given.pop("engine_metrics"), NoMetrics)
-    assert given == {
-        "replicas": 3,
-        "threads": 2,
-        "queue_size": 100,
-        "providers": ("cuda", "cpu"),
-        "segment_cache_size": 50,
-        "budget_bytes": 123,
-        "pivots": ("fr", "en"),
-    }
+    assert given == {**same, "providers": ("cuda", "cpu"), "budget_bytes": 123, "pivots": ("fr", "en")}
+
+
+@pytest.mark.parametrize("given", ["a", "{several}/a"])
+def test_a_bundle_is_found_by_its_folder_or_by_its_name_in_the_models_folder(
+    several: Path, given: str
+) -> None:
+    assert find_bundle(given.format(several=several), several) == several / "a"
+
+
+def test_an_unknown_name_is_an_error_that_lists_the_known(several: Path) -> None:
+    with pytest.raises(BundleError, match=r"models in .*: a, b; `dragoman pull NAME`"):
+        find_bundle("tony", several)
+
+
+def test_each_folder_is_judged_on_its_own(several: Path) -> None:
+    (several / "b" / "encoder.onnx").write_bytes(b"")
+    (several / "another").mkdir()
+    (several / ".unfinished").mkdir()
+    (several / "a-file").touch()
+
+    listings = list_bundles(several)
+
+    assert [(each.name, len(each.problems)) for each in listings] == [("a", 0), ("another", 1), ("b", 1)]
+    assert listings[0].bundle is not None
+    assert "manifest.json is missing" in listings[1].problems[0]
+    assert "encoder.onnx has 0 bytes" in listings[2].problems[0]

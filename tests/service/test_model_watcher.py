@@ -1,25 +1,22 @@
-"""What load balancers and explorers ask for."""
+"""What load balancers and explorers ask for, and how requests under way get on with each other."""
 
 import json
 import socket
-import threading
-from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from service.translation import inference
-from tests.routing.doubles import until
+from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.conftest import Serve, translate
 from tests.service.doubles import DoubleTranslator
 
-Serve = Callable[..., httpx.Client]
+URL = "/v1/translate"
 
 
 def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
-    response = client.get("/v1/models")
-
-    assert response.json() == {
+    assert client.get("/v1/models").json() == {
         "models": [
             {
                 "name": "tiny-de-en",
@@ -37,8 +34,7 @@ def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
                     "source_vocab": 1000,
                     "target_vocab": 1200,
                 },
-                "size_bytes": 1000
-                * len("encoder.onnx decoder.onnx source.model target.model".replace(" ", "")),
+                "size_bytes": 1000 * len("encoder.onnxdecoder.onnxsource.modeltarget.model"),
                 "is_loaded": True,
                 "memory_bytes": 1,
                 "licence": "CC-BY-4.0",
@@ -49,7 +45,7 @@ def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
 
 
 def test_until_it_has_translated_a_server_is_alive_but_not_ready(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, translator: DoubleTranslator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inference, "WARM_UP_TEXT", "wait")
 
@@ -58,18 +54,13 @@ def test_until_it_has_translated_a_server_is_alive_but_not_ready(
     assert client.get("/healthz").json() == {"status": "alive"}
     assert client.get("/v1/models").status_code == 200
     not_ready = client.get("/readyz")
-    assert not_ready.status_code == 503
-    assert not_ready.json()["error"]["type"] == "not_ready"
-    refused = client.post("/v1/translate", json={"text": "a"})
+    assert (not_ready.status_code, not_ready.json()["error"]["type"]) == (503, "not_ready")
+    refused = client.post(URL, json={"text": "a"})
     assert refused.status_code == 503
     assert int(refused.headers["retry-after"]) > 0
-
-
-def test_a_server_that_has_translated_is_ready(client: httpx.Client) -> None:
-    response = client.get("/readyz")
-
-    assert response.status_code == 200
-    assert response.json() == {"status": "ready"}
+    translator.released.set()
+    until(lambda: client.get("/readyz").status_code == 200)
+    assert client.get("/readyz").json() == {"status": "ready"}
 
 
 @pytest.mark.parametrize("warm_up_text", ["explode", "unusable"])
@@ -79,75 +70,54 @@ def test_a_server_whose_warm_up_fails_says_why_and_never_gets_ready(
     monkeypatch.setattr(inference, "WARM_UP_TEXT", warm_up_text)
 
     client = serve(await_ready=False)
-    while not caplog.records:
-        assert client.get("/readyz").status_code == 503
+    until(lambda: "the server is not ready" in caplog.text)
 
-    assert "the server is not ready" in caplog.text
     assert client.get("/readyz").status_code == 503
     assert client.get("/healthz").status_code == 200
 
 
 def test_a_text_under_way_blocks_neither_health_nor_other_texts(
-    serve: Serve, is_waiting: threading.Event, released: threading.Event
+    serve: Serve, translator: DoubleTranslator
 ) -> None:
     client = serve()
-    answers: list[httpx.Response] = []
-    patient = threading.Thread(
-        target=lambda: answers.append(client.post("/v1/translate", json={"text": "wait"}))
-    )
+    with ThreadPoolExecutor(1) as threads:
+        patient = threads.submit(translate, client, text="wait")
+        assert translator.is_waiting.wait(TIMEOUT_S)
 
-    patient.start()
-    assert is_waiting.wait(10)
+        assert client.get("/healthz").status_code == 200
+        assert translate(client, text="a")
+        assert not patient.done()
 
-    assert client.get("/healthz").status_code == 200
-    assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
-    assert not answers
-
-    released.set()
-    patient.join(10)
-    assert [answer.status_code for answer in answers] == [200]
-
-
-def ask_and_hang_up(client: httpx.Client, texts: list[str], is_under_way: Callable[[], bool]) -> None:
-    """A client that closes its connection while the server translates."""
-    address = (client.base_url.host, client.base_url.port or 80)
-    body = json.dumps({"text": texts}).encode()
-    head = (
-        f"POST /v1/translate HTTP/1.1\r\nHost: {address[0]}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    with socket.create_connection(address) as connection:
-        connection.sendall(head.encode() + body)
-        until(is_under_way)
+        translator.released.set()
+        assert patient.result(TIMEOUT_S)
 
 
 def test_a_client_that_hangs_up_cancels_its_texts_and_no_others(
     serve: Serve, translator: DoubleTranslator, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = serve()
-    answers: list[httpx.Response] = []
-    patient = threading.Thread(
-        target=lambda: answers.append(client.post("/v1/translate", json={"text": "wait, mine"}))
+    body = json.dumps({"text": ["a", "wait 1", "wait 2"]})
+    head = (
+        f"POST {URL} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     )
-    patient.start()
-    until(lambda: [text for text, _ in translator.seen] == ["wait, mine"])
+    with ThreadPoolExecutor(1) as threads:
+        patient = threads.submit(translate, client, text="wait, mine")
+        until(lambda: len(translator.seen) == 1)
+        with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as connection:
+            connection.sendall(f"{head}\r\n\r\n{body}".encode())
+            until(lambda: len(translator.seen) == 4)
 
-    ask_and_hang_up(client, ["a", "wait 1", "wait 2"], lambda: len(translator.seen) == 4)
-
-    until(lambda: sorted(translator.cancelled) == ["wait 1", "wait 2"])
-    translator.released.set()
-    patient.join(10)
-    assert [answer.status_code for answer in answers] == [200]
-    assert client.post("/v1/translate", json={"text": "b"}).status_code == 200
+        until(lambda: sorted(translator.cancelled) == ["wait 1", "wait 2"])
+        translator.released.set()
+        assert patient.result(TIMEOUT_S)
+    assert translate(client, text="b")
     assert "failed" not in caplog.text
 
 
 def test_one_text_that_fails_cancels_the_others_of_its_request(
     serve: Serve, translator: DoubleTranslator
 ) -> None:
-    client = serve()
-
-    failed = client.post("/v1/translate", json={"text": ["wait", "explode"]})
+    failed = serve().post(URL, json={"text": ["wait", "explode"]})
 
     assert failed.status_code == 500
     until(lambda: translator.cancelled == ["wait"])
@@ -156,9 +126,7 @@ def test_one_text_that_fails_cancels_the_others_of_its_request(
 def test_a_full_queue_is_said_with_its_numbers_and_when_to_come_back(
     serve: Serve, translator: DoubleTranslator
 ) -> None:
-    client = serve()
-
-    refused = client.post("/v1/translate", json={"text": ["wait", "full", "a"]})
+    refused = serve().post(URL, json={"text": ["wait", "full", "a"]})
 
     assert refused.status_code == 429
     assert refused.json()["error"] == {
@@ -173,98 +141,19 @@ def test_a_full_queue_is_said_with_its_numbers_and_when_to_come_back(
 
 
 def test_a_request_that_takes_too_long_is_given_up(serve: Serve, translator: DoubleTranslator) -> None:
-    client = serve(request_timeout_s=1.5)
+    late = serve(request_timeout_s=1.5).post(URL, json={"text": ["late", "wait"]})
 
-    late = client.post("/v1/translate", json={"text": ["late", "wait"]})
-
-    assert late.status_code == 504
-    assert late.json()["error"]["type"] == "timeout"
+    assert (late.status_code, late.json()["error"]["type"]) == (504, "timeout")
     assert "did not finish within 1.5 s" in late.json()["error"]["message"]
     assert [request.deadline.timeout_s for request in translator.requests] == [1.5, 1.5]
     until(lambda: translator.cancelled == ["wait"])
 
 
 def test_eight_clients_at_once_get_their_own_translations(client: httpx.Client) -> None:
-    problems: list[object] = []
+    def ask(number: int) -> None:
+        texts = [f"client-{number % 8} {number}", f"client-{number % 8} again"]
+        found = translate(client, text=texts)["translations"]
+        assert [item["text"] for item in found] == [text.upper() for text in texts]
 
-    def ask(name: str) -> None:
-        for number in range(20):
-            texts = [f"{name} {number}", f"{name} again"]
-            answer = client.post("/v1/translate", json={"text": texts}).json()
-            got = [item["text"] for item in answer["translations"]]
-            if got != [text.upper() for text in texts]:
-                problems.append(got)
-
-    threads = [threading.Thread(target=ask, args=(f"client-{letter}",)) for letter in "abcdefgh"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-
-    assert problems == []
-
-
-def test_every_operation_documents_its_purpose_and_its_errors(client: httpx.Client) -> None:
-    document = client.get("/openapi.json").json()
-    error = "#/components/schemas/ErrorResponse"
-
-    documented: dict[str, set[str]] = {}
-    prefixes = ("/v1/", "/healthz", "/readyz")
-    ours = {path: each for path, each in document["paths"].items() if path.startswith(prefixes)}
-    for path, operations in ours.items():
-        for method, operation in operations.items():
-            assert operation["summary"], path
-            assert operation["description"], path
-            failures = {code: each for code, each in operation["responses"].items() if code >= "400"}
-            documented[f"{method} {path}"] = set(failures)
-            for failure in failures.values():
-                assert failure["content"]["application/json"]["schema"] == {"$ref": error}
-
-    works = {"400", "401", "403", "408", "413", "415", "422", "429", "500", "503", "504"}
-    of_jobs = {name: documented.pop(name) for name in list(documented) if " /v1/jobs" in name}
-    assert len(of_jobs) == 7
-    assert all({"401", "403", "429", "500", "503"} <= failures for failures in of_jobs.values())
-    assert documented == {
-        "post /v1/translate": works,
-        "post /v1/translate/stream": works,
-        "post /v1/score": works,
-        "post /v1/detect": works - {"504"},
-        "get /v1/models": {"500"},
-        "get /v1/languages": {"500"},
-        "get /healthz": set(),
-        "get /readyz": {"503"},
-    }
-    assert document["components"]["schemas"]["TranslateRequest"]["examples"]
-
-
-def test_every_field_is_described(client: httpx.Client) -> None:
-    schemas: dict[str, dict[str, Any]] = client.get("/openapi.json").json()["components"]["schemas"]
-
-    for name in ("TranslateRequest", "TranslationOut", "StepOut", "ReachOut", "ErrorBody", "FieldProblem"):
-        for field, schema in schemas[name]["properties"].items():
-            assert schema.get("description"), f"{name}.{field}"
-
-
-def test_text_is_documented_as_a_string_or_a_list_of_strings(client: httpx.Client) -> None:
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
-
-    text = schemas["TranslateRequest"]["properties"]["text"]
-    assert text["oneOf"] == [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
-
-
-def test_documented_examples_are_accepted(client: httpx.Client) -> None:
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
-
-    for example in schemas["TranslateRequest"]["examples"]:
-        assert client.post("/v1/translate", json=example).status_code == 200, example
-
-
-@pytest.mark.parametrize("field", ["beam_size", "length_penalty", "early_stopping"])
-def test_what_a_model_may_decide_itself_is_documented_as_that(client: httpx.Client, field: str) -> None:
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
-
-    documented = schemas["TranslateRequest"]["properties"][field]
-    assert {"type": "null"} in documented["anyOf"]
-    assert documented.get("default") is None
-    assert "Null: the model's default." in documented["description"]
-    assert client.post("/v1/translate", json={"text": "ja", field: None}).status_code == 200
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(ask, range(160)))

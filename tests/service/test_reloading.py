@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
-from tests.service.conftest import ServeModels, translate
+from tests.service.conftest import Serve, translate
 
 URL = "/v1/translate"
 
@@ -24,7 +24,7 @@ def write_beside(folder: Path, name: str, source: str = "de", target: str = "en"
     shutil.rmtree(old)
 
 
-def test_clients_may_not_ask_for_another_look_unless_the_operator_says_so(serve_models: ServeModels) -> None:
+def test_clients_may_not_ask_for_another_look_unless_the_operator_says_so(serve_models: Serve) -> None:
     client = serve_models()
 
     assert client.post("/v1/models/reload").status_code == 404
@@ -32,7 +32,7 @@ def test_clients_may_not_ask_for_another_look_unless_the_operator_says_so(serve_
 
 
 def test_another_look_finds_what_has_changed(
-    serve_models: ServeModels, models: Path, caplog: pytest.LogCaptureFixture
+    serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     client = serve_models(reload_endpoint=True)
@@ -61,7 +61,7 @@ def test_another_look_finds_what_has_changed(
 
 
 def test_a_watched_folder_is_looked_at_by_itself(
-    serve_models: ServeModels, models: Path, caplog: pytest.LogCaptureFixture
+    serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = serve_models(watch_s=0.05)
     (models / "e").mkdir()
@@ -76,7 +76,7 @@ def test_a_watched_folder_is_looked_at_by_itself(
 
 
 def test_a_folder_that_cannot_be_served_from_the_start_is_told(
-    serve_models: ServeModels, models: Path, caplog: pytest.LogCaptureFixture
+    serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (models / "a" / "manifest.json").write_text("{}")
 
@@ -87,7 +87,7 @@ def test_a_folder_that_cannot_be_served_from_the_start_is_told(
 
 
 def test_models_replaced_under_load_fail_no_request(
-    serve_models: ServeModels, models: Path, bundles: DoubleBundles
+    serve_models: Serve, models: Path, bundles: DoubleBundles
 ) -> None:
     client = serve_models(reload_endpoint=True)
     stop = threading.Event()

@@ -1,7 +1,6 @@
 """POST /v1/translate/stream tells of translations as they come."""
 
 import json
-import threading
 from typing import Any
 
 import httpx
@@ -58,17 +57,15 @@ def test_tokens_are_told_where_they_are_asked_for(client: httpx.Client) -> None:
     ]
 
 
-def test_a_segment_is_sent_before_the_rest_is_done(
-    serve: Serve, is_waiting: threading.Event, released: threading.Event
-) -> None:
+def test_a_segment_is_sent_before_the_rest_is_done(serve: Serve, translator: DoubleTranslator) -> None:
     client = serve()
 
     with client.stream("POST", URL, json={"text": ["ja", "wait"]}) as response:
         lines = response.iter_lines()
         assert next(lines) == "event: segment"
         assert json.loads(next(lines).removeprefix("data: "))["text"] == "JA"
-        assert is_waiting.is_set()
-        released.set()
+        assert translator.is_waiting.is_set()
+        translator.released.set()
         assert "event: done" in list(lines)
 
 
@@ -92,13 +89,11 @@ def test_what_fails_later_is_the_last_event(serve: Serve, text: str, kind: str) 
     assert text not in events[-1][1]["error"]["message"] or kind == "timeout"
 
 
-def test_a_client_that_leaves_takes_its_texts_with_it(
-    serve: Serve, translator: DoubleTranslator, is_waiting: threading.Event
-) -> None:
+def test_a_client_that_leaves_takes_its_texts_with_it(serve: Serve, translator: DoubleTranslator) -> None:
     client = serve()
 
     with client.stream("POST", URL, json={"text": ["ja", "wait"]}) as response:
         next(response.iter_lines())
-        assert is_waiting.is_set()
+        assert translator.is_waiting.is_set()
 
     until(lambda: translator.cancelled == ["wait"])

@@ -1,0 +1,23 @@
+"""`dragoman info`: versions and a bundle's properties."""
+
+from dragoman.bundle import read_bundle
+from dragoman.routing.bundle_scan import bundle_folders
+from service.cli import options as cli_options
+from service.cli.tables import print_facts, print_versions
+from service.engine import find_models
+from service.settings import SettingsError, load_settings
+
+app = cli_options.new_command()
+
+
+@app.command()
+def info(*, model: cli_options.ModelOption = None, config: cli_options.ConfigOption = None) -> None:
+    """Show the installed versions and the properties of a bundle."""
+    settings = load_settings(config, {"model": model})
+    print_versions()
+    folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
+    if len(folders) != 1:
+        names = ", ".join(folders) or "none"
+        raise SettingsError(f"model: choose one with --model; models in {settings.models_dir}: {names}")
+    for folder in folders.values():
+        print_facts(read_bundle(folder))

@@ -1,0 +1,76 @@
+"""`dragoman translate`: a text line by line."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman import DecodingOptions
+from service.cli import options as cli_options
+from service.cli.exit_status import EXIT_INCOMPLETE
+from service.cli.languages import LanguageNames, find_route, preload
+from service.cli.line_source import open_lines
+from service.cli.lines import open_output, write_lines
+from service.engine import FixedPair, open_router
+from service.settings import load_settings
+
+DEFAULTS = DecodingOptions()
+
+app = cli_options.new_command()
+
+
+@app.command()
+def translate(  # noqa: PLR0913 -- the command's options
+    text: cli_options.TextArgument = None,
+    *,
+    file: cli_options.FileOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Output file. Default: stdout."),
+    ] = None,
+    source: cli_options.SourceOption = None,
+    target: cli_options.TargetOption = None,
+    model: cli_options.ModelOption = None,
+    providers: cli_options.ProvidersOption = None,
+    beam_size: cli_options.BeamSizeOption = DEFAULTS.beam_size,
+    length_penalty: cli_options.LengthPenaltyOption = DEFAULTS.length_penalty,
+    early_stopping: Annotated[
+        bool | None,
+        typer.Option(
+            "--early-stopping/--no-early-stopping",
+            help="End a search once as many hypotheses as the beam size are finished. Default: the model's.",
+        ),
+    ] = DEFAULTS.early_stopping,
+    max_length: cli_options.MaxLengthOption = None,
+    use_shortlist: cli_options.ShortlistOption = DEFAULTS.use_shortlist,
+    config: cli_options.ConfigOption = None,
+) -> None:
+    """Translate a text line by line.
+
+    Output line n is the translation of input line n. A line that cannot be translated is written
+    unchanged and reported on stderr; the exit status is then 1.
+    """
+    options = DecodingOptions(
+        beam_size=beam_size,
+        length_penalty=length_penalty,
+        early_stopping=early_stopping,
+        max_length=max_length,
+        return_scores=False,
+        use_shortlist=use_shortlist,
+    )
+    settings = load_settings(config, {"model": model, "providers": providers})
+    names = LanguageNames(source, target)
+    with ExitStack() as stack:
+        lines = stack.enter_context(open_lines(text, file))
+        router = stack.enter_context(open_router(settings))
+        route = find_route(names, router, settings.detection, lines.beginning)
+        if route is not None:
+            preload(route, router)  # fail before the output is emptied if a bundle cannot be opened
+        target_file = stack.enter_context(open_output(output, lines.file))
+        if route is None:
+            target_file.writelines(lines)
+            return
+        is_complete = write_lines(FixedPair(router, route.pair), lines, target_file, options)
+    if not is_complete:
+        raise typer.Exit(EXIT_INCOMPLETE)

@@ -1,0 +1,172 @@
+"""Models of an index are downloaded, continued where they stopped, and placed only if they are whole."""
+
+import functools
+import hashlib
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.bundle import open_bundle
+from service.model_index import ModelIndexError, download, read_index
+from tests.service.conftest import TINY_BUNDLE
+
+LARGEST = max(TINY_BUNDLE.iterdir(), key=lambda path: path.stat().st_size).name
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    manifest = (TINY_BUNDLE / "manifest.json").read_bytes()
+    return {
+        "name": "tiny",
+        "path": "bundles/tiny",
+        "manifest_sha256": hashlib.sha256(manifest).hexdigest(),
+        "size_bytes": sum(path.stat().st_size for path in TINY_BUNDLE.iterdir()),
+        "pairs": ["de -> en"],
+        "licence": "Apache-2.0",
+        **changes,
+    }
+
+
+def publish(folder: Path, **changes: Any) -> Path:
+    """Write an index of the tiny bundle, with the bundle; return the published bundle."""
+    bundle = folder / "bundles" / "tiny"
+    shutil.copytree(TINY_BUNDLE, bundle)
+    (folder / "index.json").write_text(json.dumps({"models": [entry(**changes)]}), encoding="utf8")
+    return bundle
+
+
+class Ranges(SimpleHTTPRequestHandler):
+    """Serves files, from the byte that a request names."""
+
+    asked: list[tuple[str, str]]
+
+    def do_GET(self) -> None:
+        self.asked.append((Path(self.path).name, self.headers.get("Range", "")))
+        content = Path(self.translate_path(self.path)).read_bytes()
+        start = int(self.headers.get("Range", "bytes=0-")[6:-1])
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        self.wfile.write(content[start:])
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def asked() -> list[tuple[str, str]]:
+    """Names of requested files with their ranges."""
+    return []
+
+
+@pytest.fixture
+def server(tmp_path: Path, asked: list[tuple[str, str]]) -> Iterator[str]:
+    """Address of a server of the published folder."""
+    handler = type("Handler", (Ranges,), {"asked": asked})
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(handler, directory=str(tmp_path / "published"))
+    ) as running:
+        threading.Thread(target=running.serve_forever).start()
+        yield f"http://127.0.0.1:{running.server_port}/index.json"
+        running.shutdown()
+
+
+def pull(location: str, models_dir: Path) -> Path:
+    return download(location, read_index(location).named("tiny"), models_dir, lambda _: None)
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_downloaded_model_is_the_published_one(tmp_path: Path, server: str, *, is_remote: bool) -> None:
+    publish(tmp_path / "published")
+
+    folder = pull(server if is_remote else str(tmp_path / "published"), tmp_path / "models")
+
+    assert folder == tmp_path / "models" / "tiny"
+    assert open_bundle(folder).manifest == open_bundle(TINY_BUNDLE).manifest
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["tiny"]
+
+
+def test_an_interrupted_download_continues_where_it_stopped(
+    tmp_path: Path, server: str, asked: list[tuple[str, str]]
+) -> None:
+    bundle = publish(tmp_path / "published")
+    whole = (bundle / LARGEST).read_bytes()
+    (bundle / LARGEST).write_bytes(whole[:1000])
+    with pytest.raises(ModelIndexError, match="ended early; run the command again to continue"):
+        pull(server, tmp_path / "models")
+    (bundle / LARGEST).write_bytes(whole)
+    asked.clear()
+
+    folder = pull(server, tmp_path / "models")
+
+    assert (LARGEST, "bytes=1000-") in asked
+    assert "manifest.json" not in {name for name, _ in asked}
+    open_bundle(folder)
+
+
+def test_a_damaged_file_never_becomes_a_model(tmp_path: Path) -> None:
+    bundle = publish(tmp_path / "published")
+    content = bytearray((bundle / LARGEST).read_bytes())
+    content[-1] ^= 1
+    (bundle / LARGEST).write_bytes(content)
+
+    with pytest.raises(ModelIndexError, match=f"tiny is damaged: {LARGEST} is damaged.*try again"):
+        pull(str(tmp_path / "published"), tmp_path / "models")
+
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_a_manifest_that_the_index_does_not_promise_is_rejected(tmp_path: Path) -> None:
+    publish(tmp_path / "published", manifest_sha256="0" * 64)
+
+    with pytest.raises(ModelIndexError, match="tiny: its manifest differs from the index"):
+        pull(str(tmp_path / "published"), tmp_path / "models")
+
+
+def test_an_older_version_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    publish(tmp_path / "published")
+    old = tmp_path / "models" / "tiny"
+    old.mkdir(parents=True)
+    (old / "of-before").touch()
+
+    folder = pull(str(tmp_path / "published"), tmp_path / "models")
+
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        path.name for path in TINY_BUNDLE.iterdir()
+    )
+
+
+@pytest.mark.parametrize("path", ["file:///etc", "ftp://127.0.0.1/models"])
+def test_a_remote_index_names_no_file_of_this_machine(tmp_path: Path, server: str, path: str) -> None:
+    publish(tmp_path / "published", path=path)
+
+    with pytest.raises(ModelIndexError, match="is not an address"):
+        pull(server, tmp_path / "models")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("[", "is not an index of models: the file: Invalid JSON"),
+        (json.dumps({"models": [entry(name="../x")]}), "models.0.name: String should match pattern"),
+        (json.dumps({"models": [entry(size_bytes=-1)]}), "models.0.size_bytes"),
+    ],
+)
+def test_an_index_that_cannot_be_used_is_rejected(tmp_path: Path, content: str, problem: str) -> None:
+    path = tmp_path / "index.json"
+    path.write_text(content, encoding="utf8")
+
+    with pytest.raises(ModelIndexError, match=problem):
+        read_index(str(path))
+
+
+def test_an_unknown_model_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    publish(tmp_path)
+
+    with pytest.raises(ModelIndexError, match="de-fr is not in the index; it has tiny"):
+        read_index(str(tmp_path)).named("de-fr")
