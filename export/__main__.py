@@ -13,6 +13,12 @@ from pathlib import Path
 
 from dragoman.errors import BundleError
 from dragoman.manifest import ALIGNMENT_STEPS
+
+try:
+    import onnx  # noqa: F401 -- of the packages that only an export needs
+except ModuleNotFoundError:
+    sys.exit("export: onnx is not installed; install it with pip install 'dragoman[export]'")
+
 from export.alignment import DEEP
 from export.bundle import ExportError
 from export.checkpoint_folder import CheckpointError

@@ -94,6 +94,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     beam_size: cli_options.BeamSizeOption = None,
     length_penalty: cli_options.LengthPenaltyOption = None,
     max_length: cli_options.MaxLengthOption = None,
+    formality: cli_options.FormalityOption = None,
     use_shortlist: cli_options.ShortlistOption = True,
     providers: cli_options.ProvidersOption = None,
     config: cli_options.ConfigOption = None,
@@ -122,6 +123,7 @@ def batch(  # noqa: PLR0913 -- the command's options
         max_length=max_length,
         return_scores=False,
         use_shortlist=use_shortlist,
+        formality=formality,
     )
     cluster = ClusterOptions(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
     limits = file_limits(settings) if untrusted else None

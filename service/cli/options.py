@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from dragoman.types import Formality
+
 ModelOption = Annotated[
     str | None,
     typer.Option(
@@ -42,8 +44,12 @@ ShortlistOption = Annotated[
         "--shortlist/--no-shortlist", help="Compute only target tokens that the source makes likely."
     ),
 ]
-
-
+FormalityOption = Annotated[
+    Formality | None,
+    typer.Option(
+        help="How to address people, if the model knows forms of address. Default: the model's choice."
+    ),
+]
 SourceOption = Annotated[
     str | None,
     typer.Option(

@@ -43,6 +43,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         ),
     ] = DEFAULTS.early_stopping,
     max_length: cli_options.MaxLengthOption = None,
+    formality: cli_options.FormalityOption = None,
     use_shortlist: cli_options.ShortlistOption = DEFAULTS.use_shortlist,
     config: cli_options.ConfigOption = None,
 ) -> None:
@@ -58,6 +59,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         max_length=max_length,
         return_scores=False,
         use_shortlist=use_shortlist,
+        formality=formality,
     )
     settings = load_settings(config, {"model": model, "providers": providers})
     names = LanguageNames(source, target)
