@@ -16,7 +16,14 @@ def available_cpus(cgroup_root: Path = CGROUP_ROOT, own_cgroups: Path = OWN_CGRO
         own_cgroups: the kernel's list of this process's groups.
     """
     quotas = list(_quotas(cgroup_root, own_cgroups))
-    return max(1, min([len(os.sched_getaffinity(0)), *(int(quota) for quota in quotas)]))
+    return max(1, min([_usable_cpus(), *(int(quota) for quota in quotas)]))
+
+
+def _usable_cpus() -> int:
+    """Return the CPUs that the process may run on; all of them on platforms that do not tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _quotas(cgroup_root: Path, own_cgroups: Path) -> Iterator[float]:

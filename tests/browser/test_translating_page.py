@@ -262,9 +262,7 @@ def test_a_chosen_theme_is_kept(open_page: Open, bundled: Server) -> None:
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
 
 
-def test_the_form_of_address_can_be_chosen_where_the_model_knows_it(
-    open_page: Open, bundled: Server
-) -> None:
+def test_the_form_of_address_can_be_chosen_where_the_model_knows_it(open_page: Open, bundled: Server) -> None:
     page = open_page(bundled.address)
     page.select_option("#target-language", "de")
     assert translate(page, "Where do you live?") == "Wo wohnst du?"

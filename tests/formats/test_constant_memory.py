@@ -68,7 +68,7 @@ def write_upper(name: str, num_entries: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize(
     ("name", "num_entries", "limit_bytes"),
-    [*((name, 3500, 2**18) for name in MAKERS), *((name, 20_000, 3 * 2**19) for name in PACKERS)],
+    [*((name, 14_000, 2**20) for name in MAKERS), *((name, 40_000, 5 * 2**19) for name in PACKERS)],
 )
 def test_what_is_read_and_written_is_not_held(name: str, num_entries: int, limit_bytes: int) -> None:
     write_upper(name, 10)  # what is made at the first use, by who watches the tests too, stays

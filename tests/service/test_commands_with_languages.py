@@ -83,3 +83,17 @@ def test_info_about_one_of_several_wants_its_name(run: Run) -> None:
     assert finished.returncode == 2
     assert finished.stderr.startswith(b"dragoman: model: choose one with --model; models in ")
     assert b"model" in run("info", "--model", "many").stdout
+
+
+@pytest.mark.parametrize("command", [["translate"], ["batch", "in.txt", "-o", "out.txt", "--force"]])
+def test_a_formality_that_the_model_lacks_is_rejected_in_one_line(
+    run: Run, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "in.txt").write_text("eins\n")
+    arguments = [str(tmp_path / part) if part.endswith(".txt") else part for part in command]
+
+    finished = run(*arguments, "--source", "de", "--target", "en", "--formality", "formal", stdin=b"eins\n")
+
+    assert b"formality: this model knows no forms of address" in finished.stderr
+    assert b"Traceback" not in finished.stderr
+    assert finished.returncode == 2
