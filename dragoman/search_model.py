@@ -1,6 +1,6 @@
 """A bundle's graphs and shortlist, as the scheduler uses them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dragoman.bundle import Bundle
 from dragoman.decoding.lanes import open_lane
@@ -11,19 +11,21 @@ from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.process_memory import compacted_memory
 from dragoman.graphs.session import SessionOptions
 from dragoman.loading import open_shortlist
+from dragoman.text.stemming import is_inflected
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import SearchKind
 
 
 class SearchModel:
     """An encoder, and lanes that decode. Safe to use from several threads."""
 
-    def __init__(self, bundle: Bundle, session: SessionOptions, byte_ids: Mapping[int, int]) -> None:
+    def __init__(self, bundle: Bundle, session: SessionOptions, tokenizer: Tokenizer) -> None:
         """Load the graphs.
 
         Args:
             bundle: verified.
             session: where the graphs run.
-            byte_ids: the byte that a target piece stands for, by the piece's id.
+            tokenizer: of the target.
 
         Raises:
             BundleError: the shortlist does not fit the graphs.
@@ -32,7 +34,13 @@ class SearchModel:
         manifest = bundle.manifest
         with compacted_memory():
             self._encoder, self._decoder = Encoder(bundle, session), Decoder(bundle, session)
-        self._target = TargetVocabulary(manifest.special_ids.eos, manifest.sizes.target_vocab, byte_ids)
+        self._target = TargetVocabulary(
+            manifest.special_ids.eos,
+            manifest.sizes.target_vocab,
+            tokenizer.byte_ids,
+            tokenizer.text_of,
+            is_inflected,
+        )
         self._shortlist = open_shortlist(bundle)
 
     @property

@@ -21,6 +21,7 @@ from dragoman.pipeline.resolution import RequestResolver, ResolvedRequest
 from dragoman.pipeline.segment_cache import SegmentCache
 from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
 from dragoman.pipeline.submission import TextSubmitter
+from dragoman.pipeline.terminology import TermModel
 from dragoman.providers import Provider
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.replica import SegmentRequest
@@ -55,13 +56,23 @@ class Translator:
     ) -> None:
         self.manifest = bundle.manifest
         source_tokenizer, target_tokenizer = open_tokenizers(bundle)
-        model = SearchModel(bundle, session, target_tokenizer.byte_ids)
+        model = SearchModel(bundle, session, target_tokenizer)
         self._scheduler = Scheduler(model.encode, model.open_lane, scheduling)
-        self._resolver = RequestResolver(self.manifest, target_tokenizer)
+        controls = self.manifest.controls
+        term_model = TermModel(
+            source_tokenizer, target_tokenizer, None if controls is None else controls.terms
+        )
+        self._resolver = RequestResolver(self.manifest, target_tokenizer, term_model)
         preparer = Preparer(self.manifest.languages, self.manifest.limits, source_tokenizer)
         self._submitter = TextSubmitter(
             preparer,
-            SegmentRequestFactory(preparer, segment_cache, self._scheduler.enqueue, model.has_shortlist),
+            SegmentRequestFactory(
+                preparer,
+                segment_cache,
+                self._scheduler.enqueue,
+                lambda ids: target_tokenizer.decode([ids])[0],
+                model.has_shortlist,
+            ),
             Postprocessor(
                 preparer,
                 source_tokenizer,

@@ -68,6 +68,8 @@ class Method(StrEnum):
     """Search for the best target, greedily or with a beam."""
     FILTERED = "filtered"
     """Search with filters that make repetitions less likely or forbid them."""
+    CONSTRAINED = "constrained"
+    """Search for targets with required phrases and without forbidden ones."""
     SAMPLE = "sample"
     """Draw targets at random."""
     SCORE = "score"

@@ -2,8 +2,9 @@
 
 from typing import Protocol, TypeVar
 
+from dragoman.decoding.constrained_lane import ConstrainedLane, ConstrainedStepper
 from dragoman.decoding.forced import ForcedDecodingLane, ForcedStepper
-from dragoman.decoding.loop import AnyLane, Lane, Stepper, open_strategy
+from dragoman.decoding.loop import AnyLane, Lane, open_strategy
 from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.types import Method, SearchKind
 
@@ -11,8 +12,12 @@ Encoded = TypeVar("Encoded")
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 
 
-class AnyStepper(Stepper[Encoded_contra], ForcedStepper[Encoded_contra], Protocol[Encoded_contra]):
-    """A stepper for search and for forced decoding; a lane uses only one of the two."""
+class AnyStepper(
+    ConstrainedStepper[Encoded_contra],
+    ForcedStepper[Encoded_contra],
+    Protocol[Encoded_contra],
+):
+    """A stepper for searches and for forced decoding; a lane uses only one of them."""
 
 
 def open_lane(kind: SearchKind, stepper: AnyStepper[Encoded], target: TargetVocabulary) -> AnyLane[Encoded]:
@@ -25,4 +30,6 @@ def open_lane(kind: SearchKind, stepper: AnyStepper[Encoded], target: TargetVoca
     """
     if kind.method in {Method.SCORE, Method.ALIGN}:
         return ForcedDecodingLane(kind, stepper, target)
+    if kind.method is Method.CONSTRAINED:
+        return ConstrainedLane(kind, stepper, target)
     return Lane(kind, stepper, open_strategy(kind, target))

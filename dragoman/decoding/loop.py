@@ -123,7 +123,7 @@ class Lane(Generic[Encoded_contra]):
     def step(self) -> list[FinishedSource]:
         """Make one step and return the sources that are done after it. The lane must not be empty."""
         strategy = self._strategy
-        logprobs, ids = self._stepper.step(strategy.last_ids, strategy.num_best)
+        logprobs, ids = self._candidates()
         if math.isnan(np.vdot(logprobs, logprobs)):  # one call instead of isnan and any; inf * inf is inf
             return self._finish_step_without_faulty(logprobs, ids)
         rows, finished = strategy.advance(logprobs, ids)
@@ -140,6 +140,10 @@ class Lane(Generic[Encoded_contra]):
     def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
         return self._strategy.best_ids(slot)
+
+    def _candidates(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Make one step and return the candidates of each row."""
+        return self._stepper.step(self._strategy.last_ids, self._strategy.num_best)
 
     def _finish_step_without_faulty(
         self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
@@ -203,8 +207,8 @@ def open_strategy(kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
             return FilteredStrategy(_open_search(kind.beam_size, target), target)
         case Method.SAMPLE:
             return FilteredStrategy(_restrict_to_utf8(Sampler(kind.beam_size, target), target), target)
-        case Method.SCORE | Method.ALIGN:
-            raise ValueError(f"{kind.method} is not a search method")
+        case Method.CONSTRAINED | Method.SCORE | Method.ALIGN:
+            raise ValueError(f"{kind.method} has a lane of its own")
 
 
 def make_strategy(sources: Sequence[Source], kind: SearchKind | int, target: TargetVocabulary) -> Strategy:

@@ -2,9 +2,10 @@
 
 import re
 import reprlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dragoman.errors import InputError
+from dragoman.terms import Terminology
 from dragoman.types import Formality, Method, SearchKind, Splitting
 
 MAX_BEAM_SIZE = 32
@@ -88,6 +89,8 @@ class DecodingOptions:
     splitting: Splitting = Splitting.SENTENCES
     formality: Formality | None = None
     """How to address people; None leaves it to the model. Only some models know it."""
+    terminology: Terminology | None = None
+    """Required translations and forbidden phrases. Excludes `sampling` and filters of repetitions."""
     return_alignment: bool = False
     """Return which words of source and translation correspond."""
     return_tokens: bool = False
@@ -109,6 +112,11 @@ class DecodingOptions:
             _check_length_penalty(self.length_penalty)
         _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
         _check_prefix(self.target_prefix)
+        if self.terminology is not None and (
+            self.sampling is not None or self.repetition_penalty > 1.0 or self.no_repeat_ngram_size
+        ):
+            problem = "not possible with sampling, repetition_penalty or no_repeat_ngram_size; omit these"
+            raise InputError("terms", problem)
 
     def resolve(self, beam_size: int, length_penalty: float, early_stopping: bool) -> "SearchOptions":  # noqa: FBT001 -- a value to pass on, not a mode
         """Fill in a model's defaults for options that are None.
@@ -122,59 +130,22 @@ class DecodingOptions:
             InputError: `num_hypotheses` exceeds the beam size.
         """
         own_beam_size = beam_size if self.sampling is None else 1
-        return SearchOptions(
-            beam_size=own_beam_size if self.beam_size is None else self.beam_size,
-            num_hypotheses=self.num_hypotheses,
-            length_penalty=length_penalty if self.length_penalty is None else self.length_penalty,
-            early_stopping=early_stopping if self.early_stopping is None else self.early_stopping,
-            max_length=self.max_length,
-            min_length=self.min_length,
-            return_scores=self.return_scores,
-            use_shortlist=self.use_shortlist,
-            repetition_penalty=self.repetition_penalty,
-            no_repeat_ngram_size=self.no_repeat_ngram_size,
-            sampling=self.sampling,
-            target_prefix=self.target_prefix,
-            splitting=self.splitting,
-            formality=self.formality,
-            return_alignment=self.return_alignment,
-            return_tokens=self.return_tokens,
-        )
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        filled_in = {
+            "beam_size": own_beam_size if self.beam_size is None else self.beam_size,
+            "length_penalty": length_penalty if self.length_penalty is None else self.length_penalty,
+            "early_stopping": early_stopping if self.early_stopping is None else self.early_stopping,
+        }
+        return SearchOptions(**(given | filled_in))
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """`DecodingOptions` with the model's defaults filled in.
+class SearchOptions(DecodingOptions):
+    """`DecodingOptions` with the model's defaults filled in; raises the same errors."""
 
-    Raises:
-        InputError: the beam size, the length penalty or a filter is out of its range, or `num_hypotheses`
-            exceeds the beam size.
-    """
-
-    beam_size: int
-    """1 with `sampling`."""
-    num_hypotheses: int
-    length_penalty: float
-    early_stopping: bool
-    max_length: int | None
-    """None applies the limits of the source's length and of the model."""
-    min_length: int
-    return_scores: bool
-    use_shortlist: bool
-    repetition_penalty: float = 1.0
-    no_repeat_ngram_size: int = 0
-    sampling: Sampling | None = None
-    target_prefix: str = ""
-    splitting: Splitting = Splitting.SENTENCES
-    formality: Formality | None = None
-    return_alignment: bool = False
-    return_tokens: bool = False
-
-    def __post_init__(self) -> None:
-        _check_range("beam_size", self.beam_size, 1, MAX_BEAM_SIZE)
-        _check_rows(self.num_hypotheses, self.beam_size, self.sampling)
-        _check_length_penalty(self.length_penalty)
-        _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
+    beam_size: int = 1
+    length_penalty: float = 1.0
+    early_stopping: bool = False
 
     def kind(self, has_shortlist: bool) -> SearchKind:  # noqa: FBT001 -- a value to pass on, not a mode
         """Return the kind of search, which all sources of a lane share.

@@ -4,13 +4,14 @@ Shapes: B sources searched for, R rows (B x beam_size, the beams of a source adj
 a row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.decoding.constraints import Constraints
 from dragoman.decoding.options import Sampling
 from dragoman.errors import InputError
 from dragoman.types import Hypothesis
@@ -68,6 +69,8 @@ class Source:
     """The only source of randomness of its draws; below 2 ** 64."""
     can_spell_replacement: bool = False
     """Whether bytes may spell U+FFFD, the replacement character; true if the source contains it."""
+    constraints: Constraints | None = None
+    """Required and forbidden phrases. Only the method `constrained` applies them."""
     target_ids: tuple[int, ...] | None = None
     """Target to decode by force: begins with `prefix`, has neither the end-of-sentence id nor the ids that
     `begin` forces. Required by the methods `score` and `align`."""
@@ -113,6 +116,10 @@ class Source:
             raise InputError("target", f"{len(given)} tokens are over the limit of {most}")
 
 
+def _is_same_word(language: str, word: str, other: str) -> bool:  # noqa: ARG001 -- needs no language
+    return word == other
+
+
 @dataclass(frozen=True, slots=True)
 class TargetVocabulary:
     """Facts about the target's tokens that a strategy needs."""
@@ -123,6 +130,10 @@ class TargetVocabulary:
     """Number of ids, at least 2: the end-of-sentence token and one other."""
     byte_ids: Mapping[int, int] = field(default_factory=dict)
     """Byte value of each byte piece, by id; empty if the vocabulary has no byte pieces."""
+    text_of: Callable[[int], str] = str
+    """The text that an id adds to a target, with the space before it. Only constrained search asks."""
+    is_inflected: Callable[[str, str, str], bool] = _is_same_word
+    """Whether, in a language, the second word is a form of the first. Only constrained search asks."""
 
     def __post_init__(self) -> None:
         if self.size < 2:  # noqa: PLR2004 -- explained in the field's docstring

@@ -6,7 +6,7 @@ choose them in any order; few orders are text.
 Shapes: B sources, R rows (those of a source adjacent), K candidates of a row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -195,6 +195,29 @@ class Utf8Strategy:
         rows = self._rows
         rows.states = self._next[rows.states, last_bytes]
         rows.states[(rows.states == _MAY_END) & rows.can_spell_replacement] = _MAY_REPLACE
+
+
+class Utf8Automaton:
+    """Which tokens may follow in a state of the bytes, for strategies that keep each hypothesis's state."""
+
+    def __init__(self, byte_ids: Mapping[int, int]) -> None:
+        self._byte_ids = byte_ids
+        self._legal, self._next = _tables()
+
+    def may_follow(self, state: int, token: int) -> bool:
+        """Return whether a token may follow in a state."""
+        return bool(self._legal[state, self._byte_ids.get(token, NO_BYTE)])
+
+    def continuations(self, state: int) -> list[int]:
+        """Return the bytes that may follow inside a character; none between two characters."""
+        if state == BETWEEN:
+            return []
+        return [token for token, byte in self._byte_ids.items() if self._legal[state, byte]]
+
+    def after(self, state: int, token: int, can_spell_replacement: bool) -> int:  # noqa: FBT001 -- a fact about the source
+        """Return the state after a token."""
+        following = int(self._next[state, self._byte_ids.get(token, NO_BYTE)])
+        return _MAY_REPLACE if following == _MAY_END and can_spell_replacement else following
 
 
 @lru_cache(1)

@@ -28,7 +28,7 @@ def inputs_without_shortlist(num_rows: int, num_wanted: int, width: int) -> dict
 
     Args:
         num_rows: R.
-        num_wanted: tokens per row whose log-probability is wanted, 1 or 0.
+        num_wanted: tokens per row whose log-probability is wanted.
         width: N.
     """
     return {
@@ -65,6 +65,12 @@ class BatchShortlist:
         """Token ids on the batch's shortlist, int64 [C], ascending."""
         self._update_layout()
         return self._shortlist
+
+    @property
+    def width(self) -> int:
+        """P, the number of candidates of a row."""
+        self._update_layout()
+        return int(self._rows.shape[1])
 
     def join(self, lists: Sequence[Ids]) -> None:
         """Add more sources' shortlists, after all others."""

@@ -74,7 +74,7 @@ class StepShape(NamedTuple):
     num_best: int
     """K; 0 in forced decoding, which needs no candidates."""
     num_wanted: int
-    """Tokens per row whose log-probability is wanted: 1 or 0."""
+    """Tokens per row whose log-probability is wanted; in forced decoding 1 or 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,15 @@ class DecoderSteps:
         self._lengths = np.zeros(0, np.int32)
         self._total_length = np.zeros((), np.int32)
         self._bound_steps: dict[StepShape, BoundStep] = {}
+
+    def join_with(self, cross: CrossKV, wanted_ids: Sequence[Sequence[int]]) -> None:
+        """Append sources, each with tokens that it may need besides those of its shortlist."""
+        if self._is_shortlisted:
+            cross.candidates = [
+                np.union1d(own, np.array(wanted, np.int64))
+                for own, wanted in zip(cross.candidates, wanted_ids, strict=True)
+            ]
+        self.join(cross)
 
     def join(self, cross: CrossKV) -> None:
         """Append sources: `beam_size` rows each, after all others. `cross` is copied."""
@@ -143,6 +152,37 @@ class DecoderSteps:
         bound = self._prepare(StepShape(self._num_rows, num_best, 0), last_ids)
         self._run(bound)
         return bound.outputs["best_logprobs"], bound.outputs["best_ids"]
+
+    def step_with(
+        self, last_ids: NDArray[np.int64], num_best: int, wanted_ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Extend every row by one token, with the log-probabilities of wanted tokens.
+
+        With a shortlist a wanted token that is not on the row's own one has log-probability -inf.
+
+        Args:
+            last_ids: int64 [R], the tokens picked in the last step.
+            num_best: K.
+            wanted_ids: int64 [R, W].
+
+        Returns:
+            Log-probabilities float32 [R, K + W] and ids int64 [R, K + W]: the best of each row, best first,
+            then its wanted tokens.
+        """
+        if self._is_shortlisted:
+            logprobs, ids = self.step(last_ids, self._shortlists.width)
+            is_wanted = ids[:, None, :] == wanted_ids[:, :, None]
+            wanted = np.where(is_wanted, logprobs[:, None, :], np.float32(-np.inf)).max(axis=2)
+        else:
+            bound = self._prepare(StepShape(self._num_rows, num_best, wanted_ids.shape[1]), last_ids)
+            bound.inputs["candidates"][:] = wanted_ids
+            self._run(bound)
+            logprobs, ids = bound.outputs["best_logprobs"], bound.outputs["best_ids"]
+            wanted = bound.outputs["wanted_logprobs"]
+        return (
+            np.concatenate([logprobs[:, :num_best], wanted], axis=1),
+            np.concatenate([ids[:, :num_best], wanted_ids], axis=1),
+        )
 
     def read(
         self, last_ids: NDArray[np.int64], wanted_ids: NDArray[np.int64] | None
@@ -248,7 +288,7 @@ class DecoderSteps:
 
     def _tokens(self, question: StepShape) -> dict[str, NDArray[Any]]:
         """Return the inputs that select the tokens to look at."""
-        if question.num_best:
+        if question.num_best and not question.num_wanted:
             return self._shortlists.inputs(question.num_rows)
         if question.num_wanted:
             return inputs_without_shortlist(question.num_rows, question.num_wanted, self._decoder.width)
@@ -274,12 +314,13 @@ class DecoderSteps:
 def _outputs(question: StepShape) -> dict[str, NDArray[Any]]:
     """Allocate the outputs that the step needs; onnxruntime drops the others."""
     num_rows, num_best, num_wanted = question
+    outputs: dict[str, NDArray[Any]] = {}
     if num_best:
-        return {
-            "best_logprobs": np.empty((num_rows, num_best), np.float32),
-            "best_ids": np.empty((num_rows, num_best), np.int64),
-        }
-    return {"wanted_logprobs": np.empty((num_rows, num_wanted), np.float32)} if num_wanted else {}
+        outputs["best_logprobs"] = np.empty((num_rows, num_best), np.float32)
+        outputs["best_ids"] = np.empty((num_rows, num_best), np.int64)
+    if num_wanted:
+        outputs["wanted_logprobs"] = np.empty((num_rows, num_wanted), np.float32)
+    return outputs
 
 
 def _ports(names: Sequence[str], outputs: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,7 @@ from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
-from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer
+from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
@@ -56,7 +56,8 @@ class Postprocessor:
         links = tokens = None
         if options.return_alignment:
             around = self._preparer.around(text.pair, text.controls)
-            links = () if reading is None else self.links(segment, targets[0], around, found[0])
+            spans = source.spans if isinstance(source, SegmentInput) else None
+            links = () if reading is None else self.links(segment, targets[0], around, found[0], spans)
         if options.return_tokens:
             tokens = () if reading is None else self.tokens(found[0], reading)
         if isinstance(source, FinishReason):
@@ -87,12 +88,27 @@ class Postprocessor:
             tokens=() if read.reading is None else self.tokens(read, read.reading),
         )
 
-    def links(self, source: str, target: str, around: IdsAround, read: Hypothesis) -> tuple[Link, ...]:
-        """Return links between words of a segment and of its target; none without forced decoding."""
+    def links(
+        self,
+        source: str,
+        target: str,
+        around: IdsAround,
+        read: Hypothesis,
+        spans: Sequence[Span] | None = None,
+    ) -> tuple[Link, ...]:
+        """Return links between words of a segment and of its target; none without forced decoding.
+
+        Args:
+            source: the segment.
+            target: its translation.
+            around: ids that its languages add.
+            read: the hypothesis that was decoded by force.
+            spans: what each id between those stands for in the segment; None for the tokenizer's own pieces.
+        """
         if read.reading is None:
             return ()
         attention = self._by_piece(read.reading.attention, around, len(read.ids))
-        source_words = group_into_words(source, self._source.source_spans(source))
+        source_words = group_into_words(source, self._source.source_spans(source) if spans is None else spans)
         return link_words(
             attention, source_words, group_into_words(target, self._target.target_spans(read.ids))
         )

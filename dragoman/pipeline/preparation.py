@@ -1,7 +1,7 @@
 """Split a text into segments, and encode these as ids."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.strategy import TargetLimits
@@ -9,10 +9,11 @@ from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import ModelLimits
 from dragoman.pipeline.pacing import never_pause
+from dragoman.pipeline.terminology import SegmentTerms, TermFinder
 from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
-from dragoman.types import FinishReason, Pair, Splitting
+from dragoman.types import FinishReason, Pair, Span, Splitting
 
 Ids = list[int]
 IdsAround = tuple[tuple[int, ...], tuple[int, ...]]
@@ -32,6 +33,10 @@ class SegmentInput:
     ids: Ids
     has_replacement: bool = False
     """Whether it contains U+FFFD, the replacement character."""
+    terms: SegmentTerms | None = None
+    """Terms that its translation must contain."""
+    spans: tuple[Span, ...] | None = None
+    """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ class Preparer:
         item: int | None,
         splitting: Splitting = Splitting.SENTENCES,
         controls: tuple[int, ...] = (),
+        term_finder: TermFinder | None = None,
         pause: Callable[[], None] = never_pause,
     ) -> PreparedText:
         """Cut a text into segments, and encode these.
@@ -71,10 +77,11 @@ class Preparer:
             item: position in the caller's list, for the error; None where there is no list.
             splitting: where it may be cut.
             controls: control ids to put before the pieces of each segment.
+            term_finder: finds the terms of a segment; None if there are none.
             pause: called between pieces of work, so that other threads may run.
 
         Raises:
-            InputError: the text cannot be translated.
+            InputError: the text cannot be translated, or one of its terms.
         """
         before, after = self.around(pair, controls)
         most = self._limits.max_source_tokens - len(before) - len(after)
@@ -96,6 +103,8 @@ class Preparer:
         for segment in document.segments:
             pause()
             source = self._source(segment, pieces, (before, after), num_searched)
+            if isinstance(source, SegmentInput) and term_finder is not None:
+                source = self._with_terms(segment, source, (before, after), term_finder)
             sources.append(source)
             num_searched += isinstance(source, SegmentInput)
         return PreparedText(document, tuple(sources), pair, controls)
@@ -127,6 +136,20 @@ class Preparer:
         before, after = around
         ids = [*before, *pieces[segment], *after]
         return SegmentInput(number, ids, has_replacement="\N{REPLACEMENT CHARACTER}" in segment)
+
+    def _with_terms(
+        self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
+    ) -> SegmentInput:
+        """Return a segment's input with its terms, annotated if the model knows how and they fit."""
+        terms = term_finder.find(segment)
+        if terms is None:
+            return source
+        annotated = term_finder.annotate(segment, terms.matches)
+        before, after = around
+        if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:
+            return replace(source, terms=terms)
+        ids, spans = annotated
+        return replace(source, terms=terms, ids=[*before, *ids, *after], spans=spans)
 
     def most_target_limits(self, pair: Pair) -> TargetLimits:
         """Return the model's own limits."""

@@ -8,6 +8,7 @@ from dragoman.decoding.options import SearchOptions
 from dragoman.errors import InputError
 from dragoman.manifest import Controls, Manifest
 from dragoman.pipeline.engine_request import EngineRequest
+from dragoman.pipeline.terminology import TermFinder, TermModel
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.replica import SegmentRequest
 from dragoman.text.tokenizer import Tokenizer
@@ -29,6 +30,8 @@ class ResolvedRequest:
     """Ids that the target of the text's first segment begins with."""
     controls: tuple[int, ...]
     """Control ids before the pieces of each segment."""
+    term_finder: TermFinder | None
+    """Finds the terms of a segment; None without terminology."""
     flow: Flow
     segment_requests: list[SegmentRequest] = field(default_factory=list)
     """All that were made for the text, so that they can be cancelled."""
@@ -41,9 +44,17 @@ class ResolvedRequest:
 class RequestResolver:
     """Applies a bundle's defaults and limits to requests. Safe to use from several threads."""
 
-    def __init__(self, manifest: Manifest, tokenizer: Tokenizer) -> None:
+    def __init__(self, manifest: Manifest, tokenizer: Tokenizer, term_model: TermModel) -> None:
+        """Create a resolver.
+
+        Args:
+            manifest: the bundle's.
+            tokenizer: of the target.
+            term_model: makes the finders of terms.
+        """
         self._manifest = manifest
         self._tokenizer = tokenizer
+        self._term_model = term_model
         # All texts of a request have the same prefix.
         self._prefix_ids = lru_cache(MAX_PREFIXES)(partial(self.target_ids, field="target_prefix"))
 
@@ -73,6 +84,7 @@ class RequestResolver:
             pair,
             self._prefix_ids(options.target_prefix),
             formality_ids(self._manifest.controls, options.formality, pair),
+            None if options.terminology is None else self._term_model.finder(options.terminology, pair),
             request.flow or Flow(),
         )
 

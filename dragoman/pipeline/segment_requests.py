@@ -3,11 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from dragoman.decoding.constrained import constrained_beam_size
 from dragoman.decoding.sampling import segment_seed
 from dragoman.decoding.strategy import Source
 from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_cache import SegmentCache
+from dragoman.pipeline.terminology import SegmentTerms
 from dragoman.scheduling.replica import Outcome, SegmentRequest
 from dragoman.types import Hypothesis, Method, SearchKind
 
@@ -26,6 +28,7 @@ class SegmentRequestFactory:
         preparer: Preparer,
         segment_cache: SegmentCache,
         enqueue: Enqueue,
+        decode: Callable[[Sequence[int]], str],
         has_shortlist: bool,  # noqa: FBT001 -- a fact that is handed on, not a mode
     ) -> None:
         """Create a factory.
@@ -33,9 +36,11 @@ class SegmentRequestFactory:
         Args:
             preparer: has the limits, and what targets begin with.
             segment_cache: holds hypotheses of earlier requests.
-            enqueue: schedules the forced decoding that follows a search, however full the queue is.
+            enqueue: schedules the search or forced decoding that follows a search, however full the queue is.
+            decode: returns the text of a target's ids.
             has_shortlist: whether the bundle has one.
         """
+        self._decode = decode
         self._preparer = preparer
         self._segment_cache = segment_cache
         self._enqueue = enqueue
@@ -52,7 +57,11 @@ class SegmentRequestFactory:
         """
         source = self._source(segment, resolved)
         kind = resolved.options.kind(self._has_shortlist)
-        request = self._request(source, kind, resolved, self._then_decode_forced(source, resolved, on_done))
+        on_done = self._then_decode_forced(source, resolved, on_done)
+        if segment.terms is not None:
+            on_done = self._then_require_terms(source, kind, segment.terms, resolved, on_done)
+            source = replace(source, num_hypotheses=kind.beam_size)  # one of them may have all terms
+        request = self._request(source, kind, resolved, on_done)
         return request, self._segment_cache.find(source, kind, resolved.request.cache_partition)
 
     def score(
@@ -100,6 +109,39 @@ class SegmentRequestFactory:
         )
         resolved.segment_requests.append(request)
         return request
+
+    def _then_require_terms(
+        self,
+        source: Source,
+        kind: SearchKind,
+        terms: SegmentTerms,
+        resolved: ResolvedRequest,
+        on_done: OnDone,
+    ) -> OnDone:
+        """Return a receiver of hypotheses that passes on those with all terms, or searches for one."""
+        partition = resolved.request.cache_partition
+        constrained = replace(source, constraints=terms.constraints)
+        constrained_kind = SearchKind(
+            constrained_beam_size(kind.beam_size, len(terms.matches)),
+            kind.is_shortlisted,
+            Method.CONSTRAINED,
+        )
+
+        def require(outcome: Outcome) -> None:
+            if isinstance(outcome, Exception):
+                on_done(outcome)
+                return
+            complete = [one for one in outcome if terms.are_met(self._decode(one.ids))]
+            if complete:
+                on_done(complete[: source.num_hypotheses])
+                return
+            cached = self._segment_cache.find(constrained, constrained_kind, partition)
+            if cached is None:
+                self._enqueue([self._request(constrained, constrained_kind, resolved, on_done)])
+            else:
+                on_done(cached)
+
+        return require
 
     def _then_decode_forced(self, source: Source, resolved: ResolvedRequest, on_done: OnDone) -> OnDone:
         """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are wanted."""

@@ -61,7 +61,7 @@ class TextSubmitter:
         """
         request, options = resolved.request, resolved.options
         prepared = self._preparer.prepare(
-            text, resolved.pair, item, options.splitting, resolved.controls, pause
+            text, resolved.pair, item, options.splitting, resolved.controls, resolved.term_finder, pause
         )
         make_piece = partial(self._postprocessor.piece, prepared, options=options)
         pending = PendingTranslation(prepared.document, options, make_piece, request.on_segment)

@@ -37,8 +37,13 @@ class PivotTranslation:
         """Begin the first step. If its bundle is open, the text is prepared on this thread.
 
         Raises:
+            InputError: there are terms, but no single model for the pair.
             DragomanError: what the first step raises at once; later errors are the future's.
         """
+        if len(self._route.steps) > 1 and self._request.options.terminology is not None:
+            through = self._route.steps[0].pair.target
+            problem = f"{self._route.pair} goes through {through}; terms need one model for both languages"
+            raise InputError("terms", problem)
         self._text = text
         self._begin_step(text)
 

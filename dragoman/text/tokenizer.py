@@ -147,6 +147,15 @@ class Tokenizer:
         """Return each id's piece as the vocabulary spells it."""
         return [self._ids.piece(index) for index in ids]
 
+    def text_of(self, index: int) -> str:
+        """Return the text that an id adds to a target, with a space where its piece begins a word.
+
+        A byte counts as a character of its own.
+        """
+        if index in self.byte_ids:
+            return "\N{REPLACEMENT CHARACTER}"
+        return self._ids.piece(index).replace(_SPACE_SIGN, " ")
+
     # One segment at a time: for a list, SentencePiece starts a thread, which takes ten sentences' time.
 
     def _encode_one(self, segment: str) -> list[int]:

@@ -1,13 +1,10 @@
 """Words made of token pieces: the unit of alignments."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dragoman.scripts import is_word_character
 from dragoman.types import Span
-
-SCRIPTS_WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
-"""Prefixes of Unicode character names. In these scripts a run of letters is a sentence, not a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +47,6 @@ def _is_one_word(text: str, before: Span, piece: Span) -> bool:
         return True
     return (
         piece.start == before.end
-        and _is_word_character(text[before.end - 1])
-        and _is_word_character(text[piece.start])
+        and is_word_character(text[before.end - 1])
+        and is_word_character(text[piece.start])
     )
-
-
-def _is_word_character(character: str) -> bool:
-    """Whether a character forms a word together with an adjacent one of this kind."""
-    if unicodedata.category(character)[0] not in "LMN":
-        return False
-    return character.isascii() or not unicodedata.name(character, "").startswith(SCRIPTS_WITHOUT_SPACES)

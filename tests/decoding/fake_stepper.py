@@ -118,6 +118,22 @@ class FakeStepper:
         best[self.faulty_rows(), -1] = np.nan
         return best, ids
 
+    def join_with(self, encoded: Sequence[int], wanted_ids: Sequence[Sequence[int]]) -> None:
+        """Let any token be wanted: there is no shortlist."""
+        del wanted_ids
+        self.join(encoded)
+
+    def step_with(
+        self, last_ids: NDArray[np.int64], num_best: int, wanted_ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        logprobs, ids = self.step(last_ids, self.model.vocab_size)
+        by_id = np.take_along_axis(logprobs, np.argsort(ids, axis=1), axis=1)
+        wanted = np.take_along_axis(by_id, wanted_ids, axis=1)
+        return (
+            np.concatenate([logprobs[:, :num_best], wanted], axis=1),
+            np.concatenate([ids[:, :num_best], wanted_ids], axis=1),
+        )
+
     def faulty_rows(self) -> list[int]:
         return [
             row

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
 import pytest
 
-from dragoman.decoding.options import MAX_PREFIX_CHARACTERS, DecodingOptions, Sampling, SearchOptions
+from dragoman.decoding.options import MAX_PREFIX_CHARACTERS, DecodingOptions, Sampling
 from dragoman.errors import InputError
+from dragoman.terms import Terminology
 from dragoman.types import Formality, Method, SearchKind, Splitting
 
 
@@ -113,29 +114,34 @@ def test_what_was_not_wished_for_is_the_models_default(
     assert resolved.early_stopping is early_stopping
 
 
-def test_all_other_wishes_are_handed_on_as_they_are() -> None:
-    options = DecodingOptions(
-        num_hypotheses=3,
-        max_length=90,
-        min_length=2,
-        return_scores=False,
-        use_shortlist=False,
-        repetition_penalty=1.5,
-        no_repeat_ngram_size=2,
-        sampling=Sampling(seed=4),
-        target_prefix="Ja,",
-        splitting=Splitting.OFF,
-        formality=Formality.FORMAL,
-        return_alignment=True,
-        return_tokens=True,
-    )
-
+@pytest.mark.parametrize(
+    "options",
+    [
+        DecodingOptions(
+            num_hypotheses=3,
+            max_length=90,
+            min_length=2,
+            return_scores=False,
+            use_shortlist=False,
+            sampling=Sampling(seed=4),
+            target_prefix="Ja,",
+            splitting=Splitting.OFF,
+            formality=Formality.FORMAL,
+            return_alignment=True,
+            return_tokens=True,
+        ),
+        DecodingOptions(repetition_penalty=1.5, no_repeat_ngram_size=2),
+        DecodingOptions(terminology=Terminology(forbidden=("nein",))),
+    ],
+)
+def test_options_without_a_default_of_the_model_stay_as_they_are(options: DecodingOptions) -> None:
     resolved = options.resolve(4, 1.0, early_stopping=False)
 
-    names = {field.name for field in fields(DecodingOptions)}
-    assert names == {field.name for field in fields(SearchOptions)}
-    for name in names - {"beam_size", "length_penalty", "early_stopping"}:
-        assert getattr(resolved, name) == getattr(options, name) != getattr(DecodingOptions(), name)
+    assert replace(
+        options, beam_size=resolved.beam_size, length_penalty=1.0, early_stopping=False
+    ) == replace(
+        DecodingOptions(), **{field.name: getattr(resolved, field.name) for field in fields(resolved)}
+    )
 
 
 def test_more_hypotheses_than_the_models_own_beam_holds_are_refused() -> None:

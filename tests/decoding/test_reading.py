@@ -227,5 +227,5 @@ def test_what_is_searched_for_has_a_lane_with_its_strategy(kind: SearchKind) -> 
 def test_a_reading_lane_takes_no_search() -> None:
     with pytest.raises(ValueError, match="does not support"):
         ForcedDecodingLane(SearchKind(1), FakeReadingStepper(MODEL, LENGTHS), TARGET)
-    with pytest.raises(ValueError, match="not a search method"):
+    with pytest.raises(ValueError, match="has a lane of its own"):
         make_strategy([], SCORE, TARGET)

@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dragoman.bundle import open_bundle
+from dragoman.decoding.constraints import Constraints, Form, RequiredPhrase
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane, FinishedSource
 from dragoman.decoding.options import Sampling
@@ -26,6 +27,8 @@ KINDS = [
     *(SearchKind(beam_size, is_shortlisted) for beam_size in (1, 4) for is_shortlisted in (False, True)),
     SearchKind(1, method=Method.FILTERED),
     SearchKind(4, method=Method.FILTERED),
+    SearchKind(4, method=Method.CONSTRAINED),
+    SearchKind(8, is_shortlisted=True, method=Method.CONSTRAINED),
     SearchKind(3, method=Method.SAMPLE),
     SearchKind(1, method=Method.SCORE),
     SearchKind(1, method=Method.ALIGN),
@@ -42,8 +45,10 @@ class Engine:
         ids = self.manifest.special_ids
         (target,) = self.manifest.languages.targets.values()
         (self.begin,) = target.begin
-        byte_ids = open_tokenizers(bundle)[1].byte_ids
-        self.target = TargetVocabulary(ids.eos, self.manifest.sizes.target_vocab, byte_ids)
+        tokenizer = open_tokenizers(bundle)[1]
+        self.target = TargetVocabulary(
+            ids.eos, self.manifest.sizes.target_vocab, tokenizer.byte_ids, tokenizer.text_of
+        )
 
     def open_lane(self, kind: SearchKind) -> AnyLane[CrossKV]:
         return open_lane(kind, self.decoder.open_steps(kind), self.target)
@@ -90,8 +95,19 @@ class Engine:
             no_repeat_ngram_size=int(rng.integers(0, 4)),
             sampling=Sampling(top_k=int(rng.integers(1, 30)), top_p=float(rng.uniform(0.1, 1))),
             seed=int(rng.integers(2**32)),
+            constraints=self.random_constraints(rng) if kind.method is Method.CONSTRAINED else None,
             target_ids=given if kind.method in FORCED_METHODS else None,
         )
+
+    def random_constraints(self, rng: np.random.Generator) -> Constraints:
+        """Up to three phrases of up to two forms, and a word that is forbidden."""
+        phrases = []
+        for _ in range(int(rng.integers(4))):
+            lengths = rng.integers(1, 4, int(rng.integers(1, 3))).tolist()
+            ids = [tuple(rng.integers(4, self.target.size, length).tolist()) for length in lengths]
+            phrases.append(RequiredPhrase(tuple(Form(form, "") for form in ids), int(rng.integers(1, 3))))
+        forbidden = self.target.text_of(int(rng.integers(4, self.target.size))).strip().casefold()
+        return Constraints("en", tuple(phrases), (forbidden,) if forbidden else ())
 
 
 @pytest.fixture(scope="module", params=BUNDLES, ids=lambda path: path.name)

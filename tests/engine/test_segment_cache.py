@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman import Deadline, DecodingOptions, EngineRequest, Translation, Translator
+from dragoman.decoding.constraints import Constraints
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits
 from dragoman.errors import DeadlineExceeded
@@ -44,6 +45,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "sampling": (Sampling(), Sampling(top_k=1), Sampling(seed=1)),
     "seed": (1,),
     "can_spell_replacement": (True,),
+    "constraints": (Constraints(), Constraints("de"), Constraints("de", forbidden=("a",))),
     "target_ids": ((), (7,)),
 }
 """Other values of each field of a source."""

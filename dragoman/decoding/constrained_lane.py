@@ -1,0 +1,64 @@
+"""The lane of constrained searches, whose steps also return the log-probabilities of wanted tokens.
+
+Shapes: R rows (B sources x beam_size), K candidates of a row, W wanted tokens of a row.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.decoding.constrained import ConstrainedBeam
+from dragoman.decoding.loop import Lane, Stepper
+from dragoman.decoding.strategy import Source, TargetVocabulary
+from dragoman.types import SearchKind
+
+Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
+"""Encoder output of some sources, as a stepper takes it."""
+
+
+class ConstrainedStepper(Stepper[Encoded_contra], Protocol[Encoded_contra]):
+    """A stepper whose sources may need tokens that their shortlists lack."""
+
+    def join_with(self, encoded: Encoded_contra, wanted_ids: Sequence[Sequence[int]]) -> None:
+        """Append sources, each with tokens that it may need besides those of its shortlist."""
+        ...
+
+    def step_with(
+        self, last_ids: NDArray[np.int64], num_best: int, wanted_ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Extend every row by one token.
+
+        Args:
+            last_ids: int64 [R].
+            num_best: K, at most the size of the vocabulary.
+            wanted_ids: int64 [R, W], tokens whose log-probabilities are wanted.
+
+        Returns:
+            Log-probabilities float32 [R, K + W] and ids int64 [R, K + W]: the K best of each row, best
+            first, then its wanted ones.
+        """
+        ...
+
+
+class ConstrainedLane(Lane[Encoded_contra]):
+    """A `Lane` of searches with required and forbidden phrases."""
+
+    def __init__(
+        self, kind: SearchKind, stepper: ConstrainedStepper[Encoded_contra], target: TargetVocabulary
+    ) -> None:
+        beam = ConstrainedBeam(kind.beam_size, target)
+        super().__init__(kind, stepper, beam)
+        self._beam = beam
+        self._constrained_stepper = stepper
+
+    def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
+        """Start the search for more sources; `encoded` holds as many, in the same order."""
+        wanted = [[] if source.constraints is None else source.constraints.ids for source in sources]
+        self._constrained_stepper.join_with(encoded, wanted)
+        self._beam.join(sources)
+
+    def _candidates(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        beam = self._beam
+        return self._constrained_stepper.step_with(beam.last_ids, beam.num_best, beam.wanted_ids)

@@ -1,0 +1,198 @@
+"""Apply a request's terminology to segments: what a translation must contain, and how the model is told.
+
+A model that was trained with terms reads them with their translation next to them (Dinu et al. 2019,
+"Training Neural Machine Translation to Apply Terminology Constraints", P19-1294). If its translation lacks
+one, or if the model knows no such marks, `dragoman/decoding/constrained.py` requires it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dragoman.decoding.constrained import has_phrase
+from dragoman.decoding.constraints import Constraints, Form, RequiredPhrase
+from dragoman.errors import InputError
+from dragoman.manifest import TermControls
+from dragoman.scripts import is_word_character
+from dragoman.terms import Term, Terminology
+from dragoman.text.stemming import stem
+from dragoman.text.term_index import TermIndex, TermMatch, split_words
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.types import Pair, Span
+
+MAX_CACHED_FINDERS = 64
+"""Maximum number of terminologies, each with a language pair, whose index is kept."""
+MAX_INFLECTED_FORMS = 16
+"""Maximum number of forms that are taken from the vocabulary for a term."""
+BUCKET_CHARACTERS = 3
+"""Characters that inflected forms of a word share at least; only such words are compared by stem."""
+_OPENING = "("
+"""Text after which a word begins without a space."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTerms:
+    """What the translation of a segment must contain and must not contain."""
+
+    matches: tuple[TermMatch, ...]
+    constraints: Constraints
+    phrases: tuple["_Phrase", ...]
+    """In the order of the constraints' required phrases."""
+
+    def are_met(self, text: str) -> bool:
+        """Return whether a translation satisfies all."""
+        if has_phrase(text.casefold(), self.constraints.forbidden):
+            return False
+        required = zip(self.phrases, self.constraints.required, strict=True)
+        return all(phrase.count(text) >= one.count for phrase, one in required)
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """The allowed translations of a term."""
+
+    forms: tuple[Form, ...]
+    index: TermIndex | None
+    """Finds them in a translation, in any inflection; None if they must be spelled as they are."""
+    spelling: str
+
+    def count(self, text: str) -> int:
+        """Return the number of times that a translation contains the phrase."""
+        if self.index is not None:
+            return len(self.index.find(text))
+        words = [word for _, word in split_words(self.spelling)]
+        found = [word for _, word in split_words(text)]
+        return sum(found[start : start + len(words)] == words for start in range(len(found)))
+
+
+class TermFinder:
+    """Finds a terminology's terms in segments of a language pair. Safe to use from several threads."""
+
+    def __init__(self, terminology: Terminology, pair: Pair, model: "TermModel") -> None:
+        self._model = model
+        self._pair = pair
+        self._index = TermIndex(terminology.terms, pair.source)
+        self._forbidden = tuple(phrase.strip().casefold() for phrase in terminology.forbidden)
+        self._phrase = lru_cache(maxsize=1024)(self._make_phrase)
+
+    def find(self, segment: str) -> SegmentTerms | None:
+        """Return a segment's terms; None if it has none and nothing is forbidden.
+
+        Raises:
+            InputError: the model's vocabulary cannot spell a translation.
+        """
+        matches = self._index.find(segment)
+        if not matches and not self._forbidden:
+            return None
+        keys = Counter((one.term, one.surface if _keeps_case(one) else "") for one in matches)
+        phrases = tuple(self._phrase(term, surface) for term, surface in keys)
+        required = tuple(
+            RequiredPhrase(phrase.forms, count) for phrase, count in zip(phrases, keys.values(), strict=True)
+        )
+        constraints = Constraints(self._pair.target, required, self._forbidden)
+        return SegmentTerms(tuple(matches), constraints, phrases)
+
+    def annotate(
+        self, segment: str, matches: Sequence[TermMatch]
+    ) -> tuple[list[int], tuple[Span, ...]] | None:
+        """Return a segment's ids with translations next to its terms; None if the model knows no such marks.
+
+        Returns:
+            The ids, and the span in the segment that each stands for: a translation stands for its term.
+        """
+        controls = self._model.controls
+        if controls is None or not matches:
+            return None
+        ids: list[int] = []
+        spans: list[Span] = []
+        position = 0
+        for match in matches:
+            self._add(segment, Span(position, match.span.start), ids, spans)
+            ids.append(controls.begin)
+            spans.append(Span(match.span.start, match.span.start))
+            self._add(segment, match.span, ids, spans)
+            (translation,) = self._model.source.encode([_preferred(match)])
+            inserted = [controls.translation, *translation, controls.end]
+            ids += inserted
+            spans += [match.span] * len(inserted)
+            position = match.span.end
+        self._add(segment, Span(position, len(segment)), ids, spans)
+        return ids, tuple(spans)
+
+    def _add(self, segment: str, span: Span, ids: list[int], spans: list[Span]) -> None:
+        """Add the ids of a part of the segment, which is encoded as words of its own."""
+        part = segment[span.start : span.end]
+        start = span.start + len(part) - len(part.lstrip())
+        if part := part.strip():
+            ids += self._model.source.encode([part])[0]
+            found = self._model.source.source_spans(part)
+            spans += (Span(start + one.start, start + one.end) for one in found)
+
+    def _make_phrase(self, term: Term, surface: str) -> _Phrase:
+        """Return the forms of a term's translation; `surface` is "" unless the segment's spelling matters."""
+        if not term.targets:
+            return _Phrase(tuple(self._forms([surface])), None, surface)
+        spellings = dict.fromkeys(term.targets)
+        if surface:
+            spellings |= dict.fromkeys(target.upper() for target in term.targets)
+        spellings |= dict.fromkeys(spelling[0].upper() + spelling[1:] for spelling in spellings)
+        for spelling in tuple(spellings):
+            spellings |= dict.fromkeys(self._model.inflected(spelling, self._pair.target))
+        index = TermIndex([Term(target) for target in term.targets], self._pair.target)
+        return _Phrase(tuple(self._forms(spellings)), index, "")
+
+    def _forms(self, spellings: Sequence[str] | dict[str, None]) -> Iterator[Form]:
+        target = self._model.target
+        (opening,) = target.encode([_OPENING])
+        for spelling in spellings:
+            words = split_words(spelling)
+            (ids,) = target.encode([spelling])
+            if target.unk_id in ids or not ids or not words:
+                raise InputError("terms.targets", f"the model's vocabulary cannot spell {spelling!r}")
+            yield Form(tuple(ids), words[-1][1])
+            (inside,) = target.encode([_OPENING + spelling])
+            if inside[: len(opening)] == opening and len(inside) > len(opening):
+                yield Form(tuple(inside[len(opening) :]), words[-1][1])
+
+
+class TermModel:
+    """What a bundle knows of terms: its tokenizers and marks. Safe to use from several threads."""
+
+    def __init__(self, source: Tokenizer, target: Tokenizer, controls: TermControls | None) -> None:
+        self.source = source
+        self.target = target
+        self.controls = controls
+        self.finder = lru_cache(MAX_CACHED_FINDERS)(self._make_finder)
+        self._words = lru_cache(1)(self._whole_words)
+
+    def _make_finder(self, terminology: Terminology, pair: Pair) -> TermFinder:
+        return TermFinder(terminology, pair, self)
+
+    def inflected(self, spelling: str, language: str) -> list[str]:
+        """Return other forms of a word that are pieces of the target vocabulary, as `Dateien` of `Datei`."""
+        if not all(map(is_word_character, spelling)) or len(spelling) < BUCKET_CHARACTERS:
+            return []
+        bucket = self._words().get(spelling[:BUCKET_CHARACTERS], ())
+        own = stem(spelling, language)
+        return [word for word in bucket if word != spelling and stem(word, language) == own][
+            :MAX_INFLECTED_FORMS
+        ]
+
+    def _whole_words(self) -> dict[str, list[str]]:
+        """Return the pieces of the target vocabulary that are whole words, by their first characters."""
+        words: dict[str, list[str]] = {}
+        for index in range(self.target.vocab_size):
+            word = self.target.text_of(index)
+            if word.startswith(" ") and word[1:].isalpha():
+                words.setdefault(word[1 : 1 + BUCKET_CHARACTERS], []).append(word[1:])
+        return words
+
+
+def _keeps_case(match: TermMatch) -> bool:
+    """Return whether it matters how the segment spells a term: it is kept, or it is in capital letters."""
+    return not match.term.targets or (len(match.surface) > 1 and match.surface.isupper())
+
+
+def _preferred(match: TermMatch) -> str:
+    return match.term.targets[0] if match.term.targets else match.surface

@@ -1,0 +1,51 @@
+"""Stems of words, so that a term is found in any inflection.
+
+Snowball's stemmers (Porter 2001, https://snowballstem.org). A word of a language without one is its own stem.
+"""
+
+import threading
+from functools import lru_cache
+
+import snowballstemmer
+
+MAX_CACHED_WORDS = 2**16
+
+_ALGORITHMS = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian",
+    "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
+    "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian", "ne": "nepali",
+    "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish", "ta": "tamil",
+    "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+"""Names of the stemmers, by language."""
+_lock = threading.Lock()  # a stemmer keeps the word it works on
+
+
+@lru_cache(MAX_CACHED_WORDS)
+def stem(word: str, language: str) -> str:
+    """Return the stem of a word, in lower case.
+
+    Args:
+        word: one word.
+        language: a BCP-47 code.
+    """
+    lower = word.lower()
+    stemmer = _stemmer(language.partition("-")[0])
+    if stemmer is None:
+        return lower.casefold()
+    with _lock:
+        return str(stemmer.stemWord(lower))
+
+
+def is_inflected(language: str, word: str, other: str) -> bool:
+    """Return whether two words have the same stem."""
+    return stem(word, language) == stem(other, language)
+
+
+@lru_cache
+def _stemmer(language: str) -> "snowballstemmer.basestemmer.BaseStemmer | None":
+    algorithms = set(snowballstemmer.algorithms())
+    name = _ALGORITHMS.get(language)
+    return snowballstemmer.stemmer(name) if name in algorithms else None

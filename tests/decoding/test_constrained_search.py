@@ -1,0 +1,245 @@
+"""Constrained search: required phrases, forbidden ones, and what the beam keeps on the way."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dragoman.decoding.constrained_lane import ConstrainedLane
+from dragoman.decoding.constraints import Constraints, Form, Progress, RequiredPhrase
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
+from tests.decoding.fake_stepper import (
+    BOS,
+    EOS,
+    FakeStepper,
+    LanguageModel,
+    Prefix,
+    RandomModel,
+    TableModel,
+)
+
+VOCAB_SIZE = 5
+WORDS = ["", "", " a", " b", " c", "c", "s", "x"]
+"""Text of each id. The last three continue a word."""
+A, B, C, INSIDE_C, ENDING_S, X = 2, 3, 4, 5, 6, 7
+
+
+def vocabulary(size: int) -> TargetVocabulary:
+    """A plural ends in `s`."""
+    return TargetVocabulary(
+        EOS,
+        size,
+        text_of=lambda token: WORDS[token],
+        is_inflected=lambda _, word, other: other.removesuffix("s") == word.removesuffix("s"),
+    )
+
+
+def phrase(*forms: tuple[int, ...], count: int = 1) -> RequiredPhrase:
+    return RequiredPhrase(tuple(Form(ids, WORDS[ids[-1]].strip()) for ids in forms), count)
+
+
+def source(constraints: Constraints, max_tokens: int = 5, num_hypotheses: int = 1) -> Source:
+    limits = TargetLimits(max_tokens, 0)
+    return Source((), limits, (BOS,), num_hypotheses=num_hypotheses, constraints=constraints)
+
+
+def search(
+    model: LanguageModel, sources: list[Source], beam_size: int, joins: list[int] | None = None
+) -> list[list[Hypothesis]]:
+    """Hypotheses by source; source i joins before step joins[i]."""
+    stepper = FakeStepper(model, [], beam_size)
+    lane = ConstrainedLane(
+        SearchKind(beam_size, method=Method.CONSTRAINED), stepper, vocabulary(model.vocab_size)
+    )
+    found: dict[Source, list[Hypothesis]] = {}
+    joins = joins or [0] * len(sources)
+    for step in range(max(joins) + 1):
+        for number, (one, join) in enumerate(zip(sources, joins, strict=True)):
+            if join == step:
+                lane.join([one], [number])
+        if lane.sources:
+            found |= {one.source: one.hypotheses for one in lane.step()}
+    while lane.sources:
+        found |= {one.source: one.hypotheses for one in lane.step()}
+    return [found[one] for one in sources]
+
+
+def occurrences(ids: tuple[int, ...], required: RequiredPhrase) -> int:
+    """Places where a form is and no word goes on, without overlap."""
+    places = sorted(
+        (start + len(form.ids), start)
+        for form in required.forms
+        for start in range(len(ids))
+        if ids[start : start + len(form.ids)] == form.ids
+        and not WORDS[(*ids, EOS)[start + len(form.ids)]].isalpha()
+    )
+    count = free = 0
+    for end, start in places:
+        if start >= free:
+            count, free = count + 1, end
+    return count
+
+
+def is_allowed(ids: tuple[int, ...], constraints: Constraints) -> bool:
+    text = "".join(WORDS[one] for one in ids)
+    return all(occurrences(ids, one) >= one.count for one in constraints.required) and not any(
+        word in text.split() for word in constraints.forbidden
+    )
+
+
+ids = st.integers(2, VOCAB_SIZE - 1)
+constraints = st.builds(
+    Constraints,
+    language=st.just("en"),
+    required=st.lists(
+        st.builds(
+            lambda forms, count: phrase(*forms, count=count),
+            st.lists(st.lists(ids, min_size=1, max_size=2).map(tuple), min_size=1, max_size=2),
+            st.integers(1, 2),
+        ),
+        max_size=2,
+    ).map(tuple),
+    forbidden=st.lists(st.sampled_from(["a", "b"]), max_size=1).map(tuple),
+)
+models = st.builds(
+    RandomModel,
+    vocab_size=st.just(VOCAB_SIZE),
+    seed=st.integers(0, 2**32 - 1),
+    sharpness=st.sampled_from([1.0, 3.0]),
+)
+
+
+@dataclass(frozen=True)
+class LateEnds:
+    """A model that would rather not end, so that no hypothesis is dropped for being a whole sentence."""
+
+    inner: RandomModel
+
+    @property
+    def vocab_size(self) -> int:
+        return self.inner.vocab_size
+
+    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+        logprobs = self.inner.logprobs(source, prefix).copy()
+        logprobs[EOS] -= 20
+        return logprobs
+
+    def total(self, target: Prefix) -> float:
+        return sum(float(self.logprobs(0, target[:end])[token]) for end, token in enumerate(target))
+
+
+@settings(max_examples=40, deadline=None)
+@given(inner=models, wanted=constraints)
+def test_a_beam_that_holds_every_target_finds_the_best_of_all_allowed_ones(
+    inner: RandomModel, wanted: Constraints
+) -> None:
+    model, most = LateEnds(inner), 4
+    tokens = [token for token in range(VOCAB_SIZE) if token != EOS]
+    targets = [target for length in range(most) for target in itertools.product(tokens, repeat=length)]
+    totals = [model.total((*target, EOS)) for target in targets if is_allowed(target, wanted)]
+    cut = itertools.product(tokens, repeat=most)
+    totals += [model.total(target) for target in cut if is_allowed(target, wanted)]
+
+    ((found,),) = search(model, [replace(source(wanted, most), length_penalty=0.0)], 256)
+
+    if totals:
+        assert is_allowed(found.ids, wanted)
+        assert found.logprob == pytest.approx(max(totals), abs=1e-4)
+    else:
+        assert not is_allowed(found.ids, wanted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    model=models,
+    wanted=st.lists(constraints, min_size=1, max_size=4),
+    joins=st.lists(st.integers(0, 5), min_size=4, max_size=4),
+)
+def test_required_phrases_are_there_and_forbidden_ones_are_not_whoever_else_is_searched_for(
+    model: RandomModel, wanted: list[Constraints], joins: list[int]
+) -> None:
+    sources = [source(one, max_tokens=24, num_hypotheses=2) for one in wanted]
+
+    together = search(model, sources, 4, joins[: len(sources)])
+
+    for number, (one, hypotheses) in enumerate(zip(sources, together, strict=True)):
+        assert one.constraints is not None
+        for found in hypotheses:
+            if not has_conflict(one.constraints):
+                assert is_allowed(found.ids, one.constraints)
+        assert hypotheses == search(Only(model, number), [one], 4)[0]
+
+
+@dataclass(frozen=True)
+class Only:
+    """A model of a single source."""
+
+    inner: RandomModel
+    number: int
+
+    @property
+    def vocab_size(self) -> int:
+        return self.inner.vocab_size
+
+    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+        return self.inner.logprobs(source + self.number, prefix)
+
+
+def has_conflict(wanted: Constraints) -> bool:
+    """Whether every form of a required phrase has a forbidden word."""
+    return any(
+        any(WORDS[one].strip() in wanted.forbidden for one in form.ids)
+        for required in wanted.required
+        for form in required.forms
+    )
+
+
+def test_a_phrase_may_be_inflected_but_not_be_part_of_another_word() -> None:
+    start = Progress.start(Constraints("en", (phrase((A,)),)))
+    is_inflected = vocabulary(8).is_inflected
+    after_word = start.after(A, "", lambda *words: is_inflected("en", *words))
+
+    plural = after_word.after(ENDING_S, "s", lambda *words: is_inflected("en", *words))
+    other = after_word.after(X, "x", lambda *words: is_inflected("en", *words))
+
+    assert [after_word.num_missing, plural.num_missing, other.num_missing] == [0, 0, 1]
+    assert plural.after(B, "", lambda *words: is_inflected("en", *words)).missing == (0,)
+
+
+def test_a_phrase_that_is_required_twice_does_not_share_its_words() -> None:
+    progress = Progress.start(Constraints("en", (phrase((A, A), count=2),)))
+
+    counts = []
+    for token in (A, A, A, A, B):
+        progress = progress.after(token, "", lambda *_: False)
+        counts.append(progress.num_missing)
+
+    assert counts == [2, 1, 1, 0, 0]
+
+
+def test_a_sentence_that_the_model_would_end_gets_no_phrase_appended() -> None:
+    """The model writes `a b` and puts `c` after `a` rather than after `b`, where it would end."""
+    table = {
+        (0, ()): {A: 1.0},
+        (0, (A,)): {B: 0.97, C: 0.03},
+        (0, (A, B)): {EOS: 0.6, C: 0.4},
+        (0, (A, B, C)): {EOS: 1.0},
+        (0, (A, C)): {B: 0.9, EOS: 0.1},
+        (0, (A, C, B)): {EOS: 1.0},
+    }
+    ((found,),) = search(TableModel(8, table), [source(Constraints("en", (phrase((C,)),)))], 4)
+
+    assert found.ids == (A, C, B)
+
+
+def test_a_target_that_is_cut_has_the_phrases_that_fit() -> None:
+    wanted = Constraints("en", (phrase((A, B, C)), phrase((A,))))
+    ((found,),) = search(RandomModel(5, seed=3), [source(wanted, max_tokens=2)], 4)
+
+    assert found.finish_reason is FinishReason.LENGTH
+    assert len(found.ids) == 2
