@@ -12,7 +12,7 @@ Shapes: B sources searched for, k = beam_size, R rows (B x k), K candidates of a
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice, zip_longest
 
 import numpy as np
@@ -30,8 +30,11 @@ from dragoman.types import FinishReason, Hypothesis
 
 MAX_TAIL_CHARACTERS = 400
 """Characters at the end of a hypothesis in which a forbidden phrase is looked for; longer than any phrase."""
-MIN_BEAM_SIZE = 4
-MAX_WIDENED_BEAM_SIZE = 16
+MIN_BEAM_SIZE = 8
+MANY_PHRASES = 5
+BEAM_SIZE_OF_MANY = 16
+OPENING_MARKS = frozenset("([{<\"'/-–—¿¡«‹„“‘‚")  # noqa: RUF001 -- quotation marks of all kinds
+"""Characters after which a word begins without a space."""
 NO_CONSTRAINTS = Constraints()
 
 
@@ -56,9 +59,11 @@ class _Candidate:
 
     row: int
     """Row of the hypothesis that it extends."""
-    live: _Live
-    is_end: bool
-    """Whether its last token ends the sentence."""
+    token: int
+    logprob: float
+    """Of the whole hypothesis."""
+    progress: Progress
+    """After the token."""
 
 
 @dataclass(slots=True, eq=False)
@@ -87,6 +92,8 @@ class ConstrainedBeam:
         self._target = target
         self._searches: list[_Search] = []
         self._utf8 = Utf8Automaton(target.byte_ids)
+        self._text_of = cache(target.text_of)
+        self._begins_with_word = cache(self._has_word_character)
         self._num_best = round_up(beam_size + 1 + SPARE_CANDIDATES, target.size)
 
     @property
@@ -174,24 +181,27 @@ class ConstrainedBeam:
         first = next(one for one in search.live if one is not None)
         num_tokens = len(first.ids)  # after this step
         if num_tokens <= source.num_forced:
-            search.live[0] = self._child(source, first, source.forced(num_tokens - 1), 0.0)
+            token = source.forced(num_tokens - 1)
+            progress = self._progress(source, first, token)
+            search.live[0] = self._child(search, _Candidate(0, token, first.logprob, progress))
             return list(range(self._beam_size))
         found = self._candidates(search, logprobs, ids)
-        candidates = sorted(found, key=lambda one: -one.live.logprob)  # stable: equals keep their order
+        candidates = sorted(found, key=lambda one: -one.logprob)  # stable: equals keep their order
         chosen = self._choose(search, candidates)
         if num_tokens >= source.limits.max_tokens or not chosen:
-            _finish_cut(search, candidates)
+            self._finish_cut(search, candidates)
             search.is_done = True
         else:
-            search.is_done = self._is_done(search, chosen)
+            search.is_done = self._is_done(search, chosen, num_tokens)
         parents = np.zeros((1, self._beam_size), np.int64)
         parents[0, : len(chosen)] = [one.row for one in chosen]
+        children = [self._child(search, one) for one in chosen]
         search.live = [None] * self._beam_size
         continued = [0] * self._beam_size
         for child, row in enumerate(assign_rows_to_children(parents)[0].tolist()):
             continued[row] = int(parents[0, child])
-            if child < len(chosen):
-                search.live[row] = chosen[child].live
+            if child < len(children):
+                search.live[row] = children[child]
         return continued
 
     def _candidates(
@@ -200,44 +210,61 @@ class ConstrainedBeam:
         """Yield the possible extensions of a source's hypotheses, by row and column."""
         source, eos_id = search.source, self._target.eos_id
         forbidden = (source.constraints or NO_CONSTRAINTS).forbidden
-        complete = {
-            row
-            for row, live in enumerate(search.live)
-            if live is not None and live.progress.num_missing and ids[row][0] == eos_id
-        }
-        if len(complete) == sum(live is not None for live in search.live):
-            complete = set()
-        for row, live in enumerate(search.live):
-            if live is None or row in complete:
-                continue
+        rows = [(row, live) for row, live in enumerate(search.live) if live is not None]
+        unfinished = [one for one in rows if not one[1].progress.num_missing or ids[one[0]][0] != eos_id]
+        for row, live in unfinished or rows:
             may_end = not live.progress.num_missing and len(live.ids) > source.limits.min_tokens
-            seen: set[int] = set()
-            for token, logprob in zip(ids[row], logprobs[row], strict=True):
-                is_end = token == eos_id
-                if token in seen or logprob == -math.inf or (is_end and not may_end):
+            seen = {-1 if may_end else eos_id}
+            for column, (token, logprob) in enumerate(zip(ids[row], logprobs[row], strict=True)):
+                if token in seen or logprob == -math.inf:
                     continue
                 seen.add(token)
                 if not self._utf8.may_follow(live.utf8_state, token):
                     continue
-                child = self._child(source, live, token, logprob)
-                if not has_phrase(child.tail, forbidden):
-                    yield _Candidate(row, child, is_end)
+                if forbidden and has_phrase(self._tail(live, token), forbidden):
+                    continue
+                progress = self._progress(source, live, token)
+                is_wanted = column >= self._num_best and live.utf8_state == BETWEEN and token != eos_id
+                if is_wanted and not (progress.begun or progress.ended):
+                    continue  # it begins no phrase here
+                yield _Candidate(row, token, live.logprob + logprob, progress)
 
-    def _child(self, source: Source, live: _Live, token: int, logprob: float) -> _Live:
-        """Return the hypothesis with one more token."""
-        constraints = source.constraints or NO_CONSTRAINTS
-        text = "" if token == self._target.eos_id else self._target.text_of(token)
-        continues = bool(text) and is_word_character(live.last_character) and is_word_character(text[0])
-        is_inflected = partial(self._target.is_inflected, constraints.language)
-        tail = (live.tail + text.casefold())[-MAX_TAIL_CHARACTERS:] if constraints.forbidden else ""
-        return _Live(
-            live.logprob + logprob,
-            (*live.ids, token),
-            live.progress.after(token, text if continues else "", is_inflected),
-            self._utf8.after(live.utf8_state, token, source.can_spell_replacement),
-            (text or live.last_character)[-1],
-            tail,
+    def _progress(self, source: Source, live: _Live, token: int) -> Progress:
+        """Return a hypothesis's progress after another token."""
+        text, before = self._text_of(token), live.last_character
+        continues = self._begins_with_word(token) and is_word_character(before)
+        language = (source.constraints or NO_CONSTRAINTS).language
+        return live.progress.after(
+            token,
+            text if continues else "",
+            partial(self._target.is_inflected, language),
+            may_begin=not continues and _may_begin(before, text),
         )
+
+    def _child(self, search: _Search, one: _Candidate) -> _Live:
+        """Return the hypothesis that a candidate is."""
+        live = search.live[one.row]
+        assert live is not None, "candidates extend live hypotheses"  # noqa: S101 -- only a bug
+        source, text = search.source, self._text_of(one.token)
+        has_forbidden = source.constraints is not None and source.constraints.forbidden
+        return _Live(
+            one.logprob,
+            (*live.ids, one.token),
+            one.progress,
+            self._utf8.after(live.utf8_state, one.token, source.can_spell_replacement),
+            (text or live.last_character)[-1],
+            self._tail(live, one.token) if has_forbidden else "",
+        )
+
+    def _tail(self, live: _Live, token: int) -> str:
+        """Return the end of a hypothesis's text after another token, in lower case."""
+        text = "" if token == self._target.eos_id else self._text_of(token)
+        return (live.tail + text.casefold())[-MAX_TAIL_CHARACTERS:]
+
+    def _has_word_character(self, token: int) -> bool:
+        """Return whether a token's text begins with a character of a word."""
+        text = self._text_of(token)
+        return token != self._target.eos_id and bool(text) and is_word_character(text[0])
 
     def _choose(self, search: _Search, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Collect ended hypotheses and return the best others of all banks, at most k.
@@ -247,17 +274,19 @@ class ConstrainedBeam:
         banks: dict[int, list[_Candidate]] = {}
         num_seen: dict[int, int] = {}
         for one in candidates:
-            bank = one.live.progress.bank
+            bank = one.progress.bank
             rank = num_seen[bank] = num_seen.get(bank, 0) + 1
-            if not one.is_end:
+            if one.token != self._target.eos_id:
                 banks.setdefault(bank, []).append(one)
             elif rank <= self._beam_size:
-                search.finished.append(_hypothesis(search.source, one.live, FinishReason.STOP))
+                search.finished.append(
+                    _hypothesis(search.source, self._child(search, one), FinishReason.STOP)
+                )
         furthest_first = [banks[bank] for bank in sorted(banks, reverse=True)]
         in_turn = chain.from_iterable(zip_longest(*furthest_first))
         return list(islice((one for one in in_turn if one is not None), self._beam_size))
 
-    def _is_done(self, search: _Search, chosen: Sequence[_Candidate]) -> bool:
+    def _is_done(self, search: _Search, chosen: Sequence[_Candidate], num_tokens: int) -> bool:
         """Return whether no live hypothesis can be among the results."""
         source, finished = search.source, search.finished
         if len(finished) < source.num_hypotheses:
@@ -265,17 +294,17 @@ class ConstrainedBeam:
         if source.early_stopping and len(finished) >= self._beam_size:
             return True
         worst = sorted((one.score for one in finished), reverse=True)[source.num_hypotheses - 1]
-        best = max(one.live.logprob for one in chosen)
-        return normalised_score(best, len(chosen[0].live.ids) - 1, source.length_penalty) <= worst
+        best = max(one.logprob for one in chosen)
+        return normalised_score(best, num_tokens, source.length_penalty) <= worst
 
-
-def _finish_cut(search: _Search, candidates: Sequence[_Candidate]) -> None:
-    """Finish hypotheses at their limit: those that lack no phrase, or else the one that lacks fewest."""
-    cut = [one.live for one in candidates if not one.is_end]
-    complete = [one for one in cut if not one.progress.num_missing]
-    if not complete and not search.finished:
-        complete = sorted(cut or filter(None, search.live), key=lambda one: one.progress.num_missing)[:1]
-    search.finished += (_hypothesis(search.source, one, FinishReason.LENGTH) for one in complete)
+    def _finish_cut(self, search: _Search, candidates: Sequence[_Candidate]) -> None:
+        """Finish hypotheses at their limit: those that lack no phrase, or else the one that lacks fewest."""
+        cut = [self._child(search, one) for one in candidates if one.token != self._target.eos_id]
+        complete = [one for one in cut if not one.progress.num_missing]
+        if not complete and not search.finished:
+            live = cut or [one for one in search.live if one is not None]
+            complete = sorted(live, key=lambda one: one.progress.num_missing)[:1]
+        search.finished += (_hypothesis(search.source, one, FinishReason.LENGTH) for one in complete)
 
 
 def _results(search: _Search) -> list[Hypothesis]:
@@ -295,6 +324,13 @@ def _hypothesis(source: Source, live: _Live, finish_reason: FinishReason) -> Hyp
     )
 
 
+def _may_begin(before: str, text: str) -> bool:
+    """Return whether a phrase may begin: after a space, an opening mark, or where no spaces are written."""
+    if text[:1] == " " or before == " " or before in OPENING_MARKS:
+        return True
+    return any(one.isalpha() and not is_word_character(one) for one in (before, text[:1]))
+
+
 def constrained_beam_size(beam_size: int, num_phrases: int) -> int:
     """Return the beam size of a constrained search: each phrase divides the beam among more hypotheses.
 
@@ -302,8 +338,7 @@ def constrained_beam_size(beam_size: int, num_phrases: int) -> int:
         beam_size: what the request asks for; 1 is greedy search.
         num_phrases: required phrases.
     """
-    widened = MIN_BEAM_SIZE << max(0, (num_phrases - 1).bit_length() - 1)
-    return max(beam_size, min(widened, MAX_WIDENED_BEAM_SIZE))
+    return max(beam_size, BEAM_SIZE_OF_MANY if num_phrases >= MANY_PHRASES else MIN_BEAM_SIZE)
 
 
 def has_phrase(text: str, phrases: Iterable[str]) -> bool:

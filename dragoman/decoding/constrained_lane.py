@@ -3,7 +3,6 @@
 Shapes: R rows (B sources x beam_size), K candidates of a row, W wanted tokens of a row.
 """
 
-from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.constrained import ConstrainedBeam
 from dragoman.decoding.loop import Lane, Stepper
-from dragoman.decoding.strategy import Source, TargetVocabulary
+from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.types import SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
@@ -19,11 +18,7 @@ Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 
 
 class ConstrainedStepper(Stepper[Encoded_contra], Protocol[Encoded_contra]):
-    """A stepper whose sources may need tokens that their shortlists lack."""
-
-    def join_with(self, encoded: Encoded_contra, wanted_ids: Sequence[Sequence[int]]) -> None:
-        """Append sources, each with tokens that it may need besides those of its shortlist."""
-        ...
+    """A stepper that also returns log-probabilities of wanted tokens, whichever they are."""
 
     def step_with(
         self, last_ids: NDArray[np.int64], num_best: int, wanted_ids: NDArray[np.int64]
@@ -52,12 +47,6 @@ class ConstrainedLane(Lane[Encoded_contra]):
         super().__init__(kind, stepper, beam)
         self._beam = beam
         self._constrained_stepper = stepper
-
-    def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
-        """Start the search for more sources; `encoded` holds as many, in the same order."""
-        wanted = [[] if source.constraints is None else source.constraints.ids for source in sources]
-        self._constrained_stepper.join_with(encoded, wanted)
-        self._beam.join(sources)
 
     def _candidates(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         beam = self._beam

@@ -34,11 +34,6 @@ class Constraints:
     forbidden: tuple[str, ...] = ()
     """Phrases, in lower case as `str.casefold` makes it."""
 
-    @property
-    def ids(self) -> list[int]:
-        """Return the ids of all required phrases, ascending."""
-        return sorted({one for phrase in self.required for form in phrase.forms for one in form.ids})
-
 
 @dataclass(slots=True, eq=False)
 class FormNode:
@@ -80,13 +75,21 @@ class Progress(NamedTuple):
         required = constraints.required
         return cls(tuple(FormNode.of(one.forms) for one in required), tuple(one.count for one in required))
 
-    def after(self, token: int, continuation: str, is_inflected: Callable[[str, str], bool]) -> "Progress":
+    def after(
+        self,
+        token: int,
+        continuation: str,
+        is_inflected: Callable[[str, str], bool],
+        *,
+        may_begin: bool = True,
+    ) -> "Progress":
         """Return the progress after another token.
 
         Args:
             token: its id.
             continuation: its text if it continues the word before it, else "".
             is_inflected: tells whether the second word is an inflected form of the first.
+            may_begin: whether a phrase may begin with the token, given the text before it.
         """
         missing, inflected = self.missing, list[tuple[int, str]]()
         if continuation:
@@ -95,23 +98,21 @@ class Progress(NamedTuple):
         elif self.ended:
             met = {phrase for phrase, _ in self.ended}
             missing = tuple(most - (phrase in met) for phrase, most in enumerate(missing))
-        reached = list(self._reached(token, continuation, missing))
+        reached = list(self._continued(token, missing))
+        if may_begin:
+            roots = ((phrase, root) for phrase, root in enumerate(self.roots) if missing[phrase])
+            reached += ((phrase, root.children[token]) for phrase, root in roots if token in root.children)
         if not reached and not self.begun and not self.ended:
             return self
         ended = [(phrase, node.last_word) for phrase, node in reached if node.last_word is not None]
         begun = tuple((phrase, node) for phrase, node in reached if node.children)
         return Progress(self.roots, missing, begun, tuple(dict([*inflected, *ended]).items()))
 
-    def _reached(
-        self, token: int, continuation: str, missing: tuple[int, ...]
-    ) -> Iterator[tuple[int, FormNode]]:
-        """Yield the phrases that the token continues or begins. What has just been met does not go on."""
+    def _continued(self, token: int, missing: tuple[int, ...]) -> Iterator[tuple[int, FormNode]]:
+        """Yield the phrases that the token continues. What has just been met does not go on."""
         for phrase, node in self.begun:
             if token in node.children and missing[phrase] == self.missing[phrase]:
                 yield phrase, node.children[token]
-        for phrase, root in enumerate(self.roots):
-            if missing[phrase] and token in root.children and not continuation:
-                yield phrase, root.children[token]
 
     @property
     def num_missing(self) -> int:

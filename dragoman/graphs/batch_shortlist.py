@@ -66,12 +66,6 @@ class BatchShortlist:
         self._update_layout()
         return self._shortlist
 
-    @property
-    def width(self) -> int:
-        """P, the number of candidates of a row."""
-        self._update_layout()
-        return int(self._rows.shape[1])
-
     def join(self, lists: Sequence[Ids]) -> None:
         """Add more sources' shortlists, after all others."""
         self._source_shortlists += lists

@@ -108,15 +108,6 @@ class DecoderSteps:
         self._total_length = np.zeros((), np.int32)
         self._bound_steps: dict[StepShape, BoundStep] = {}
 
-    def join_with(self, cross: CrossKV, wanted_ids: Sequence[Sequence[int]]) -> None:
-        """Append sources, each with tokens that it may need besides those of its shortlist."""
-        if self._is_shortlisted:
-            cross.candidates = [
-                np.union1d(own, np.array(wanted, np.int64))
-                for own, wanted in zip(cross.candidates, wanted_ids, strict=True)
-            ]
-        self.join(cross)
-
     def join(self, cross: CrossKV) -> None:
         """Append sources: `beam_size` rows each, after all others. `cross` is copied."""
         num_rows = self._num_rows + cross.num_sources * self._beam_size
@@ -156,9 +147,7 @@ class DecoderSteps:
     def step_with(
         self, last_ids: NDArray[np.int64], num_best: int, wanted_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Extend every row by one token, with the log-probabilities of wanted tokens.
-
-        With a shortlist a wanted token that is not on the row's own one has log-probability -inf.
+        """Extend every row by one token, with the log-probabilities of wanted tokens. No shortlist applies.
 
         Args:
             last_ids: int64 [R], the tokens picked in the last step.
@@ -169,19 +158,13 @@ class DecoderSteps:
             Log-probabilities float32 [R, K + W] and ids int64 [R, K + W]: the best of each row, best first,
             then its wanted tokens.
         """
-        if self._is_shortlisted:
-            logprobs, ids = self.step(last_ids, self._shortlists.width)
-            is_wanted = ids[:, None, :] == wanted_ids[:, :, None]
-            wanted = np.where(is_wanted, logprobs[:, None, :], np.float32(-np.inf)).max(axis=2)
-        else:
-            bound = self._prepare(StepShape(self._num_rows, num_best, wanted_ids.shape[1]), last_ids)
-            bound.inputs["candidates"][:] = wanted_ids
-            self._run(bound)
-            logprobs, ids = bound.outputs["best_logprobs"], bound.outputs["best_ids"]
-            wanted = bound.outputs["wanted_logprobs"]
+        bound = self._prepare(StepShape(self._num_rows, num_best, wanted_ids.shape[1]), last_ids)
+        bound.inputs["candidates"][:] = wanted_ids
+        self._run(bound)
+        outputs = bound.outputs
         return (
-            np.concatenate([logprobs[:, :num_best], wanted], axis=1),
-            np.concatenate([ids[:, :num_best], wanted_ids], axis=1),
+            np.concatenate([outputs["best_logprobs"], outputs["wanted_logprobs"]], axis=1),
+            np.concatenate([outputs["best_ids"], wanted_ids], axis=1),
         )
 
     def read(

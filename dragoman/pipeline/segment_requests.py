@@ -121,11 +121,8 @@ class SegmentRequestFactory:
         """Return a receiver of hypotheses that passes on those with all terms, or searches for one."""
         partition = resolved.request.cache_partition
         constrained = replace(source, constraints=terms.constraints)
-        constrained_kind = SearchKind(
-            constrained_beam_size(kind.beam_size, len(terms.matches)),
-            kind.is_shortlisted,
-            Method.CONSTRAINED,
-        )
+        beam_size = constrained_beam_size(kind.beam_size, len(terms.matches))
+        constrained_kind = SearchKind(beam_size, method=Method.CONSTRAINED)
 
         def require(outcome: Outcome) -> None:
             if isinstance(outcome, Exception):

@@ -118,11 +118,6 @@ class FakeStepper:
         best[self.faulty_rows(), -1] = np.nan
         return best, ids
 
-    def join_with(self, encoded: Sequence[int], wanted_ids: Sequence[Sequence[int]]) -> None:
-        """Let any token be wanted: there is no shortlist."""
-        del wanted_ids
-        self.join(encoded)
-
     def step_with(
         self, last_ids: NDArray[np.int64], num_best: int, wanted_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

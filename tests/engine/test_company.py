@@ -28,7 +28,6 @@ KINDS = [
     SearchKind(1, method=Method.FILTERED),
     SearchKind(4, method=Method.FILTERED),
     SearchKind(4, method=Method.CONSTRAINED),
-    SearchKind(8, is_shortlisted=True, method=Method.CONSTRAINED),
     SearchKind(3, method=Method.SAMPLE),
     SearchKind(1, method=Method.SCORE),
     SearchKind(1, method=Method.ALIGN),
