@@ -80,9 +80,9 @@ class _Search:
 class ConstrainedBeam:
     """A `Strategy` that keeps `beam_size` live hypotheses per source, divided among banks.
 
-    Hypotheses that have met equally many required phrases, and have begun one or not, form a bank. Each step
-    takes the best candidate of every bank in turn, the furthest bank first, until k are taken. Candidates of
-    a row are its best tokens, and the tokens that begin or continue a required phrase. A target may end only
+    Hypotheses that have met equally many required phrases, and as many tokens of another, form a bank. Each
+    step takes the best candidate of every bank in turn, the furthest bank first, until k are taken. Candidates
+    of a row are its best tokens, and the tokens that begin or continue a required phrase. A target may end only
     where no phrase is missing. A hypothesis that the model would end while a phrase is missing is dropped if
     others remain, so that no phrase is appended to a finished sentence.
     """
@@ -271,8 +271,8 @@ class ConstrainedBeam:
 
         An ended hypothesis counts if fewer than k candidates of its bank are better.
         """
-        banks: dict[int, list[_Candidate]] = {}
-        num_seen: dict[int, int] = {}
+        banks: dict[tuple[int, int], list[_Candidate]] = {}
+        num_seen: dict[tuple[int, int], int] = {}
         for one in candidates:
             bank = one.progress.bank
             rank = num_seen[bank] = num_seen.get(bank, 0) + 1

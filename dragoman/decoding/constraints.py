@@ -40,6 +40,8 @@ class FormNode:
     """A beginning that some forms of a phrase share."""
 
     children: "dict[int, FormNode]" = field(default_factory=dict)
+    depth: int = 0
+    """Number of tokens read."""
     last_word: str | None = None
     """Last word of the form that ends here; None if none does."""
 
@@ -50,7 +52,7 @@ class FormNode:
         for form in forms:
             node: FormNode = root
             for one in form.ids:
-                node = node.children.setdefault(one, cls())
+                node = node.children.setdefault(one, cls(depth=node.depth + 1))
             node.last_word = form.last_word
         return root
 
@@ -120,9 +122,12 @@ class Progress(NamedTuple):
         return sum(self.missing) - len(self.ended)
 
     @property
-    def bank(self) -> int:
-        """How far the hypothesis is: only hypotheses that are equally far compete with each other."""
-        return -2 * self.num_missing + bool(self.begun)
+    def bank(self) -> tuple[int, int]:
+        """How far the hypothesis is: only hypotheses that are equally far compete with each other.
+
+        The number of occurrences met, and how many tokens of another one it has.
+        """
+        return -self.num_missing, max((node.depth for _, node in self.begun), default=0)
 
     def next_ids(self) -> list[int]:
         """Return the tokens that continue the phrases begun; if there are none, those that begin others."""

@@ -237,6 +237,27 @@ def test_a_sentence_that_the_model_would_end_gets_no_phrase_appended() -> None:
     assert found.ids == (A, C, B)
 
 
+@dataclass(frozen=True)
+class OnlyBegins:
+    """A model that often begins a phrase and hardly ever goes on with it."""
+
+    vocab_size: int = len(WORDS)
+
+    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+        del source, prefix
+        logprobs = np.full(self.vocab_size, -20, np.float32)
+        logprobs[[A, EOS]] = -0.7
+        return logprobs
+
+
+def test_a_long_phrase_is_completed_although_to_begin_it_again_is_more_probable() -> None:
+    wanted = Constraints("en", (phrase((A, B, C, B)),))
+
+    ((found,),) = search(OnlyBegins(), [source(wanted, max_tokens=30)], 4)
+
+    assert occurrences(found.ids, wanted.required[0]) == 1
+
+
 def test_a_target_that_is_cut_has_the_phrases_that_fit() -> None:
     wanted = Constraints("en", (phrase((A, B, C)), phrase((A,))))
     ((found,),) = search(RandomModel(5, seed=3), [source(wanted, max_tokens=2)], 4)
