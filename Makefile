@@ -104,12 +104,12 @@ bench-quick: $(VENV)/.development .venv-bench/.peers ## The same with few runs, 
 	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --shortlist $(SHORTLIST)
 	./bench/all quick
 
-bench-page: $(VENV)/.development ## Tables and plots of docs/reports/performance.md from bench/results
+bench-page: $(VENV)/.development ## Tables and plots of docs/reports and of the README from bench/results
 	$(BIN)/python -m bench.page
-	$(BIN)/python -m bench.plots
 
-experiments: $(VENV)/.development ## Train and compare models of a PLAN on TRAIN, DEV and TEST; writes docs/reports/experiments.md
+experiments: $(VENV)/.development ## Train and compare models of a PLAN on TRAIN, DEV and TEST; updates docs/reports/experiments.md
 	$(BIN)/python -m bench.experiments $(PLAN) --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
+	$(BIN)/python -m bench.page
 
 image: ## Build the container image `dragoman` with ENGINE (docker, podman) on PYTHON_IMAGE
 	$(ENGINE) build --build-arg PYTHON_IMAGE=$(PYTHON_IMAGE) --tag dragoman .

@@ -1,6 +1,6 @@
 """Which attention aligns best: alignment error rates of every layer, head and step against reference links.
 
-`python -m bench.alignment CHECKPOINT --bundle BUNDLE --pairs FILE... --output bench/results/alignment.json`
+`python -m bench.alignment CHECKPOINT --bundle BUNDLE... --output bench/results/alignment.json`
 
 Error rate and sure and possible links are defined by Och and Ney 2003, "A Systematic Comparison of Various
 Statistical Alignment Models", Computational Linguistics 29(1), section 6. The engine's own code splits and
@@ -10,8 +10,9 @@ Shapes: L decoder layers, H heads, T predicted tokens including the end of sente
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,18 +31,13 @@ from dragoman.types import Link, Method, SearchKind, Span
 from export.checkpoint import load_checkpoint
 from export.model import Transformer
 from export.model.attention import Attention
-from export.shortlist.align import link_pieces
-from export.shortlist.pairs import TokenPairs
-from export.shortlist.text import evenly_spaced, read_pairs
 
 GOLD = Path(__file__).parent / "gold" / "de-en.tsv"
 WORD = re.compile(r"\w+(?:[\u2019'\-.,:]\w+)*|[^\w\s]")
 """Matches a gold word: letters and digits with joining punctuation, or one other character."""
 LINK = re.compile(r"(\d+)([-?])(\d+)")
-EM_ITERATIONS = 5
 MEANS_OF_BEST = (2, 3, 4)
 """Numbers of a layer's heads to average, those that align best alone first."""
-MAX_PAIRS = 150_000
 STEPS = {False: "saying", True: "reading"}
 """Names of the step that predicts a token, and of the one that reads it."""
 
@@ -71,14 +67,8 @@ class Tokens:
     target: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """Alignment error rates of one method, 0 to 1."""
-
-    name: str
-    error_rate: float
-    error_rate_first_half: float
-    error_rate_second_half: float
+Rate = dict[str, Any]
+"""Name of a method and its alignment error rates, 0 to 1, of all pairs and of each half."""
 
 
 def read_gold(path: Path) -> list[GoldPair]:
@@ -106,10 +96,8 @@ def read_gold(path: Path) -> list[GoldPair]:
 
 def reverse_pair(pair: GoldPair) -> GoldPair:
     """Return the pair with its links for a model that translates in the other direction."""
-    sure, possible = (
-        frozenset((target, source) for source, target in links) for links in (pair.sure, pair.possible)
-    )
-    return GoldPair(pair.target, pair.source, sure, possible)
+    links = (frozenset((target, source) for source, target in one) for one in (pair.sure, pair.possible))
+    return GoldPair(pair.target, pair.source, *links)
 
 
 def gold_words(text: str) -> list[Span]:
@@ -158,8 +146,9 @@ def measure(name: str, tokenizer: Tokenizer, gold: Sequence[GoldPair], read: Rea
     """Return the rates of all pairs and of each half; the halves show which differences are significant."""
     found = [align(tokenizer, pair, read) for pair in gold]
     half = len(gold) // 2
-    parts = (slice(None), slice(half), slice(half, None))
-    return Rate(name, *(round(alignment_error_rate(found[part], gold[part]), 4) for part in parts))
+    parts = {"": slice(None), "_first_half": slice(half), "_second_half": slice(half, None)}
+    rates = {part: alignment_error_rate(found[which], gold[which]) for part, which in parts.items()}
+    return {"name": name, **{f"error_rate{part}": round(rate, 4) for part, rate in rates.items()}}
 
 
 @torch.inference_mode()
@@ -217,7 +206,7 @@ def rates_of_model(model: Transformer, tokenizer: Tokenizer, gold: Sequence[Gold
         rates.append(measure(f"all layers, {STEPS[reads_token]}", tokenizer, gold, read_all))
         for layer in range(model.config.decoder_layers):
             single = [measure_heads(layer, [head], reads_token=reads_token) for head in heads]
-            best = sorted(heads, key=lambda head: single[head].error_rate)
+            best = sorted(heads, key=lambda head: float(single[head]["error_rate"]))
             counts = (*MEANS_OF_BEST, len(heads))
             together = [measure_heads(layer, best[:count], reads_token=reads_token) for count in counts]
             rates += [*single, *together]
@@ -245,42 +234,10 @@ def _format_heads(alignment: AlignmentHeads) -> str:
     return f"layer {alignment.layer} heads {heads}, {STEPS[alignment.reads_token]}"
 
 
-def rate_of_model_1(tokenizer: Tokenizer, files: Sequence[Path], gold: Sequence[GoldPair]) -> Rate:
-    """Return the rate of IBM Model 1 trained on other pairs: a baseline without a translation model."""
-    pairs = evenly_spaced(read_pairs(files), MAX_PAIRS)
-    sources, targets = (tokenizer.encode([pair[side] for pair in pairs]) for side in (0, 1))
-    own = [tokens_of(tokenizer, pair) for pair in gold]  # like such aligners, it also trains on these
-    learned = [*zip(sources, targets, strict=True), *((one.source, one.target) for one in own)]
-    size = tokenizer.vocab_size
-    table = TokenPairs.of(learned)
-    links = link_pieces(table, size, size, EM_ITERATIONS)
-    num_pieces = np.bincount(table.sources.ids, minlength=size)
-    linked = zip(links.source_ids.tolist(), links.target_ids.tolist(), strict=True)
-    shares = dict(zip(linked, (links.num_tokens / num_pieces[links.source_ids]).tolist(), strict=True))
-
-    def read(tokens: Tokens) -> Weights:
-        found = np.array([[shares.get((one, other), 0) for one in tokens.source] for other in tokens.target])
-        normalised: Weights = (found / np.maximum(found.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32)
-        return normalised
-
-    return measure(f"IBM Model 1 on {len(learned)} pairs", tokenizer, gold, read)
-
-
-def rate_of_diagonal(tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> Rate:
-    """Return the rate of linking words by relative position: the weakest baseline."""
-
-    def read(tokens: Tokens) -> Weights:
-        places = (np.arange(len(tokens.target)) * len(tokens.source)) // len(tokens.target)
-        return np.eye(len(tokens.source), dtype=np.float32)[places]
-
-    return measure("diagonal", tokenizer, gold, read)
-
-
 def main() -> None:
     options: Options = {
         "checkpoint of `python -m training`": Path,
         "--gold links made by hand": GOLD,
-        "--pairs files of parallel text for IBM Model 1": [Path],
         "--bundle one or more, whose own heads are measured": [Path],
         "--reverse if the model translates the gold's targets into its sources": False,
     }
@@ -292,16 +249,11 @@ def main() -> None:
         gold = [reverse_pair(pair) for pair in gold]
     checkpoint = load_checkpoint(arguments.checkpoint)
     tokenizer = Tokenizer.load(checkpoint.source_tokenizer)
-    references = [rate_of_diagonal(tokenizer, gold)]
-    if arguments.pairs:
-        references.append(rate_of_model_1(tokenizer, arguments.pairs, gold))
     groups = {
-        "references": references,
         "model": rates_of_model(checkpoint.model, tokenizer, gold),
         "bundles": [rate_of_bundle(bundle, tokenizer, gold) for bundle in arguments.bundle],
     }
-    rows = {name: [asdict(one) for one in rates] for name, rates in groups.items()}
-    for name, rates in rows.items():
+    for name, rates in groups.items():
         show({"group": name, **one} for one in sorted(rates, key=lambda one: one["error_rate"]))
     counts = {
         "file": arguments.gold.name,
@@ -309,7 +261,7 @@ def main() -> None:
         "sure": sum(len(pair.sure) for pair in gold),
         "possible": sum(len(pair.possible - pair.sure) for pair in gold),
     }
-    command.write(arguments.bundle[0], {"gold": counts, **rows})
+    command.write(arguments.bundle[0], {"gold": counts, **groups})
 
 
 if __name__ == "__main__":

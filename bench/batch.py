@@ -1,43 +1,32 @@
 """Batch jobs: speed compared with CTranslate2, memory by input size, the cost of being resumable.
 
 `python -m bench.batch speed FOLDER` translates a file with `dragoman batch` and with CTranslate2's iterable
-translation, using the model that `bench.models` prepared in FOLDER. `memory` and `resume` need no model: a
-test double answers at once, so that only the job is measured. `journal BUNDLE` compares a job with the same
+translation, using the model that `bench.models` prepared in FOLDER. `job` needs no model: a test
+double answers at once, so that only the job is measured. `journal BUNDLE` compares a job with the same
 translator without a journal. `ray BUNDLE` measures the gain of a second engine on a local Ray cluster.
 """
 
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench.batch_worker import run_with_journal, run_without_journal
 from bench.command import Command, Options, show
 from bench.models import CTRANSLATE2_INT8, INT8, PEERS_PYTHON, TOKENIZER
-from bench.processes import memory
+from bench.processes import run_process
 from bench.rounds import interleave, spread
 from bench.workloads import SENTENCES, distinct_lines, read_lines
 from dragoman.routing.router import Router
 from service.batch.entry_translator import RoutedEntryTranslator
 
 SIZES = (10_000, 100_000, 1_000_000)
-LOOK_S = 0.02
 BATCH = (sys.executable, "-m", "service", "batch", "--force")
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessRun:
-    """Measurements of one process."""
-
-    seconds: float
-    peak_bytes: int
 
 
 def write_lines(arguments: argparse.Namespace, path: Path, count: int) -> Path:
@@ -45,24 +34,6 @@ def write_lines(arguments: argparse.Namespace, path: Path, count: int) -> Path:
     with path.open("w", encoding="utf8") as lines:
         lines.writelines(f"{line}\n" for line in distinct_lines(read_lines(arguments.sentences), count))
     return path
-
-
-def run_process(*command: object) -> ProcessRun:
-    """Run a command and measure it.
-
-    Raises:
-        subprocess.CalledProcessError: its exit status is not 0.
-    """
-    began_s, peak_bytes = time.perf_counter(), 0
-    words = [*map(str, command)]
-    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:  # noqa: S603 -- our own commands
-        while process.poll() is None:
-            # wait4's figure would include this process's memory.
-            peak_bytes = max(peak_bytes, memory(process.pid).peak_bytes)
-            time.sleep(LOOK_S)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, words)
-    return ProcessRun(time.perf_counter() - began_s, peak_bytes)
 
 
 def measure_speed(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
@@ -94,31 +65,17 @@ def measure_speed(arguments: argparse.Namespace, scratch: Path) -> list[dict[str
     ]
 
 
-def measure_memory(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
-    """Measure the peak memory of a process that runs a job of distinct lines with a test double as engine."""
+def measure_job(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
+    """Measure a job of distinct lines with a test double as engine, and its resumption from the journal."""
     rows = []
     for count in arguments.sizes:
-        command = _job_without_engine(arguments, count, scratch)
-        size_bytes = command[-1].stat().st_size
-        rows.append({"lines": count, "source_bytes": size_bytes, **asdict(run_process(*command))})
-    return rows
-
-
-def measure_resume(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
-    """Measure a job, and its resumption from a complete journal."""
-    rows = []
-    for count in arguments.sizes:
-        command = _job_without_engine(arguments, count, scratch)
+        source, folder = write_lines(arguments, scratch / "in.txt", count), scratch / str(count)
+        folder.mkdir()
+        command = (sys.executable, "-m", "bench.batch_worker", folder, source)
         first, again = run_process(*command), run_process(*command)
-        rows.append({"lines": count, "first_s": first.seconds, "resume_s": again.seconds})
+        row = {"lines": count, "source_bytes": source.stat().st_size, **asdict(first)}
+        rows.append(row | {"resume_s": again.seconds})
     return rows
-
-
-def _job_without_engine(arguments: argparse.Namespace, count: int, scratch: Path) -> Sequence[Any]:
-    """Write a file of distinct lines; return the command that runs its job, or later resumes it."""
-    source, folder = write_lines(arguments, scratch / "in.txt", count), scratch / str(count)
-    folder.mkdir()
-    return sys.executable, "-m", "bench.batch_worker", folder, source
 
 
 def measure_journal(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
@@ -126,17 +83,16 @@ def measure_journal(arguments: argparse.Namespace, scratch: Path) -> list[dict[s
     source = write_lines(arguments, scratch / "in.txt", arguments.lines)
     runs = {"with journal": run_with_journal, "without": run_without_journal}
     with Router.open({"bench": arguments.model}) as router:
-        pair = router.route().pair
-        translator = RoutedEntryTranslator(router, pair.source, pair.target)
-        run_without_journal(scratch, source, translator)
+        translator = RoutedEntryTranslator(router, *router.route().pair)
 
         def run_once(_: str, name: str, number: int) -> float:
             folder = scratch / f"{name}-{number}"
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
             began_s = time.perf_counter()
             runs[name](folder, source, translator)
             return time.perf_counter() - began_s
 
+        run_once("", "without", 0)
         found = interleave([""], [*runs], arguments.rounds, run_once)
     seconds = {name: values for (_, name), values in found.items()}
     shares = [a / b - 1 for a, b in zip(*seconds.values(), strict=True)]
@@ -174,26 +130,24 @@ MEASUREMENTS = {
     "speed": measure_speed,
     "journal": measure_journal,
     "ray": measure_cluster,
-    "memory": measure_memory,
-    "resume": measure_resume,
+    "job": measure_job,
 }
 
 
 def main() -> None:
     options: Options = {
+        "measure": (*MEASUREMENTS,),
         "[model] folder of `speed`, bundle of `journal` and `ray`": Path,
         "--lines of `speed`, `journal` and `ray`": 100_000,
         "--rounds": 3,
         "--beam-size": 1,
-        "--sizes numbers of lines of `memory` and `resume`": SIZES,
+        "--sizes numbers of lines of `job`": SIZES,
         "--sentences": SENTENCES,
         "--peers Python that has CTranslate2": PEERS_PYTHON,
     }
-    command = Command("batch", __doc__, {})
-    command.parser.add_argument("measure", choices=MEASUREMENTS)
-    command.add(options)
+    command = Command("batch", __doc__, options)
     arguments = command.parse()
-    needs_model = arguments.measure not in {"memory", "resume"}
+    needs_model = arguments.measure != "job"
     if needs_model != (arguments.model is not None):
         command.parser.error(f"{arguments.measure} takes {'a' if needs_model else 'no'} model")
     with tempfile.TemporaryDirectory(prefix="dragoman-batch-") as scratch:

@@ -1,10 +1,10 @@
 """Measurements for a model card: quality of every variant, speed, size and memory, and examples."""
 
+import argparse
 import random
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -43,22 +43,6 @@ class Variant:
         return DecodingOptions(beam_size=beam_size, use_shortlist=self.shortlist)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to measure."""
-
-    bundle: Bundle
-    fp32: Bundle
-    sets: tuple[EvaluationSet, ...]
-    examples: tuple[str, str] | None
-    """Test set from which examples are drawn; licence and author of its text."""
-    beside: Path | None
-    """A second bundle; the memory of both together is measured, too."""
-    replicas: int
-    rounds: int
-    """Number of rounds for the speed; quality does not vary."""
-
-
 def variants(bundle: Bundle, fp32: Bundle) -> list[Variant]:
     """Return the variants to measure, from the fp32 weights to the bundle as shipped."""
     precision = bundle.manifest.precision
@@ -70,27 +54,29 @@ def variants(bundle: Bundle, fp32: Bundle) -> list[Variant]:
     return found
 
 
-def measure_all(plan: Plan) -> dict[str, Any]:
+def measure_all(
+    bundle: Bundle, fp32: Bundle, sets: Sequence[EvaluationSet], arguments: argparse.Namespace
+) -> dict[str, Any]:
     """Measure the figures of `bench/results/card-*.json`, except its provenance, summary and curve."""
-    to_measure = variants(plan.bundle, plan.fp32)
-    shipped = to_measure[-1]
     measured: list[tuple[Variant, dict[str, Any]]] = []
-    for variant in to_measure:
-        with Translator.open(variant.bundle, replicas=plan.replicas) as translator:
-            for one in plan.sets:
-                for beam_size in BEAM_SIZES:
-                    options, files = variant.options(beam_size), (one.source, one.reference)
-                    measured.append((variant, measure(translator, one.name, files, options)))
-                    show([asdict(variant) | measured[-1][1]])
-    with Translator.open(shipped.bundle, replicas=plan.replicas) as translator:
-        speed = measure_speed(translator, shipped, plan)
-        examples = None if plan.examples is None else _examples(translator, shipped, plan, *plan.examples)
+    replicas = arguments.replicas
+    for variant in variants(bundle, fp32):
+        with Translator.open(variant.bundle, replicas=replicas) as translator:
+            for one, beam_size in product(sets, BEAM_SIZES):
+                measured.append((variant, measure(translator, one, variant.options(beam_size))))
+                show([asdict(variant) | measured[-1][1]])
+    shipped = measured[-1][0]
+    with Translator.open(shipped.bundle, replicas=replicas) as translator:
+        speed, examples = measure_speed(translator, shipped, sets, arguments.rounds), None
+        if arguments.examples is not None:
+            name, credit = arguments.examples
+            examples = _examples(translator, shipped, next(one for one in sets if one.name == name), credit)
     return {
-        "replicas": plan.replicas,
+        "replicas": replicas,
         "scores": scores_of(measured),
         "speed": speed,
-        "size_bytes": size_without_card(plan.bundle.manifest),
-        "memory": _memory(plan),
+        "size_bytes": size_without_card(bundle.manifest),
+        "memory": _memory(bundle.path, arguments.beside, replicas),
         "examples": examples,
     }
 
@@ -103,8 +89,7 @@ def scores_of(measured: Sequence[tuple[Variant, Mapping[str, Any]]]) -> dict[str
         score = scores.setdefault(quality["test_set"], {VARIANTS_FIELD: []})
         score[VARIANTS_FIELD].append({"precision": variant.precision, "shortlist": variant.shortlist, **own})
         if quality["beam_size"] == CARD_BEAM_SIZE:
-            score |= {**own, "bleu_signature": quality["bleu_signature"]}
-            score |= {"chrf_signature": _chrf_signature(), "lines": quality["lines"]}
+            score |= own | {name: quality[name] for name in ("bleu_signature", "chrf_signature", "lines")}
     # The variants last.
     return {name: {**score, VARIANTS_FIELD: score.pop(VARIANTS_FIELD)} for name, score in scores.items()}
 
@@ -114,84 +99,64 @@ def size_without_card(manifest: Manifest) -> int:
     return sum(record.size_bytes for name, record in manifest.files.items() if name != CARD_FILE)
 
 
-def measure_speed(translator: Translator, variant: Variant, plan: Plan) -> list[dict[str, Any]]:
+def measure_speed(
+    translator: Translator, variant: Variant, sets: Sequence[EvaluationSet], num_rounds: int
+) -> list[dict[str, Any]]:
     """Measure sentences per second of each test set and beam size; rounds interleave them against drift."""
 
     def sentences_per_s(one: EvaluationSet, beam_size: int, _: int) -> float:
-        lines = one.lines()[0]
-        began = time.perf_counter()
-        translate_all(translator, lines, variant.options(beam_size))
-        return len(lines) / (time.perf_counter() - began)
+        row = measure(translator, one, variant.options(beam_size))
+        return float(row["lines"] / row["seconds"])
 
+    found = interleave(sets, BEAM_SIZES, num_rounds, sentences_per_s)
     return [
-        {
-            "test_set": one.name,
-            "lines": len(one.lines()[0]),
-            "beam_size": beam_size,
-            "rounds": plan.rounds,
-            "sentences_per_s": asdict(spread(rates)),
-        }
-        for (one, beam_size), rates in interleave(plan.sets, BEAM_SIZES, plan.rounds, sentences_per_s).items()
+        {"test_set": one.name, "lines": len(one.lines()[0]), "beam_size": beam_size, "rounds": num_rounds}
+        | {"sentences_per_s": asdict(spread(rates))}
+        for (one, beam_size), rates in found.items()
     ]
 
 
-def _chrf_signature() -> str:
-    """Return the signature of `bench.quality`'s chrF; it is complete only after a metric has scored."""
-    metric = sacrebleu.CHRF()
-    metric.corpus_score(["a"], [["a"]])
-    return str(metric.get_signature())
-
-
-def _memory(plan: Plan) -> dict[str, Any]:
-    alone = measure_first_use([plan.bundle.path], plan.replicas)
+def _memory(bundle: Path, other: Path | None, replicas: int) -> dict[str, Any]:
+    alone = measure_first_use([bundle], replicas)
     beside = None
-    if plan.beside is not None:
-        together = measure_first_use([plan.bundle.path, plan.beside], plan.replicas)
-        name = read_bundle(plan.beside).manifest.name
-        beside = {"name": name, "loaded_bytes": together.loaded_bytes}
-    return {"before_bytes": alone.before_bytes, "loaded_bytes": alone.loaded_bytes, "beside": beside}
+    if other is not None:
+        together = measure_first_use([bundle, other], replicas)
+        beside = {"name": read_bundle(other).manifest.name, "loaded_bytes": together["loaded_bytes"]}
+    sizes = {name: alone[name] for name in ("before_bytes", "loaded_bytes")}
+    return {**sizes, "beside": beside}
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A line of a test set with its translation and reference."""
-
-    source: str
-    translation: str
-    reference: str
-    chrf: float
-    """chrF of this line, 0 to 100."""
-
-
-def _examples(
-    translator: Translator, variant: Variant, plan: Plan, test_set: str, credit: str
-) -> dict[str, Any]:
-    sources, references = next(one.lines() for one in plan.sets if one.name == test_set)
+def _examples(translator: Translator, variant: Variant, one: EvaluationSet, credit: str) -> dict[str, Any]:
+    sources, references = one.lines()
     outputs = translate_all(translator, sources, variant.options(CARD_BEAM_SIZE))
     drawn = draw_examples(score_lines(sources, [output.text for output in outputs], references))
     return {
-        "test_set": test_set,
+        "test_set": one.name,
         "credit": credit,
         "beam_size": CARD_BEAM_SIZE,
         "rule": RULE.format(parts=len(drawn), seed=SEED),
-        "lines": [asdict(example) for example in drawn],
+        "lines": drawn,
     }
 
 
 def score_lines(
     sources: Sequence[str], translations: Sequence[str], references: Sequence[str]
-) -> list[Example]:
-    """Return each line with its own chrF."""
+) -> list[dict[str, Any]]:
+    """Return source, translation, reference and the translation's own chrF, 0 to 100, of each line."""
     metric = sacrebleu.CHRF()
+    lines = zip(sources, translations, references, strict=True)
     return [
-        Example(source, translation, reference, metric.sentence_score(translation, [reference]).score)
-        for source, translation, reference in zip(sources, translations, references, strict=True)
+        {"source": source, "translation": found, "reference": reference}
+        | {"chrf": metric.sentence_score(found, [reference]).score}
+        for source, found, reference in lines
     ]
 
 
-def draw_examples(lines: Sequence[Example], count: int = NUM_EXAMPLES, seed: int = SEED) -> list[Example]:
+def draw_examples(
+    lines: Sequence[dict[str, Any]], count: int = NUM_EXAMPLES, seed: int = SEED
+) -> list[dict[str, Any]]:
     """Draw one line from each of `count` equal parts, best to worst; draw all if there are fewer lines."""
-    ranked = sorted(lines, key=lambda line: -line.chrf)  # stable: lines of equal chrF stay in file order
+    ranked = sorted(lines, key=lambda line: -line["chrf"])  # stable: lines of equal chrF stay in file order
     count = min(count, len(ranked))
     chance = random.Random(seed)  # noqa: S311 -- a sample, no secret
     bounds = [len(ranked) * part // count for part in range(count + 1)] if count else [0]

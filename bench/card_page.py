@@ -1,27 +1,22 @@
 """Sections of a model card, and docs/reports/models.md, generated from `bench/results/card-*.json`."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
-from bench.confidence import draw_calibration, render_calibration
-from bench.page import REPORTS, Result, origin_line, read_result
-from bench.plots import draw_learning, save
+from bench.confidence import render_calibration
 from bench.processes import MIB
-from bench.provenance import RESULTS
+from bench.provenance import RESULTS, read_result
+from bench.tables import Result, origin_line
 from export.markdown import cell, table
 from export.model_card import Section, score_table, search_name
 
-PAGE = REPORTS / "models.md"
-FIGURES = "figures"
-"""Folder of the plots, next to the page."""
 MAX_POINTS = 10
 """Maximum number of validations that a card shows; the plot shows all."""
 _HEAD = """\
 # Bundled models
 
 One section for each model in `models/`: how good it is, how fast, and how it learned. This page is made of
-`bench/results/card-*.json` by `python -m bench.card --page`; those files, and the models' cards, are written
+`bench/results/card-*.json` by `python -m bench.page`; those files, and the models' cards, are written
 by `python -m bench.card MODEL`. The card, README.md in the model's folder, tells the rest: how to try it,
 examples, training data and their licences, known limits.
 """
@@ -83,9 +78,8 @@ def curve(recorded: Result) -> str:
         (point["run"], f"{point['pairs_seen']:,}", f"{point['bleu']:.1f}", f"{point['chrf']:.1f}")
         for point in (points[place] for place in _evenly(len(points), MAX_POINTS))
     ]
-    page = PAGE.relative_to(REPORTS.parents[1])
     shown = table(("run", "pairs seen", "BLEU", "chrF"), rows)
-    return f"{curve_caption(recorded)} A picture is in the project's {page}.\n\n{shown}"
+    return f"{curve_caption(recorded)} A picture is in the project's docs/reports/models.md.\n\n{shown}"
 
 
 def curve_caption(recorded: Result) -> str:
@@ -112,24 +106,6 @@ def render_page(results: dict[str, Result]) -> str:
     return "\n".join([_HEAD, *(_model(name, result) for name, result in results.items())])
 
 
-def write_page(results: dict[str, Result], page: Path = PAGE) -> list[Path]:
-    """Write the page, and a plot for each model with a curve; return the files written."""
-    page.write_text(render_page(results), encoding="utf8")
-    curves = {
-        _picture(name): result["curve"] for name, result in results.items() if result["curve"]["points"]
-    }
-    for name, recorded in curves.items():
-        save(partial(draw_learning, recorded), page.parent / name, size_inches=(8, 4), dpi=100)
-    calibrations = {
-        _confidence_picture(name): result["calibration"]
-        for name, result in results.items()
-        if "calibration" in result
-    }
-    for name, calibration in calibrations.items():
-        save(partial(draw_calibration, calibration), page.parent / name, size_inches=(5, 4), dpi=100)
-    return [page, *(page.parent / name for name in (*curves, *calibrations))]
-
-
 def _model(name: str, result: Result) -> str:
     parts = [
         f"## {cell(name)}",
@@ -140,20 +116,14 @@ def _model(name: str, result: Result) -> str:
         cost(result),
     ]
     if result["curve"]["points"]:
-        picture = f"![BLEU and chrF of {cell(name)} against the pairs seen]({_picture(name)})"
+        picture = f"![BLEU and chrF of {cell(name)} against the pairs seen](figures/learning-{name}.png)"
         parts += ["### Learning", picture, curve_caption(result["curve"])]
     if "calibration" in result:
-        picture = f"![Share of good translations of {cell(name)} by confidence]({_confidence_picture(name)})"
+        picture = (
+            f"![Share of good translations of {cell(name)} by confidence](figures/confidence-{name}.png)"
+        )
         parts += ["### Confidence", picture, render_calibration(result["calibration"])]
     return "\n\n".join(parts) + "\n"
-
-
-def _confidence_picture(name: str) -> str:
-    return f"{FIGURES}/confidence-{name}.png"
-
-
-def _picture(name: str) -> str:
-    return f"{FIGURES}/learning-{name}.png"
 
 
 def _rate(row: Result) -> str:

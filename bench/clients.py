@@ -7,25 +7,49 @@ In a load test the clients share the CPUs with the server, so that their CPU tim
 import asyncio
 import json
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
-from bench.peers.arrivals import PoolFront, percentile
+from bench.peers.arrivals import Front, percentile, pool_front
 from bench.workloads import SEED, read_lines
 
 TIMEOUT_S, LONG_TIMEOUT_S = 120.0, 300.0
 OK, TOO_MANY_REQUESTS = 200, 429
 NO_RESPONSE = 0
 """Stands for the status if the connection failed or timed out."""
-_LENGTH = b"\r\ncontent-length:"
+JSON = "application/json"
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A request."""
+
+    path: str
+    content_type: str
+    body: bytes
+
+    def encode(self, *headers: str) -> bytes:
+        """Return the request as bytes, with further header lines."""
+        lines = [f"POST {self.path} HTTP/1.1", "Host: localhost", *headers]
+        lines += [f"Content-Type: {self.content_type}", f"Content-Length: {len(self.body)}", "", ""]
+        return "\r\n".join(lines).encode("ascii") + self.body
+
+
+def translation_request(text: str) -> Post:
+    """Return a request for the translation of a text."""
+    return Post("/v1/translate", JSON, json.dumps({"text": text, "source": "de", "target": "en"}).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +75,6 @@ class Clock:
 
     def is_over(self) -> bool:
         return self.now_s() >= self.seconds
-
-
-def body_of(text: str) -> dict[str, str]:
-    """Return the body of a translation request."""
-    return {"text": text, "source": "de", "target": "en"}
 
 
 def no_pause(_status: int) -> float:
@@ -91,10 +110,12 @@ async def run_clients(
     outcomes: list[RequestOutcome] = []
 
     async def run() -> None:
-        async with aclosing(PlainClient(address, TIMEOUT_S)) as client:
-            await run_client(
-                lambda: client.post("/v1/translate", body_of(next(remaining))), clock, outcomes, pause_s
-            )
+        with closing(PlainClient(address, TIMEOUT_S)) as client:
+
+            async def ask() -> int:
+                return (await client.send(translation_request(next(remaining)).encode()))[0]
+
+            await run_client(ask, clock, outcomes, pause_s)
 
     await asyncio.gather(*(run() for _ in range(clients)))
     return outcomes
@@ -136,43 +157,44 @@ class PlainClient:
         self._netloc, self._timeout_s = urlsplit(address).netloc, timeout_s
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def post(self, path: str, body: Mapping[str, object]) -> int:
-        """Send a request; return the status after the body is read, or `NO_RESPONSE` without one in time."""
-        content = json.dumps(body).encode()
-        head = (
-            f"POST {path} HTTP/1.1\r\nHost: {self._netloc}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-        )
+    async def send(self, request: bytes) -> tuple[int, bytes]:
+        """Send a request; return status and body, or `NO_RESPONSE` without a complete response in time."""
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await self._exchange(head.encode("ascii") + content)
+                return await self._exchange(request)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            await self.aclose()
-            return NO_RESPONSE
+            self.close()
+            return NO_RESPONSE, b""
 
-    async def _exchange(self, request: bytes) -> int:
+    async def _exchange(self, request: bytes) -> tuple[int, bytes]:
         if self._streams is None:
             self._streams = await asyncio.open_connection(*self._netloc.split(":"))
         reader, writer = self._streams
         writer.write(request)
+        with suppress(ConnectionError):  # rejected before all was sent; the response can still be read
+            await writer.drain()
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        begin = head.index(_LENGTH) + len(_LENGTH)
-        await reader.readexactly(int(head[begin : head.index(b"\r\n", begin)]))
-        if b"\r\nconnection: close\r\n" in head:
-            await self.aclose()
-        return int(head[9:12])
+        length = _LENGTH.search(head)
+        body = await (reader.readexactly(int(length[1])) if length else reader.read())
+        if length is None or b"\r\nconnection: close\r\n" in head:
+            self.close()
+        return int(head[9:12]), body
 
-    async def aclose(self) -> None:
+    def close(self) -> None:
         """Close the connection, if there is one."""
-        streams, self._streams = self._streams, None
-        if streams is not None:
-            streams[1].close()
-            with suppress(OSError):  # the connection was broken already
-                await streams[1].wait_closed()
+        if self._streams is not None:
+            self._streams[1].transport.abort()
+        self._streams = None
+
+
+def metric_samples(metrics: str, name: str) -> Iterator[Sample]:
+    """Yield the samples with this name in a response of `/metrics`."""
+    for family in text_string_to_metric_families(metrics):
+        yield from (sample for sample in family.samples if sample.name == name)
 
 
 @contextmanager
-def http_front(address: str, options: Mapping[str, object], most_requests: int) -> Iterator[PoolFront]:
+def http_front(address: str, options: Mapping[str, object], most_requests: int) -> Iterator[Front]:
     """Yield a front that sends texts with options to a running service, `most_requests` at a time."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
 
@@ -181,6 +203,6 @@ def http_front(address: str, options: Mapping[str, object], most_requests: int) 
 
     with (
         httpx.Client(base_url=address, timeout=LONG_TIMEOUT_S, limits=limits) as http,
-        closing(PoolFront(post, most_requests)) as front,
+        closing(pool_front(post, most_requests)) as front,
     ):
         yield front

@@ -4,10 +4,11 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.provenance import provenance, write_result
+from bench.provenance import provenance, write_json
 
 HELP: Mapping[str, str] = {
     "bundle": "folder of the bundle",
@@ -19,9 +20,26 @@ HELP: Mapping[str, str] = {
 }
 """Help of the arguments that several commands have."""
 
-
 Options = dict[str, Any]
 """Defaults of arguments by name and help; see `Command`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Stands for the default of an argument of several words, such as a name and two files."""
+
+    names: tuple[str, ...]
+    times: str = "several"
+    """`several`: the argument may be given several times, and is a list; `once`; `required`."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the argument's settings for argparse."""
+        action = {"action": "append", "default": []} if self.times == "several" else {}
+        return {
+            "nargs": len(self.names),
+            "metavar": self.names,
+            "required": self.times == "required",
+        } | action
 
 
 class Command:
@@ -35,48 +53,26 @@ class Command:
             description: shown by `--help`.
             defaults: value of each argument that is not given. A key is the argument's name, perhaps followed
                 by its help; in brackets, a positional argument is optional. A type stands for None and that
-                type, False declares a flag. A list with a type accepts any number of values; a tuple accepts
-                one or more: any, or those in the tuple if it has strings.
+                type, False declares a flag. A list with a type or a function accepts any number of values; a
+                tuple accepts one or more: any, or those in the tuple if it has strings. A positional argument
+                with a tuple is one of its strings. `Words` accepts several words.
         """
         self.parser = argparse.ArgumentParser(
             prog=f"python -m bench.{name}",
             description=description,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        self._lists: dict[str, tuple[Any, ...]] = {}
         self._words: list[str] = []
         self._output: Path | None = None
-        self.add({"--output": Path, **defaults})
-
-    def add(self, defaults: Mapping[str, Any]) -> None:
-        """Declare further arguments."""
-        for text, default in defaults.items():
+        for text, default in {"--output": Path, **defaults}.items():
             argument, _, explained = text.partition(" ")
-            self._add(argument, explained or HELP.get(argument), default)
-
-    def _add(self, name: str, explained: str | None, default: Any) -> None:
-        if name.startswith("["):
-            self.parser.add_argument(name.strip("[]"), type=default, nargs="?", help=explained)
-            return
-        settings: dict[str, Any] = {"type": default if isinstance(default, type) else type(default)}
-        if default is False:
-            settings = {"action": "store_true"}
-        elif isinstance(default, list):
-            settings = {"type": default[0], "nargs": "+", "action": "extend", "default": []}
-        elif isinstance(default, tuple):
-            settings = {"type": type(default[0]), "nargs": "+", "action": "extend"}
-            settings["choices"] = default if isinstance(default[0], str) else None
-            self._lists[name.strip("-").replace("-", "_")] = default
-        elif not isinstance(default, type):
-            settings |= {"default": default} if name.startswith("-") else {"default": default, "nargs": "?"}
-        self.parser.add_argument(name, help=explained, **settings)
+            settings = _settings(argument, default)
+            self.parser.add_argument(argument.strip("[]"), help=explained or HELP.get(argument), **settings)
 
     def parse(self, words: Sequence[str] | None = None) -> argparse.Namespace:
         """Parse `words`, by default those of the command line."""
         self._words = list(sys.argv[1:] if words is None else words)
         arguments = self.parser.parse_args(self._words)
-        for name, default in self._lists.items():
-            setattr(arguments, name, getattr(arguments, name) or default)
         self._output = arguments.output
         return arguments
 
@@ -89,7 +85,24 @@ class Command:
     def write(self, bundle: Path, figures: Mapping[str, Any]) -> None:
         """Write the figures, measured with a bundle, if there is an output."""
         if self._output is not None:
-            write_result(self._output, provenance(bundle, str(self)), figures)
+            write_json(self._output, {"provenance": provenance(bundle, str(self)), **figures})
+
+
+def _settings(name: str, default: Any) -> dict[str, Any]:
+    """Return the settings of an argument for argparse."""
+    if default is False:
+        return {"action": "store_true"}
+    if isinstance(default, Words):
+        return default.settings()
+    if isinstance(default, type):
+        return {"type": default, **({"nargs": "?"} if name.startswith("[") else {})}
+    if isinstance(default, list):
+        return {"type": default[0], "nargs": "+", "action": "extend", "default": []}
+    if isinstance(default, tuple):
+        choices = default if isinstance(default[0], str) else None
+        several = {"nargs": "+", "default": default} if name.startswith("-") else {}
+        return {"type": type(default[0]), "choices": choices, **several}
+    return {"type": type(default), "default": default, **({} if name.startswith("-") else {"nargs": "?"})}
 
 
 def show(rows: Iterable[Mapping[str, Any]]) -> None:

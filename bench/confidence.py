@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bench.command import Command
@@ -109,23 +108,14 @@ def token_probability(translation: Translation, length_penalty: float) -> float:
 
 def render_calibration(result: Mapping[str, Any]) -> str:
     """Render a result as Markdown: a table of all lines and a table of the curve."""
-    rows = [
-        (
-            name,
-            f"{result[field]['spearman']:.2f}",
-            f"{result[field]['calibration_error']:.3f}",
-            result[field]["high"],
-            "" if result[field]["high"] == 0 else f"{100 * result[field]['high_good_share']:.0f} %",
-        )
-        for field, name in NAMES.items()
-    ]
-    head = (
-        "",
-        "Spearman with chrF",
-        "calibration error",
-        f"lines at {HIGH_CONFIDENCE} or more",
-        "of these, good",
-    )
+    rows = []
+    for field, name in NAMES.items():
+        found = result[field]
+        good = "" if found["high"] == 0 else f"{100 * found['high_good_share']:.0f} %"
+        error = f"{found['calibration_error']:.3f}"
+        rows.append((name, f"{found['spearman']:.2f}", error, found["high"], good))
+    high = f"lines at {HIGH_CONFIDENCE} or more"
+    head = ("", "Spearman with chrF", "calibration error", high, "of these, good")
     curve = [
         (part["bin"], part["lines"], f"{part['confidence']:.2f}", f"{part['good_share']:.2f}")
         for part in result["confidence"]["curve"]
@@ -137,18 +127,6 @@ def render_calibration(result: Mapping[str, Any]) -> str:
         "calibration error is the mean difference between confidence and share of good translations.\n\n"
         f"{table(head, rows)}\n\n{table(('confidence', 'lines', 'mean', 'good'), curve)}"
     )
-
-
-def draw_calibration(result: Mapping[str, Any], figure: Figure) -> None:
-    """Draw the share of good translations against the confidence."""
-    axes = figure.add_subplot()
-    axes.plot((0, 1), (0, 1), color="grey", linewidth=0.8, label="calibrated")
-    for field, name in NAMES.items():
-        points = [(part["confidence"], part["good_share"]) for part in result[field]["curve"]]
-        axes.plot(*zip(*points, strict=True), marker="o", label=name)
-    axes.set(xlabel="mean of the bin", ylabel=f"share with chrF of at least {GOOD_CHRF:.0f}")
-    axes.set(xlim=(0, 1), ylim=(0, 1))
-    axes.legend(fontsize="small", loc="upper left")
 
 
 def main() -> int:

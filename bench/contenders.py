@@ -8,11 +8,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, Literal
 
 from bench import models
-from bench.command import Command
+from bench.command import Command, Options
 from bench.peers.protocol import Ids, Reply, Request, Search, Setup
 from bench.workloads import SENTENCES, make_batches
 
@@ -132,7 +133,7 @@ def versions_of(contenders: Sequence[Contender]) -> dict[str, str]:
 def select_contenders(arguments: argparse.Namespace) -> list[Contender]:
     """Return Dragoman's variants and the other engines on the prepared models; see `comparison`."""
     folder: Path = arguments.folder
-    contenders = [*(arguments.variants or dragoman_variants(folder)), *peers(folder)]
+    contenders = [*(arguments.variant or dragoman_variants(folder)), *peers(folder)]
     names = {one.name for one in contenders}
     if unknown := [name for name in arguments.skip if name not in names]:
         raise SystemExit(f"--skip {', '.join(unknown)}: there are only {', '.join(sorted(names))}")
@@ -141,22 +142,21 @@ def select_contenders(arguments: argparse.Namespace) -> list[Contender]:
 
 def peers(folder: Path) -> list[Contender]:
     tokenizer = {"tokenizer": str(folder / models.TOKENIZER)}
+    converted = {"int8": folder / models.CTRANSLATE2_INT8, "fp32": folder / models.CTRANSLATE2_FLOAT32}
     return [
-        Contender(REFERENCE, "ctranslate2", folder / models.CTRANSLATE2_INT8, "int8", tokenizer),
-        Contender(
-            "CTranslate2 fp32", "ctranslate2", folder / models.CTRANSLATE2_FLOAT32, "float32", tokenizer
-        ),
+        Contender(REFERENCE, "ctranslate2", converted["int8"], "int8", tokenizer),
+        Contender("CTranslate2 fp32", "ctranslate2", converted["fp32"], options=tokenizer),
         Contender("Transformers fp32", "transformers", folder / models.CHECKPOINT),
     ]
 
 
 def dragoman_variants(folder: Path) -> list[Contender]:
     """Return int8 and int4, each with its shortlist and with the full vocabulary, and fp32."""
-    all_tokens = {"use_shortlist": False}
-    found = []
-    for precision in (models.INT8, models.INT4):
-        found.append(Contender(f"Dragoman {precision}+shortlist", "dragoman", folder / precision))
-        found.append(Contender(f"Dragoman {precision}", "dragoman", folder / precision, options=all_tokens))
+    ways: dict[str, dict[str, bool]] = {"+shortlist": {}, "": {"use_shortlist": False}}
+    found = [
+        Contender(f"Dragoman {precision}{way}", "dragoman", folder / precision, options=options)
+        for precision, (way, options) in product((models.INT8, models.INT4), ways.items())
+    ]
     return [*found, Contender("Dragoman fp32", "dragoman", folder / models.FP32)]
 
 
@@ -164,8 +164,7 @@ def translate_sources(worker: Worker, sources: Sequence[Ids], search: Search) ->
     """Return the best target ids of every source, in the order of the sources."""
     order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
     _, outputs = worker.search(make_batches([sources[index] for index in order], BATCH_SOURCES), search)
-    flat = [ids for batch in outputs for ids in batch]
-    return [ids for _, ids in sorted(zip(order, flat, strict=True))]
+    return [ids for _, ids in sorted(zip(order, chain.from_iterable(outputs), strict=True))]
 
 
 def share_equal(outputs: Sequence[Ids], expected: Sequence[Ids]) -> float:
@@ -190,11 +189,8 @@ def parse_variant(text: str) -> Contender:
 
 def comparison(name: str, description: str | None, defaults: Mapping[str, Any]) -> Command:
     """Return a command with the arguments of all commands that compare engines; see `select_contenders`."""
-    command = Command(name, description, {"folder": Path, "--sentences": SENTENCES, **defaults})
-    explained = "NAME=BUNDLE[,option=value...] of Dragoman, several times; default: what FOLDER holds"
-    command.parser.add_argument(
-        "--variant", dest="variants", action="append", type=parse_variant, help=explained
-    )
-    explained = "an engine by its name in the tables"
-    command.parser.add_argument("--skip", action="append", default=[], help=explained)
-    return command
+    options: Options = {
+        "--variant NAME=BUNDLE[,option=value...] of Dragoman; default: what FOLDER holds": [parse_variant],
+        "--skip an engine by its name in the tables": [str],
+    }
+    return Command(name, description, {"folder": Path, "--sentences": SENTENCES, **defaults, **options})

@@ -15,9 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import sacrebleu
-
 from bench.command import Command, show
+from bench.quality import scores_of
 from dragoman.text.normalization import normalise_segment
 from export.checkpoint import load_checkpoint
 from export.confidence import add_pairs_argument, read_line_pairs
@@ -55,7 +54,7 @@ def measure_terms(
     for suffix, sides in (("", copies), ("_without_control", plain)):
         outputs = translate([side.source for side in sides])
         result[f"share{suffix}"] = term_share(required, outputs)
-        result[f"bleu{suffix}"] = _bleu(outputs, [pair.target for pair in plain])
+        result[f"bleu{suffix}"] = scores_of(outputs, [pair.target for pair in plain])["bleu"]
     return result
 
 
@@ -80,7 +79,8 @@ def measure_formality(translate: Translate, pairs: Sequence[Pair], num_lines: in
         outputs = translate([f"{mark(control)} {pair.source}" for pair in chosen])
         found[name] = {"control": name, "lines": len(chosen), **form_share(control, outputs)}
         found[name] |= {"share_without_control": form_share(control, plain)["share"]}
-        found[name] |= {"bleu": _bleu(outputs, references), "bleu_without_control": _bleu(plain, references)}
+        bleu, bleu_without = (scores_of(texts, references)["bleu"] for texts in (outputs, plain))
+        found[name] |= {"bleu": bleu, "bleu_without_control": bleu_without}
     return found
 
 
@@ -102,10 +102,6 @@ def misses_of(results: dict[str, dict[str, Result]]) -> list[str]:
 
 def _share(is_kept: Sequence[bool]) -> float | None:
     return round(sum(is_kept) / len(is_kept), 4) if is_kept else None
-
-
-def _bleu(outputs: Sequence[str], references: Sequence[str]) -> float:
-    return round(sacrebleu.corpus_bleu(outputs, [references]).score, 2)
 
 
 def main() -> int:

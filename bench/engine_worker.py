@@ -4,14 +4,13 @@
 """
 
 import dataclasses
-from concurrent.futures import Future
+from functools import partial
 from importlib.metadata import version
 
 from bench.peers.arrivals import Front
 from bench.peers.protocol import Ids, Search, Setup, run_worker
 from bench.static_batches import StaticBatches
 from dragoman import DecodingOptions, EngineRequest, Translator
-from dragoman.types import Translation
 
 STATIC_BATCH_SOURCES = 32
 STATIC_WAIT_S = 0.005
@@ -31,14 +30,15 @@ class Dragoman:
     def front(self, name: str, search: Search) -> Front:
         options = self._options(search)
         if name == "submit":
-            return _EngineFront(self._translator, options)
+            return Front(partial(self._translator.submit, request=EngineRequest(options)))
         if name == "static batches":
             # A separate engine for each batch, because one engine would merge two batches.
             engines = [
                 Translator.open(self._setup.model, replicas=1, threads=1) for _ in range(self._setup.workers)
             ]
             calls = [lambda texts, engine=engine: engine.translate(texts, options) for engine in engines]
-            return StaticBatches(calls, max_texts=STATIC_BATCH_SOURCES, wait_s=STATIC_WAIT_S)
+            batches = StaticBatches(calls, max_texts=STATIC_BATCH_SOURCES, wait_s=STATIC_WAIT_S)
+            return Front(batches.submit, batches.close)
         raise ValueError(f"Dragoman has no front {name!r}")
 
     def versions(self) -> dict[str, str]:
@@ -52,20 +52,6 @@ class Dragoman:
             max_length=search.max_length,
         )
         return dataclasses.replace(options, **self._setup.options)
-
-
-class _EngineFront:
-    """Front with the engine's own scheduling, which batches requests continuously."""
-
-    def __init__(self, translator: Translator, options: DecodingOptions) -> None:
-        self._translator = translator
-        self._request = EngineRequest(options)
-
-    def submit(self, text: str) -> Future[Translation]:
-        return self._translator.submit(text, self._request)
-
-    def close(self) -> None:
-        """Do nothing: the translator outlives its fronts."""
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ memory bandwidth. Both are measured and compared with the forced figures of benc
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tqdm import tqdm
 from bench.command import Command, show
 from bench.contenders import pin
 from bench.models import CHECKPOINT, INT8
-from bench.page import read_result
+from bench.provenance import read_result
 from bench.workloads import FORCED_TOKENS
 
 ROWS = (1, 4, 8, 32, 128)
@@ -29,16 +28,6 @@ INNER, OUTER = 512, 2048
 COLD_BYTES = 128_000_000
 """Bytes of different weights read in turn: three times an OPUS-MT-sized model, more than a core's caches."""
 COPY_BYTES = 256_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The least work for a sentence of the forced workload, without the products inside attention."""
-
-    operations: float
-    """Number of multiplications and additions with weights."""
-    weight_bytes: float
-    """Bytes of int8 weights read, divided among the sentences of a batch."""
 
 
 def measure_gemm(rows: int, num_weights: int, repeats: int) -> dict[str, Any]:
@@ -61,32 +50,33 @@ def measure_gemm(rows: int, num_weights: int, repeats: int) -> dict[str, Any]:
 
 def measure_copy(repeats: int) -> float:
     """Return the bytes per second that a copy reads and writes, both counted."""
-    size = COPY_BYTES // 2 // 4
-    graph = (
-        f"copy (float[{size}] a, float[{size}] b) => (float[{2 * size}] c) {{ c = Concat <axis = 0> (a, b) }}"
-    )
-    session = _session(_parse(graph))
-    half = np.ones(size, np.float32)
-    binding = session.io_binding()
-    binding.bind_cpu_input("a", half)
-    binding.bind_cpu_input("b", half)
-    target = onnxruntime.OrtValue.ortvalue_from_numpy(np.empty(2 * size, np.float32))
-    binding.bind_ortvalue_output("c", target)
-    return 2 * COPY_BYTES / _median_seconds(lambda: session.run_with_iobinding(binding), repeats)
+    source = np.ones(COPY_BYTES, np.uint8)
+    target = np.empty_like(source)
+    return 2 * COPY_BYTES / _median_seconds(lambda: np.copyto(target, source), repeats)
 
 
-def forced_work(shape: dict[str, Any], source_tokens: float, batch: int, beam_size: int) -> Work:
-    """Return the work for one sentence, from the model's shape in model.json."""
+def forced_work(
+    shape: dict[str, Any], source_tokens: float, batch: int, beam_size: int
+) -> tuple[float, float]:
+    """Return the least work for a sentence of the forced workload, without the products inside attention.
+
+    It is the number of multiplications and additions with weights, and the bytes of int8 weights read,
+    divided among the sentences of a batch.
+
+    Args:
+        shape: the model's shape in model.json.
+        source_tokens: tokens of the source, on average.
+        batch: sentences of a batch.
+        beam_size: hypotheses of a sentence.
+    """
     d_model, ffn = shape["d_model"], shape["ffn"]
     encoder = shape["encoder_layers"] * (4 * d_model**2 + 2 * d_model * ffn)
     cross = shape["decoder_layers"] * 2 * d_model**2
     # A step: four projections of self-attention, two of cross-attention, the feed-forward; then the logits.
     step = shape["decoder_layers"] * (6 * d_model**2 + 2 * d_model * ffn)
     step += d_model * shape["target_vocab_size"]
-    return Work(
-        operations=2 * ((encoder + cross) * source_tokens + step * FORCED_TOKENS * beam_size),
-        weight_bytes=(encoder + cross + step * FORCED_TOKENS) / batch,
-    )
+    operations = 2 * ((encoder + cross) * source_tokens + step * FORCED_TOKENS * beam_size)
+    return operations, (encoder + cross + step * FORCED_TOKENS) / batch
 
 
 def shares(
@@ -97,17 +87,13 @@ def shares(
     for row in rows:
         if row["workers"] != 1:
             continue
-        work = forced_work(shape, row["source_tokens"] / row["sentences"], row["batch"], row["beam_size"])
-        limits_ms = {
-            "arithmetic": work.operations / gops_per_s / 1e6,
-            "memory": work.weight_bytes / gb_per_s / 1e6,
-        }
-        measured_ms = row["ms_per_sentence"]["median"]
+        tokens, measured_ms = row["source_tokens"] / row["sentences"], row["ms_per_sentence"]["median"]
+        operations, weight_bytes = forced_work(shape, tokens, row["batch"], row["beam_size"])
+        limits_ms = {"arithmetic": operations / gops_per_s / 1e6, "memory": weight_bytes / gb_per_s / 1e6}
+        share = {name: row[name] for name in ("engine", "batch", "beam_size")} | {"measured_ms": measured_ms}
+        share |= {f"{name}_ms": limit_ms for name, limit_ms in limits_ms.items()}
         found.append(
-            {name: row[name] for name in ("engine", "batch", "beam_size")}
-            | {"measured_ms": measured_ms}
-            | {f"{name}_ms": limit_ms for name, limit_ms in limits_ms.items()}
-            | {f"{name}_share": limit_ms / measured_ms for name, limit_ms in limits_ms.items()}
+            share | {f"{name}_share": limit_ms / measured_ms for name, limit_ms in limits_ms.items()}
         )
     return found
 

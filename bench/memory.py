@@ -3,7 +3,6 @@
 import statistics
 import time
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 from tqdm import tqdm
@@ -71,13 +70,8 @@ def growth(
         interleave([*cases], names, 1, run)
         times = interleave([*cases], names, num_rounds, run)
     return [
-        {
-            "engine": name,
-            "by": by,
-            "size": size,
-            "ms_per_sentence": statistics.median(times[(by, size), name]),
-        }
-        for (by, size), name in product(cases, names)
+        {"engine": name, "by": by, "size": size, "ms_per_sentence": statistics.median(found)}
+        for ((by, size), name), found in times.items()
     ]
 
 

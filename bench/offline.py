@@ -6,23 +6,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import sacrebleu
 import sentencepiece
 
 from bench import contenders
 from bench.command import Options, show
 from bench.models import TOKENIZER
 from bench.peers.protocol import Ids
+from bench.quality import scores_of
 from bench.rounds import interleave, speed_ratios, spread
 from bench.workloads import Workload, forced, make_batches, read_lines, real_text
 
 BATCHES = (1, 8, 32)
 BEAMS = (1, 4)
 WORKERS = (1, 2)
+MIN_EQUAL_SHARE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +102,33 @@ def quality(
     rows = []
     with contenders.running(engines, 1) as started:
         for beam_size in BEAMS:
-            search = workload.search(beam_size)
-            outputs = {
-                name: contenders.translate_sources(one, workload.sources, search)
-                for name, one in started.items()
-            }
+            find = partial(
+                contenders.translate_sources, sources=workload.sources, search=workload.search(beam_size)
+            )
+            outputs = {name: find(one) for name, one in started.items()}
             for name, found in outputs.items():
                 row: dict[str, Any] = {"engine": name, "beam_size": beam_size, "sentences": len(found)}
                 if "Dragoman fp32" in outputs:
                     row["equal_to_fp32"] = contenders.share_equal(found, outputs["Dragoman fp32"])
                 if references is not None:
-                    score = sacrebleu.BLEU().corpus_score(processor.decode(found), [references])
-                    row["bleu"] = round(score.score, 2)
+                    row["bleu"] = scores_of(processor.decode(found), references)["bleu"]
                 rows.append(row)
     return rows
+
+
+def check_weights(rows: Sequence[dict[str, Any]]) -> None:
+    """Check that all engines have the same weights: an fp32 engine's greedy output is that of ours.
+
+    Else the conversion is wrong and timings mean nothing. A few sentences may differ: engines add in other
+    orders, and two tokens can be equally good.
+
+    Raises:
+        SystemExit: an engine differs in too many sentences.
+    """
+    for row in rows:
+        share = row.get("equal_to_fp32", 1.0)
+        if "fp32" in row["engine"] and row["beam_size"] == 1 and share < MIN_EQUAL_SHARE:
+            raise SystemExit(f"{row['engine']}: {share:.0%} of the outputs are those of Dragoman fp32")
 
 
 def _batches(workload: Workload, setting: Setting, least_sentences: int) -> list[list[Ids]]:
@@ -131,8 +146,7 @@ def main() -> None:
         "--quality-lines that are scored, at most": 1000,
         "--least-sentences of a setting with small batches": 16,
     }
-    command = contenders.comparison("offline", __doc__, options)
-    command.parser.add_argument("workload", choices=("real", "forced"))
+    command = contenders.comparison("offline", __doc__, {"workload": ("real", "forced"), **options})
     arguments = command.parse()
     engines = contenders.select_contenders(arguments)
     is_real = arguments.workload == "real"
@@ -146,18 +160,19 @@ def main() -> None:
     else:
         workload = forced(lines, tokenizer, arguments.lines)
         least_sentences = arguments.least_sentences
+    figures: dict[str, Any] = {"packages": contenders.versions_of(engines), "rounds": arguments.rounds}
+    if is_real:
+        scored = slice(arguments.quality_lines)
+        text = real_text(lines[scored], tokenizer)
+        figures["quality"] = quality(engines, text, references and references[scored], tokenizer)
+        check_weights(figures["quality"])
     rows: list[dict[str, Any]] = []
     for workers in arguments.workers:
         settings = [Setting(workers, *values) for values in product(BATCHES, BEAMS)]
         measured = measure(engines, workload, settings, (arguments.rounds, least_sentences))
         rows += summarise(measured, workload, least_sentences)
-    figures = {"packages": contenders.versions_of(engines), "rounds": arguments.rounds, "results": rows}
-    if is_real:
-        scored = slice(arguments.quality_lines)
-        text = real_text(lines[scored], tokenizer)
-        figures["quality"] = quality(engines, text, references and references[scored], tokenizer)
     show([*rows, *figures.get("quality", ())])
-    command.write(engines[0].model, figures)
+    command.write(engines[0].model, {**figures, "results": rows})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 from bench.clients import http_front
 from bench.command import Options, show
 from bench.contenders import REFERENCE, Contender, Worker, comparison, running, select_contenders, versions_of
-from bench.peers.arrivals import Load, closed_loop, median_latency_s, open_loop, percentile
+from bench.peers.arrivals import Load, closed_loop, open_loop, percentile
 from bench.peers.protocol import Search
 from bench.rounds import interleave
 from bench.server import service_process
@@ -67,20 +67,14 @@ class Servers:
 
 def summarise(way: str, offered: OfferedLoad, loads: Sequence[Load]) -> dict[str, Any]:
     """Summarise all rounds: latencies pooled, throughput of the median round."""
-    together = Load(
-        requests=sum(load.requests for load in loads),
-        errors=sum(load.errors for load in loads),
-        requests_per_s=sorted(load.requests_per_s for load in loads)[len(loads) // 2],
-        latencies_s=[latency for load in loads for latency in load.latencies_s],
-    )
+    latencies = [latency for load in loads for latency in load.latencies_s]
     return {
         "way": way,
         **asdict(offered),
-        "requests": together.requests,
-        "errors": together.errors,
-        "requests_per_s": together.requests_per_s,
-        "p50_ms": 1e3 * median_latency_s(together),
-        "p99_ms": 1e3 * percentile(together.latencies_s, 0.99),
+        "requests": sum(load.requests for load in loads),
+        "errors": sum(load.errors for load in loads),
+        "requests_per_s": sorted(load.requests_per_s for load in loads)[len(loads) // 2],
+        **{f"p{percent}_ms": 1e3 * percentile(latencies, percent / 100) for percent in (50, 99)},
     }
 
 

@@ -1,224 +1,104 @@
-"""Tables of docs/reports/performance.md; `python -m bench.page` writes them, between markers.
+"""Tables and plots of docs/reports and of the README: `python -m bench.page` makes them of bench/results.
 
-A marker is `<!-- table: NAME -->`; the text between it and `<!-- end -->` is replaced.
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`, whose text is replaced.
 """
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from bench.provenance import RESULTS
+from bench import experiments, plots, tables
+from bench.card_page import read_results, render_page
+from bench.provenance import RESULTS, read_result
+from bench.robustness import page as robustness
+from bench.tables import origin_line
 
-REPORTS = Path(__file__).parents[1] / "docs" / "reports"
-PAGE = REPORTS / "performance.md"
-NOT_MEASURED = "Not measured yet: `make bench`."
+ROOT = Path(__file__).parents[1]
+REPORTS = ROOT / "docs" / "reports"
+README = ROOT / "README.md"
+README_TABLE = re.compile(r"^\| model \| test set \|.*?\n\n", re.DOTALL | re.MULTILINE)
+"""The README's only table of results, which stands there without markers."""
+NOT_MEASURED = "Not measured yet."
 MARKED = re.compile(r"<!-- table: (?P<name>[a-z0-9-]+) -->\n.*?<!-- end -->", re.DOTALL)
-LARGEST_OPERATORS = 8
 
-Result = Mapping[str, Any]
+Table = tuple[str, Callable[..., str]]
+"""Result file, perhaps as a pattern of several ones, and the function that makes a table of them."""
+
+PERFORMANCE: Mapping[str, Table] = {
+    "origin": ("offline-forced.json", origin_line),
+    "real-1": ("offline-real.json", partial(tables.offline_table, workers=1)),
+    "real-2": ("offline-real.json", partial(tables.offline_table, workers=2)),
+    "quality": ("offline-real.json", tables.quality_table),
+    "forced-1": ("offline-forced.json", partial(tables.offline_table, workers=1)),
+    "forced-2": ("offline-forced.json", partial(tables.offline_table, workers=2)),
+    "import-1": ("offline-import.json", partial(tables.offline_table, workers=1)),
+    "imports": ("imports.json", tables.imports_table),
+    "gemm": ("limits.json", tables.gemm_table),
+    "limits": ("limits.json", tables.limits_table),
+    "operators": ("profile.json", tables.operator_table),
+    "python": ("profile.json", tables.python_table),
+    "closed": ("online.json", partial(tables.online_table, is_open=False)),
+    "open": ("online.json", partial(tables.online_table, is_open=True)),
+    "memory": ("memory.json", tables.memory_table),
+    "length": ("memory.json", partial(tables.growth_table, by="source_tokens")),
+    "batch": ("memory.json", partial(tables.growth_table, by="batch")),
+}
+ROBUSTNESS: Mapping[str, Table] = {
+    f"{name}-{part}": (f"robustness-{name}.json", make)
+    for name in ("de-en", "en-de")
+    for part, make in {**robustness.TABLES, "origin": origin_line}.items()
+}
+EXPERIMENTS: Mapping[str, Table] = {
+    f"{name}-{part}": (f"experiments-{name}.json", make)
+    for name in ("shapes", "sizes")
+    for part, make in {"scores": experiments.scores_table, "origin": origin_line}.items()
+}
+QUALITY: Table = ("card-*.json", tables.card_quality_table)
+PAGES: Mapping[Path, Mapping[str, Table]] = {
+    REPORTS / "performance.md": PERFORMANCE,
+    REPORTS / "serving.md": {
+        "throughput": ("throughput.json", tables.throughput_table),
+        "load": ("online.json", partial(tables.online_table, is_open=False, way="HTTP service")),
+    },
+    REPORTS / "robustness.md": ROBUSTNESS,
+    REPORTS / "experiments.md": EXPERIMENTS,
+}
 
 
-def render(page: str, tables: Mapping[str, str]) -> str:
-    """Replace every marked table of the page.
+def render(page: str, made: Mapping[str, str]) -> str:
+    """Replace every marked table of a page.
 
     Raises:
         KeyError: the page has a marker for an unknown table.
     """
-
-    def replace(match: re.Match[str]) -> str:
-        name = match["name"]
-        return f"<!-- table: {name} -->\n\n{tables[name]}\n\n<!-- end -->"
-
-    return MARKED.sub(replace, page)
-
-
-def read_result(path: Path) -> dict[str, Any]:
-    """Read a result file."""
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
-    return content
-
-
-def all_tables(results: Path = RESULTS) -> dict[str, str]:
-    """Render every table of the page, by name; a table without a result becomes a sentence."""
-    return {
-        name: make(read_result(results / file)) if (results / file).is_file() else NOT_MEASURED
-        for name, (file, make) in TABLES.items()
-    }
-
-
-def table(head: str, row: str, rows: Iterable[Result]) -> str:
-    """Render rows as Markdown; `head` and the format `row` have the columns, separated by ` | `."""
-    lines = [f"| {head} |", "|" + "---|" * len(head.split(" | "))]
-    return "\n".join([*lines, *(f"| {row.format_map(each)} |" for each in rows)])
-
-
-def pivot_table(head: str, cells: Mapping[tuple[tuple[Any, ...], str], str]) -> str:
-    """Render cells by the key of their row, which has the columns of `head`, and the head of their column."""
-    columns = dict.fromkeys(column for _, column in cells)
-    rows = (
-        {"cells": [*key, *(cells[key, one] for one in columns)]} for key in sorted({key for key, _ in cells})
-    )
-    heads = [*head.split(" | "), *columns]
-    return table(" | ".join(heads), " | ".join(f"{{cells[{n}]}}" for n in range(len(heads))), rows)
-
-
-def origin_line(result: Result) -> str:
-    """Return machine, versions, commit and date as a sentence."""
-    origin = result["provenance"]
-    packages = {**origin["packages"], **result.get("packages", {})}
-    versions = ", ".join(f"{name} {number}" for name, number in sorted(packages.items()))
-    return (
-        f"{origin['cpu']}, {origin['cores']} cores; Python {origin['python']}, {versions}; commit "
-        f"{origin['commit']}, {origin['measured_at'][:10]}."
+    return MARKED.sub(
+        lambda match: f"<!-- table: {match['name']} -->\n\n{made[match['name']]}\n\n<!-- end -->", page
     )
 
 
-def offline_table(result: Result, workers: int) -> str:
-    """Render milliseconds per sentence, tokens per second, and speed relative to the reference."""
-    bleu = {(row["engine"], row["beam_size"]): row.get("bleu") for row in result.get("quality", ())}
-    has_bleu = any(score is not None for score in bleu.values())
-    rows = [row for row in result["results"] if row["workers"] == workers]
-    head = "batch | beam | engine | ms a sentence | least to most | tokens/s | speed | least to most"
-    cells = (
-        "{batch} | {beam_size} | {engine} | {ms_per_sentence[median]:.1f}"
-        " | {ms_per_sentence[least]:.1f} to {ms_per_sentence[most]:.1f} | {target_tokens_per_s[median]:.0f}"
-        " | {speed[median]:.2f} x | {speed[least]:.2f} to {speed[most]:.2f}"
-    )
-    return table(
-        head + " | BLEU" * has_bleu,
-        cells + " | {bleu:.1f}" * has_bleu,
-        (
-            {**row, "bleu": bleu.get((row["engine"], row["beam_size"]))}
-            for row in sorted(rows, key=lambda row: (row["batch"], row["beam_size"]))
-        ),
-    )
+def render_readme(text: str) -> str:
+    """Replace the table of the README."""
+    table = make_tables({"quality": QUALITY})["quality"]
+    return README_TABLE.sub(lambda _: f"{table}\n\n", text)
 
 
-def quality_table(result: Result) -> str:
-    """Render the share of equal outputs, and BLEU."""
-    head = "engine | beam | same output as Dragoman fp32 | BLEU"
-    rows = (
-        {
-            **row,
-            "equal": f"{row['equal_to_fp32']:.1%}" if "equal_to_fp32" in row else "",
-            "score": f"{row['bleu']:.2f}" if "bleu" in row else "",
-        }
-        for row in result.get("quality", ())
-    )
-    return table(head, "{engine} | {beam_size} | {equal} | {score}", rows)
+def make_tables(wanted: Mapping[str, Table], results: Path = RESULTS) -> dict[str, str]:
+    """Make tables by name; a table without a result becomes a sentence."""
+    made = {}
+    for name, (pattern, make) in wanted.items():
+        found = [read_result(path) for path in sorted(results.glob(pattern))]
+        made[name] = make(*found) if found else NOT_MEASURED
+    return made
 
 
-def gemm_table(result: Result) -> str:
-    """Render the speed of int8 products on one core."""
-    by_rows: dict[int, dict[str, Result]] = {}
-    for rate in result["gemm"]:
-        by_rows.setdefault(rate["rows"], {})["cold" if rate["is_cold"] else "cached"] = rate
-    return table(
-        "rows | us, weights in cache | us, weights cold | GOP/s in cache | GOP/s cold | GB/s cold",
-        "{cached[rows]} | {cached[microseconds]:.1f} | {cold[microseconds]:.1f} | {cached[gops_per_s]:.0f}"
-        " | {cold[gops_per_s]:.0f} | {cold[weight_gb_per_s]:.1f}",
-        by_rows.values(),
-    )
-
-
-def limits_table(result: Result) -> str:
-    """Render the times at the limits and the measured times of the int8 engines."""
-    rows = [row for row in result["results"] if "int8" in row["engine"]]
-    return table(
-        "batch | beam | engine | measured ms | arithmetic alone, ms | weights alone, ms | share",
-        "{batch} | {beam_size} | {engine} | {measured_ms:.1f} | {arithmetic_ms:.1f} | {memory_ms:.1f}"
-        " | {share:.0%}",
-        ({**row, "share": max(row["arithmetic_share"], row["memory_share"])} for row in rows),
-    )
-
-
-def operator_table(result: Result) -> str:
-    """Render the most costly operators of each graph, by setting."""
-    rows: list[Result] = []
-    for setting in result["operators"]:
-        for graph in ("encoder", "decoder"):
-            times = [one for one in setting["times"] if one["graph"] == graph][:LARGEST_OPERATORS]
-            rows += [{**setting, **one} for one in times]
-    return table(
-        "batch x beam | graph | operator | share | us a run | nodes",
-        "{batch} x {beam_size} | {graph} | {operator} | {share:.0%} | {us_per_run:.0f} | {calls_per_run:.0f}",
-        rows,
-    )
-
-
-def python_table(result: Result) -> str:
-    """Render the time spent outside graphs."""
-    cells = "{batch} | {beam_size} | {python_share:.1%} | {python_us_per_step:.0f}"
-    return table("batch | beam | Python's share | Python us a step", cells, result["python"])
-
-
-def online_table(result: Result, *, is_open: bool) -> str:
-    """Render latency and throughput by the number of waiting clients, or by the offered rate."""
-    rows = [row for row in result["results"] if (row["clients"] is None) == is_open]
-    return table(
-        ("offered" if is_open else "clients") + " | served by | requests/s | p50 ms | p99 ms | errors",
-        ("{rate:.1f}/s" if is_open else "{clients}")
-        + " | {way} | {requests_per_s:.1f} | {p50_ms:.0f} | {p99_ms:.0f} | {errors}",
-        sorted(rows, key=lambda row: row["rate"] or row["clients"]),
-    )
-
-
-def memory_table(result: Result) -> str:
-    """Render start-up time and memory of each engine in a fresh process."""
-    return table(
-        "engine | first translation s | after load MiB | peak MiB | requests | after them MiB",
-        "{engine} | {first_translation_s:.2f} | {loaded_mib:.0f} | {peak_mib:.0f} | {requests}"
-        " | {after_requests_mib:.0f}",
-        result["footprint"],
-    )
-
-
-def growth_table(result: Result, by: str) -> str:
-    """Render milliseconds per sentence by source length or batch, with a column for each engine."""
-    rows = [row for row in result["growth"] if row["by"] == by]
-    cells = {((row["size"],), row["engine"]): f"{row['ms_per_sentence']:.1f}" for row in rows}
-    return pivot_table(by.replace("_", " "), cells)
-
-
-def imports_table(result: Result) -> str:
-    """Render the cost of importing a model and of opening its bundle."""
-    return table(
-        "model | million parameters | precision | bundle, MB | export, s | export's peak, MiB | open, s"
-        " | opened, MiB | first sentence, s | peak after it, MiB",
-        "{model} | {million_parameters:.0f} | {precision} | {bundle_mb:.0f} | {export_s:.0f}"
-        " | {export_peak_mib:.0f} | {open_s:.1f} | {opened_mib:.0f} | {first_s:.1f} | {translated_mib:.0f}",
-        ({**row, "million_parameters": row["parameters"] / 1e6} for row in result["imports"]),
-    )
-
-
-TABLES: Mapping[str, tuple[str, Callable[[Result], str]]] = {
-    "origin": ("offline-forced.json", origin_line),
-    "real-1": ("offline-real.json", partial(offline_table, workers=1)),
-    "real-2": ("offline-real.json", partial(offline_table, workers=2)),
-    "quality": ("offline-real.json", quality_table),
-    "forced-1": ("offline-forced.json", partial(offline_table, workers=1)),
-    "forced-2": ("offline-forced.json", partial(offline_table, workers=2)),
-    "import-1": ("offline-import.json", partial(offline_table, workers=1)),
-    "imports": ("imports.json", imports_table),
-    "gemm": ("limits.json", gemm_table),
-    "limits": ("limits.json", limits_table),
-    "operators": ("profile.json", operator_table),
-    "python": ("profile.json", python_table),
-    "closed": ("online.json", partial(online_table, is_open=False)),
-    "open": ("online.json", partial(online_table, is_open=True)),
-    "memory": ("memory.json", memory_table),
-    "length": ("memory.json", partial(growth_table, by="source_tokens")),
-    "batch": ("memory.json", partial(growth_table, by="batch")),
-}
-
-
-def write_page(page: Path, tables: Mapping[str, str]) -> None:
-    """Replace every marked table of a page."""
-    page.write_text(render(page.read_text(encoding="utf8"), tables), encoding="utf8")
+def main() -> None:
+    for page, wanted in PAGES.items():
+        page.write_text(render(page.read_text(encoding="utf8"), make_tables(wanted)), encoding="utf8")
+    README.write_text(render_readme(README.read_text(encoding="utf8")), encoding="utf8")
+    (REPORTS / "models.md").write_text(render_page(read_results()), encoding="utf8")
+    print(README, *PAGES, *plots.draw_all(RESULTS, REPORTS / "figures"), sep="\n")
 
 
 if __name__ == "__main__":
-    write_page(PAGE, all_tables())
+    main()

@@ -1,4 +1,4 @@
-"""Plots of bench/results for docs/reports; `python -m bench.plots` draws all except those of models."""
+"""Plots of bench/results for docs/reports; `bench.page` draws them."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -9,25 +9,17 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bench.confidence import NAMES
 from bench.contenders import REFERENCE
-from bench.page import REPORTS, Result, read_result
-from bench.provenance import RESULTS
+from bench.experiments import BATCHES, GREEDY, scores_of_arm, time_of_arm
+from bench.provenance import read_result
+from bench.rounds import Spread
+from bench.tables import Result
+from export.confidence import GOOD_CHRF
 
-FIGURES = REPORTS / "figures"
 LEGEND_FACTOR = 1.35
 """Factor by which the axis exceeds the highest bar, so that the legend covers none."""
 Points = Sequence[tuple[float, float]]
-
-
-def save(
-    draw_on: Callable[[Figure], None], to: Path, size_inches: tuple[float, float] = (12, 4.5), dpi: int = 110
-) -> None:
-    """Draw a figure and write it as PNG."""
-    mpl.use("Agg")
-    figure = Figure(figsize=size_inches, layout="constrained")
-    draw_on(figure)
-    to.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(to, dpi=dpi)
 
 
 def draw_speed(result: Result, figure: Figure) -> None:
@@ -77,13 +69,8 @@ def draw_soak(result: Result, figure: Figure) -> None:
     rows = [{**row, "minutes": row["at_s"] / 60} for row in result["served"]["timeline"]]
     latency, memory = _side_by_side(figure, 2)
     names = ("p50_ms", "p95_ms", "p99_ms")
-    _lines(
-        latency,
-        {
-            name[:3]: _points([row for row in rows if row[name] is not None], "minutes", name)
-            for name in names
-        },
-    )
+    good = {name: [row for row in rows if row[name] is not None] for name in names}
+    _lines(latency, {name[:3]: _points(good[name], "minutes", name) for name in names})
     memory.plot(*zip(*_points(rows, "minutes", "resident_mib"), strict=True))
     labels = {latency: "latency, ms", memory: "resident memory of the server, MiB"}
     for axes, label in labels.items():
@@ -91,10 +78,13 @@ def draw_soak(result: Result, figure: Figure) -> None:
         axes.set(xlabel=f"minutes, {result['clients']} clients", ylabel=label)
 
 
-def draw_learning(curve: Result, figure: Figure) -> None:
-    """Draw BLEU and chrF against the pairs seen, with the end of each run."""
-    axes = figure.add_subplot()
+def draw_learning(result: Result, figure: Figure) -> None:
+    """Draw BLEU and chrF against the pairs seen, with the end of each run; nothing without a curve."""
+    curve = result["curve"]
     points = [{**point, "thousand": point["pairs_seen"] / 1000} for point in curve["points"]]
+    if not points:
+        return
+    axes = figure.add_subplot()
     for run in dict.fromkeys(point["run"] for point in points):
         own = [point for point in points if point["run"] == run]
         for metric, colour, name in (("bleu", "tab:blue", "BLEU"), ("chrf", "tab:orange", "chrF")):
@@ -104,15 +94,9 @@ def draw_learning(curve: Result, figure: Figure) -> None:
     ends = curve["run_ends"]
     for number, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True), start=1):
         axes.axvline(end / 1000, color="grey", linewidth=0.8, linestyle=":")
-        axes.annotate(
-            f"run {number}",
-            ((begin + end) / 2000, 0),
-            xycoords=axes.get_xaxis_transform(),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            color="grey",
-        )
+        middle, place = ((begin + end) / 2000, 0), axes.get_xaxis_transform()
+        offset: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points"}
+        axes.annotate(f"run {number}", middle, xycoords=place, ha="center", color="grey", **offset)
     axes.set(xlabel="thousand pairs seen, all runs", ylabel="held-out lines, greedy search")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
@@ -120,39 +104,63 @@ def draw_learning(curve: Result, figure: Figure) -> None:
     axes.legend(loc="center right")
 
 
-def draw_arms(arms: Mapping[int, Sequence[tuple[str, float, Sequence[float]]]], figure: Figure) -> None:
-    """Draw BLEU against milliseconds per sentence of each arm of an experiment, by batch size."""
-    for axes, (batch, rows) in zip(_side_by_side(figure, len(arms)), arms.items(), strict=True):
-        for marker, (label, time_ms, scores) in zip("osD^vPX", rows, strict=False):
-            mean = statistics.fmean(scores)
-            errors = [[mean - min(scores)], [max(scores) - mean]]
-            axes.errorbar([time_ms], [mean], yerr=errors, fmt=marker, capsize=3, label=label)
+def draw_calibration(result: Result, figure: Figure) -> None:
+    """Draw the share of good translations against the confidence."""
+    axes = figure.add_subplot()
+    axes.plot((0, 1), (0, 1), color="grey", linewidth=0.8, label="calibrated")
+    for field, name in NAMES.items():
+        axes.plot(
+            *zip(*_points(result[field]["curve"], "confidence", "good_share"), strict=True), "o-", label=name
+        )
+    axes.set(xlabel="mean of the bin", ylabel=f"share with chrF of at least {GOOD_CHRF:.0f}")
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.legend(fontsize="small", loc="upper left")
+
+
+def draw_arms(result: Result, figure: Figure) -> None:
+    """Draw BLEU against milliseconds per sentence of each arm of an experiment in int8, by batch size."""
+    for axes, batch in zip(_side_by_side(figure, len(BATCHES)), BATCHES, strict=True):
+        for marker, arm in zip("osD^vPX", result["arms"], strict=False):
+            scores = scores_of_arm(result, arm["name"], "bleu", GREEDY, "int8")
+            time = time_of_arm(result, arm["name"], batch)
+            if scores and time is not None:
+                bleu = Spread(statistics.fmean(scores), min(scores), max(scores))
+                ranges = [([one.median - one.least], [one.most - one.median]) for one in (time, bleu)]
+                style: dict[str, Any] = {"xerr": ranges[0], "yerr": ranges[1], "fmt": marker, "capsize": 3}
+                axes.errorbar(time.median, bleu.median, label=arm["label"], **style)
         axes.set(xlabel=f"ms a sentence, {batch} at a time, one thread", ylabel="BLEU, greedy, int8")
         axes.set_xlim(left=0)
         axes.grid(visible=True, alpha=0.3)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
-PLOTS: Mapping[str, tuple[str, Callable[[Result, Figure], None]]] = {
-    "speed-real.png": ("offline-real.json", draw_speed),
-    "speed-forced.png": ("offline-forced.json", draw_speed),
-    "online.png": ("online.json", draw_online),
-    "growth.png": ("memory.json", draw_growth),
-    "soak.png": ("soak.json", draw_soak),
+WIDE = (12.0, 4.5)
+PLOTS: Mapping[str, tuple[str, Callable[[Result, Figure], None], tuple[float, float], int]] = {
+    "speed-real": ("offline-real.json", draw_speed, WIDE, 110),
+    "speed-forced": ("offline-forced.json", draw_speed, WIDE, 110),
+    "online": ("online.json", draw_online, WIDE, 110),
+    "growth": ("memory.json", draw_growth, WIDE, 110),
+    "soak": ("soak.json", draw_soak, WIDE, 110),
+    "learning-{}": ("card-*.json", draw_learning, (8.0, 4.0), 100),
+    "confidence-{}": ("confidence-*.json", draw_calibration, (5.0, 4.0), 100),
+    "experiments-{}": ("experiments-*.json", draw_arms, (12.0, 4.8), 110),
 }
-
-
-def draw(name: str, result: Result, to: Path) -> None:
-    """Draw one of `PLOTS`."""
-    save(lambda figure: PLOTS[name][1](result, figure), to)
+"""Result files, function, size in inches and resolution of the plots, by their names."""
 
 
 def draw_all(results: Path, figures: Path) -> list[Path]:
     """Draw all plots that have a result; return the files written."""
-    names = [name for name, (file, _) in PLOTS.items() if (results / file).is_file()]
-    for name in names:
-        draw(name, read_result(results / PLOTS[name][0]), figures / name)
-    return [figures / name for name in names]
+    mpl.use("Agg")
+    written = []
+    for name, (pattern, draw, size_inches, dpi) in PLOTS.items():
+        for path in sorted(results.glob(pattern)):
+            figure = Figure(figsize=size_inches, layout="constrained")
+            draw(read_result(path), figure)
+            if figure.axes:
+                written.append(figures / f"{name.format(path.stem.partition('-')[2])}.png")
+                figures.mkdir(parents=True, exist_ok=True)
+                figure.savefig(written[-1], dpi=dpi)
+    return written
 
 
 def _series(rows: Sequence[Result], name: str, x: str, y: str) -> dict[str, Points]:
@@ -172,8 +180,3 @@ def _lines(axes: Axes, series: Mapping[str, Points], marker: str = "") -> None:
 
 def _side_by_side(figure: Figure, count: int) -> list[Axes]:
     return [figure.add_subplot(1, count, number + 1) for number in range(count)]
-
-
-if __name__ == "__main__":
-    for path in draw_all(RESULTS, FIGURES):
-        print(path)

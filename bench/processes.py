@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 MIB = 2**20
+LOOK_S = 0.02
+"""Interval in seconds at which the peak memory of a running process is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,33 @@ def memory(pid: int | str = "self") -> Memory:
         return Memory(0, 0)
     fields = dict(line.split(":", 1) for line in lines)
     return Memory(*(1024 * int(fields.get(name, "0").split()[0]) for name in ("VmRSS", "VmHWM")))
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRun:
+    """Measurements of one process."""
+
+    seconds: float
+    peak_bytes: int
+
+
+def run_process(*command: object) -> ProcessRun:
+    """Run a command and measure it, with the peak memory of its largest process.
+
+    Raises:
+        subprocess.CalledProcessError: its exit status is not 0.
+    """
+    began_s, peak_bytes = time.perf_counter(), 0
+    words = [*map(str, command)]
+    with subprocess.Popen(words) as process:  # noqa: S603 -- our own commands
+        while process.poll() is None:
+            # wait4's figure would include this process's memory.
+            own = (process.pid, *descendants(process.pid))
+            peak_bytes = max(peak_bytes, *(memory(pid).peak_bytes for pid in own))
+            time.sleep(LOOK_S)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return ProcessRun(time.perf_counter() - began_s, peak_bytes)
 
 
 def cpu_seconds(pid: int) -> float:

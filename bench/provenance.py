@@ -6,10 +6,8 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -20,40 +18,29 @@ PACKAGES = ("onnxruntime", "onnxruntime-gpu", "numpy", "sentencepiece")
 """Packages whose versions are recorded if installed; only one of the first two is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """Everything needed to decide whether two figures are comparable."""
+def provenance(bundle: Path, command: str) -> dict[str, Any]:
+    """Return everything needed to decide whether two figures are comparable.
 
-    measured_at: str
-    command: str
-    cpu: str
-    cores: int
-    python: str
-    packages: dict[str, str]
-    commit: str
-    bundle: str
-    bundle_sha256: str
-    """Hash over the hashes of graphs, tokenizers and other files, but not of the model card; of a checkpoint,
-    the hash of its weights."""
-
-
-def provenance(bundle: Path, command: str) -> Provenance:
-    return Provenance(
-        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=command,
-        cpu=_cpu_name(),
-        cores=len(os.sched_getaffinity(0)),
-        python=platform.python_version(),
-        packages=_versions(),
-        commit=_commit(),
-        bundle=bundle.name,
-        bundle_sha256=_bundle_hash(bundle),
-    )
+    `bundle_sha256` is a hash over the hashes of graphs, tokenizers and other files, but not of the model
+    card; of a checkpoint, the hash of its weights.
+    """
+    return {
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": command,
+        "cpu": _cpu_name(),
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "packages": _versions(),
+        "commit": _commit(),
+        "bundle": bundle.name,
+        "bundle_sha256": bundle_sha256(bundle),
+    }
 
 
-def write_result(path: Path, origin: Provenance, figures: Mapping[str, Any]) -> None:
-    """Write figures and their provenance to a JSON file."""
-    write_json(path, {"provenance": asdict(origin), **figures})
+def read_result(path: Path) -> dict[str, Any]:
+    """Read a result file."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
+    return content
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -64,7 +51,8 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     partial.replace(path)
 
 
-def _bundle_hash(bundle: Path) -> str:
+def bundle_sha256(bundle: Path) -> str:
+    """Return the hash that identifies a bundle or a checkpoint; see `provenance`."""
     if (weights := bundle / "model.safetensors").is_file():
         return file_sha256(weights)
     files = read_bundle(bundle).manifest.files
@@ -73,11 +61,8 @@ def _bundle_hash(bundle: Path) -> str:
 
 
 def _versions() -> dict[str, str]:
-    installed = {}
-    for name in PACKAGES:
-        with suppress(PackageNotFoundError):
-            installed[name] = version(name)
-    return installed
+    installed = {one.name: one.version for one in distributions()}
+    return {name: installed[name] for name in PACKAGES if name in installed}
 
 
 def _cpu_name() -> str:

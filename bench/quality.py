@@ -12,10 +12,12 @@ from typing import Any
 import sacrebleu
 from tqdm import tqdm
 
-from bench.command import Command, Options, show
+from bench.command import Command, Options, Words, show
 from dragoman import DecodingOptions, EngineRequest, FinishReason, Translation, Translator
 
 BEAM_SIZES = (1, 4)
+SETS: Options = {"--set a test set, one text per line": Words(("NAME", "SOURCE", "REFERENCE"))}
+"""Argument of the commands that use test sets."""
 
 
 class EvaluationSetError(ValueError):
@@ -46,9 +48,7 @@ class EvaluationSet:
         return source, reference
 
 
-def measure(
-    translator: Translator, name: str, files: tuple[Path, Path], options: DecodingOptions
-) -> dict[str, Any]:
+def measure(translator: Translator, one: EvaluationSet, options: DecodingOptions) -> dict[str, Any]:
     """Translate a test set and score it against its reference; return a row of the result.
 
     `cut_by_length` is the number of lines with a segment that reached the length limit.
@@ -56,22 +56,26 @@ def measure(
     Raises:
         EvaluationSetError: the test set cannot be used.
     """
-    sources, references = EvaluationSet(name, *files).lines()
+    sources, references = one.lines()
     began = time.perf_counter()
     outputs = translate_all(translator, sources, options)
     seconds = time.perf_counter() - began
-    texts = [output.text for output in outputs]
-    bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
     return {
-        "test_set": name,
+        "test_set": one.name,
         "beam_size": options.beam_size or translator.manifest.decoding.beam_size,
         "lines": len(sources),
-        "bleu": round(bleu.corpus_score(texts, [references]).score, 2),
-        "chrf": round(chrf.corpus_score(texts, [references]).score, 2),
-        "bleu_signature": str(bleu.get_signature()),
-        "cut_by_length": num_cut(outputs),
-        "seconds": round(seconds, 2),
+        **scores_of([output.text for output in outputs], references),
+        "cut_by_length": sum(output.finish_reason is FinishReason.LENGTH for output in outputs),
+        "seconds": round(seconds, 3),
     }
+
+
+def scores_of(outputs: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
+    """Return BLEU and chrF, 0 to 100, and their signatures."""
+    metrics: dict[str, Any] = {"bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF()}
+    found = {name: round(one.corpus_score(outputs, [references]).score, 2) for name, one in metrics.items()}
+    # A signature is complete only after its metric has scored.
+    return found | {f"{name}_signature": str(one.get_signature()) for name, one in metrics.items()}
 
 
 def translate_all(
@@ -87,28 +91,14 @@ def translate_all(
     return outputs
 
 
-def num_cut(outputs: Sequence[Translation]) -> int:
-    """Count translations with a segment that reached the length limit."""
-    return sum(output.finish_reason is FinishReason.LENGTH for output in outputs)
-
-
-def add_sets(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that `read_sets` reads."""
-    names = ("NAME", "SOURCE", "REFERENCE")
-    explained = "a test set, one text per line; may be given several times"
-    parser.add_argument(
-        "--set", dest="sets", nargs=3, action="append", default=[], metavar=names, help=explained
-    )
-
-
 def read_sets(arguments: argparse.Namespace) -> tuple[EvaluationSet, ...]:
-    """Return the test sets of the command line.
+    """Return the test sets of the command line, which has `SETS`.
 
     Raises:
         EvaluationSetError: a name occurs twice, or a set cannot be used.
     """
     sets = tuple(
-        EvaluationSet(name, Path(source), Path(reference)) for name, source, reference in arguments.sets
+        EvaluationSet(name, Path(source), Path(reference)) for name, source, reference in arguments.set
     )
     names = [one.name for one in sets]
     for one in sets:
@@ -124,8 +114,7 @@ def main() -> int:
         "--replicas": 2,
         "--no-shortlist search all target tokens": False,
     }
-    command = Command("quality", __doc__, {"bundle": Path, **options})
-    add_sets(command.parser)
+    command = Command("quality", __doc__, {"bundle": Path, **options, **SETS})
     arguments = command.parse()
     sets = read_sets(arguments)
     if not sets:
@@ -134,7 +123,7 @@ def main() -> int:
         results = []
         for one, beam_size in product(sets, arguments.beam_size):
             searched = DecodingOptions(beam_size=beam_size, use_shortlist=not arguments.no_shortlist)
-            results.append(measure(translator, one.name, (one.source, one.reference), searched))
+            results.append(measure(translator, one, searched))
     show(results)
     command.write(arguments.bundle, {"replicas": arguments.replicas, "results": results})
     return 0

@@ -8,17 +8,14 @@ import asyncio
 import statistics
 import sys
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
-from prometheus_client.parser import text_string_to_metric_families
 
 from bench import clients
-from bench.clients import RequestOutcome
+from bench.clients import TOO_MANY_REQUESTS, RequestOutcome
 from bench.command import Command, Options, show
 from bench.contenders import Contender, running
 from bench.processes import MIB, MemorySample, cpu_seconds, memory, sample_memory
@@ -38,10 +35,11 @@ WARM_UP_SHARE = 0.1
 
 def load(address: str, texts: Sequence[str], num_clients: int, seconds: float) -> list[RequestOutcome]:
     """Run closed-loop clients for `seconds`; wait for every request that was sent."""
-    pauses = {clients.TOO_MANY_REQUESTS: REJECTED_PAUSE_S}
-    return asyncio.run(
-        clients.run_clients(address, texts, num_clients, seconds, lambda status: pauses.get(status, 0.0))
-    )
+
+    def pause_s(status: int) -> float:
+        return REJECTED_PAUSE_S if status == TOO_MANY_REQUESTS else 0.0
+
+    return asyncio.run(clients.run_clients(address, texts, num_clients, seconds, pause_s))
 
 
 def summarise_load(answered: Sequence[RequestOutcome]) -> dict[str, Any]:
@@ -77,10 +75,8 @@ def summarise_memory(seen: Sequence[MemorySample]) -> dict[str, Any]:
 
 def slope_bytes_per_s(seen: Sequence[MemorySample]) -> float:
     """Return the growth of memory by least squares; 0 for fewer than two times."""
-    if len({one.at_s for one in seen}) < 2:  # noqa: PLR2004 -- a line has two points
-        return 0.0
     times, sizes = [one.at_s for one in seen], [float(one.size_bytes) for one in seen]
-    return statistics.linear_regression(times, sizes).slope
+    return statistics.linear_regression(times, sizes).slope if len({*times}) > 1 else 0.0
 
 
 def timeline(
@@ -92,29 +88,19 @@ def timeline(
     for number in range(bins):
         begins_s, middle_s = number * width_s, (number + 0.5) * width_s
         good = clients.latencies_s([one for one in answered if begins_s < one.at_s <= begins_s + width_s])
-        distances = [abs(one.at_s - middle_s) for one in seen]
-        nearest = seen[distances.index(min(distances))]
-        rows.append(
-            {
-                "at_s": round(middle_s, 2),
-                "texts_per_s": round(len(good) / width_s, 1),
-                **clients.percentiles_ms(good, 50, 95, 99),
-                "resident_mib": round(nearest.size_bytes / MIB, 1),
-            }
-        )
+        nearest = min(seen, key=lambda one: abs(one.at_s - middle_s))
+        row: dict[str, Any] = {"at_s": round(middle_s, 2), "texts_per_s": round(len(good) / width_s, 1)}
+        row |= clients.percentiles_ms(good, 50, 95, 99)
+        rows.append(row | {"resident_mib": round(nearest.size_bytes / MIB, 1)})
     return rows
 
 
-@dataclass(frozen=True, slots=True)
-class EngineRate:
-    """Rate and CPU time of the engine without the service."""
+def engine_rate(bundle: Path, texts: Sequence[str], num_clients: int) -> tuple[float, float]:
+    """Return texts per second and CPU milliseconds per text of the engine alone, with as many clients.
 
-    texts_per_s: float
-    cpu_ms_per_text: float
-
-
-def engine_rate(bundle: Path, texts: Sequence[str], num_clients: int) -> EngineRate:
-    """Measure the engine alone, with as many clients on threads of its own process."""
+    Raises:
+        RuntimeError: a text failed.
+    """
     defaults = read_bundle(bundle).manifest.decoding
     search = {"beam_size": defaults.beam_size, "length_penalty": defaults.length_penalty}
     body = {"do": "closed", "front": "submit", "clients": num_clients, "search": search}
@@ -126,7 +112,7 @@ def engine_rate(bundle: Path, texts: Sequence[str], num_clients: int) -> EngineR
         used_cpu_s = cpu_seconds(worker.pid) - began_cpu_s
     if reply["errors"]:
         raise RuntimeError(f"the engine failed for {reply['errors']} sentences")
-    return EngineRate(reply["requests_per_s"], 1e3 * used_cpu_s / len(texts))
+    return round(reply["requests_per_s"], 2), round(1e3 * used_cpu_s / len(texts), 3)
 
 
 def soak(service: Service, texts: Sequence[str], num_clients: int, seconds: float) -> dict[str, Any]:
@@ -150,26 +136,25 @@ def measure_rejections(
 ) -> dict[str, Any]:
     """Run the second phase, with a short queue that rejects requests."""
     answered = load(service.address, texts, num_clients, seconds)
-    rejected = clients.latencies_s(answered, clients.TOO_MANY_REQUESTS)
-    metrics = httpx.get(f"{service.address}/metrics").raise_for_status().text
+    rejected = clients.latencies_s(answered, TOO_MANY_REQUESTS)
     return {
         "queue_size": REJECTING_QUEUE_SIZE,
         "clients": num_clients,
         **summarise_load(answered),
         "refused": len(rejected),
         "refused_seen_by_clients": clients.percentiles_ms(rejected, 50, 95, 99),
-        "refused_by_server": served_within(metrics, status="4xx"),
+        "refused_by_server": served_within(httpx.get(f"{service.address}/metrics").text, status="4xx"),
     }
 
 
 def served_within(metrics: str, status: str) -> dict[str, Any]:
     """Return the server's latency distribution of translation requests with one class of status."""
-    wanted = {"route": "/v1/translate", "status": status}
-    buckets: Counter[float] = Counter()
-    for family in text_string_to_metric_families(metrics):
-        for sample in family.samples:
-            if sample.name == "dragoman_request_seconds_bucket" and wanted.items() <= sample.labels.items():
-                buckets[float(sample.labels["le"])] += int(sample.value)
+    wanted = {"api": "native", "route": "/v1/translate", "status": status}
+    buckets = {
+        float(one.labels["le"]): int(one.value)
+        for one in clients.metric_samples(metrics, "dragoman_request_seconds_bucket")
+        if wanted.items() <= one.labels.items()
+    }
     total = buckets.pop(float("inf"), 0)
     within = {f"{1e3 * limit:g}": round(count / (total or 1), 5) for limit, count in sorted(buckets.items())}
     return {"count": total, "within_ms": within}
@@ -180,26 +165,17 @@ def measure(bundle: Path, texts: Sequence[str], num_clients: int, minutes: float
     before = engine_rate(bundle, texts, num_clients)
     with service_process(bundle, CPUS, {}) as service:
         served = soak(service, texts, num_clients, 60 * minutes)
-    after = engine_rate(bundle, texts, num_clients)
+    rates, cpu_ms = zip(before, engine_rate(bundle, texts, num_clients), strict=True)
     with service_process(bundle, CPUS, {"DRAGOMAN_QUEUE_SIZE": str(REJECTING_QUEUE_SIZE)}) as service:
         rejected = measure_rejections(service, texts, 2 * num_clients, min(30.0, 60 * minutes))
-    return {
-        "clients": num_clients,
-        "minutes": minutes,
-        "engine": {
-            "texts_per_s": [round(one.texts_per_s, 2) for one in (before, after)],
-            "cpu_ms_per_text": [round(one.cpu_ms_per_text, 3) for one in (before, after)],
-        },
-        **compare(served, before, after),
-        "served": served,
-        "refusing": rejected,
-    }
+    engine = {"texts_per_s": list(rates), "cpu_ms_per_text": list(cpu_ms)}
+    facts = {"clients": num_clients, "minutes": minutes, "engine": engine, **compare(served, engine)}
+    return {**facts, "served": served, "refusing": rejected}
 
 
-def compare(served: Mapping[str, Any], before: EngineRate, after: EngineRate) -> dict[str, float]:
+def compare(served: Mapping[str, Any], engine: Mapping[str, Sequence[float]]) -> dict[str, float]:
     """Return the service's rate relative to the engine's: on CPUs shared with clients, and by CPU time."""
-    rate = (before.texts_per_s + after.texts_per_s) / 2
-    cpu_ms = (before.cpu_ms_per_text + after.cpu_ms_per_text) / 2
+    rate, cpu_ms = (statistics.fmean(engine[name]) for name in ("texts_per_s", "cpu_ms_per_text"))
     return {
         "served_to_engine": round(served["texts_per_s"] / rate, 3),
         "served_to_engine_for_cpu_time": round(cpu_ms / served["cpu_ms_per_text"]["server"], 3),

@@ -3,8 +3,9 @@
 import queue
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from threading import Lock, Thread
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from threading import Lock
 from typing import Any
 
 Translate = Callable[[list[str]], Sequence[Any]]
@@ -24,9 +25,9 @@ class StaticBatches:
         self._wait_s = wait_s
         self._queue: queue.Queue[QueuedText | None] = queue.Queue()
         self._collect_lock = Lock()
-        self._threads = [Thread(target=self._work, args=(one,), daemon=True) for one in engines]
-        for thread in self._threads:
-            thread.start()
+        self._pool = ThreadPoolExecutor(len(engines))
+        for engine in engines:
+            self._pool.submit(self._work, engine)
 
     def submit(self, text: str) -> "Future[Any]":
         future: Future[Any] = Future()
@@ -35,10 +36,8 @@ class StaticBatches:
 
     def close(self) -> None:
         """Finish all submitted texts, then end the threads."""
-        for _ in self._threads:
-            self._queue.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._queue.put(None)
+        self._pool.shutdown()
 
     def _work(self, translate: Translate) -> None:
         while batch := self._collect():
@@ -55,18 +54,11 @@ class StaticBatches:
     def _collect(self) -> list[QueuedText]:
         """Return the next batch; empty at the end."""
         with self._collect_lock:
-            first = self._queue.get()
-            if first is None:
-                return []
-            batch = [first]
+            batch = [self._queue.get()]
             deadline = time.monotonic() + self._wait_s
-            while len(batch) < self._max_texts:
-                try:
-                    waiting = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
-                except queue.Empty:
-                    break
-                if waiting is None:
-                    self._queue.put(None)
-                    break
-                batch.append(waiting)
-        return batch
+            with suppress(queue.Empty):
+                while batch[-1] is not None and len(batch) < self._max_texts:
+                    batch.append(self._queue.get(timeout=max(0.0, deadline - time.monotonic())))
+            if batch[-1] is None:
+                self._queue.put(None)  # for the next batch, and for the other threads
+            return [one for one in batch if one is not None]

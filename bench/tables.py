@@ -1,13 +1,161 @@
-"""Tables of the README and of docs/reports/serving.md: `python -m bench.tables` prints them."""
+"""Tables of docs/reports and of the README, made of bench/results; `bench.page` writes them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from bench.page import Result, pivot_table, read_result, table
-from bench.provenance import RESULTS
 from export.markdown import cell
 
+LARGEST_OPERATORS = 8
 
-def quality_table(cards: Sequence[Result]) -> str:
+Result = Mapping[str, Any]
+
+
+def table(head: str, row: str, rows: Iterable[Result]) -> str:
+    """Render rows as Markdown; `head` and the format `row` have the columns, separated by ` | `."""
+    lines = [f"| {head} |", "|" + "---|" * len(head.split(" | "))]
+    return "\n".join([*lines, *(f"| {row.format_map(each)} |" for each in rows)])
+
+
+def pivot_table(head: str, cells: Mapping[tuple[tuple[Any, ...], str], str]) -> str:
+    """Render cells by the key of their row, which has the columns of `head`, and the head of their column."""
+    columns = dict.fromkeys(column for _, column in cells)
+    rows = (
+        {"cells": [*key, *(cells[key, one] for one in columns)]} for key in sorted({key for key, _ in cells})
+    )
+    heads = [*head.split(" | "), *columns]
+    return table(" | ".join(heads), " | ".join(f"{{cells[{n}]}}" for n in range(len(heads))), rows)
+
+
+def origin_line(result: Result) -> str:
+    """Return machine, versions, commit and date as a sentence."""
+    origin = result["provenance"]
+    packages = {**origin["packages"], **result.get("packages", {})}
+    versions = ", ".join(f"{name} {number}" for name, number in sorted(packages.items()))
+    return (
+        f"{origin['cpu']}, {origin['cores']} cores; Python {origin['python']}, {versions}; commit "
+        f"{origin['commit']}, {origin['measured_at'][:10]}."
+    )
+
+
+def offline_table(result: Result, workers: int) -> str:
+    """Render milliseconds per sentence, tokens per second, and speed relative to the reference."""
+    bleu = {(row["engine"], row["beam_size"]): row.get("bleu") for row in result.get("quality", ())}
+    has_bleu = any(score is not None for score in bleu.values())
+    rows = [row for row in result["results"] if row["workers"] == workers]
+    head = "batch | beam | engine | ms a sentence | least to most | tokens/s | speed | least to most"
+    cells = (
+        "{batch} | {beam_size} | {engine} | {ms_per_sentence[median]:.1f}"
+        " | {ms_per_sentence[least]:.1f} to {ms_per_sentence[most]:.1f} | {target_tokens_per_s[median]:.0f}"
+        " | {speed[median]:.2f} x | {speed[least]:.2f} to {speed[most]:.2f}"
+    )
+    return table(
+        head + " | BLEU" * has_bleu,
+        cells + " | {bleu:.1f}" * has_bleu,
+        (
+            {**row, "bleu": bleu.get((row["engine"], row["beam_size"]))}
+            for row in sorted(rows, key=lambda row: (row["batch"], row["beam_size"]))
+        ),
+    )
+
+
+def quality_table(result: Result) -> str:
+    """Render the share of equal outputs, and BLEU."""
+    head = "engine | beam | same output as Dragoman fp32 | BLEU"
+    rows = (
+        {
+            **row,
+            "equal": f"{row['equal_to_fp32']:.1%}" if "equal_to_fp32" in row else "",
+            "score": f"{row['bleu']:.2f}" if "bleu" in row else "",
+        }
+        for row in result.get("quality", ())
+    )
+    return table(head, "{engine} | {beam_size} | {equal} | {score}", rows)
+
+
+def gemm_table(result: Result) -> str:
+    """Render the speed of int8 products on one core."""
+    by_rows: dict[int, dict[str, Result]] = {}
+    for rate in result["gemm"]:
+        by_rows.setdefault(rate["rows"], {})["cold" if rate["is_cold"] else "cached"] = rate
+    return table(
+        "rows | us, weights in cache | us, weights cold | GOP/s in cache | GOP/s cold | GB/s cold",
+        "{cached[rows]} | {cached[microseconds]:.1f} | {cold[microseconds]:.1f} | {cached[gops_per_s]:.0f}"
+        " | {cold[gops_per_s]:.0f} | {cold[weight_gb_per_s]:.1f}",
+        by_rows.values(),
+    )
+
+
+def limits_table(result: Result) -> str:
+    """Render the times at the limits and the measured times of the int8 engines."""
+    rows = [row for row in result["results"] if "int8" in row["engine"]]
+    return table(
+        "batch | beam | engine | measured ms | arithmetic alone, ms | weights alone, ms | share",
+        "{batch} | {beam_size} | {engine} | {measured_ms:.1f} | {arithmetic_ms:.1f} | {memory_ms:.1f}"
+        " | {share:.0%}",
+        ({**row, "share": max(row["arithmetic_share"], row["memory_share"])} for row in rows),
+    )
+
+
+def operator_table(result: Result) -> str:
+    """Render the most costly operators of each graph, by setting."""
+    rows: list[Result] = []
+    for setting in result["operators"]:
+        for graph in ("encoder", "decoder"):
+            times = [one for one in setting["times"] if one["graph"] == graph][:LARGEST_OPERATORS]
+            rows += [{**setting, **one} for one in times]
+    return table(
+        "batch x beam | graph | operator | share | us a run | nodes",
+        "{batch} x {beam_size} | {graph} | {operator} | {share:.0%} | {us_per_run:.0f} | {calls_per_run:.0f}",
+        rows,
+    )
+
+
+def python_table(result: Result) -> str:
+    """Render the time spent outside graphs."""
+    cells = "{batch} | {beam_size} | {python_share:.1%} | {python_us_per_step:.0f}"
+    return table("batch | beam | Python's share | Python us a step", cells, result["python"])
+
+
+def online_table(result: Result, *, is_open: bool, way: str = "") -> str:
+    """Render latency and throughput by the number of waiting clients, or by the offered rate."""
+    rows = [row for row in result["results"] if (row["clients"] is None) == is_open and way in row["way"]]
+    return table(
+        ("offered" if is_open else "clients") + " | served by | requests/s | p50 ms | p99 ms | errors",
+        ("{rate:.1f}/s" if is_open else "{clients}")
+        + " | {way} | {requests_per_s:.1f} | {p50_ms:.0f} | {p99_ms:.0f} | {errors}",
+        sorted(rows, key=lambda row: row["rate"] or row["clients"]),
+    )
+
+
+def memory_table(result: Result) -> str:
+    """Render start-up time and memory of each engine in a fresh process."""
+    return table(
+        "engine | first translation s | after load MiB | peak MiB | requests | after them MiB",
+        "{engine} | {first_translation_s:.2f} | {loaded_mib:.0f} | {peak_mib:.0f} | {requests}"
+        " | {after_requests_mib:.0f}",
+        result["footprint"],
+    )
+
+
+def growth_table(result: Result, by: str) -> str:
+    """Render milliseconds per sentence by source length or batch, with a column for each engine."""
+    rows = [row for row in result["growth"] if row["by"] == by]
+    cells = {((row["size"],), row["engine"]): f"{row['ms_per_sentence']:.1f}" for row in rows}
+    return pivot_table(by.replace("_", " "), cells)
+
+
+def imports_table(result: Result) -> str:
+    """Render the cost of importing a model and of opening its bundle."""
+    return table(
+        "model | million parameters | precision | bundle, MB | export, s | export's peak, MiB | open, s"
+        " | opened, MiB | first sentence, s | peak after it, MiB",
+        "{model} | {million_parameters:.0f} | {precision} | {bundle_mb:.0f} | {export_s:.0f}"
+        " | {export_peak_mib:.0f} | {open_s:.1f} | {opened_mib:.0f} | {first_s:.1f} | {translated_mib:.0f}",
+        ({**row, "million_parameters": row["parameters"] / 1e6} for row in result["imports"]),
+    )
+
+
+def card_quality_table(*cards: Result) -> str:
     """Render BLEU and chrF by model and test set: as shipped, greedy and beam 4, and fp32 weights."""
     rows = []
     for card in cards:
@@ -35,26 +183,3 @@ def throughput_table(result: Result) -> str:
         callers = f"{setting['callers']} caller{'s' * (setting['callers'] > 1)}"
         cells[(setting["batch"], setting["beam_size"]), callers] = f"{row['median_sentences_per_s']:.0f}"
     return pivot_table("sentences a call | beam", cells)
-
-
-def load_table(result: Result) -> str:
-    """Render throughput and latency of closed-loop clients."""
-    return table(
-        "clients | sentences/s | median ms | p99 ms",
-        "{clients} | {sentences_per_s:.0f} | {median_ms:.0f} | {p99_ms:.0f}",
-        (
-            {**row, "median_ms": 1000 * row["median_latency_s"], "p99_ms": 1000 * row["p99_latency_s"]}
-            for row in result["results"]
-        ),
-    )
-
-
-def all_tables() -> list[str]:
-    """Render the table of the README, and those of docs/reports/serving.md in their order."""
-    cards = [read_result(RESULTS / f"card-{name}.json") for name in ("de-en", "en-de")]
-    serving = (throughput_table, "throughput.json"), (load_table, "load.json")
-    return [quality_table(cards), *(make(read_result(RESULTS / file)) for make, file in serving)]
-
-
-if __name__ == "__main__":
-    print("\n\n".join(all_tables()))

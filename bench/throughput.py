@@ -1,10 +1,14 @@
-"""Sentences per second of a bundle on a text file: `python -m bench.throughput models/de-en`."""
+"""Sentences per second of a bundle on a text file: `python -m bench.throughput models/de-en`.
 
+`--provider cuda` measures on a GPU; `--calls`, `--beams` and `--callers` choose the settings.
+"""
+
+import subprocess
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from itertools import product
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,10 @@ from bench.command import Command, Options, show
 from bench.rounds import interleave, spread
 from bench.workloads import SENTENCES, read_lines
 from dragoman import DecodingOptions, InputError, Translator
+from dragoman.providers import parse_providers
+
+BATCHES, BEAM_SIZES, CALLERS = (1, 8, 32), (1, 4), (1, 2, 8)
+NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,15 @@ class Setting:
     batch: int
     beam_size: int
     callers: int
+
+
+def gpu_names() -> list[str]:
+    """Return the GPUs with memory and driver as nvidia-smi reports them; empty if it is not installed."""
+    try:
+        done = subprocess.run(NVIDIA_SMI, capture_output=True, text=True, check=True)  # noqa: S603 -- fixed words
+    except FileNotFoundError:
+        return []
+    return done.stdout.splitlines()
 
 
 def run_once(translator: Translator, sentences: list[str], setting: Setting) -> tuple[float, int]:
@@ -64,18 +81,32 @@ def measure(
     return rows
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure every setting.
+
+    Raises:
+        ProviderError: a provider is not available.
+    """
     options: Options = {"--sentences": SENTENCES, "--rounds": 5, "--replicas": 2}
+    options |= {"--provider cuda, tensorrt, cpu, or several separated by commas": "cpu"}
+    options |= {"--lines to translate; sentences are repeated; default: each once": int}
+    options |= {
+        "--calls of so many sentences": BATCHES,
+        "--beams": BEAM_SIZES,
+        "--callers at a time": CALLERS,
+    }
     command = Command("throughput", __doc__, {"bundle": Path, **options})
-    arguments = command.parse()
+    arguments = command.parse(words)
     sentences = read_lines(arguments.sentences)
-    settings = [
-        Setting(batch, beam, callers) for callers, batch, beam in product((1, 2, 8), (1, 8, 32), (1, 4))
-    ]
-    with Translator.open(arguments.bundle, replicas=arguments.replicas) as translator:
+    sentences = list(islice(cycle(sentences), arguments.lines or len(sentences)))
+    searches = product(arguments.callers, arguments.calls, arguments.beams)
+    settings = [Setting(batch, beam, callers) for callers, batch, beam in searches]
+    providers, replicas = parse_providers(arguments.provider), arguments.replicas
+    with Translator.open(arguments.bundle, replicas=replicas, providers=providers) as translator:
         results = measure(translator, sentences, settings, arguments.rounds)
-    figures = {"sentences": len(sentences), "rounds": arguments.rounds, "replicas": arguments.replicas}
-    command.write(arguments.bundle, {**figures, "threads_per_replica": 1, "results": results})
+    figures = {"providers": arguments.provider, "gpus": gpu_names(), "sentences": len(sentences)}
+    figures |= {"rounds": arguments.rounds, "replicas": replicas, "threads_per_replica": 1}
+    command.write(arguments.bundle, {**figures, "results": results})
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -78,37 +79,35 @@ def measure(
     bundle: Path, texts: Sequence[str], clients: int, minutes: float, kinds: Sequence[str]
 ) -> dict[str, Any]:
     """Record the right responses, run the load, and compare the responses once more afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        url = f"sqlite:///{Path(folder) / 'dragoman.db'}"
-        site_key = make_key(url)
-        with service_process(bundle, CPUS, {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}) as service:
-            pid = service.pid
-            site = Site(service.address, site_key, "drg_0000000000000000_nobody")
-            known = asyncio.run(record_expected(site, texts))
-            with (
-                sample_memory(lambda: memory(pid).resident_bytes, SAMPLE_S) as seen,
-                sample_memory(
-                    lambda: sum(memory(one).resident_bytes for one in descendants(pid)), SAMPLE_S
-                ) as children,
-            ):
-                record = asyncio.run(load(site, known, clients, 60 * minutes, kinds))
-            try:
-                settled = asyncio.run(record_expected(site, texts))
-            except RuntimeError as error:
-                print(f"afterwards: {error}")
-                settled = {}
+    with ExitStack() as stack:
+        url = f"sqlite:///{Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'dragoman.db'}"
+        key, settings = make_key(url), {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
+        service = stack.enter_context(service_process(bundle, CPUS, settings))
+        site = Site(service.address, key, "drg_0000000000000000_nobody")
+        known = asyncio.run(record_expected(site, texts))
+        with (
+            sample_memory(lambda: resident_bytes(service.pid), SAMPLE_S) as seen,
+            sample_memory(lambda: resident_bytes(*descendants(service.pid)), SAMPLE_S) as children,
+        ):
+            record = asyncio.run(load(site, known, clients, 60 * minutes, kinds))
+        try:
+            settled = asyncio.run(record_expected(site, texts))
+        except RuntimeError as error:
+            print(f"afterwards: {error}")
+            settled = {}
     wrong_afterwards = sum(known[text] != settled.get(text) for text in texts)
     return summarise(record, seen, max(one.size_bytes for one in children), wrong_afterwards)
 
 
+def resident_bytes(*pids: int) -> int:
+    return sum(memory(pid).resident_bytes for pid in pids)
+
+
 def make_key(url: str) -> str:
     """Create an API key in a new database."""
-    database = Database.open(url)
-    try:
-        overrides = KeyOptions("soak", DEFAULT_SCOPES, NO_LIMITS)
-        return KeyStore(database).create(overrides, datetime.now(UTC)).presented
-    finally:
-        database.close()
+    with closing(Database.open(url)) as database:
+        options = KeyOptions("soak", DEFAULT_SCOPES, NO_LIMITS)
+        return KeyStore(database).create(options, datetime.now(UTC)).presented
 
 
 def summarise(
@@ -132,11 +131,8 @@ def summarise(
             "children_most_mib": round(children_bytes / MIB, 1),
         },
         "hostile": {
-            kind: {
-                "requests": len(answers),
-                "statuses": count_statuses(answers, NAMES),
-                **percentiles_ms([one.latency_s for one in answers], 99),
-            }
+            kind: {"requests": len(answers), "statuses": count_statuses(answers, NAMES)}
+            | percentiles_ms([one.latency_s for one in answers], 99)
             for kind, answers in sorted(record.hostile.items())
             if answers
         },
@@ -146,13 +142,11 @@ def summarise(
 
 def thirds(seen: Sequence[MemorySample]) -> dict[str, float]:
     """Return the median memory in the second and the last third of the time; flat memory gives equal ones."""
-    end_s = seen[-1].at_s
-    last = [one.size_bytes for one in seen if one.at_s >= 2 * end_s / 3]
-    second = [one.size_bytes for one in seen if end_s / 3 <= one.at_s < 2 * end_s / 3] or last
-    return {
-        "second_third_mib": round(statistics.median(second) / MIB, 1),
-        "last_third_mib": round(statistics.median(last) / MIB, 1),
-    }
+    part_s = seen[-1].at_s / 3
+    last = [one.size_bytes for one in seen if one.at_s >= 2 * part_s]
+    second = [one.size_bytes for one in seen if part_s <= one.at_s < 2 * part_s] or last
+    parts = {"second": second, "last": last}
+    return {f"{name}_third_mib": round(statistics.median(part) / MIB, 1) for name, part in parts.items()}
 
 
 def has_failed(result: Mapping[str, Any]) -> bool:
@@ -167,11 +161,10 @@ def main() -> int:
     command = Command("hostile", __doc__, {"bundle": Path, **options, **files})
     arguments = command.parse()
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
-    load_options = {name: getattr(arguments, name) for name in ("clients", "minutes")}
-    kinds = [*arguments.kind]
-    result = measure(arguments.bundle, texts, arguments.clients, arguments.minutes, kinds)
-    command.write(arguments.bundle, {**load_options, "kinds": kinds, **result})
-    show([{"kind": kind, **answers} for kind, answers in result["hostile"].items()])
+    clients, minutes, kinds = arguments.clients, arguments.minutes, [*arguments.kind]
+    result = measure(arguments.bundle, texts, clients, minutes, kinds)
+    command.write(arguments.bundle, {"clients": clients, "minutes": minutes, "kinds": kinds, **result})
+    show({"kind": kind, **answers} for kind, answers in result["hostile"].items())
     show({name: result[name]} for name in ("ordinary", "server_errors", "memory"))
     return int(has_failed(result))
 

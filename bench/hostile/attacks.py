@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from random import Random
@@ -11,13 +10,14 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import httpx
 
+from bench.clients import JSON, Post, translation_request
+
 MAX_CHARACTERS = 99_900
 """Length of the longest texts, a little under the default limit of the service."""
 HUGE_BYTES = 3 * 2**20
 """Size of a body over the default limit."""
 BOUNDARY = "hostile"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
-JSON = "application/json"
 NUM_NAMESPACES = 20_000
 DEPTH = 2000
 BOMB_BYTES = 64 * 2**20
@@ -32,31 +32,13 @@ BAD_WEBHOOKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """A hostile request."""
-
-    path: str
-    content_type: str
-    body: bytes
-
-    def encode(self, key: str) -> bytes:
-        """Return the whole request, for its own connection, with the key in the style of the path's API."""
-        scheme = "DeepL-Auth-Key" if self.path.startswith("/v2/") else "Bearer"
-        head = (
-            f"POST {self.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-            f"Authorization: {scheme} {key}\r\n"
-            f"Content-Type: {self.content_type}\r\nContent-Length: {len(self.body)}\r\n\r\n"
-        )
-        return head.encode("ascii") + self.body
+def with_key(request: Post, key: str) -> bytes:
+    """Return a request for its own connection, with the key in the style of the path's API."""
+    scheme = "DeepL-Auth-Key" if request.path.startswith("/v2/") else "Bearer"
+    return request.encode("Connection: close", f"Authorization: {scheme} {key}")
 
 
-def translation_request(text: str) -> Attack:
-    """Return a translation request, which is ordinary if the text is."""
-    return Attack("/v1/translate", JSON, json.dumps({"text": text, "source": "de", "target": "en"}).encode())
-
-
-def long_text(random: Random, sentences: list[str]) -> Attack:
+def long_text(random: Random, sentences: list[str]) -> Post:
     """Return a request of about the longest text that is allowed."""
     text = ""
     while len(text) < MAX_CHARACTERS:
@@ -64,22 +46,22 @@ def long_text(random: Random, sentences: list[str]) -> Attack:
     return translation_request(text[:MAX_CHARACTERS])
 
 
-def text_without_spaces(random: Random, _sentences: list[str]) -> Attack:
+def text_without_spaces(random: Random, _sentences: list[str]) -> Post:
     length = random.choice([1000, 10_000, MAX_CHARACTERS])
     return translation_request("".join(random.choices("abcdefghijklmnopqrstuvwxyzäöüß", k=length)))
 
 
-def combining_marks(random: Random, _sentences: list[str]) -> Attack:
+def combining_marks(random: Random, _sentences: list[str]) -> Post:
     length = random.choice([1000, 10_000, MAX_CHARACTERS - 1])
     return translation_request("e" + "".join(random.choices("\u0301\u0323\u0308\u0345\u0f74", k=length)))
 
 
-def lone_surrogate(random: Random, sentences: list[str]) -> Attack:
+def lone_surrogate(random: Random, sentences: list[str]) -> Post:
     surrogate = random.choice(["\ud800", "\udfff", "x\udc00y"])
     return translation_request(f"{random.choice(sentences)} {surrogate}")
 
 
-def bad_json(random: Random, _sentences: list[str]) -> Attack:
+def bad_json(random: Random, _sentences: list[str]) -> Post:
     """Return JSON that is malformed, deeply nested or too large, or has long numbers or many items."""
     body = random.choice(
         [
@@ -92,31 +74,31 @@ def bad_json(random: Random, _sentences: list[str]) -> Attack:
             json.dumps({"text": "a"} | {f"field{number}": number for number in range(30_000)}).encode(),
         ]
     )
-    return Attack(random.choice(["/v1/translate", "/translate", "/v2/translate"]), JSON, body)
+    return Post(random.choice(["/v1/translate", "/translate", "/v2/translate"]), JSON, body)
 
 
-def multipart_flood(random: Random, _sentences: list[str]) -> Attack:
+def multipart_flood(random: Random, _sentences: list[str]) -> Post:
     """Return a form with thousands of fields or headers, or without an end."""
     field = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="q"\r\n\r\na\r\n'.encode()
     header = f"--{BOUNDARY}\r\n".encode() + b"X-A: b\r\n" * 50_000
     path = random.choice(["/translate", "/translate_file", "/v1/jobs", "/v2/document"])
-    return Attack(path, MULTIPART, random.choice([field * 10_000, header, b"--" * 100_000, field[:-2]]))
+    return Post(path, MULTIPART, random.choice([field * 10_000, header, b"--" * 100_000, field[:-2]]))
 
 
-def file_bomb(random: Random, _sentences: list[str]) -> Attack:
+def file_bomb(random: Random, _sentences: list[str]) -> Post:
     """Return a small file that is costly to unpack or parse."""
     name, content = random.choice(_bombs())
     path = random.choice(["/translate_file", "/v2/document", "/v1/jobs"])
     languages = {"source": "de", "target": "en"} if path != "/v2/document" else {"target_lang": "EN"}
-    return Attack(path, MULTIPART, encode_form(languages, name, content))
+    return Post(path, MULTIPART, encode_form(languages, name, content))
 
 
-def bad_webhook(random: Random, _sentences: list[str]) -> Attack:
+def bad_webhook(random: Random, _sentences: list[str]) -> Post:
     fields = {"source": "de", "target": "en", "webhook_url": random.choice(BAD_WEBHOOKS)}
-    return Attack("/v1/jobs", MULTIPART, encode_form(fields, "a.txt", b"Guten Tag.\n"))
+    return Post("/v1/jobs", MULTIPART, encode_form(fields, "a.txt", b"Guten Tag.\n"))
 
 
-Draw = Callable[[Random, list[str]], Attack]
+Draw = Callable[[Random, list[str]], Post]
 ATTACKS: Mapping[str, Draw] = {
     "long text": long_text,
     "letters without spaces": text_without_spaces,

@@ -4,20 +4,30 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle
 from random import Random
 from urllib.parse import urlsplit
 
-from bench.clients import NO_RESPONSE, OK, TIMEOUT_S, Clock, RequestOutcome, run_client
-from bench.hostile.attacks import ATTACKS, translation_request
+from bench.clients import (
+    NO_RESPONSE,
+    OK,
+    TIMEOUT_S,
+    Clock,
+    PlainClient,
+    Post,
+    RequestOutcome,
+    run_client,
+    translation_request,
+)
+from bench.hostile.attacks import ATTACKS, with_key
 
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
 BUSY = (429, 503)
-MAX_TRIES, RETRY_S = 60, 1.0
+MAX_RETRIES, RETRY_S = 60, 1.0
 PAUSE_S = 0.1
 """Pause in seconds between two requests of a hostile client."""
 HALF_SENT_S = 3.0
@@ -64,19 +74,10 @@ class Site:
         finally:
             writer.transport.abort()
 
-    async def ask(self, request: bytes) -> tuple[int, bytes]:
-        """Send a request; return status and body, or `NO_RESPONSE` without a complete response in time."""
-        try:
-            async with asyncio.timeout(TIMEOUT_S), self.connection() as (reader, writer):
-                writer.write(request)
-                with suppress(
-                    ConnectionError
-                ):  # rejected before all was sent; the response can still be read
-                    await writer.drain()
-                head = await reader.readuntil(b"\r\n\r\n")
-                return int(head[9:12]), await reader.read()
-        except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            return NO_RESPONSE, b""
+    async def ask(self, request: Post, key: str | None = None) -> tuple[int, bytes]:
+        """Send a request, by default with the valid key; return status and body as `PlainClient.send`."""
+        with closing(PlainClient(self.address, TIMEOUT_S)) as client:
+            return await client.send(with_key(request, self.key if key is None else key))
 
 
 async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, ExpectedResponse]:
@@ -87,12 +88,12 @@ async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, Expecte
     """
     known = {}
     for text in texts:
-        request = translation_request(text).encode(site.key)
-        status, body, num_tries = BUSY[0], b"", 0
-        while status in BUSY and num_tries < MAX_TRIES:
-            await asyncio.sleep(RETRY_S if num_tries else 0.0)
-            status, body = await site.ask(request)
-            num_tries += 1
+        status, body = await site.ask(translation_request(text))
+        for _ in range(MAX_RETRIES):
+            if status not in BUSY:
+                break
+            await asyncio.sleep(RETRY_S)
+            status, body = await site.ask(translation_request(text))
         if status != OK:
             raise RuntimeError(f"{status} for an ordinary text, while nothing else was asked")
         known[text] = _translation(body)
@@ -107,7 +108,7 @@ async def run_ordinary_client(
 
     async def ask() -> int:
         text = next(texts)
-        status, body = await site.ask(translation_request(text).encode(site.key))
+        status, body = await site.ask(translation_request(text))
         if status == OK and _translation(body) != known[text]:
             record.wrong.append(text)
         return status
@@ -133,7 +134,7 @@ async def run_hostile_client(
 async def _disconnect_early(site: Site, random: Random, sentences: list[str]) -> int:
     """Send a request and disconnect almost at once."""
     async with site.connection() as (_, writer):
-        writer.write(translation_request(" ".join(random.choices(sentences, k=20))).encode(site.key))
+        writer.write(with_key(translation_request(" ".join(random.choices(sentences, k=20))), site.key))
         await writer.drain()
         await asyncio.sleep(random.random() * PAUSE_S)
     return LEFT
@@ -141,7 +142,7 @@ async def _disconnect_early(site: Site, random: Random, sentences: list[str]) ->
 
 async def _send_half(site: Site, random: Random, sentences: list[str]) -> int:
     """Send part of a request, wait, and disconnect."""
-    request = translation_request(random.choice(sentences)).encode(site.key)
+    request = with_key(translation_request(random.choice(sentences)), site.key)
     async with site.connection() as (_, writer):
         writer.write(request[: random.randrange(1, len(request))])
         await asyncio.sleep(random.random() * HALF_SENT_S)
@@ -152,7 +153,7 @@ async def _read_slowly(site: Site, random: Random, sentences: list[str]) -> int:
     """Read a long response in pieces of a few bytes, and disconnect before its end."""
     text = " ".join(random.choices(sentences, k=50))
     async with site.connection(SMALL_BUFFER_BYTES) as (reader, writer):
-        writer.write(translation_request(text).encode(site.key))
+        writer.write(with_key(translation_request(text), site.key))
         status = NO_RESPONSE
         for _ in range(SLOW_PIECES):
             piece = await reader.read(SLOW_PIECE_BYTES)
@@ -164,15 +165,12 @@ async def _read_slowly(site: Site, random: Random, sentences: list[str]) -> int:
 
 
 async def _send_wrong_key(site: Site, random: Random, sentences: list[str]) -> int:
-    status, _ = await site.ask(translation_request(random.choice(sentences)).encode(site.wrong_key))
-    return status
+    return (await site.ask(translation_request(random.choice(sentences)), site.wrong_key))[0]
 
 
 async def _send_attack(kind: str, site: Site, random: Random, sentences: list[str]) -> int:
     # Some requests take long to make: on a thread, that does not delay the other clients.
-    request = await asyncio.to_thread(lambda: ATTACKS[kind](random, sentences).encode(site.key))
-    status, _ = await site.ask(request)
-    return status
+    return (await site.ask(await asyncio.to_thread(ATTACKS[kind], random, sentences)))[0]
 
 
 Behaviour = Callable[[Site, Random, list[str]], Awaitable[int]]

@@ -2,26 +2,24 @@
 
 import math
 import random
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any
 
 Submit = Callable[[str], Future[Any]]
 TIMEOUT_S = 300.0
 
 
-class Front(Protocol):
+@dataclass(frozen=True, slots=True)
+class Front:
     """Interface that accepts single texts."""
 
-    def submit(self, text: str) -> Future[Any]:
-        """Return at once a future of the translation."""
-        ...
-
-    def close(self) -> None: ...
+    submit: Submit
+    """Returns at once a future of the translation."""
+    close: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +34,10 @@ class Load:
     """Latencies of the successful requests, in no order."""
 
 
-class PoolFront:
-    """Front that translates each text with one call on a pool of threads."""
-
-    def __init__(self, translate: Callable[[str], Any], threads: int) -> None:
-        self._translate = translate
-        self._pool = ThreadPoolExecutor(threads)
-
-    def submit(self, text: str) -> Future[Any]:
-        return self._pool.submit(self._translate, text)
-
-    def close(self) -> None:
-        self._pool.shutdown()
+def pool_front(translate: Callable[[str], Any], threads: int) -> Front:
+    """Return a front that translates each text with one call on a pool of threads."""
+    pool = ThreadPoolExecutor(threads)
+    return Front(lambda text: pool.submit(translate, text), pool.shutdown)
 
 
 def poisson_arrivals(rate: float, count: int, seed: int) -> list[float]:
@@ -100,10 +90,6 @@ def percentile(values: Sequence[float], share: float) -> float:
         return float("nan")
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
-
-
-def median_latency_s(load: Load) -> float:
-    return statistics.median(load.latencies_s) if load.latencies_s else float("nan")
 
 
 def _submit_safely(submit: Submit, text: str) -> "Future[Any]":

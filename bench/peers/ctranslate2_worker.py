@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 import ctranslate2
 
-from bench.peers.arrivals import Front, PoolFront
+from bench.peers.arrivals import Front, pool_front
 from bench.peers.protocol import Ids, Search, Setup, run_worker
 
 EOS_ID = 3
@@ -47,7 +47,7 @@ class CTranslate2:
             target: str = tokenizer.decode(self.search([source], search)[0])
             return target
 
-        return PoolFront(translate, self._workers)
+        return pool_front(translate, self._workers)
 
     def versions(self) -> dict[str, str]:
         return {"ctranslate2": version("ctranslate2")}

@@ -4,32 +4,34 @@ See docs/reports/robustness.md.
 """
 
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from bench.command import Command, Options, show
-from bench.page import Result, write_page
+from bench.command import Command, Options, Words, show
 from bench.robustness import judging
-from bench.robustness.bars import bar_of, write_bars
 from bench.robustness.faults import invented, is_empty, looped
 from bench.robustness.inputs import read_inputs
-from bench.robustness.page import PAGE, all_tables, fault_lines
+from bench.robustness.page import fault_lines
+from bench.tables import Result
 from dragoman import Translator
 
 
 def measure(bundle: Path) -> list[dict[str, Any]]:
-    """Measure every pair of a bundle that has a list, with greedy and beam search."""
+    """Measure every pair of a bundle that has a list, with greedy and beam search.
+
+    Raises:
+        SystemExit: there is no list for any of its pairs.
+    """
     results = []
     with Translator.open(bundle) as translator:
-        for pair in judging.listed_pairs(translator):
-            inputs = read_inputs(pair.source)
-            for beam_size in judging.BEAM_SIZES:
-                verdicts = judging.translate_and_judge(translator, inputs, pair, beam_size)
-                kinds = {kind: asdict(rates) for kind, rates in judging.by_kind(verdicts).items()}
-                result = {"source": pair.source, "target": pair.target, "beam_size": beam_size}
-                result |= {"all": asdict(judging.rates_of(verdicts)), "kinds": kinds}
-                failures = [failure(verdict) for verdict in verdicts if not verdict.is_good]
-                results.append(result | {"failures": failures})
+        for pair, beam_size in product(judging.listed_pairs(translator), judging.BEAM_SIZES):
+            verdicts = judging.translate_and_judge(translator, read_inputs(pair.source), pair, beam_size)
+            result: dict[str, Any] = {"source": pair.source, "target": pair.target, "beam_size": beam_size}
+            result["all"] = asdict(judging.rates_of(verdicts))
+            result["kinds"] = {kind: asdict(rates) for kind, rates in judging.by_kind(verdicts).items()}
+            result["failures"] = [failure(verdict) for verdict in verdicts if not verdict.is_good]
+            results.append(result)
     if not results:
         raise SystemExit(f"{bundle}: there is no list for any of its pairs")
     return results
@@ -73,34 +75,19 @@ def print_result(result: Result) -> None:
 
 def main() -> None:
     options: Options = {
-        "[bundle]": Path,
-        "--bars hold tests to what is measured now": False,
-        "--page is written: the tables of docs/reports/robustness.md": False,
+        "bundle": Path,
+        "--references human translations, to see how often the rules are wrong": Words(
+            ("NAME", "SOURCE", "TARGET")
+        ),
     }
     command = Command("robustness", __doc__, options)
-    names = ("NAME", "SOURCE", "TARGET")
-    explained = "human translations, to see how often the rules are wrong; may be given several times"
-    command.parser.add_argument(
-        "--references", nargs=3, action="append", default=[], metavar=names, help=explained
-    )
     arguments = command.parse()
-    if arguments.bundle is None and not arguments.page:
-        command.parser.error("a bundle is wanted, or --page, or both")
-    if arguments.bundle is not None:
-        results = measure(arguments.bundle)
-        references = [
-            judge_references(name, (Path(one), Path(two))) for name, one, two in arguments.references
-        ]
-        for result in results:
-            print_result(result)
-        show(references)
-        if arguments.bars:
-            for one in results:
-                case = (arguments.bundle.name, one["source"], one["target"], one["beam_size"])
-                write_bars([bar_of(*case, judging.Rates(**one["all"]))])
-        command.write(arguments.bundle, {"references": references, "results": results})
-    if arguments.page:
-        write_page(PAGE, all_tables())
+    results = measure(arguments.bundle)
+    references = [judge_references(name, (Path(one), Path(two))) for name, one, two in arguments.references]
+    for result in results:
+        print_result(result)
+    show(references)
+    command.write(arguments.bundle, {"references": references, "results": results})
 
 
 if __name__ == "__main__":

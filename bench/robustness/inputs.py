@@ -1,7 +1,8 @@
 """The lists of inputs, and the requirements for the translation of each input."""
 
+import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / "robust_inputs"
 TARGETS = {"de": "en", "en": "de"}
 """Source languages that have a list, with the target language of the list."""
-HEAD = ("id", "kind", "input", "order", "expected", "good", "remark")
 BETWEEN_THINGS = " ¦ "
 BETWEEN_FORMS = " = "
 
@@ -75,35 +75,29 @@ class Input:
 
 
 def read_inputs(language: str, folder: Path = FOLDER) -> list[Input]:
-    """Read a source language's list: tab-separated lines with the columns of `HEAD`, and escapes as in JSON.
+    """Read a source language's list: tab-separated lines with their names in the first one, and
+    escapes as in JSON.
 
     Raises:
-        ValueError: a line is wrong; the message names it and the reason.
+        ValueError: a line has a rule that is none, or is malformed.
+        KeyError: a line has a wrong order.
     """
-    path = folder / f"{language}.tsv"
-    head, *lines = path.read_text(encoding="utf8").splitlines()
-    if tuple(head.split("\t")) != HEAD:
-        raise ValueError(f"{path}:1: the columns are not {', '.join(HEAD)}")
-    inputs = []
-    for number, line in enumerate(lines, start=2):
-        try:
-            inputs.append(_parse(line.split("\t")))
-        except ValueError as error:
-            raise ValueError(f"{path}:{number}: {error}") from error
-    return inputs
+    with (folder / f"{language}.tsv").open(encoding="utf8", newline="\n") as file:
+        return [_parse(row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
 
 
-def _parse(columns: Sequence[str]) -> Input:
-    if len(columns) != len(HEAD):
-        raise ValueError(f"{len(columns)} columns, not {len(HEAD)}")
-    quoted = (column.replace('"', '\\"') for column in columns)
-    identifier, kind, text, order, expected, good, remark = (json.loads(f'"{column}"') for column in quoted)
-    if order not in {"any", "same"}:
-        raise ValueError(f"order is any or same, not {order!r}")
+def _parse(row: Mapping[str, str]) -> Input:
+    columns = {name: json.loads('"{}"'.format(column.replace('"', '\\"'))) for name, column in row.items()}
     wanted = []
-    for thing in expected.split(BETWEEN_THINGS) if expected else []:
+    for thing in columns["expected"].split(BETWEEN_THINGS) if columns["expected"] else []:
         rule, _, forms = thing.partition(":")
-        if not forms:
-            raise ValueError(f"{thing!r} is no RULE:FORM")
         wanted.append(RequiredItem(Rule(rule), tuple(forms.split(BETWEEN_FORMS))))
-    return Input(identifier, kind, text, order == "same", tuple(wanted), good, remark)
+    return Input(
+        id=columns["id"],
+        kind=columns["kind"],
+        text=columns["input"],
+        is_ordered={"any": False, "same": True}[columns["order"]],
+        wanted=tuple(wanted),
+        good=columns["good"],
+        remark=columns["remark"],
+    )

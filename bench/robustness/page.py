@@ -1,45 +1,23 @@
-"""Tables of docs/reports/robustness.md from bench/results, by `python -m bench.robustness --page`."""
+"""Tables of docs/reports/robustness.md; `bench.page` writes them."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from bench.page import REPORTS, Result, origin_line, read_result, table
-from bench.provenance import RESULTS
-from bench.robustness.inputs import TARGETS, Rule
+from bench.robustness.inputs import Rule
+from bench.tables import Result, table
 
-PAGE = REPORTS / "robustness.md"
 MAX_SHOWN = 90
 """Maximum number of characters shown of an input or output."""
-_NOT_MEASURED = "Not measured yet: `python -m bench.robustness models/{name} --output {path}`."
 
 
-def all_tables(results: Path = RESULTS) -> dict[str, str]:
-    """Render all tables by their names on the page; a table without a result becomes a sentence."""
-    tables: dict[str, str] = {}
-    for source, target in TARGETS.items():
-        name = f"{source}-{target}"
-        path = results / f"robustness-{name}.json"
-        missing = _NOT_MEASURED.format(name=name, path=f"bench/results/{path.name}")
-        made = dict.fromkeys(("origin", "references", "rates", "failures"), missing)
-        if path.is_file():
-            made = _tables_of(read_result(path))
-        tables |= {f"{name}-{part}": text for part, text in made.items()}
-    return tables
-
-
-def _tables_of(result: Result) -> dict[str, str]:
+def references_table(result: Result) -> str:
+    """Render the faults that the rules find in human translations."""
     head = "translations by people | pairs | invented | loop | empty"
-    cells = "{test_set} | {pairs} | {invented} | {loop} | {empty}"
-    return {
-        "origin": origin_line(result),
-        "references": table(head, cells, result["references"]),
-        "rates": rates_table(result["results"]),
-        "failures": failures_table(result["results"][-1]),
-    }
+    return table(head, "{test_set} | {pairs} | {invented} | {loop} | {empty}", result["references"])
 
 
-def rates_table(results: Sequence[Result]) -> str:
+def rates_table(result: Result) -> str:
     """Render a table with a row per kind; a cell has the values of all beam sizes."""
+    results = result["results"]
     beams = [row["beam_size"] for row in results]
     searches = " · ".join("greedy" if beam_size == 1 else f"beam {beam_size}" for beam_size in beams)
     kinds = {"**all**": [row["all"] for row in results]}
@@ -60,7 +38,7 @@ def _cell(rates: Sequence[Result], name: str) -> str:
 def failures_table(result: Result) -> str:
     """Render the first failure of each kind."""
     first: dict[str, Result] = {}
-    for failure in result["failures"]:
+    for failure in result["results"][-1]["failures"]:
         first.setdefault(failure["kind"], failure)
     rows = (
         {
@@ -97,3 +75,10 @@ def _escape(text: str) -> str:
     for sign in "\\`*_<>[]&|":
         text = text.replace(sign, f"\\{sign}")
     return text
+
+
+TABLES: Mapping[str, Callable[[Result], str]] = {
+    "references": references_table,
+    "rates": rates_table,
+    "failures": failures_table,
+}

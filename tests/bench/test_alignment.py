@@ -113,6 +113,6 @@ def test_the_model_is_asked_for_what_the_engine_reads() -> None:
 
     found = [align(tokenizer, pair, read) for pair in gold]
 
-    rate = rate_of_bundle(TINY / "bundle-fp32", tokenizer, gold).error_rate
+    rate = rate_of_bundle(TINY / "bundle-fp32", tokenizer, gold)["error_rate"]
     assert rate == pytest.approx(alignment_error_rate(found, gold), abs=1e-4)
     assert 0 < rate < 1

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.card import main
-from bench.card_checks import CardError, check_same_model, read_result
+from bench.card import CardError, check_same_model, main, read_result
 from dragoman import Translator
 from dragoman.bundle import open_bundle, read_bundle
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
-from export.bundle import CARD_FILE, SHAPE_FIELD, put_card, write_manifest
+from export.bundle import CARD_FILE, put_card, write_manifest
 from export.model_card import render_card
 from export.shortlist.install import write_shortlist
 
@@ -104,8 +103,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Place:
     for bundle in (place.bundle, place.fp32):
         train(bundle, {"steps": 20, "pairs_seen": 100})
     manifest = read_bundle(place.bundle).manifest
-    without_shape = {key: value for key, value in manifest.origin.items() if key != SHAPE_FIELD}
-    put_card(place.bundle, replace(manifest, origin=without_shape), render_card(manifest, "- It is *tiny*."))
+    put_card(place.bundle, manifest, render_card(manifest, "- It is *tiny*."))
     add_shortlist(place.bundle)
     pairs = [line.split("\t") for line in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()]
     for side, suffix in enumerate(("de", "en")):
@@ -117,7 +115,18 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Place:
     ]
     history = place.folder / "history.jsonl"
     history.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf8")
-    more = ("--examples", "own|lines", CREDIT, "--history", history, "--beside", place.fp32, "--rounds", "1")
+    more = (
+        "--examples",
+        "own|lines",
+        CREDIT,
+        "--history",
+        "1",
+        history,
+        "--beside",
+        place.fp32,
+        "--rounds",
+        "1",
+    )
     done = place.measure(*more)
     assert done.status == 0, done.said
     return place
@@ -152,12 +161,11 @@ def test_the_manifest_has_every_variant_by_search_with_signatures_and_the_bundle
     assert score["bleu"] > 90, "it knows these lines by heart"
 
 
-def test_the_card_keeps_its_known_limits_and_takes_the_shape_from_the_other_bundle(measured: Place) -> None:
+def test_the_card_keeps_its_known_limits_and_has_the_models_shape(measured: Place) -> None:
     card = measured.read_card()
 
     assert card.endswith("\n## Known limits\n\n- It is *tiny*.\n")
     assert "A pre-norm Transformer with 2 encoder and 2 decoder layers" in card
-    assert open_bundle(measured.bundle).manifest.origin[SHAPE_FIELD]["ffn"] == 80
 
 
 def test_the_card_tells_of_quality_cost_examples_with_credit_and_the_learning_curve(measured: Place) -> None:
@@ -266,8 +274,8 @@ def test_test_sets_have_a_reference_a_line_and_a_name_each(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a bundle, or --page"),
         (("models/de-en",), "--fp32 and at least one --set are needed"),
+        (("models/de-en", "--history", "one", "x"), "--history: the run is a number, from 1"),
         (
             ("x", "--fp32", "y", "--set", "a", "b", "c", "--examples", "d", "CC0"),
             "--examples d is none of the test sets",

@@ -5,28 +5,41 @@ from pathlib import Path
 
 import pytest
 
-from bench.command import Command, show
+from bench.command import Command, Words, show
 
 BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-int8"
 DEFAULTS = {"bundle": Path, "[extra]": Path, "--rounds": 5, "--fast": False, "--name": str}
 LISTS = {"--sizes of calls": (1, 8), "--kind": ("a", "b"), "--files": [Path]}
+WORDS = {"--set": Words(("NAME", "FILE")), "--pair": Words(("A", "B"), "once")}
 
 
-def test_an_argument_has_the_type_of_its_default_and_a_list_is_extended_or_stays_at_its_default() -> None:
-    words = ["b", "--rounds", "2", "--sizes", "3", "4", "--sizes", "5", "--files", "x"]
+def test_an_argument_has_the_type_of_its_default_and_a_list_has_the_values_given_or_its_default() -> None:
+    words = ["b", "--rounds", "2", "--sizes", "3", "4", "--files", "x", "--files", "y"]
 
     found = vars(Command("x", None, {**DEFAULTS, **LISTS}).parse(words))
 
-    assert found.pop("sizes") == [3, 4, 5]
-    assert found.pop("files") == [Path("x")]
+    assert found.pop("sizes") == [3, 4]
+    assert found.pop("files") == [Path("x"), Path("y")]
     expected = {"bundle": Path("b"), "extra": None, "rounds": 2, "fast": False, "name": None}
     assert found == {**expected, "kind": ("a", "b"), "output": None}
 
 
-@pytest.mark.parametrize("words", [["b", "--kind", "c"], ["b", "--rounds", "many"], []])
+def test_an_argument_of_several_words_is_a_list_if_it_may_be_given_several_times() -> None:
+    command = Command("x", None, {"which": ("real", "forced"), **WORDS})
+
+    found = vars(command.parse(["real", "--set", "a", "b", "--set", "c", "d", "--pair", "e", "f"]))
+
+    assert found == {"which": "real", "set": [["a", "b"], ["c", "d"]], "pair": ["e", "f"], "output": None}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["b", "--kind", "c"], ["b", "--rounds", "many"], [], ["b", "--set", "a"]],
+    ids=["choice", "number", "missing", "word"],
+)
 def test_what_an_argument_cannot_be_is_rejected(words: list[str]) -> None:
     with pytest.raises(SystemExit):
-        Command("x", None, {**DEFAULTS, **LISTS}).parse(words)
+        Command("x", None, {**DEFAULTS, **LISTS, **WORDS}).parse(words)
 
 
 def test_a_result_records_its_command_without_the_output_and_folders_of_this_machine(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import shutil
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.card_page import read_results, write_page
+from bench.card_page import read_results, render_page
 from bench.confidence import (
     calibration,
-    draw_calibration,
     main,
     mean_ranks,
     reliability_curve,
-    render_calibration,
     spearman,
 )
-from bench.plots import save
+from bench.plots import draw_all
 from bench.provenance import RESULTS
 
 TINY = Path(__file__).parents[1] / "tiny"
@@ -98,17 +95,6 @@ def test_the_command_measures_a_bundle_and_says_whether_the_bar_is_reached(
     assert "50 lines of known that the map was not fitted on" in capsys.readouterr().out
 
 
-def test_the_figure_and_the_tables_are_made_of_a_result(tmp_path: Path) -> None:
-    found = calibration(np.array([0.1, 0.9]), np.array([10.0, 90.0]))
-    result = {"lines": 2, "good_share": 0.5, "sets": ["own"], "confidence": found, "token_probability": found}
-
-    save(partial(draw_calibration, result), tmp_path / "x.png")
-
-    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-    assert "| confidence | 1.00 | 0.100 | 1 | 100 % |" in render_calibration(result)
-    assert "| 0.9-1.0 | 1 | 0.90 | 1.00 |" in render_calibration(result)
-
-
 def test_a_stored_calibration_is_shown_in_its_models_section_with_its_figure(tmp_path: Path) -> None:
     found = calibration(np.array([0.1, 0.9]), np.array([10.0, 90.0]))
     result = {"lines": 2, "good_share": 0.5, "sets": ["own"], "confidence": found, "token_probability": found}
@@ -116,11 +102,12 @@ def test_a_stored_calibration_is_shown_in_its_models_section_with_its_figure(tmp
         shutil.copy(RESULTS / f"card-{name}.json", tmp_path)
     (tmp_path / "confidence-en-de.json").write_text(json.dumps(result), encoding="utf8")
 
-    written = write_page(read_results(tmp_path), tmp_path / "models.md")
+    page, drawn = render_page(read_results(tmp_path)), draw_all(tmp_path, tmp_path)
 
-    page = (tmp_path / "models.md").read_text(encoding="utf8")
     assert page.count("### Confidence") == 1
     assert page.index("## en-de") < page.index("### Confidence")
     assert "(figures/confidence-en-de.png)" in page
-    assert tmp_path / "figures" / "confidence-en-de.png" in written
-    assert all(path.is_file() for path in written)
+    assert "| confidence | 1.00 | 0.100 | 1 | 100 % |" in page
+    assert "| 0.9-1.0 | 1 | 0.90 | 1.00 |" in page
+    assert (tmp_path / "confidence-en-de.png") in drawn
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bench.limits import forced_work, shares
-from bench.offline import Setting, summarise
-from bench.page import memory_table, offline_table, online_table, pivot_table, table
+from bench.offline import Setting, check_weights, summarise
 from bench.plots import draw_all
 from bench.profile import sum_by_operator
+from bench.tables import memory_table, offline_table, online_table, pivot_table, table
 from bench.workloads import Workload
 
 SHAPE = {"d_model": 2, "ffn": 4, "encoder_layers": 1, "decoder_layers": 1, "target_vocab_size": 10}
@@ -34,20 +34,30 @@ def test_a_row_gives_time_a_sentence_tokens_a_second_and_speed_beside_the_refere
     assert (ours["sentences"], ours["source_tokens"]) == (2, 5)
 
 
+def test_an_fp32_engine_with_other_greedy_outputs_has_other_weights_and_is_not_timed() -> None:
+    good = [{"engine": "CTranslate2 fp32", "beam_size": 1, "equal_to_fp32": 0.95}]
+    others = [{"engine": "CTranslate2 fp32", "beam_size": 4, "equal_to_fp32": 0.5}]
+    others += [{"engine": "CTranslate2 int8", "beam_size": 1, "equal_to_fp32": 0.5}]
+    check_weights([*good, *others])
+
+    with pytest.raises(SystemExit, match="CTranslate2 fp32: 94%"):
+        check_weights([{**good[0], "equal_to_fp32": 0.94}])
+
+
 def test_the_least_work_of_a_sentence_is_counted_by_hand() -> None:
     # Encoder 4 x 4 + 2 x 8 = 32 weights, cross K/V 8; a step 6 x 4 + 2 x 8 and 2 x 10 for the logits = 60.
-    work = forced_work(SHAPE, source_tokens=3, batch=2, beam_size=4)
+    operations, weight_bytes = forced_work(SHAPE, source_tokens=3, batch=2, beam_size=4)
 
-    assert work.operations == 2 * (40 * 3 + 60 * 30 * 4)
-    assert work.weight_bytes == (40 + 60 * 30) / 2
+    assert operations == 2 * (40 * 3 + 60 * 30 * 4)
+    assert weight_bytes == (40 + 60 * 30) / 2
 
 
 def test_a_share_is_the_time_at_the_limit_over_the_time_measured() -> None:
     row = {"workers": 1, "batch": 1, "beam_size": 1, "engine": "x", "sentences": 2, "source_tokens": 6}
     row["ms_per_sentence"] = {"median": 2.0}
-    work = forced_work(SHAPE, 3, 1, 1)
+    operations, weight_bytes = forced_work(SHAPE, 3, 1, 1)
 
-    (found,) = shares([row], SHAPE, gops_per_s=work.operations / 1e6, gb_per_s=work.weight_bytes / 0.5e6)
+    (found,) = shares([row], SHAPE, gops_per_s=operations / 1e6, gb_per_s=weight_bytes / 0.5e6)
 
     assert found["arithmetic_share"] == pytest.approx(0.5)
     assert found["memory_share"] == pytest.approx(0.25)
@@ -93,6 +103,7 @@ def test_waiting_clients_and_offered_rates_do_not_share_a_table() -> None:
     result = {"results": [{**load, "clients": 8, "rate": None}, {**load, "clients": None, "rate": 12.34}]}
 
     assert online_table(result, is_open=False).splitlines()[2:] == ["| 8 | w | 10.0 | 10 | 21 | 0 |"]
+    assert online_table(result, is_open=False, way="other").count("\n") == 1
     assert online_table(result, is_open=True).splitlines()[2:] == ["| 12.3/s | w | 10.0 | 10 | 21 | 0 |"]
 
 
@@ -110,7 +121,6 @@ def test_the_memory_table_rounds_to_mebibytes() -> None:
 
 
 def test_plots_are_drawn_of_the_results_there_are(tmp_path: Path) -> None:
-
     (tmp_path / "offline-real.json").write_text(json.dumps({"results": rows()}), encoding="utf8")
 
     written = draw_all(tmp_path, tmp_path / "figures")

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bench.contenders import Contender, parse_variant, share_equal
-from bench.peers.arrivals import Front, PoolFront
+from bench.peers.arrivals import Front, pool_front
 from bench.peers.protocol import Ids, Search, answer
 from bench.processes import memory
 
@@ -18,7 +18,7 @@ class Reverser:
         del search
         if name != "pool":
             raise ValueError(name)
-        return PoolFront(lambda text: text[::-1], threads=1)
+        return pool_front(lambda text: text[::-1], threads=1)
 
     def versions(self) -> dict[str, str]:
         return {}

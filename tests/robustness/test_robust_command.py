@@ -28,16 +28,6 @@ def test_the_result_has_every_beam_size_and_kind_and_says_where_it_comes_from(
     assert "de -> en, beam 4" in capsys.readouterr().out
 
 
-def test_it_wants_a_bundle_or_the_page(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["robustness"])
-
-    with pytest.raises(SystemExit):
-        main()
-    assert "a bundle is wanted, or --page" in capsys.readouterr().err
-
-
 def test_references_are_counted_by_what_is_found_fault_with(tmp_path: Path) -> None:
     source, target = tmp_path / "a.de", tmp_path / "a.en"
     source.write_text("Ja.\nNein.\nGut.\nSo.\n", encoding="utf8")

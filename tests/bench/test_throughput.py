@@ -1,4 +1,4 @@
-"""The bench of providers, on the one that is everywhere."""
+"""Sentences per second on a provider, on the one that is everywhere."""
 
 import itertools
 import json
@@ -7,22 +7,23 @@ from pathlib import Path
 import onnxruntime
 import pytest
 
-from bench.gpu import BATCHES, BEAM_SIZES, main
+from bench.throughput import main
 from dragoman import ProviderError
 
 BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
+FEW = ["--provider", "cpu", "--lines", "9", "--rounds", "1", "--calls", "1", "4", "--callers", "2"]
 
 
 def test_every_batch_and_beam_size_is_measured_and_says_where(tmp_path: Path) -> None:
-    output = tmp_path / "gpu.json"
+    output = tmp_path / "throughput.json"
 
-    main([str(BUNDLE), "--provider", "cpu", "--lines", "9", "--rounds", "1", "--output", str(output)])
+    main([str(BUNDLE), *FEW, "--output", str(output)])
 
     result = json.loads(output.read_text(encoding="utf8"))
-    measured = [(each["setting"]["batch"], each["setting"]["beam_size"]) for each in result["results"]]
-    assert measured == list(itertools.product(BATCHES, BEAM_SIZES))
+    measured = [tuple(each["setting"].values()) for each in result["results"]]
+    assert measured == list(itertools.product((1, 4), (1, 4), (2,)))
     assert all(each["median_sentences_per_s"] > 0 for each in result["results"])
-    assert (result["providers"], result["lines"]) == ("cpu", 9)
+    assert (result["providers"], result["sentences"]) == ("cpu", 9)
     assert "--provider cpu" in result["provenance"]["command"]
 
 

@@ -1,0 +1,81 @@
+"""Pages show the figures of bench/results, and nothing else."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.card_page import read_results, render_page
+from bench.page import MARKED, NOT_MEASURED, PAGES, README, REPORTS, make_tables, render, render_readme
+from bench.provenance import RESULTS
+
+
+def name_of(path: Path) -> str:
+    return path.name
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_the_tables_of_a_page_are_made_of_the_results(path: Path) -> None:
+    page = path.read_text(encoding="utf8")
+
+    assert render(page, make_tables(PAGES[path])) == page
+
+
+def test_the_readmes_table_is_made_of_the_results() -> None:
+    text = README.read_text(encoding="utf8")
+    older = text.replace("| de-en | tatoeba1k | ", "| de-en | tatoeba1k | 1")
+
+    assert text != older
+    assert render_readme(text) == render_readme(older) == text
+
+
+def test_the_page_of_the_bundled_models_is_made_of_their_results() -> None:
+    assert (REPORTS / "models.md").read_text(encoding="utf8") == render_page(read_results())
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_every_table_that_is_made_stands_on_its_page_once(path: Path) -> None:
+    names = [match["name"] for match in MARKED.finditer(path.read_text(encoding="utf8"))]
+
+    # The references of the other direction are the same.
+    assert sorted(names) == sorted(PAGES[path].keys() - {"en-de-references"})
+
+
+@pytest.mark.parametrize("path", [*PAGES, REPORTS / "models.md"], ids=name_of)
+def test_every_picture_on_a_page_is_there(path: Path) -> None:
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf8"))
+
+    assert [picture for picture in pictures if not (path.parent / picture).is_file()] == []
+
+
+def test_a_table_between_markers_is_replaced_and_the_text_around_it_kept() -> None:
+    page = (
+        "before\n<!-- table: a -->\nold\n<!-- end -->\nbetween <!-- end -->\n"
+        "<!-- table: b -->\n<!-- end -->\n"
+    )
+
+    assert render(page, {"a": "| A |", "b": "| B |"}) == (
+        "before\n<!-- table: a -->\n\n| A |\n\n<!-- end -->\nbetween <!-- end -->\n"
+        "<!-- table: b -->\n\n| B |\n\n<!-- end -->\n"
+    )
+
+
+def test_a_marker_that_names_no_table_is_refused() -> None:
+    with pytest.raises(KeyError, match="unheard-of"):
+        render("<!-- table: unheard-of -->\n<!-- end -->", {})
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_where_there_is_no_result_the_page_says_so(path: Path, tmp_path: Path) -> None:
+    assert set(make_tables(PAGES[path], tmp_path).values()) == {NOT_MEASURED}
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=name_of)
+def test_every_result_says_where_it_comes_from(path: Path) -> None:
+    origin = json.loads(path.read_text(encoding="utf8"))["provenance"]
+
+    assert all(
+        origin[key]
+        for key in ("measured_at", "command", "cpu", "cores", "packages", "commit", "bundle_sha256")
+    )
