@@ -22,6 +22,7 @@ from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.deadline import Deadline
+from dragoman.terms import Term, Terminology
 from dragoman.translator import Translator
 from dragoman.types import (
     Alternative,
@@ -53,6 +54,8 @@ __all__ = [
     "Router",
     "RouterOptions",
     "SegmentTranslation",
+    "Term",
+    "Terminology",
     "Translation",
     "Translator",
     "TranslatorClosed",

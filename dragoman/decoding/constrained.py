@@ -81,10 +81,10 @@ class ConstrainedBeam:
     """A `Strategy` that keeps `beam_size` live hypotheses per source, divided among banks.
 
     Hypotheses that have met equally many required phrases, and as many tokens of another, form a bank. Each
-    step takes the best candidate of every bank in turn, the furthest bank first, until k are taken. Candidates
-    of a row are its best tokens, and the tokens that begin or continue a required phrase. A target may end only
-    where no phrase is missing. A hypothesis that the model would end while a phrase is missing is dropped if
-    others remain, so that no phrase is appended to a finished sentence.
+    step takes the best candidate of every bank in turn, the furthest bank first, until k are taken.
+    Candidates of a row are its best tokens, and the tokens that begin or continue a required phrase. A target
+    may end only where no phrase is missing. A hypothesis that the model would end while a phrase is missing
+    is dropped if others remain, so that no phrase is appended to a finished sentence.
     """
 
     def __init__(self, beam_size: int, target: TargetVocabulary) -> None:
