@@ -41,8 +41,9 @@ def main() -> int:
         _log(f"error: {error}")
         return 2
     size, took_s = _size_bytes(folder) / 1e6, time.monotonic() - began_s
-    peak = peak_bytes() / 2**20
-    _log(f"{folder}: {size:.1f} MB, in {took_s:.0f} s with at most {peak:.0f} MiB of memory")
+    peak = peak_bytes()
+    memory = "" if peak is None else f" with at most {peak / 2**20:.0f} MiB of memory"
+    _log(f"{folder}: {size:.1f} MB, in {took_s:.0f} s{memory}")
     return 0
 
 

@@ -16,6 +16,7 @@ from dragoman.bundle import file_sha256
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, CacheDType
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
+from dragoman.graphs.process_memory import give_back_free_memory
 from dragoman.languages import Languages
 from dragoman.manifest import (
     MANIFEST_FILE,
@@ -218,6 +219,7 @@ def _balance_and_calibrate(
         )
     with tqdm(total=3 * len(usable), desc="calibrating", unit="sentence", disable=None) as bar:
         pairs, steps = translate_samples(model, usable, bar.update)
+        give_back_free_memory()
         balanced = balance_caches(model, steps)
         if precision == "int8":
             balanced = balance_feed_forward(balanced)

@@ -219,6 +219,7 @@ class _Graph:
         )
         settings = onnxruntime.SessionOptions()
         settings.inter_op_num_threads = 1
+        settings.enable_cpu_mem_arena = False  # an arena grows in powers of two, and never shrinks
         settings.log_severity_level = FATAL_ONLY
         self._session = onnxruntime.InferenceSession(
             model.SerializeToString(),

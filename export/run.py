@@ -26,6 +26,7 @@ from export.bundle import (
     write_tokenizer,
 )
 from export.calibration import Sample
+from export.disk_space import check_space
 from export.graph.precision import CALIBRATED
 from export.model_card import NO_LIMITS, render_card
 from export.original import Original, RequestedLanguages
@@ -83,7 +84,7 @@ def export_model(options: ExportOptions, log: Callable[[str], None]) -> Path:
     """Write a validated bundle; return its folder. Nothing is left behind on an error.
 
     Raises:
-        ExportError: the options are wrong, or the bundle is rejected.
+        ExportError: the options are wrong, the disk has too little space, or the bundle is rejected.
         ImportRejectedError: the model cannot be imported.
         CheckpointError: a checkpoint of our own training is incomplete.
         OSError: a file cannot be read or written.
@@ -95,6 +96,7 @@ def export_model(options: ExportOptions, log: Callable[[str], None]) -> Path:
             original = original.with_origin({"hub": options.model, "revision": files.revision})
         log(f"{options.model} is a {original.kind}")
         target = _target_folder(options, original.languages)
+        check_space(target, original.model.config, options.precision)
         with staged_folder(target) as staging:
             texts = _write(staging, original, options, target.name, Path(scratch), log)
             del original  # the comparison reads it again

@@ -5,14 +5,17 @@ The original is run as float32 graphs, or with --prove in PyTorch. `python -m ex
 """
 
 import argparse
+import gc
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from operator import eq
 from pathlib import Path
-from typing import Protocol
+from tempfile import TemporaryFile
+from typing import BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +26,13 @@ from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import BundleError, InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
+from dragoman.graphs.process_memory import give_back_free_memory
 from dragoman.graphs.session import SessionOptions
 from dragoman.loading import open_tokenizers
+from dragoman.manifest import Manifest
 from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.types import Pair
+from export.calibration import batches
 from export.model_config import ModelConfig
 from export.model_weights import ModelWeights
 from export.original import RequestedLanguages
@@ -35,13 +41,14 @@ from export.samples import SampleText
 from export.sources import load_original
 
 RANDOM_BATCHES = 8
+RANDOM_SOURCES = 4
+"""Maximum number of sources of a random batch that run together: each row has a number for every token."""
 SEED = 7
 MAX_LOGPROB_DIFFERENCE = {"fp32": 1e-4, "fp16": 0.1, "int8": 1.5, "int4": 3.0}
 """int8 and int4 round weights and activations: bounds only catch a broken graph, scores judge the rest."""
 MIN_EQUAL_SENTENCES = {"fp32": 1.0, "fp16": 0.9, "int8": 0.6, "int4": 0.4}
 """Share of sentences whose greedy output must equal the model's, token by token."""
 MIN_SENTENCES = 200
-BATCH_SOURCES = 16
 
 Ids = list[list[int]]
 
@@ -56,16 +63,33 @@ class ValidationReport:
     problems: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class GreedySearch:
+    """A batch that the bundle has translated greedily."""
+
+    sources: Sequence[Sequence[int]]
+    begin: Sequence[int]
+    """Ids that begin each target."""
+    max_tokens: int
+    """Limit of each target, `begin` and the end included."""
+    found: Sequence[tuple[int, ...]]
+    """Targets without `begin` and the end."""
+
+
 class Implementation(Protocol):
     """The original model, however it is run."""
 
     config: ModelConfig
 
-    def logprobs(self, sources: Ids, targets: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
+    def logprobs(
+        self, sources: Sequence[Sequence[int]], targets: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.float32]]:
         """Yield the log-probabilities [R, V] after each token of given targets [R, T]."""
         ...
 
-    def greedy(self, sources: Ids, begin: Sequence[int], limits: Sequence[int]) -> tuple[Ids, object]:
+    def greedy(
+        self, sources: Sequence[Sequence[int]], begin: Sequence[int], limits: Sequence[int]
+    ) -> tuple[Ids, object]:
         """Return greedy translations without `begin` and the end; `limits` count both."""
         ...
 
@@ -95,36 +119,50 @@ def validate_in_fresh_process(
 
 
 def validate(
-    bundle_path: Path, model: Implementation, texts: Sequence[SampleText], *, is_generated: bool = False
+    bundle_path: Path,
+    open_model: Callable[[], Implementation],
+    texts: Sequence[SampleText],
+    *,
+    is_generated: bool = False,
 ) -> ValidationReport:
     """Compare names and axes, log-probabilities over random batches, greedy output on sentences.
 
+    The bundle runs first, and is closed before the original is opened: both are never in memory together.
+    What the bundle has computed is kept, its log-probabilities on disk next to its folder.
+
     Args:
         bundle_path: folder of the bundle.
-        model: the original.
+        open_model: opens the original.
         texts: sentences.
         is_generated: whether the texts are made up: rounding changes translations of nonsense more often.
     """
     report = ValidationReport()
-    try:
-        bundle = open_bundle(bundle_path)
-        encoder = Encoder(bundle, SessionOptions())
-        decoder = Decoder(bundle, SessionOptions())
-    except BundleError as error:
-        report.problems += error.problems
-        return report
-    precision = bundle.manifest.precision
-    _compare_logprobs(encoder, decoder, model, report)
+    with TemporaryFile(dir=bundle_path.parent) as logprobs:
+        try:
+            bundle = open_bundle(bundle_path)
+            searches = _run_bundle(bundle, texts, logprobs, report)
+        except BundleError as error:
+            report.problems += error.problems
+            return report
+        _give_back_memory()
+        model = open_model()
+        logprobs.seek(0)
+        _compare_logprobs(bundle.manifest, logprobs, model, report)
+    for ours in searches:
+        theirs, _ = model.greedy(ours.sources, ours.begin, [ours.max_tokens] * len(ours.sources))
+        report.num_equal += sum(map(eq, ours.found, map(tuple, theirs)))
+        give_back_free_memory()
+    _judge(bundle.manifest.precision, report, is_generated=is_generated)
+    return report
+
+
+def _judge(precision: str, report: ValidationReport, *, is_generated: bool) -> None:
+    """Add the problems that the numbers of a report show."""
     allowed = MAX_LOGPROB_DIFFERENCE[precision]
     if not report.max_logprob_difference <= allowed:
         report.problems.append(
             f"log-probabilities differ by up to {report.max_logprob_difference:.3g}, over {allowed}"
         )
-    try:
-        for text in texts:
-            _compare_greedy((bundle, encoder, decoder), model, text, report)
-    except FloatingPointError as error:
-        report.problems.append(f"greedy search: {error}")
     wanted = 0.0 if is_generated and precision != "fp32" else MIN_EQUAL_SENTENCES[precision]
     if report.num_sentences < MIN_SENTENCES:
         report.problems.append(f"{report.num_sentences} sentences given; at least {MIN_SENTENCES} are needed")
@@ -133,57 +171,87 @@ def validate(
             f"greedy output equals the model's on {report.num_equal} of {report.num_sentences} sentences; "
             f"at least {wanted:.0%} is required"
         )
-    return report
+
+
+def _run_bundle(
+    bundle: Bundle, texts: Sequence[SampleText], logprobs: BinaryIO, report: ValidationReport
+) -> list[GreedySearch]:
+    """Run the bundle: write its log-probabilities over random batches, return its greedy output.
+
+    Raises:
+        BundleError: a graph cannot be loaded.
+    """
+    encoder, decoder = Encoder(bundle, SessionOptions()), Decoder(bundle, SessionOptions())
+    _give_back_memory()  # loading takes several times the size of a graph
+    for sources, targets in _random_batches(bundle.manifest):
+        steps = _logprobs_by_steps(decoder, encoder.run(sources), targets)
+        logprobs.writelines(found.data for found in steps)
+    searches: list[GreedySearch] = []
+    try:
+        for text in texts:
+            searches += _search_greedily(bundle, encoder, decoder, text)
+    except FloatingPointError as error:
+        report.problems.append(f"greedy search: {error}")
+    report.num_sentences = sum(len(each.sources) for each in searches)
+    return searches
+
+
+def _give_back_memory() -> None:
+    gc.collect()
+    give_back_free_memory()
 
 
 def _compare_logprobs(
-    encoder: Encoder, decoder: Decoder, model: Implementation, report: ValidationReport
+    manifest: Manifest, logprobs: BinaryIO, model: Implementation, report: ValidationReport
 ) -> None:
-    rng, config = np.random.default_rng(SEED), model.config
-    for _ in range(RANDOM_BATCHES):
-        sources = _random_rows(rng, config.source_vocab_size, config.eos_id)
-        num_rows = len(sources) * int(rng.integers(1, 4))
-        targets = rng.integers(config.eos_id + 1, config.target_vocab_size, (num_rows, 12))
-        steps = _logprobs_by_steps(decoder, encoder.run(sources), targets, config.target_vocab_size)
-        for found, expected in zip(steps, model.logprobs(sources, targets), strict=True):
+    for sources, targets in _random_batches(manifest):
+        for expected in model.logprobs(sources, targets):
+            found = np.frombuffer(logprobs.read(expected.nbytes), np.float32).reshape(expected.shape)
             is_forbidden = (expected == found) & np.isneginf(expected)
             difference = np.abs(np.subtract(found, expected, where=~is_forbidden, out=np.zeros_like(found)))
             report.max_logprob_difference = _max_or_nan(report.max_logprob_difference, difference)
+        give_back_free_memory()
+
+
+def _random_batches(manifest: Manifest) -> Iterator[tuple[Ids, NDArray[np.int64]]]:
+    """Yield the same random sources and targets at each call."""
+    rng, sizes, eos_id = np.random.default_rng(SEED), manifest.sizes, manifest.special_ids.eos
+    for _ in range(RANDOM_BATCHES):
+        sources = _random_rows(rng, sizes.source_vocab, eos_id)
+        beams = int(rng.integers(1, 4))
+        targets = rng.integers(eos_id + 1, sizes.target_vocab, (len(sources) * beams, 12))
+        for first in range(0, len(sources), RANDOM_SOURCES):
+            last = first + RANDOM_SOURCES
+            yield sources[first:last], targets[first * beams : last * beams]
 
 
 def _logprobs_by_steps(
-    decoder: Decoder, cross: CrossKV, targets: NDArray[np.int64], vocab_size: int
+    decoder: Decoder, cross: CrossKV, targets: NDArray[np.int64]
 ) -> Iterator[NDArray[np.float32]]:
     """Yield the bundle's log-probabilities [R, V] after each token of given targets [R, T]."""
     num_rows, num_steps = targets.shape
     steps = decoder.start(cross, num_rows // cross.num_sources)
     for step in range(num_steps):
-        logprobs, ids = steps.step(targets[:, step], vocab_size)
+        logprobs, ids = steps.step(targets[:, step], decoder.vocab_size)
         found = np.empty_like(logprobs)
         np.put_along_axis(found, ids, logprobs, axis=1)
         yield found
 
 
-def _compare_greedy(
-    parts: tuple[Bundle, Encoder, Decoder], model: Implementation, text: SampleText, report: ValidationReport
-) -> None:
-    bundle, encoder, decoder = parts
+def _search_greedily(
+    bundle: Bundle, encoder: Encoder, decoder: Decoder, text: SampleText
+) -> Iterator[GreedySearch]:
     manifest = bundle.manifest
     preparer = Preparer(manifest.languages, manifest.limits, open_tokenizers(bundle)[0])
     begin = preparer.begin(text.pair)
-    encoded = _sources(preparer, text)
-    report.num_sentences += len(encoded)
-    for first in range(0, len(encoded), BATCH_SOURCES):
-        sources = encoded[first : first + BATCH_SOURCES]
+    target = TargetVocabulary(manifest.special_ids.eos, manifest.sizes.target_vocab)
+    for sources in batches(_sources(preparer, text), len):
         wanted = min(2 * max(map(len, sources)) + 10, manifest.limits.max_target_tokens)
         max_tokens = wanted + len(begin) - 1
-        theirs, _ = model.greedy(sources, begin, [max_tokens] * len(sources))
-        target = TargetVocabulary(manifest.special_ids.eos, manifest.sizes.target_vocab)
         limits = TargetLimits(max_tokens, len(begin) - 1)
         strategy = make_strategy([Source(source, limits, begin) for source in sources], 1, target)
-        ours = search(decoder.start(encoder.run(sources), 1), strategy)
-        for expected, found in zip(theirs, ours, strict=True):
-            report.num_equal += tuple(expected) == found[0].ids
+        found = search(decoder.start(encoder.run(sources), 1), strategy)
+        yield GreedySearch(sources, begin, max_tokens, [best[0].ids for best in found])
 
 
 def _sources(preparer: Preparer, text: SampleText) -> Ids:
@@ -234,9 +302,11 @@ def main() -> int:
     arguments = parser.parse_args()
     wanted = RequestedLanguages(_split_codes(arguments.source_lang), _split_codes(arguments.target_lang))
     texts = [SampleText(Pair(source, target), Path(file)) for source, target, file in arguments.text]
-    original = load_original(arguments.model, wanted)
-    model = open_original(original.model, with_pytorch=arguments.prove)
-    report = validate(arguments.bundle, model, texts, is_generated=arguments.generated)
+
+    def open_model() -> Implementation:
+        return open_original(load_original(arguments.model, wanted).model, with_pytorch=arguments.prove)
+
+    report = validate(arguments.bundle, open_model, texts, is_generated=arguments.generated)
     sys.stdout.write(json.dumps(asdict(report)) + "\n")
     return 1 if report.problems else 0
 

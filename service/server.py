@@ -1,6 +1,5 @@
 """The server process: opens the preloaded bundles, then listens."""
 
-import ctypes
 import gc
 import logging
 import signal
@@ -10,6 +9,7 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
+from dragoman.graphs.process_memory import c_function
 from service.app import create_app, telemetry_options
 from service.engine import open_router, preloaded
 from service.http.server_protocol import ConnectionLimits, DrainingServer, ShutdownOptions, bounded_protocol
@@ -93,7 +93,7 @@ def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
 
 def _limit_arenas() -> None:
     """Limit the number of heaps that threads allocate from; do nothing if the C library has no `mallopt`."""
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    set_option = c_function("mallopt")
     if set_option is not None:
         set_option(M_ARENA_MAX, MAX_ARENAS)
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 HUGE_PAGE_BYTES = 2**21
 MADV_COLLAPSE = 25
@@ -50,9 +51,17 @@ def _new_ranges(now: list[range], before: list[range]) -> Iterator[range]:
             yield range(start, present.stop)
 
 
+def c_function(name: str) -> Any:
+    """Return a function of the process's C library; None if it has none, or is hidden as on Windows."""
+    try:
+        return getattr(ctypes.CDLL(None), name, None)
+    except (OSError, TypeError):
+        return None
+
+
 def give_back_free_memory() -> None:
     """Return freed memory to the system. The C library would keep it: twice a model's size after loading."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    trim = c_function("malloc_trim")
     if trim is not None:
         trim(0)
 
@@ -61,7 +70,7 @@ def _collapse(addresses: range) -> None:
     """Move a range into huge pages; ignore failures, which only make reading slower."""
     start = -(-addresses.start // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
     stop = addresses.stop // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
-    if stop > start:
-        advise = ctypes.CDLL(None).madvise
+    advise = c_function("madvise")
+    if stop > start and advise is not None:
         advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         advise(start, stop - start, MADV_COLLAPSE)

@@ -1,5 +1,8 @@
 """A finished graph. Its weights are written to the file one by one from the model's own memory, so there is
 never a second copy of a large embedding table.
+
+A file in one piece uses that protobuf merges the parts of a message that occurs several times: after the
+graph without its weights, each weight follows as another part of the graph.
 """
 
 from collections.abc import Mapping
@@ -14,6 +17,8 @@ from onnx import TensorProto, helper
 
 INLINE_BYTES = 1024
 """A smaller weight stays in the graph's own file, where onnxruntime can use it for optimisation."""
+LENGTH_DELIMITED = 2
+"""Protobuf's type of fields with a size: messages and bytes."""
 ALIGNMENT = 4096
 """Alignment of weights in a separate file, in bytes: a page, so that they can be mapped into memory."""
 
@@ -61,7 +66,10 @@ class ExportedGraph:
             external_from_bytes: total size from which weights are too large.
         """
         if self.size_bytes < external_from_bytes:
-            onnx.save_model(self.whole(), str(path))
+            with path.open("wb") as file:
+                file.write(self.model.SerializeToString())
+                for name, weight in self.weights.items():
+                    _write_inline(file, name, weight)
             return
         model = onnx.ModelProto()
         model.CopyFrom(self.model)
@@ -82,6 +90,32 @@ def _add(model: onnx.ModelProto, name: str, weight: NDArray[Any]) -> TensorProto
     tensor.data_type = helper.np_dtype_to_tensor_dtype(weight.dtype)
     tensor.dims.extend(weight.shape)
     return tensor
+
+
+def _write_inline(file: BinaryIO, name: str, weight: NDArray[Any]) -> None:
+    """Write a weight as a part of the graph of a model."""
+    content = _little_endian(weight)
+    described = _add(onnx.ModelProto(), name, weight).SerializeToString()
+    tensor = described + _field_start(TensorProto, "raw_data", content.nbytes)
+    initializer = _field_start(onnx.GraphProto, "initializer", len(tensor) + content.nbytes)
+    graph = _field_start(onnx.ModelProto, "graph", len(initializer) + len(tensor) + content.nbytes)
+    file.write(graph + initializer + tensor)
+    file.write(content.data.cast("B"))
+
+
+def _field_start(
+    message: type[onnx.ModelProto | onnx.GraphProto | TensorProto], name: str, size_bytes: int
+) -> bytes:
+    """Return what is before a field's content: its number and type, and its size, as base 128 varints."""
+    number = message.DESCRIPTOR.fields_by_name[name].number
+    return _varint(number << 3 | LENGTH_DELIMITED) + _varint(size_bytes)
+
+
+def _varint(value: int) -> bytes:
+    groups = [value & 0x7F]
+    while value := value >> 7:
+        groups.append(value & 0x7F)
+    return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
 
 
 def _write_external(tensor: TensorProto, weight: NDArray[Any], file: BinaryIO, location: str) -> None:

@@ -220,7 +220,7 @@ def test_validation_rejects_a_graph_with_a_changed_weight(
     shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
     damage_weight(tmp_path, factor)
 
-    report = validate(tmp_path, open_original(original().model, with_pytorch=with_pytorch), TEXTS)
+    report = validate(tmp_path, lambda: open_original(original().model, with_pytorch=with_pytorch), TEXTS)
 
     assert any("log-probabilities differ" in problem for problem in report.problems)
 

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 IMPORT_ALL = """
-import importlib, os, pkgutil, signal, socket, sys
+import ctypes, importlib, os, pkgutil, signal, socket, sys
 
 for module, name in (
     (signal, "SIGPIPE"), (os, "sched_getaffinity"), (socket, "AF_UNIX"), (socket, "SO_REUSEPORT")
@@ -22,8 +22,20 @@ for package in ("dragoman", "service"):
     for found in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
         if not found.name.endswith("__main__") and ".migrations" not in found.name:
             importlib.import_module(found.name)
+import export.__main__
 from dragoman.cpus import available_cpus
-assert available_cpus() >= 1
+from dragoman.graphs.process_memory import compacted_memory
+from export.memory import peak_bytes
+from service.server import _limit_arenas
+
+def open_library(name):
+    raise TypeError(f"{name} is no name of a library")  # as on Windows
+
+ctypes.CDLL = open_library
+with compacted_memory():
+    assert available_cpus() >= 1
+_limit_arenas()
+assert peak_bytes() is None
 """
 
 RUN_WITHOUT = """

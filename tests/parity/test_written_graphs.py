@@ -61,13 +61,15 @@ def test_external_weights_are_page_aligned_and_small_ones_stay_in_the_graph(tmp_
 def test_weights_are_written_without_copying_and_are_the_same_in_one_file_as_in_two(tmp_path: Path) -> None:
     graph = product()
     graph.save(tmp_path / "beside.onnx", 0)
+    graph.save(tmp_path / "inside.onnx", 2**30)
 
     assert np.shares_memory(graph.weights["turned"], TABLE)
     assert graph.size_bytes == 2 * TABLE.nbytes + SMALL.nbytes
-    beside, whole = (
+    beside, inside, whole = (
         {weight.name: numpy_helper.to_array(weight) for weight in model.graph.initializer}
-        for model in (onnx.load(tmp_path / "beside.onnx"), graph.whole())
+        for model in (onnx.load(tmp_path / "beside.onnx"), onnx.load(tmp_path / "inside.onnx"), graph.whole())
     )
-    assert beside.keys() == whole.keys()
+    assert beside.keys() == inside.keys() == whole.keys()
     for name, array in whole.items():
         np.testing.assert_array_equal(array, beside[name], strict=True)
+        np.testing.assert_array_equal(array, inside[name], strict=True)

@@ -1,0 +1,42 @@
+"""Check of free disk space before a bundle is written."""
+
+import math
+import shutil
+from pathlib import Path
+
+from export.bundle import ExportError
+from export.model_config import ModelConfig
+from export.model_weights import SOURCE_TABLE, weight_shapes
+
+BYTES_OF_WEIGHT = {"fp32": 4, "fp16": 2, "int8": 1, "int4": 1}
+"""Bytes of a weight, at most: in int4, tables have 8 bits."""
+OTHERS_SHARE = 0.1
+"""Share of scales, tokenizers and other files."""
+
+
+class NotEnoughSpace(ExportError):  # noqa: N818 -- clear without the suffix
+    """The disk has too little free space for the bundle."""
+
+    def __init__(self, folder: Path, needed_bytes: int, free_bytes: int) -> None:
+        super().__init__(
+            f"{folder} needs about {needed_bytes} bytes of disk space, but only {free_bytes} are free; "
+            "free some space, or choose another folder"
+        )
+
+
+def check_space(folder: Path, config: ModelConfig, precision: str) -> None:
+    """Raise NotEnoughSpace if a bundle does not fit on the disk of `folder`, which need not exist."""
+    needed_bytes = estimated_bytes(config, precision)
+    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    free_bytes = shutil.disk_usage(existing).free
+    if needed_bytes > free_bytes:
+        raise NotEnoughSpace(folder, needed_bytes, free_bytes)
+
+
+def estimated_bytes(config: ModelConfig, precision: str) -> int:
+    """Return the estimated size of a bundle; encoder and decoder each have a table that they share."""
+    shapes = weight_shapes(config)
+    sizes = [math.prod(shape) for shape in shapes.values()]
+    if config.shared_vocab:
+        sizes.append(math.prod(shapes[SOURCE_TABLE]))
+    return int(sum(sizes) * BYTES_OF_WEIGHT[precision] * (1 + OTHERS_SHARE))
