@@ -17,7 +17,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -39,6 +39,7 @@ MIN_CHARACTERS = 4
 MAX_TERMS_A_LINE = 3
 SEED = 1
 NUM_WORST = 20
+NUM_WARM_UP = 8
 _END_OF_SENTENCE = re.compile(r"[.!?…][\"')»”]*\s+")
 
 Line = tuple[str, str, tuple[Term, ...]]
@@ -87,16 +88,63 @@ def _terms(source: str, reference: str, index: TermIndex, pair: Pair) -> Iterato
                 break
 
 
-def measure(translator: Translator, lines: Sequence[Line], pair: Pair) -> dict[str, Any]:
-    """Return compliance, quality, the median seconds a line, and the outputs."""
-    outputs: list[str] = []
-    seconds: list[float] = []
-    for source, _, terms in lines:
-        options = DecodingOptions(terminology=Terminology(terms) if terms else None)
+@dataclass(slots=True)
+class Way:
+    """A way to translate, and what it gave."""
+
+    name: str
+    translator: Translator
+    has_terms: bool
+    outputs: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def translate(self, line: Line, pair: Pair) -> None:
+        """Translate a line, and note the time."""
+        source, _, terms = line
+        options = DecodingOptions(terminology=Terminology(terms) if self.has_terms else None)
         began_s = time.perf_counter()
-        outputs.append(translator.translate(source, options, pair=pair).text)
-        seconds.append(time.perf_counter() - began_s)
-    return {"outputs": outputs, "mean_s": statistics.fmean(seconds), "median_s": statistics.median(seconds)}
+        self.outputs.append(self.translator.translate(source, options, pair=pair).text)
+        self.seconds.append(time.perf_counter() - began_s)
+
+    def figures(self, lines: Sequence[Line], pair: Pair) -> dict[str, Any]:
+        """Return compliance, quality, time, and the translations with a term behind the end."""
+        references = [reference for _, reference, _ in lines]
+        behind = [
+            {"source": source, "output": output, "terms": [term.targets[0] for term in terms]}
+            for (source, _, terms), output in zip(lines, self.outputs, strict=True)
+            if _is_behind_the_end(source, output, terms, pair)
+        ]
+        return {
+            "way": self.name,
+            "share": _compliance(lines, self.outputs, pair),
+            "bleu": sacrebleu.corpus_bleu(self.outputs, [references]).score,
+            "chrf": sacrebleu.corpus_chrf(self.outputs, [references]).score,
+            "mean_s": statistics.fmean(self.seconds),
+            "median_s": statistics.median(self.seconds),
+            "behind_the_end": len(behind),
+            "worst": behind[:NUM_WORST],
+        }
+
+
+def measure(bundle: Path, lines: Sequence[Line], pair: Pair) -> list[dict[str, Any]]:
+    """Return the figures of all ways; each line is translated in all of them, one after the other."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Translator.open(bundle, replicas=1) as marked,
+        Translator.open(without_marks(bundle, Path(folder)), replicas=1) as unmarked,
+    ):
+        for translator in (marked, unmarked):
+            translator.translate([source for source, _, _ in lines[:NUM_WARM_UP]], pair=pair)
+        ways = [
+            Way("without terms", marked, has_terms=False),
+            Way("next to the source, then required", marked, has_terms=True),
+            Way("required", unmarked, has_terms=True),
+        ]
+        for line in lines:
+            for way in ways:
+                way.translate(line, pair)
+    rows = [way.figures(lines, pair) for way in ways]
+    return [row | {"cost": row["mean_s"] / rows[0]["mean_s"]} for row in rows]
 
 
 def _compliance(lines: Sequence[Line], outputs: Sequence[str], pair: Pair) -> float:
@@ -109,7 +157,7 @@ def _compliance(lines: Sequence[Line], outputs: Sequence[str], pair: Pair) -> fl
     return sum(kept) / len(kept)
 
 
-def _behind_the_end(source: str, output: str, terms: Sequence[Term], pair: Pair) -> bool:
+def _is_behind_the_end(source: str, output: str, terms: Sequence[Term], pair: Pair) -> bool:
     """Return whether a term stands in a sentence of its own that the source does not have."""
     sentences = _END_OF_SENTENCE.split(output.strip())
     if len(sentences) <= len(_END_OF_SENTENCE.split(source.strip())):
@@ -136,7 +184,7 @@ def main() -> None:
         "bundle": Path,
         "--terms dictionary, lines of tag, source and target": Path,
         "--reverse swap the dictionary's columns": False,
-        "--lines maximum lines": 400,
+        "--lines maximum lines": 600,
     }
     command = Command("terminology", __doc__, options)
     add_pairs_argument(command.parser)
@@ -145,37 +193,7 @@ def main() -> None:
     index = read_dictionary(arguments.terms, pair, is_reversed=arguments.reverse)
     pairs = [both for source, target in arguments.pairs for both in read_line_pairs(source, target, "all")]
     lines = choose_lines(pairs, index, pair, arguments.lines)
-    plain = [(source, reference, ()) for source, reference, _ in lines]
-    references = [reference for _, reference, _ in lines]
-    rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        ways = (
-            ("without terms", arguments.bundle, plain),
-            ("next to the source, then required", arguments.bundle, lines),
-            ("required", without_marks(arguments.bundle, Path(folder)), lines),
-        )
-        for name, bundle, own in ways:
-            with Translator.open(bundle, replicas=1) as translator:
-                measure(translator, own[:8], pair)
-                found = measure(translator, own, pair)
-            outputs = found.pop("outputs")
-            behind = [
-                {"source": source, "output": output, "terms": [term.targets[0] for term in terms]}
-                for (source, _, terms), output in zip(lines, outputs, strict=True)
-                if _behind_the_end(source, output, terms, pair)
-            ]
-            rows.append(
-                {
-                    "way": name,
-                    "share": _compliance(lines, outputs, pair),
-                    "bleu": sacrebleu.corpus_bleu(outputs, [references]).score,
-                    "chrf": sacrebleu.corpus_chrf(outputs, [references]).score,
-                    **found,
-                    "cost": found["mean_s"] / rows[0]["mean_s"] if rows else 1.0,
-                    "behind_the_end": len(behind),
-                    "worst": behind[:NUM_WORST],
-                }
-            )
+    rows = measure(arguments.bundle, lines, pair)
     num_terms = sum(len(terms) for _, _, terms in lines)
     show({name: value for name, value in row.items() if name != "worst"} for row in rows)
     command.write(arguments.bundle, {"lines": len(lines), "terms": num_terms, "ways": rows})

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
+from tempfile import TemporaryDirectory
 
 import anyio
 from fastapi import FastAPI
@@ -10,9 +11,12 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
+from service.accounts.database import Database
 from service.accounts.rates import RateLimiter
 from service.api.native.health import health_routes
 from service.enabled_apis import enabled_apis
+from service.glossaries.glossary_service import GlossaryService
+from service.glossaries.store import GlossaryLimits, GlossaryStore
 from service.http.authentication import KEY_HEADER, Authenticator
 from service.http.discovery import document_routes
 from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
@@ -23,7 +27,10 @@ from service.http.uploads import UploadLimits
 from service.jobs.api import open_job_service
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
-from service.jobs.job_storage import open_job_storage
+from service.jobs.job_storage import JobStorage, open_job_storage
+from service.memories.memory_service import MemoryService
+from service.memories.store import MemoryStore
+from service.model_admin import ModelAdmin
 from service.model_watcher import ModelWatcher
 from service.page.routes import page_options, page_routes
 from service.readiness import Readiness
@@ -69,6 +76,7 @@ def create_app(
     resources.callback(accounts.close)
     try:
         kept = open_job_storage(settings, accounts, resources)
+        glossaries = _open_glossaries(settings, accounts, kept, resources)
     except BaseException:
         resources.close()
         raise
@@ -100,8 +108,18 @@ def create_app(
     if requires_key:
         app.include_router(document_routes(app, authenticator))
     documents = _open_documents(settings, jobs)
+    admin = ModelAdmin(settings.model_folders, settings.model_index, watcher) if settings.admin_api else None
     services = Services(
-        translation_service, authenticator, watcher, settings, jobs, documents, lambda: readiness.is_draining
+        translation_service,
+        authenticator,
+        watcher,
+        settings,
+        glossaries,
+        MemoryService(MemoryStore(glossaries.store.database)),
+        jobs,
+        documents,
+        admin,
+        lambda: readiness.is_draining,
     )
     apis = enabled_apis(services)
     _add_middleware(app, settings, apis, telemetry)
@@ -120,6 +138,23 @@ def telemetry_options(settings: Settings) -> TelemetryOptions:
     return TelemetryOptions(
         settings.metrics_access, lines, settings.otlp_endpoint, settings.memory_budget_bytes
     )
+
+
+def _open_glossaries(
+    settings: Settings, accounts: Accounts, kept: JobStorage | None, resources: ExitStack
+) -> GlossaryService:
+    """Open the glossaries: in the database of accounts, else in that of jobs, else in a temporary one."""
+    database = accounts.database or (None if kept is None else kept.store.database)
+    if database is None:
+        folder = resources.enter_context(TemporaryDirectory(prefix="dragoman-glossaries-"))
+        database = Database.open(f"sqlite:///{folder}/glossaries.db")
+        resources.callback(database.close)
+    limits = GlossaryLimits(
+        settings.max_glossaries_of_key,
+        settings.max_glossary_entries,
+        settings.max_glossaries_bytes_of_key,
+    )
+    return GlossaryService(GlossaryStore(database, limits))
 
 
 def _open_documents(settings: Settings, jobs: JobService | None) -> DocumentService | None:
@@ -179,7 +214,7 @@ def _add_middleware(
         app.add_middleware(
             CORSMiddleware,
             allow_origins=origins,
-            allow_methods=["GET", "POST", "DELETE"],
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", KEY_HEADER],
             expose_headers=["X-Request-ID"],
         )

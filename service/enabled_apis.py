@@ -7,6 +7,9 @@ from fastapi import APIRouter
 from service.api.deepl.api import deepl_api
 from service.api.libretranslate.api import libretranslate_api
 from service.api.native.analysis import analysis_routes
+from service.api.native.glossaries import GLOSSARY_PATHS, native_glossary_routes
+from service.api.native.memories import MEMORY_PATHS, memory_routes
+from service.api.native.model_admin import model_admin_routes
 from service.api.native.models import model_routes
 from service.api.native.streaming import streaming_routes
 from service.api.native.translation import translation_routes
@@ -25,18 +28,31 @@ def enabled_apis(services: Services) -> list[ApiDefinition]:
 
 def _native(services: Services) -> ApiDefinition:
     routes = APIRouter()
-    routes.include_router(translation_routes(services.translation_service, services.authenticator))
-    routes.include_router(streaming_routes(services.translation_service, services.authenticator))
+    texts = (services.translation_service, services.authenticator, services.glossaries)
+    routes.include_router(translation_routes(*texts, services.memories))
+    routes.include_router(streaming_routes(*texts, services.memories))
+    routes.include_router(native_glossary_routes(*texts))
+    accepts_suggestions = services.settings.suggestions == "on"
+    routes.include_router(
+        memory_routes(services.memories, services.authenticator, accepts_suggestions=accepts_suggestions)
+    )
     routes.include_router(analysis_routes(services.translation_service, services.authenticator))
     watcher = services.watcher if services.settings.reload_endpoint else None
     requires_key = services.settings.discovery_access == "key"
     router = services.translation_service.inference.router
     routes.include_router(model_routes(router, services.authenticator, watcher, requires_key=requires_key))
+    if services.model_admin is not None:
+        routes.include_router(model_admin_routes(router, services.authenticator, services.model_admin))
     jobs = services.jobs
     if jobs is None:
-        return ApiDefinition(routes)
-    routes.include_router(jobs_api(jobs, services.authenticator, services.settings, services.is_stopping))
-    return ApiDefinition(routes, streamed_paths={PATH: services.settings.max_job_bytes + FORM_BYTES})
+        return ApiDefinition(routes, document_paths=GLOSSARY_PATHS | MEMORY_PATHS)
+    routes.include_router(
+        jobs_api(jobs, services.authenticator, services.glossaries, services.settings, services.is_stopping)
+    )
+    max_bytes = services.settings.max_job_bytes + FORM_BYTES
+    return ApiDefinition(
+        routes, document_paths=GLOSSARY_PATHS | MEMORY_PATHS, streamed_paths={PATH: max_bytes}
+    )
 
 
 KNOWN: Mapping[str, Callable[[Services], ApiDefinition]] = {

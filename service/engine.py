@@ -1,21 +1,19 @@
 """The engine as the settings configure it: which bundles, their options, and which to open at start."""
 
-from collections.abc import Iterable, Iterator
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman import BundleError, DecodingOptions, EngineRequest, InputError, Priority, Translation
+from dragoman import BundleError, InputError
 from dragoman.bundle import Bundle, read_bundle, verify_files
-from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.providers import parse_providers
-from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
-from dragoman.translator import READ_AHEAD_TEXTS
-from dragoman.types import Pair
 from service.formats.limits import FileLimits, can_limit_processes
+from service.model_folders import ModelFolders
 from service.settings import Settings, SettingsError, split_names
 
+logger = logging.getLogger(__name__)
 MORE_MODELS = "`dragoman pull NAME` or `dragoman import MODEL` adds a model"
 """What to do where no model serves a request."""
 
@@ -52,7 +50,7 @@ def file_limits(settings: Settings) -> FileLimits:
 
 @dataclass(frozen=True, slots=True)
 class BundleListing:
-    """One folder under the models folder."""
+    """One folder of a model."""
 
     name: str
     bundle: Bundle | None
@@ -61,25 +59,25 @@ class BundleListing:
     """Reasons why it cannot be served; empty if all files verify."""
 
 
-def find_bundle(model: str, models_dir: Path) -> Path:
-    """Return the folder `model`, or else the folder of that name under `models_dir`.
+def find_bundle(model: str, folders: ModelFolders) -> Path:
+    """Return the folder `model`, or else the folder of the model with that name.
 
     Raises:
         BundleError: neither exists; the message lists the available names.
     """
-    path, named = Path(model), models_dir / model
+    path, named = Path(model), folders.find()
     if path.is_dir():
         return path
-    if named.is_dir():
-        return named
-    names = ", ".join(bundle_folders(models_dir)) or "none"
-    problem = f"neither {path} nor {named} is a folder; models in {models_dir}: {names}; {MORE_MODELS}"
+    if model in named:
+        return named[model]
+    names = ", ".join(named) or "none"
+    problem = f"neither a folder nor the name of a model; models in {folders}: {names}; {MORE_MODELS}"
     raise BundleError(model, (problem,))
 
 
-def list_bundles(models_dir: Path) -> list[BundleListing]:
-    """Read and verify all bundles under `models_dir`; return them sorted by name."""
-    return [inspect(folder) for folder in bundle_folders(models_dir).values()]
+def list_bundles(folders: ModelFolders) -> list[BundleListing]:
+    """Read and verify all bundles; return them sorted by name."""
+    return [inspect(folder) for folder in folders.find().values()]
 
 
 def inspect(folder: Path) -> BundleListing:
@@ -110,12 +108,15 @@ def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) 
         segment_cache_size=0 if settings.segment_cache == "off" else settings.segment_cache_size,
         engine_metrics=engine_metrics,
     )
-    options = RouterOptions(settings.memory_budget_bytes, split_names(settings.pivots))
+    folders = settings.model_folders
+    options = RouterOptions(settings.memory_budget_bytes, split_names(settings.pivots), folders.bundled)
     if settings.model is not None:
         return Router.open(find_models(settings), translators=translators, options=options)
-    if not settings.models_dir.is_dir():
-        raise SettingsError(f"models_dir: folder {settings.models_dir} not found; {MORE_MODELS}")
-    return Router.open(settings.models_dir, translators=translators, options=options)
+    if not folders.exists:
+        raise SettingsError(f"models_dir: folder {folders} not found; {MORE_MODELS}")
+    for name in folders.replaced():
+        logger.info("%s is used in place of the bundled model %s", folders.own / name, name)
+    return Router.open(folders.find, translators=translators, options=options)
 
 
 def find_models(settings: Settings) -> dict[str, Path]:
@@ -131,7 +132,7 @@ def find_models(settings: Settings) -> dict[str, Path]:
         raise SettingsError(f"model: {names_setting!r} names no bundle")
     found: dict[str, Path] = {}
     for name in names:
-        path = find_bundle(name, settings.models_dir)
+        path = find_bundle(name, settings.model_folders)
         known = found.setdefault(path.resolve().name, path)
         if known.resolve() != path.resolve():
             raise SettingsError(f"model: {known} and {path} have the same name; rename one of them")
@@ -146,24 +147,9 @@ def preloaded(settings: Settings, router: Router) -> tuple[str, ...]:
     """
     if settings.preload is None:
         offers = router.offers()
-        return (offers[0].name,) if len(offers) == 1 else ()
+        preferred = [offer for offer in offers if not offer.is_fallback] or offers
+        return (preferred[0].name,) if len(preferred) == 1 else ()
     try:
         return tuple(router.routes.named(name).name for name in split_names(settings.preload))
     except InputError as error:
         raise SettingsError(f"preload: {error.problem}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class FixedPair:
-    """A router with a fixed language pair, for callers with many texts."""
-
-    router: Router
-    pair: Pair
-
-    def translate_many(
-        self, texts: Iterable[str], options: DecodingOptions = DEFAULTS, read_ahead: int = READ_AHEAD_TEXTS
-    ) -> Iterator[Translation | InputError]:
-        """Translate as `Router.translate_many` does, with the priority of a job."""
-        request = EngineRequest(options, priority=Priority.JOB)
-        for outcome in self.router.translate_many(texts, *self.pair, request, read_ahead):
-            yield outcome if isinstance(outcome, InputError) else outcome.translation

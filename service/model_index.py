@@ -1,24 +1,27 @@
-"""An index of models to download, and the download of one.
+"""An index of models to download, the download of one, and its removal.
 
 docs/reference/model-index.md describes the file.
 """
 
 import hashlib
 import shutil
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Annotated, BinaryIO
 from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import Request, urlopen
 
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, ValidationError
 
 from dragoman.bundle import MAX_MANIFEST_BYTES, file_sha256, open_bundle, read_bundle
 from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE, FileRecord
+from service.model_errors import ModelBusy, ModelIndexError, ModelsNotWritable, NotEnoughSpace, UnknownModel
 
 INDEX_FILE = "index.json"
 MAX_INDEX_BYTES = 4 * 2**20
@@ -26,18 +29,16 @@ PIECE_BYTES = 2**20
 TIMEOUT_S = 60.0
 REMOTE = frozenset({"http", "https"})
 
+ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+"""Name that is safe as that of a folder."""
 OnBytes = Callable[[int], object]
 """Called with the number of bytes that were just received."""
-
-
-class ModelIndexError(Exception):
-    """An index or one of its models cannot be used; the message says why and what to do."""
 
 
 class IndexedModel(BaseModel, frozen=True):
     """A model in an index."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+    name: ModelName
     """Name of its folder below the models folder."""
     path: str
     """Folder of its files: relative to the index, or an address."""
@@ -55,12 +56,12 @@ class ModelIndex(BaseModel, frozen=True):
     models: list[IndexedModel]
 
     def named(self, name: str) -> IndexedModel:
-        """Return a model. Raises ModelIndexError if there is none with this name."""
+        """Return a model. Raises UnknownModel if there is none with this name."""
         for model in self.models:
             if model.name == name:
                 return model
         names = ", ".join(sorted(model.name for model in self.models)) or "none"
-        raise ModelIndexError(f"{name} is not in the index; it has {names}")
+        raise UnknownModel(f"{name} is not in the index; it has {names}")
 
 
 def read_index(location: str) -> ModelIndex:
@@ -94,8 +95,55 @@ def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnB
 
     Raises:
         ModelIndexError: a file cannot be read, or is not the one that the index promises.
-        OSError: a file cannot be written.
+        ModelBusy: the model is being downloaded or removed.
+        NotEnoughSpace: the disk has no room for the files that are still missing.
+        ModelsNotWritable: a file cannot be written.
     """
+    try:
+        models_dir.mkdir(parents=True, exist_ok=True)
+        with _locked(models_dir, model.name):
+            return _download(location, model, models_dir, on_bytes)
+    except OSError as error:
+        raise ModelsNotWritable(error) from error
+
+
+def take_away(name: str, models_dir: Path) -> Path:
+    """Move a model to a new hidden folder in the models folder, in one step; return that folder.
+
+    Raises:
+        UnknownModel: there is no such model any more.
+        ModelBusy: the model is being downloaded or removed.
+        ModelsNotWritable: the models folder cannot be written.
+    """
+    try:
+        with _locked(models_dir, name):
+            if not (models_dir / name).is_dir():
+                raise UnknownModel(f"{name} is not in the models folder")
+            hidden = Path(mkdtemp(prefix=f".{name}.removed-", dir=models_dir))
+            (models_dir / name).rename(hidden / name)
+    except OSError as error:
+        raise ModelsNotWritable(error) from error
+    return hidden
+
+
+@contextmanager
+def _locked(models_dir: Path, name: str) -> Iterator[None]:
+    """Keep other threads and processes from changing the model until the block ends. Raises ModelBusy."""
+    path = models_dir / f".{name}.lock"
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise ModelBusy(name) from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()  # while it is held, so that another process notices the removal
+        lock.release()
+
+
+def _download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnBytes) -> Path:
     partial = models_dir / f".{model.name}.partial"
     manifest = partial / MANIFEST_FILE
     base = f"{_resolve(_index_file(location), model.path).rstrip('/')}/"
@@ -108,13 +156,23 @@ def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnB
         partial.mkdir(parents=True, exist_ok=True)
         manifest.write_bytes(content)
     try:
-        for name, record in read_bundle(partial).manifest.files.items():
+        files = read_bundle(partial).manifest.files
+        _check_space(model.name, partial, files)
+        for name, record in files.items():
             _complete(_resolve(base, name), partial / name, record, on_bytes)
         open_bundle(partial)
     except BundleError as error:
         shutil.rmtree(partial)
         raise ModelIndexError(f"{model.name} is damaged: {'; '.join(error.problems)}; try again") from error
     return _put_in_place(partial, models_dir / model.name)
+
+
+def _check_space(name: str, partial: Path, files: Mapping[str, FileRecord]) -> None:
+    received = {file: path.stat().st_size for file in files if (path := partial / file).is_file()}
+    needed_bytes = sum(max(record.size_bytes - received.get(file, 0), 0) for file, record in files.items())
+    free_bytes = shutil.disk_usage(partial).free
+    if needed_bytes > free_bytes:
+        raise NotEnoughSpace(name, needed_bytes, free_bytes)
 
 
 def _complete(source: str, target: Path, record: FileRecord, on_bytes: OnBytes) -> None:
@@ -135,7 +193,7 @@ def _complete(source: str, target: Path, record: FileRecord, on_bytes: OnBytes) 
                 file.write(piece)
                 on_bytes(len(piece))
         if file.tell() < record.size_bytes:
-            raise ModelIndexError(f"{source} ended early; run the command again to continue")
+            raise ModelIndexError(f"{source} ended early; try again to continue")
 
 
 def _put_in_place(partial: Path, folder: Path) -> Path:
@@ -195,4 +253,4 @@ def _receive(stream: BinaryIO, num_bytes: int, location: str) -> bytes:
     try:
         return stream.read(num_bytes)
     except OSError as error:
-        raise ModelIndexError(f"{location} broke off: {error}; run the command again to continue") from error
+        raise ModelIndexError(f"{location} broke off: {error}; try again to continue") from error

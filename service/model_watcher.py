@@ -9,6 +9,7 @@ from anyio import CapacityLimiter
 
 from dragoman.routing.bundle_scan import ReloadReport
 from dragoman.routing.router import Router
+from dragoman.routing.routes import describe
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +21,8 @@ class ModelWatcher:
         self._router = router
         self._limiter = CapacityLimiter(1)
         self._known_problems: dict[str, tuple[str, ...]] = {}
-        self._log_new_problems(router.problems)
+        self._known_replaced: set[tuple[str, str]] = set()
+        self._log_news(router.problems)
 
     async def look(self) -> ReloadReport:
         """Scan once; return the changes."""
@@ -30,7 +32,7 @@ class ModelWatcher:
                 "models added: %s; changed: %s; removed: %s",
                 *(", ".join(names) or "none" for names in (report.added, report.changed, report.removed)),
             )
-        self._log_new_problems(report.problems)
+        self._log_news(report.problems)
         return report
 
     async def scan_every(self, seconds: float) -> None:
@@ -42,8 +44,17 @@ class ModelWatcher:
             except Exception:
                 logger.exception("cannot scan the models folder")
 
-    def _log_new_problems(self, problems: Mapping[str, tuple[str, ...]]) -> None:
-        """Log each problem of a folder once; the operator must fix it."""
+    def _log_news(self, problems: Mapping[str, tuple[str, ...]]) -> None:
+        """Log each problem of a folder once, as the operator must fix it, and each replaced model."""
+        for fallback, other in self._router.routes.replaced():
+            if (fallback.name, other.name) not in self._known_replaced:
+                self._known_replaced.add((fallback.name, other.name))
+                logger.info(
+                    "%s serves %s before the bundled %s",
+                    other.name,
+                    describe(fallback.languages),
+                    fallback.name,
+                )
         for folder, found in problems.items():
             if self._known_problems.get(folder) != found:
                 logger.warning("%s cannot be served: %s", folder, "; ".join(found))

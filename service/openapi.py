@@ -22,6 +22,8 @@ def full_document() -> dict[str, Any]:
             **{name: field.get_default(call_default_factory=True) for name, field in fields.items()},
             "apis": ",".join(APIS),
             "reload_endpoint": True,
+            "admin_api": True,
+            "database_url": f"sqlite:///{folder}/dragoman.db",
             "jobs_files": folder,
         }
         return create_app(router, Settings(**given), ()).openapi()

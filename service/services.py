@@ -5,10 +5,13 @@ from dataclasses import dataclass, field
 
 from fastapi import APIRouter
 
+from service.glossaries.glossary_service import GlossaryService
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorForm
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
+from service.memories.memory_service import MemoryService
+from service.model_admin import ModelAdmin
 from service.model_watcher import ModelWatcher
 from service.settings import Settings
 from service.translation.translation_service import TranslationService
@@ -22,10 +25,14 @@ class Services:
     authenticator: Authenticator
     watcher: ModelWatcher
     settings: Settings
+    glossaries: GlossaryService
+    memories: MemoryService
     jobs: JobService | None = None
     """The job service; None if jobs are disabled."""
     documents: DocumentService | None = None
     """The document service; None if files are translated only as jobs, or not at all."""
+    model_admin: ModelAdmin | None = None
+    """Downloads and removes models; None if clients may not request that."""
     is_stopping: Callable[[], bool] = lambda: False
     """Returns whether the server is stopping, so that responses without an end must end."""
 
@@ -38,6 +45,7 @@ class ApiDefinition:
     errors: ErrorForm | None = None
     """The API's own form of errors; None for Dragoman's."""
     document_paths: frozenset[str] = frozenset()
-    """Paths that accept files, which may be larger than other bodies."""
+    """Paths that accept files, which may be larger than other bodies. One that ends with `/` stands for all
+    paths below it."""
     streamed_paths: Mapping[str, int] = field(default_factory=dict)
     """Paths whose bodies are read as they arrive, with the maximum bytes of each."""

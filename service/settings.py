@@ -20,10 +20,10 @@ from pydantic_settings import (
 )
 
 from dragoman import ProviderError
-from dragoman.manifest import MANIFEST_FILE
 from dragoman.providers import parse_providers
 from service.accounts.errors import RatesInvalid
 from service.accounts.rates import RateLimits
+from service.model_folders import ModelFolders
 from service.service_links import describe_ignored, without_service_links
 
 ENV_PREFIX = "DRAGOMAN_"
@@ -32,20 +32,6 @@ APIS = ("native", "libretranslate", "deepl")
 
 class SettingsError(Exception):
     """Settings that cannot be used; the message names each of them."""
-
-
-BUNDLED_MODELS = Path(__file__).resolve().parent / "bundled_models"
-"""Folder of the models that came with an installed package; a checkout has them in its own `models`."""
-
-
-def default_models_dir() -> Path:
-    """Return `models` in the current folder if a bundle is in it, or else the folder of the bundled models.
-
-    Many projects have a folder of this name with something else in it.
-    """
-    current, checkout = Path("models"), BUNDLED_MODELS.parent.parent / "models"
-    folders = (current, BUNDLED_MODELS, checkout)
-    return next((folder for folder in folders if any(folder.glob(f"*/{MANIFEST_FILE}"))), current)
 
 
 def _check_providers(providers: str) -> str:
@@ -100,15 +86,16 @@ class Settings(BaseSettings):
 
     model: str | None = Field(default=None, min_length=1)
     """Folder of a bundle, or its name under `models_dir`; several are separated by commas. None for all
-    bundles in `models_dir`."""
-    models_dir: Path = Field(default_factory=default_models_dir)
-    """Folder in which bundles are looked up by name. The default is `models` in the current folder; without a
-    bundle there, it is the folder of the bundled models."""
+    bundles there."""
+    models_dir: Path | None = None
+    """Folder of the bundles. None for two: your own in `models` in the current folder, and the bundled
+    models, which serve only what your own do not."""
     model_index: str | None = Field(default=None, min_length=1)
     """Address or path of the index from which `dragoman pull` downloads models; there is none by default."""
     preload: str | None = None
     """Names of bundles to open before the server is ready, separated by commas; empty for none. None for the
-    bundle there is, if it is the only one. Other bundles are opened on first use."""
+    bundle there is, if it is the only one, or the only one of your own. Other bundles are opened on first
+    use."""
     memory_budget_bytes: int | None = Field(default=None, ge=1)
     """Maximum estimated memory in bytes of all open bundles together; None for no limit. The least recently
     used bundles are closed when another needs their memory."""
@@ -123,6 +110,9 @@ class Settings(BaseSettings):
     reload_endpoint: bool = False
     """Whether `POST /v1/models/reload` scans them too. With `requires_key` it needs a key with the scope
     `admin`; otherwise anybody who reaches the server may call it."""
+    admin_api: bool = False
+    """Whether keys with the scope `admin` may download and remove models:
+    docs/reference/http-model-admin.md."""
     host: str = "127.0.0.1"
     """Address to listen on; `0.0.0.0` listens on all."""
     port: int = Field(default=8000, ge=0, le=65535)
@@ -235,12 +225,19 @@ class Settings(BaseSettings):
     page: Literal["on", "off"] = "on"
     """Whether `/` is a web page to translate texts and documents. It uses Dragoman's own API, so there is
     none if `apis` does not have `native`."""
-    glossaries: Literal["refused", "stored"] = "refused"
-    """What to do when a client of DeepL creates a glossary. No translation uses glossaries, and requests that
-    name one are rejected. `refused` rejects creating one as well; `stored` keeps it in the database."""
+    max_glossaries_of_key: int = Field(default=1000, ge=0)
+    """Maximum number of glossaries of a key; all callers without a key count as one. 0 rejects new ones."""
+    max_glossary_entries: int = Field(default=10_000, ge=1)
+    """Maximum number of entries of a glossary, of all its language pairs together."""
+    max_glossaries_bytes_of_key: int = Field(default=64 * 2**20, ge=1)
+    """Maximum bytes of the entries of all glossaries of a key."""
+    suggestions: Literal["on", "off"] = "off"
+    """Whether `/v1/suggestions` and LibreTranslate's `/suggest` store corrections, in translation memories of
+    their callers."""
     database_url: str | None = None
     """Database of API keys, their usage and glossaries: `sqlite:///dragoman.db`, or `postgresql://...`. None
-    for none of these; with `requires_key` it is then `sqlite:///dragoman.db`."""
+    for no keys, and for glossaries that are kept like jobs; with `requires_key` it is then
+    `sqlite:///dragoman.db`."""
     requires_key: bool = False
     """Whether requests need an API key; `dragoman keys create` creates one."""
     rate_limit: Annotated[str | None, AfterValidator(_check_rate_limit)] = None
@@ -283,6 +280,18 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _check_admin_api(self) -> Self:
+        if not self.admin_api:
+            return self
+        if not (self.requires_key or self.database_url is not None):
+            raise ValueError("admin_api: requires API keys; set database_url or requires_key")
+        if "native" not in split_names(self.apis):
+            raise ValueError("admin_api: is part of the API `native`; add it to apis")
+        if self.model is not None:
+            raise ValueError("admin_api: with model, no other models are served; remove one of the two")
+        return self
+
+    @model_validator(mode="after")
     def _check_uds(self) -> Self:
         given = {"host", "port", "reuse_port"} & self.model_fields_set
         if self.uds is not None and given:
@@ -291,9 +300,9 @@ class Settings(BaseSettings):
         return self
 
     @property
-    def new_models_dir(self) -> Path:
-        """Return the folder for new models: never that of the bundled ones, which an update replaces."""
-        return self.models_dir if "models_dir" in self.model_fields_set else Path("models")
+    def model_folders(self) -> ModelFolders:
+        """Return the folders that `models_dir` stands for."""
+        return ModelFolders.of(self.models_dir)
 
     @property
     def metrics_access(self) -> Literal["open", "key", "off"]:

@@ -35,8 +35,9 @@ from dragoman.translator import (
 )
 from dragoman.types import SegmentTranslation
 
-Models = Mapping[str, str | Path] | str | Path
-"""A folder of bundles, which go by their folders' names; or folders by name."""
+FindFolders = Callable[[], Mapping[str, Path]]
+Models = Mapping[str, str | Path] | str | Path | FindFolders
+"""A folder of bundles, which go by their folders' names; folders by name; or a function that finds them."""
 PREPARING_THREADS = 4
 """Threads that prepare texts: those of a pivot's second step, and those that waited for a bundle."""
 
@@ -78,6 +79,8 @@ class RouterOptions:
     pivots: tuple[str, ...] = PIVOTS
     """Preferred languages to translate through where no bundle serves a pair, best first; all others come
     after them."""
+    fallback_dir: Path | None = None
+    """Folder whose bundles serve only the pairs that no bundle elsewhere serves; None for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class Router:
 
     def __init__(
         self,
-        find_folders: Callable[[], Mapping[str, Path]],
+        find_folders: FindFolders,
         open_bundle: Callable[[Path], PairTranslator],
         estimate_bytes: Callable[[Manifest], int],
         options: RouterOptions = RouterOptions(),
@@ -136,7 +139,8 @@ class Router:
         """Open a router over bundles.
 
         Args:
-            models: a folder of bundles, or folders by name.
+            models: a folder of bundles, folders by name, or a function that returns these, which `reload`
+                calls again.
             translators: how each is opened.
             options: budget and pivots.
 
@@ -169,7 +173,7 @@ class Router:
         version = self._pool.version
         known, routes = self._routes
         if known != version:
-            offers = [_offer(name, bundle) for name, bundle in self._pool.bundles().items()]
+            offers = [self._offer(name, bundle) for name, bundle in self._pool.bundles().items()]
             routes = Routes(offers, self._options.pivots)
             self._routes = (version, routes)
         return routes
@@ -182,7 +186,12 @@ class Router:
         """Return the bundles that may be used now, with their state."""
         names = self._pool.open_names()
         return tuple(
-            Model(_offer(name, bundle), bundle.manifest, name in names, self._estimate_bytes(bundle.manifest))
+            Model(
+                self._offer(name, bundle),
+                bundle.manifest,
+                name in names,
+                self._estimate_bytes(bundle.manifest),
+            )
             for name, bundle in sorted(self._pool.bundles().items())
         )
 
@@ -336,6 +345,13 @@ class Router:
             self.problems = findings.problems
             return replace(compare(before, self._pool.bundles()), problems=findings.problems)
 
+    def _offer(self, name: str, bundle: Bundle) -> Offer:
+        controls = bundle.manifest.controls
+        formality = None if controls is None else controls.formality
+        targets = frozenset(() if formality is None else formality.targets)
+        is_fallback = bundle.path.parent == self._options.fallback_dir
+        return Offer(name, bundle.manifest.name, bundle.manifest.languages, targets, is_fallback)
+
     def _runner(self) -> BundleRunner:
         """Return a runner whose threads have the caller's context, by which metrics label segments."""
         context = copy_context()
@@ -352,14 +368,9 @@ class Router:
             raise
 
 
-def _offer(name: str, bundle: Bundle) -> Offer:
-    controls = bundle.manifest.controls
-    formality = None if controls is None else controls.formality
-    targets = frozenset(() if formality is None else formality.targets)
-    return Offer(name, bundle.manifest.name, bundle.manifest.languages, targets)
-
-
-def _finder(models: Models) -> Callable[[], Mapping[str, Path]]:
+def _finder(models: Models) -> FindFolders:
+    if callable(models):
+        return models
     if isinstance(models, Mapping):
         folders = {name: Path(path) for name, path in models.items()}
         return lambda: folders
@@ -368,8 +379,9 @@ def _finder(models: Models) -> Callable[[], Mapping[str, Path]]:
 
 
 def _none_usable(models: Models, problems: Mapping[str, tuple[str, ...]]) -> BundleError:
-    where = ", ".join(map(str, models.values())) if isinstance(models, Mapping) else str(models)
-    if isinstance(models, Mapping) and len(problems) == 1:
+    folders = models() if callable(models) else models
+    where = ", ".join(map(str, folders.values())) if isinstance(folders, Mapping) else str(folders)
+    if isinstance(folders, Mapping) and len(problems) == 1:
         return BundleError(where, *problems.values())
     listed = tuple(f"{name}: {problem}" for name, found in problems.items() for problem in found)
     return BundleError(where, listed or ("it contains no bundle",))

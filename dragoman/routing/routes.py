@@ -2,6 +2,7 @@
 
 A bundle for exactly this pair (direct) is preferred to a multilingual one, and that to two bundles in a row
 (pivot: de -> en -> fr). A bundle for one pair has seen more of it; a pivot adds up the errors of two models.
+Bundles that are a fallback serve only the pairs that no other single bundle serves.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,6 +47,8 @@ class Offer:
     languages: Languages
     formality_targets: frozenset[str] = frozenset()
     """Target languages in which it knows forms of address."""
+    is_fallback: bool = False
+    """Whether it serves only the pairs that no single offer without this mark serves."""
 
     @property
     def way(self) -> RouteKind:
@@ -115,7 +118,7 @@ class Routes:
         return self._cached_find(source, target, model)
 
     def named(self, model: str) -> Offer:
-        """Return the offer with this name, or else the only one with this title.
+        """Return the offer with this name, or else the only one with this title; fallbacks come last.
 
         Raises:
             InputError: there is none, or several have this title.
@@ -123,7 +126,8 @@ class Routes:
         for offer in self.offers:
             if offer.name == model:
                 return offer
-        found = [offer for offer in self.offers if offer.title == model]
+        titled = [offer for offer in self.offers if offer.title == model]
+        found = [offer for offer in titled if not offer.is_fallback] or titled
         if len(found) == 1:
             return found[0]
         problem = "several models have this name; choose one" if found else "no such model; available are"
@@ -135,6 +139,16 @@ class Routes:
             route = self._best(range(len(self.offers)), source, target)
             if route is not None:
                 yield target, route
+
+    def replaced(self) -> list[tuple[Offer, Offer]]:
+        """Return each fallback with an offer that serves a pair in its place."""
+        return [
+            (offer, other)
+            for offer in self.offers
+            if offer.is_fallback
+            for other in self.offers
+            if not other.is_fallback and _share_a_pair(offer.languages, other.languages)
+        ]
 
     def sources(self) -> list[str]:
         """Return the codes of all source languages."""
@@ -186,7 +200,7 @@ class Routes:
         return Route((step,)) if step is not None else self._best_pivot(among, source, target)
 
     def _best_step(self, among: Sequence[int], source: str, target: str) -> Step | None:
-        """Return the best single bundle; of two equal ones, the one that uses the requested codes."""
+        """Return the best single bundle: no fallback, of one pair, and with the requested codes."""
         steps = [
             Step(self.offers[index], pair)
             for index in among
@@ -194,7 +208,11 @@ class Routes:
         ]
         return min(
             steps,
-            key=lambda step: (step.offer.way, (step.pair.source != source) + (step.pair.target != target)),
+            key=lambda step: (
+                step.offer.is_fallback,
+                step.offer.way,
+                (step.pair.source != source) + (step.pair.target != target),
+            ),
             default=None,
         )
 
@@ -292,6 +310,10 @@ class Routes:
 def _check_length(field: str, name: str | None) -> None:
     if name is not None and len(name) > MAX_NAME_LENGTH:
         raise InputError(field, f"{len(name)} characters exceed the limit of {MAX_NAME_LENGTH} for names")
+
+
+def _share_a_pair(one: Languages, other: Languages) -> bool:
+    return bool(one.sources.keys() & other.sources.keys() and one.targets.keys() & other.targets.keys())
 
 
 def describe(languages: Languages) -> str:

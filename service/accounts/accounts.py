@@ -1,4 +1,4 @@
-"""The interface of accounts to a server: authentication, quotas and glossaries."""
+"""The interface of accounts to a server: authentication and quotas."""
 
 import logging
 import threading
@@ -11,7 +11,6 @@ from typing import Self
 
 from service.accounts.database import DEFAULT_URL, TIMEOUT_S, Database
 from service.accounts.errors import MissingKey, NoDatabase, UnknownKey
-from service.accounts.glossaries import Glossary, GlossaryStore, NewGlossary
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import (
     ANONYMOUS,
@@ -59,7 +58,7 @@ DEFAULTS = AccountsOptions()
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Callers by their keys, their usage and their glossaries.
+    """Callers by their keys, and their usage.
 
     Safe to use from several threads, but not from an event loop: every method waits for the database, except
     `identify` with a cached key.
@@ -77,7 +76,7 @@ class Accounts:
         Args:
             url: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/NAME`. None means `dragoman.db` in the
                 current folder if keys are required, otherwise no database. Without a database there are no
-                keys: a presented key is ignored, nothing is counted, and glossaries raise NoDatabase.
+                keys: a presented key is ignored, and nothing is counted.
             requires_key: whether a caller must present a key. A key that is presented must always be valid.
             options: caching, timeout and clock.
 
@@ -171,41 +170,8 @@ class Accounts:
             return Usage(self._month())
         return UsageStore(self._require_database("quotas")).get_month(caller.key_id, self._month())
 
-    def add_glossary(self, caller: Caller, new: NewGlossary) -> Glossary:
-        """Store a glossary for its caller; callers without a key share theirs.
-
-        Raises:
-            GlossaryInvalid: it cannot be used; the error names the field and the line.
-            TooManyGlossaries: the caller has the maximum number already.
-            StoreError: there is no database, or it cannot be used; nothing is stored.
-        """
-        return self._glossaries().add(caller.key_id, new, self.options.clock.now())
-
-    def list_glossaries(self, caller: Caller) -> list[Glossary]:
-        """Return the caller's glossaries, oldest first; an empty list if there is no database."""
-        return [] if self._database is None else self._glossaries().list(caller.key_id)
-
-    def get_glossary(self, caller: Caller, glossary_id: str) -> Glossary:
-        """Return a glossary. Raises UnknownGlossary if the caller has none with this id."""
-        return self._glossaries().get(caller.key_id, glossary_id)
-
-    def glossary_entries(self, caller: Caller, glossary_id: str) -> dict[str, str]:
-        """Return target terms by source terms, in the order received. Raises UnknownGlossary."""
-        return self._glossaries().entries(caller.key_id, glossary_id)
-
-    def glossary_tsv(self, caller: Caller, glossary_id: str) -> str:
-        """Return the entries as text: source term, tab, target term, line feed. Raises UnknownGlossary."""
-        return self._glossaries().tsv(caller.key_id, glossary_id)
-
-    def delete_glossary(self, caller: Caller, glossary_id: str) -> None:
-        """Delete a glossary. Raises UnknownGlossary if the caller has none with this id."""
-        self._glossaries().delete(caller.key_id, glossary_id)
-
     def _month(self) -> str:
         return month_of(self.options.clock.now())
-
-    def _glossaries(self) -> GlossaryStore:
-        return GlossaryStore(self._require_database("glossaries"))
 
     def _require_database(self, purpose: str) -> Database:
         if self._database is None:

@@ -7,10 +7,6 @@ AccountsError
 │  └─ ScopeMissing        the key does not have the scope that the request needs
 ├─ QuotaExceeded          the key has used up its characters of this month
 ├─ RateLimited            too many requests in too short a time
-├─ GlossaryError
-│  ├─ UnknownGlossary     the caller has no such glossary
-│  ├─ GlossaryInvalid     a FieldInvalid of a glossary
-│  └─ TooManyGlossaries   the caller has the maximum number already
 ├─ FieldInvalid           names the field, the limit and what to do
 │  ├─ KeyInvalid          a key cannot be created or revoked
 │  └─ RatesInvalid        a setting of rates cannot be used
@@ -87,28 +83,6 @@ class RateLimited(AccountsError):  # noqa: N818 -- as above
     """Seconds after which to retry, rounded up; 1 or more."""
 
 
-class GlossaryError(AccountsError):
-    """An error about glossaries."""
-
-
-@dataclass(eq=False)
-class UnknownGlossary(GlossaryError):  # noqa: N818 -- as above
-    """The caller has no such glossary. The error does not reveal whether another caller has."""
-
-    glossary_id: str
-
-    def __str__(self) -> str:
-        return f"glossary {self.glossary_id[:64]!r} not found"
-
-
-@dataclass(eq=False)
-class TooManyGlossaries(GlossaryError):  # noqa: N818 -- as above
-    """The caller has the maximum number already."""
-
-    MESSAGE = "the limit of {limit} glossaries per key is reached; delete one first"
-    limit: int
-
-
 @dataclass(eq=False)
 class FieldInvalid(AccountsError):  # noqa: N818 -- as above
     """A value cannot be used."""
@@ -117,12 +91,6 @@ class FieldInvalid(AccountsError):  # noqa: N818 -- as above
     field: str
     problem: str
     """The problem, its position, the limit, and what to do."""
-
-
-class GlossaryInvalid(FieldInvalid, GlossaryError):  # noqa: N818 -- as above
-    """A glossary that cannot be used: its `name`, `source`, `target` or `entries`. The message gives line
-    numbers of entries, but quotes none of them.
-    """
 
 
 class KeyInvalid(FieldInvalid):

@@ -36,7 +36,7 @@ class Scope(StrEnum):
     GLOSSARIES = "glossaries"
     """The key's own glossaries: create, list, delete."""
     ADMIN = "admin"
-    """The server itself: read metrics, reload models."""
+    """The server itself: read metrics, reload, download and remove models."""
 
 
 DEFAULT_SCOPES = frozenset({Scope.TRANSLATE, Scope.DOCUMENTS, Scope.GLOSSARIES})

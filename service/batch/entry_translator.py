@@ -11,11 +11,13 @@ from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.translator import READ_AHEAD_TEXTS
-from dragoman.types import FinishReason, Pair, Priority
-from service.batch.texts import EntryTranslator, Outcome, Translated, Untranslated
+from dragoman.types import FinishReason, Pair, Priority, Translation
+from service.batch.texts import EntryTranslator, Outcome, Translated, Untranslated, failed_check
 from service.formats.entries import Entry
 from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupError
+from service.protection.modes import PlaceholderMode
+from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text
 
 BATCH = DecodingOptions(return_scores=False)
 
@@ -36,6 +38,7 @@ class RoutedEntryTranslator:
     """Maximum number of texts in progress: enough to fill the engine, few enough to keep in memory."""
     cache_partition: str = ""
     """Partition of the engine's segment cache."""
+    placeholders: PlaceholderMode = PlaceholderMode.AUTO
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """Yield an outcome for each entry, in order.
@@ -48,34 +51,43 @@ class RoutedEntryTranslator:
             InputError: an option exceeds the model's limits.
             TranslatorClosed: the translator was closed.
         """
-        windows = groupby(_windows(entries, self.read_ahead), _has_markup)
-        for has_markup, alike in windows:
-            options = replace(self.options, return_alignment=True) if has_markup else self.options
-            yield from self._translate(alike, options)
+        pair = self.router.route(self.source, self.target, self.model).pair
+        plans = (_plan(entry, pair, self.placeholders) for entry in entries)
+        for is_aligned, alike in groupby(_windows(plans, self.read_ahead), _needs_alignment):
+            yield from self._translate(alike, is_aligned=is_aligned)
 
-    def _translate(self, windows: Iterable[Sequence[Entry]], options: DecodingOptions) -> Iterator[Outcome]:
+    def _translate(self, windows: Iterable[Sequence["_Plan"]], *, is_aligned: bool) -> Iterator[Outcome]:
         plans: deque[_Plan] = deque()
 
         def texts() -> Iterator[str]:
             for window in windows:
-                for entry in window:
-                    plan = _plan(entry)
+                for plan in window:
                     plans.append(plan)
                     yield from plan.texts
 
-        pieces = self.router.translate_many(
-            texts(),
-            self.source,
-            self.target,
-            EngineRequest(options, priority=Priority.JOB, cache_partition=self.cache_partition),
-            self.read_ahead,
-            model=self.model,
-        )
-        for piece in pieces:
-            yield from _pop_complete(plans)
+        for piece in self._run(texts(), is_aligned=is_aligned):
+            yield from self._pop_complete(plans)
             plans[0].pieces.append(piece)
-            yield from _pop_complete(plans)
-        yield from _pop_complete(plans)
+            yield from self._pop_complete(plans)
+        yield from self._pop_complete(plans)
+
+    def _pop_complete(self, plans: deque["_Plan"]) -> Iterator[Outcome]:
+        """Remove the first plans as long as all their texts are translated, and yield their outcomes.
+
+        Texts whose placeholders were damaged are tried again meanwhile.
+        """
+        while plans and len(plans[0].pieces) == len(plans[0].texts):
+            plan = plans.popleft()
+            while texts := plan.texts_to_try_again():
+                plan.pieces = list(self._run(texts, is_aligned=plan.needs_alignment))
+            yield plan.outcome()
+
+    def _run(self, texts: Iterable[str], *, is_aligned: bool) -> Iterator[SegmentOutput]:
+        options = replace(self.options, return_alignment=True) if is_aligned else self.options
+        request = EngineRequest(options, priority=Priority.JOB, cache_partition=self.cache_partition)
+        return self.router.translate_many(
+            texts, self.source, self.target, request, self.read_ahead, model=self.model
+        )
 
 
 class UnchangedTranslator:
@@ -94,53 +106,85 @@ def translator_for(
     model: str | None = None,
     read_ahead: int = READ_AHEAD_TEXTS,
     cache_partition: str = "",
+    placeholders: PlaceholderMode = PlaceholderMode.AUTO,
 ) -> EntryTranslator:
     """Return the translator of a pair of languages; equal ones leave entries unchanged."""
     if pair.source == pair.target:
         return UnchangedTranslator()
-    return RoutedEntryTranslator(router, *pair, options, model, read_ahead, cache_partition)
+    return RoutedEntryTranslator(router, *pair, options, model, read_ahead, cache_partition, placeholders)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Plan:
     """The texts to translate of one entry, and their results so far."""
 
-    texts: tuple[str, ...]
-    marked: ParsedMarkup | None
-    problem: str | None
+    texts: Sequence[str]
+    marked: ParsedMarkup | None = None
+    problem: str | None = None
     """Why the entry cannot be translated; None if it can."""
+    protection: TextPlan | None = None
     pieces: list[SegmentOutput] = field(default_factory=list)
+
+    @property
+    def needs_alignment(self) -> bool:
+        return self.marked is not None or (self.protection is not None and self.protection.needs_alignment)
+
+    def texts_to_try_again(self) -> Sequence[str]:
+        """Return texts whose placeholders are damaged."""
+        parts = self._parts()
+        if self.protection is None or len(parts) < len(self.pieces):
+            return ()
+        self.protection.take_translations(parts)
+        self.texts = self.protection.texts
+        return self.texts
 
     def outcome(self) -> Outcome:
         problems = [piece.problem for piece in self.pieces if isinstance(piece, InputError)]
         if self.problem is not None or problems:
             return Untranslated(self.problem or problems[0])
-        parts = [piece.translation for piece in self.pieces if not isinstance(piece, InputError)]
+        parts = self._parts()
+        if self.protection is not None:
+            return _checked_outcome(self.protection.result)
         text = parts[0].text if self.marked is None else self.marked.rejoin(parts)
-        return Translated(text, any(part.finish_reason is FinishReason.LENGTH for part in parts))
+        return _translated(text, parts)
+
+    def _parts(self) -> list[Translation]:
+        return [piece.translation for piece in self.pieces if not isinstance(piece, InputError)]
 
 
-def _plan(entry: Entry) -> _Plan:
-    if entry.markup is None:
-        return _Plan((entry.text,), None, None)
+def _checked_outcome(found: PlanResult) -> Outcome:
+    if found.failures:
+        return Untranslated(failed_check(found.failures[0]))
+    return _translated(found.text, found.translations)
+
+
+def _translated(text: str, parts: Sequence[Translation]) -> Translated:
+    is_cut = any(part.finish_reason is FinishReason.LENGTH for part in parts)
+    confidences = [part.confidence for part in parts if part.confidence is not None]
+    return Translated(text, is_cut, confidence=min(confidences, default=None))
+
+
+def _plan(entry: Entry, pair: Pair, placeholders: PlaceholderMode) -> _Plan:
     try:
-        marked = parse(entry.text, entry.markup)
+        marked = None if entry.markup is None else parse(entry.text, entry.markup)
     except MarkupError as error:
-        return _Plan((), None, error.problem)
-    return _Plan(marked.blocks, marked, None)
+        return _Plan((), problem=error.problem)
+    protection: TextPlan | PlanResult | None = None
+    if placeholders is PlaceholderMode.AUTO:
+        context = TextContext(*pair, is_message=entry.is_message)
+        protection = plan_text(entry.text, marked, context)
+    if isinstance(protection, PlanResult):
+        return _Plan((), problem=failed_check(protection.failures[0]))
+    if protection is not None:
+        return _Plan(protection.texts, marked, protection=protection)
+    return _Plan((entry.text,) if marked is None else marked.blocks, marked)
 
 
-def _pop_complete(plans: deque[_Plan]) -> Iterator[Outcome]:
-    """Remove the first plans as long as all their texts are translated, and yield their outcomes."""
-    while plans and len(plans[0].pieces) == len(plans[0].texts):
-        yield plans.popleft().outcome()
-
-
-def _windows(entries: Iterable[Entry], size: int) -> Iterator[list[Entry]]:
-    remaining = iter(entries)
+def _windows(plans: Iterable[_Plan], size: int) -> Iterator[list[_Plan]]:
+    remaining = iter(plans)
     while window := list(islice(remaining, size)):
         yield window
 
 
-def _has_markup(window: Sequence[Entry]) -> bool:
-    return any(entry.markup is not None for entry in window)
+def _needs_alignment(window: Sequence[_Plan]) -> bool:
+    return any(plan.needs_alignment for plan in window)

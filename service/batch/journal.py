@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -16,6 +16,7 @@ from dragoman.types import Pair
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.texts import Outcome, Translated, Untranslated
 from service.formats.entries import Entry
+from service.formats.review_marks import TextOrigin
 from service.markup.options import MarkupOptions
 from service.schema.tables import FACTS, TRANSLATIONS
 
@@ -24,7 +25,9 @@ MAX_KEYS = 512
 """Maximum number of keys in one statement."""
 SHOWN_DIFFERENCES = 3
 
-_COLUMNS = [TRANSLATIONS.c[name] for name in ("key", "text", "problem", "is_cut", "checksum")]
+_COLUMNS = [
+    TRANSLATIONS.c[name] for name in ("key", "text", "problem", "is_cut", "origin", "confidence", "checksum")
+]
 
 
 class JournalStore(Protocol):
@@ -88,10 +91,10 @@ class Journal:
                 query = sa.select(*_COLUMNS).where(
                     TRANSLATIONS.c.job == self.job, TRANSLATIONS.c.key.in_(wanted)
                 )
-                for key, text, problem, is_cut, checksum in connection.execute(query):
-                    if _checksum(key, text, problem, is_cut) != checksum:
+                for row in connection.execute(query).mappings():
+                    if _checksum(row) != row["checksum"]:
                         raise JournalDamaged(self.store.name, "a translation does not match its checksum")
-                    found[key] = _outcome(text, problem, is_cut)
+                    found[row["key"]] = _outcome(row)
         return found
 
     def commit(self, outcomes: Mapping[bytes, Outcome]) -> None:
@@ -136,26 +139,39 @@ def _differences(known: Mapping[str, str], facts: Mapping[str, str]) -> tuple[st
 
 
 def _row(job: str, key: bytes, outcome: Outcome) -> dict[str, object]:
-    text, problem, is_cut = None, None, False
+    row: dict[str, object] = {
+        "job": job,
+        "key": key,
+        "text": None,
+        "problem": None,
+        "is_cut": False,
+        "origin": None,
+        "confidence": None,
+    }
     if isinstance(outcome, Translated):
-        text, is_cut = outcome.text.encode("utf-8", "surrogatepass"), outcome.is_cut
+        row["text"] = outcome.text.encode("utf-8", "surrogatepass")
+        row["is_cut"], row["confidence"] = outcome.is_cut, outcome.confidence
+        row["origin"] = None if outcome.origin is TextOrigin.MACHINE else outcome.origin.value
     else:
-        problem = outcome.problem.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    checksum = _checksum(key, text, problem, is_cut)
-    return {"job": job, "key": key, "text": text, "problem": problem, "is_cut": is_cut, "checksum": checksum}
+        row["problem"] = outcome.problem.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return {**row, "checksum": _checksum(row)}
 
 
-def _outcome(text: bytes | None, problem: str | None, is_cut: bool) -> Outcome:  # noqa: FBT001 -- a column
-    if text is None:
-        return Untranslated(problem or "")
-    return Translated(text.decode("utf-8", "surrogatepass"), is_cut)
+def _outcome(row: Mapping[Any, Any]) -> Outcome:
+    if row["text"] is None:
+        return Untranslated(row["problem"] or "")
+    text = row["text"].decode("utf-8", "surrogatepass")
+    return Translated(text, row["is_cut"], TextOrigin(row["origin"] or TextOrigin.MACHINE), row["confidence"])
 
 
-def _checksum(key: bytes, text: bytes | None, problem: str | None, is_cut: bool) -> bytes:  # noqa: FBT001 -- a column
-    digest = hashlib.blake2b(key, digest_size=CHECKSUM_SIZE_BYTES)
+def _checksum(row: Mapping[Any, Any]) -> bytes:
+    text: bytes | None = row["text"]
+    digest = hashlib.blake2b(row["key"], digest_size=CHECKSUM_SIZE_BYTES)
     digest.update(b"?" if text is None else b"=" + len(text).to_bytes(8) + text)
-    digest.update((problem or "").encode("utf-8", "surrogatepass"))
-    digest.update(b"-" if is_cut else b".")
+    digest.update((row["problem"] or "").encode("utf-8", "surrogatepass"))
+    digest.update(b"-" if row["is_cut"] else b".")
+    if row["origin"] is not None or row["confidence"] is not None:  # older rows have neither
+        digest.update(f"{row['origin']} {row['confidence']!r}".encode())
     return digest.digest()
 
 
@@ -173,16 +189,16 @@ def entry_key(entry: Entry, pair: Pair) -> bytes:
     Returns:
         `KEY_SIZE_BYTES` bytes (BLAKE2b).
     """
-    digest = hashlib.blake2b(_context(entry.markup, pair), digest_size=KEY_SIZE_BYTES)
+    digest = hashlib.blake2b(_context(entry.markup, pair, entry.is_message), digest_size=KEY_SIZE_BYTES)
     digest.update(entry.text.encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 
 @lru_cache(maxsize=64)
-def _context(markup: MarkupOptions | None, pair: Pair) -> bytes:
+def _context(markup: MarkupOptions | None, pair: Pair, is_message: bool) -> bytes:  # noqa: FBT001 -- a cache's key
     options_json = None if markup is None else markup.to_json()
     # JSON escapes line feeds, so the one at its end separates it from any text that follows.
-    return json.dumps([*pair, options_json], sort_keys=True).encode() + b"\n"
+    return json.dumps([*pair, options_json, is_message], sort_keys=True).encode() + b"\n"
 
 
 WINDOW_ENTRIES = 256

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO
@@ -18,6 +18,7 @@ from typing import BinaryIO
 from dragoman.decoding.options import DecodingOptions
 from dragoman.manifest import Manifest
 from dragoman.routing.router import Router
+from dragoman.terms import Terminology
 from dragoman.types import Pair
 from service.batch.errors import InputChanged, JobCancelled
 from service.batch.files import (
@@ -35,6 +36,8 @@ from service.batch.progress import BatchReport, OnProgress
 from service.batch.texts import OnFailure, Outcome, Untranslated
 from service.formats.entries import Entry
 from service.formats.isolation import IsolatedFormat
+from service.formats.review_marks import ReviewMarks, TargetText, TextOrigin
+from service.protection.modes import PlaceholderMode
 from service.versions import installed_version
 
 UNTRANSLATED = "untranslated"
@@ -49,26 +52,16 @@ class WriteCounts:
     num_cut: int = 0
 
 
-def write_files(
-    files: Sequence[JobFile],
-    surveys: Sequence[Survey],
-    journal: Journal,
-    *,
-    on_failure: OnFailure,
-    problems_path: Path,
-    stop: Event,
-) -> WriteCounts:
+def write_files(job: "Job", surveys: Sequence[Survey], journal: Journal, *, stop: Event) -> WriteCounts:
     """Write all files, each completely or not at all, and list problems with their entries in a side file.
 
     The side file has a JSON object for each entry that was not translated or was cut. If there are none,
     there is no such file.
 
     Args:
-        files: files whose entries are all in the journal.
+        job: job whose entries are all in the journal.
         surveys: survey of each file from when the job began.
         journal: journal of the job.
-        on_failure: what is written for entries that could not be translated.
-        problems_path: path of the side file.
         stop: checked now and then.
 
     Raises:
@@ -79,13 +72,13 @@ def write_files(
     """
     tally = WriteCounts()
     with ExitStack() as opened:
-        problems = _ProblemsFile(problems_path, opened)
-        for file, survey in zip(files, surveys, strict=True):
-            outcomes = _OutputTexts(file, journal, on_failure, tally, problems, stop)
+        problems = _ProblemsFile(job.problems_path, opened)
+        for file, survey in zip(job.files, surveys, strict=True):
+            outcomes = _OutputTexts(job, file, journal, tally, problems, stop)
             _write_file(file, survey, outcomes)
     if not problems.is_there:
         with suppress(FileNotFoundError):
-            problems_path.unlink()  # left by an earlier run
+            job.problems_path.unlink()  # left by an earlier run
     return tally
 
 
@@ -126,7 +119,7 @@ class _ProblemsFile:
     def is_there(self) -> bool:
         return self._target is not None
 
-    def add(self, file: JobFile, entry: Entry, outcome: str, problem: str) -> None:
+    def add(self, file: JobFile, entry: Entry, outcome: str, problem: str, check: str | None = None) -> None:
         if self._target is None:
             self._target = self._opened.enter_context(write_atomically(self._path))
         record = {
@@ -136,6 +129,8 @@ class _ProblemsFile:
             "problem": problem,
             "text": entry.text,
         }
+        if check is not None:
+            record["check"] = check
         line = json.dumps(record, ensure_ascii=False) + "\n"
         # A lone surrogate cannot be encoded in UTF-8.
         self._target.write(line.encode("utf-8", "backslashreplace"))
@@ -145,9 +140,9 @@ class _ProblemsFile:
 class _OutputTexts:
     """The texts to write for the entries of a file, in order."""
 
+    job: "Job"
     file: JobFile
     journal: Journal
-    on_failure: OnFailure
     tally: WriteCounts
     problems: _ProblemsFile
     stop: Event
@@ -164,12 +159,21 @@ class _OutputTexts:
     def _text(self, entry: Entry, outcome: Outcome) -> str:
         if isinstance(outcome, Untranslated):
             self.tally.num_failed += 1
-            self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem)
-            return entry.text if self.on_failure is OnFailure.SOURCE else ""
+            self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem, outcome.check)
+            return self._marked(entry.text) if self.job.on_failure is OnFailure.SOURCE else ""
         if outcome.is_cut:
             self.tally.num_cut += 1
             self.problems.add(self.file, entry, "cut", CUT)
-        return outcome.text
+        return self._marked(outcome.text, outcome.origin, outcome.confidence)
+
+    def _marked(
+        self, text: str, origin: TextOrigin = TextOrigin.SOURCE, confidence: float | None = None
+    ) -> str:
+        """Return a text with its origin, unless it gets no marks: they are off, or nothing was to be done."""
+        if self.job.review is ReviewMarks.OFF or self.file.pair.source == self.file.pair.target:
+            return text
+        has_confidence = self.job.review is ReviewMarks.CONFIDENCE
+        return TargetText(text, origin, confidence if has_confidence else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +187,7 @@ class Job:
     """Path of the side file that lists entries that were not translated or were cut, in JSON lines."""
     on_failure: OnFailure = OnFailure.SOURCE
     chunks: ChunkLimits = field(default_factory=ChunkLimits)
+    review: ReviewMarks = ReviewMarks.MARK
 
 
 def run_job(
@@ -244,20 +249,17 @@ def finish(
     job: Job, surveys: Sequence[Survey], journal: Journal, *, num_translated: int, stop: Event
 ) -> BatchReport:
     """Write the files, whose entries are all in the journal. Errors are those of `run_job`."""
-    tally = write_files(
-        job.files,
-        surveys,
-        journal,
-        on_failure=job.on_failure,
-        problems_path=job.problems_path,
-        stop=stop,
-    )
+    tally = write_files(job, surveys, journal, stop=stop)
     num_entries = sum(survey.num_entries for survey in surveys)
     return BatchReport(num_entries, tally.num_failed, tally.num_cut, num_translated)
 
 
 def _facts_of_files(job: Job, surveys: Sequence[Survey]) -> dict[str, str]:
-    facts = {"what stands for entries that fail": str(job.on_failure), "number of files": str(len(job.files))}
+    facts = {
+        "what stands for entries that fail": str(job.on_failure),
+        "review marks": str(job.review),
+        "number of files": str(len(job.files)),
+    }
     for file, survey in zip(job.files, surveys, strict=True):
         # The process in which a file is read makes no difference.
         known = file.format.inner if isinstance(file.format, IsolatedFormat) else file.format
@@ -283,6 +285,7 @@ def translator_facts(
     options: DecodingOptions,
     model: str | None = None,
     providers: str = "cpu",
+    placeholders: PlaceholderMode = PlaceholderMode.AUTO,
 ) -> dict[str, str]:
     """Return bundles, versions and options, each under a readable name.
 
@@ -292,6 +295,7 @@ def translator_facts(
         options: decoding options.
         model: the only bundle to use.
         providers: execution providers of the graphs, as in the settings.
+        placeholders: whether placeholders are kept.
 
     Raises:
         UnsupportedPair: no model serves a pair.
@@ -300,7 +304,9 @@ def translator_facts(
     manifests = {known.offer.name: known.manifest for known in router.models()}
     facts = {
         "engine": _engine(providers),
-        "decoding": json.dumps(asdict(options), sort_keys=True, default=str),
+        "decoding": json.dumps(asdict(replace(options, terminology=None)), sort_keys=True, default=str),
+        "terms": _terms_digest(options.terminology),
+        "placeholders": str(placeholders),
     }
     for pair in sorted(set(pairs)):
         route = None if pair.source == pair.target else router.route(*pair, model)
@@ -314,6 +320,14 @@ def manifest_digest(manifest: Manifest) -> str:
     """Return a digest that identifies the bundle, as its manifest has digests of all its files."""
     manifest_json = json.dumps(asdict(manifest), sort_keys=True, default=str)
     return hashlib.sha256(manifest_json.encode()).hexdigest()[:SHOWN_DIGITS]
+
+
+def _terms_digest(terminology: Terminology | None) -> str:
+    """Return a digest of all terms, which may be many."""
+    if terminology is None:
+        return "none"
+    digest = hashlib.sha256(json.dumps(asdict(terminology)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:SHOWN_DIGITS]
 
 
 def _engine(providers: str) -> str:

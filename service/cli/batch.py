@@ -1,6 +1,7 @@
 """`dragoman batch`: translation of files of any size, in common formats."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,11 +9,13 @@ import typer
 from dragoman import DecodingOptions
 from service.batch.texts import OnFailure
 from service.cli import options as cli_options
+from service.formats.review_marks import ReviewMarks
+from service.protection.modes import PlaceholderMode
 from service.settings import load_settings
 
 EPILOG = """Exit status: 0 all entries are translated; 1 all files are written, but some entries could not be
-translated (OUT.errors.jsonl lists them with the reasons); 2 rejected: files are unchanged, and the message
-says what to do; 3 stopped: the same command with --resume continues."""
+translated, or their translations failed a check (OUT.errors.jsonl lists them with the reasons); 2 rejected:
+files are unchanged, and the message says what to do; 3 stopped: the same command with --resume continues."""
 
 app = cli_options.new_command()
 
@@ -95,7 +98,17 @@ def batch(  # noqa: PLR0913 -- the command's options
     length_penalty: cli_options.LengthPenaltyOption = None,
     max_length: cli_options.MaxLengthOption = None,
     formality: cli_options.FormalityOption = None,
+    glossary: cli_options.GlossaryOption = None,
+    term: cli_options.TermOption = None,
     use_shortlist: cli_options.ShortlistOption = True,
+    placeholders: cli_options.PlaceholdersOption = PlaceholderMode.AUTO,
+    review: cli_options.ReviewOption = ReviewMarks.MARK,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.tmx", help="Translation memory whose exact matches are used instead of the model."
+        ),
+    ] = None,
     providers: cli_options.ProvidersOption = None,
     config: cli_options.ConfigOption = None,
 ) -> None:
@@ -108,10 +121,13 @@ def batch(  # noqa: PLR0913 -- the command's options
     """
     if resume and force:
         raise typer.BadParameter("cannot be combined with --force", param_hint="--resume")
+    if memory is not None and engine is EngineKind.RAY:
+        raise typer.BadParameter("cannot be combined with --engine ray", param_hint="--memory")
     # Imported here: these would double the start time of every other command.
     from service.batch.job_directory import StartMode  # noqa: PLC0415
     from service.batch.planning import LanguageOptions  # noqa: PLC0415
     from service.cli.batch_job import BatchArguments, estimate_batch, run_batch  # noqa: PLC0415
+    from service.cli.terms import TermOptions  # noqa: PLC0415
     from service.cluster import ClusterOptions  # noqa: PLC0415
     from service.engine import file_limits  # noqa: PLC0415
 
@@ -121,14 +137,26 @@ def batch(  # noqa: PLR0913 -- the command's options
         beam_size=beam_size,
         length_penalty=length_penalty,
         max_length=max_length,
-        return_scores=False,
+        return_scores=review is ReviewMarks.CONFIDENCE,
         use_shortlist=use_shortlist,
         formality=formality,
     )
     cluster = ClusterOptions(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
     limits = file_limits(settings) if untrusted else None
     languages = LanguageOptions(source, target, tuple(column or ()), limits=limits)
-    arguments = BatchArguments(tuple(inputs), output, languages, decoding, on_failure, start, cluster)
+    arguments = BatchArguments(
+        tuple(inputs),
+        output,
+        languages,
+        decoding,
+        on_failure,
+        start,
+        placeholders,
+        cluster,
+        review,
+        memory,
+        TermOptions(glossary, tuple(term or ())),
+    )
     status = estimate_batch(arguments, settings) if dry_run else run_batch(arguments, settings)
     if status:
         raise typer.Exit(status)

@@ -1,8 +1,5 @@
 """`dragoman batch --engine ray`: the same job, translated on a cluster."""
 
-from pathlib import Path
-
-from dragoman.routing.bundle_scan import bundle_folders
 from service.batch.job_directory import JobDirectory
 from service.batch.run import Job
 from service.cli.batch_job import BatchArguments
@@ -24,15 +21,18 @@ def cluster_job(
     settings: Settings,
 ) -> ClusterJob:
     """Return the job for `run_on_ray`. Nodes must have the bundles under the same paths as this machine."""
-    folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
+    folders = settings.model_folders
+    models = folders.find() if settings.model is None else find_models(settings)
     engine = RoutedEngine(
-        {name: Path(folder).resolve() for name, folder in folders.items()},
+        {name: folder.resolve() for name, folder in models.items()},
         tuple(sorted({file.pair for file in job.files})),
         job.facts,
         arguments.decoding,
         model=arguments.languages.model,
         pivots=split_names(settings.pivots),
         providers=settings.providers,
+        placeholders=arguments.placeholders,
         threads=settings.threads,
+        fallback_dir=folders.bundled,
     )
     return ClusterJob(job, engine, PartitionFolder(job_directory.partitions_path), cluster)

@@ -1,9 +1,11 @@
 """Execution of `dragoman batch`, once its options are parsed."""
 
+import hashlib
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Event
 from types import FrameType
 
@@ -11,20 +13,27 @@ import typer
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
+from dragoman.types import Pair
 from service.batch.entry_translator import translator_for
-from service.batch.errors import BatchRejected, BatchStopped
+from service.batch.errors import BatchRejected, BatchStopped, InputProblem
 from service.batch.estimate import count_contents, measure_rate
+from service.batch.files import JobFile
 from service.batch.job_directory import JobDirectory, NothingToResume, StartMode
 from service.batch.journal import Journal
+from service.batch.memory_translator import with_tmx
 from service.batch.pending_entries import ChunkLimits, TranslatorOf
 from service.batch.planning import SHOWN, FileMapping, FileMappings, LanguageOptions, map_files, plan_files
 from service.batch.progress import BatchReport
 from service.batch.run import Job, reports_failures, run_job, translator_facts
-from service.batch.texts import OnFailure
+from service.batch.texts import EntryTranslator, OnFailure
 from service.cli.batch_bar import progress_bar, show_contents, show_report
+from service.cli.terms import NO_TERMS, TermOptions
 from service.cluster import ClusterOptions
 from service.engine import open_router
 from service.formats.known import is_known
+from service.formats.review_marks import ReviewMarks
+from service.glossaries.errors import GlossaryInvalid
+from service.protection.modes import PlaceholderMode
 from service.settings import Settings
 
 
@@ -38,8 +47,14 @@ class BatchArguments:
     decoding: DecodingOptions
     on_failure: OnFailure
     start: StartMode
+    placeholders: PlaceholderMode
     cluster: ClusterOptions | None = None
     """None to translate in this process."""
+    review: ReviewMarks = ReviewMarks.MARK
+    memory: Path | None = None
+    """TMX file whose exact matches are used."""
+    terms: TermOptions = NO_TERMS
+    """Terms, for the only language pair of all files."""
 
 
 CHUNKS = ChunkLimits()
@@ -91,6 +106,7 @@ def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
         mappings = _find_files(arguments)
         with open_router(settings) as router:
             files = plan_files(mappings.mappings, arguments.languages, router)
+            arguments = _with_terms(arguments, files)
             contents = count_contents(files)
             rate = measure_rate(contents, _translators(router, arguments))
     except BatchRejected as error:
@@ -119,10 +135,15 @@ def _translate(
 ) -> BatchReport:
     router = resources.router
     files = plan_files(mappings, arguments.languages, router)
+    arguments = _with_terms(arguments, files)
     pairs = {file.pair for file in files}
     model, providers = arguments.languages.model, resources.settings.providers
-    facts = translator_facts(router, pairs, arguments.decoding, model, providers)
-    job = Job(files, facts, job_directory.problems_path, arguments.on_failure, CHUNKS)
+    facts = translator_facts(router, pairs, arguments.decoding, model, providers, arguments.placeholders)
+    if arguments.memory is not None:
+        facts["memory"] = _digest_memory(arguments.memory)
+    job = Job(
+        files, facts, job_directory.problems_path, arguments.on_failure, CHUNKS, review=arguments.review
+    )
     with progress_bar() as on_progress:
         if arguments.cluster is not None:
             from service.cli.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom needed
@@ -138,8 +159,51 @@ def _translate(
         )
 
 
+def _with_terms(arguments: BatchArguments, files: Sequence[JobFile]) -> BatchArguments:
+    """Add the terms to the decoding options.
+
+    Raises:
+        InputProblem: they cannot be used, or the files have several language pairs.
+    """
+    if arguments.terms == NO_TERMS:
+        return arguments
+    name = str(arguments.terms.glossary or "--term")
+    pairs = sorted({file.pair for file in files if file.pair.source != file.pair.target})
+    if len(pairs) > 1:
+        problem = f"terms are for one language pair, but the files have {', '.join(map(str, pairs))}"
+        raise InputProblem(((name, f"{problem}; name --source, or run the command for each"),))
+    try:
+        terminology = arguments.terms.read(pairs[0]) if pairs else None
+    except GlossaryInvalid as error:
+        raise InputProblem(((name, error.problem),)) from error
+    except OSError as error:
+        raise InputProblem(((name, error.strerror or str(error)),)) from error
+    return replace(arguments, decoding=replace(arguments.decoding, terminology=terminology))
+
+
 def _translators(router: Router, arguments: BatchArguments) -> TranslatorOf:
-    return lambda pair: translator_for(router, pair, arguments.decoding, model=arguments.languages.model)
+    def translator_of(pair: Pair) -> EntryTranslator:
+        translator = translator_for(
+            router,
+            pair,
+            arguments.decoding,
+            model=arguments.languages.model,
+            placeholders=arguments.placeholders,
+        )
+        if arguments.memory is None or pair.source == pair.target:
+            return translator
+        return with_tmx(translator, arguments.memory, pair)
+
+    return translator_of
+
+
+def _digest_memory(path: Path) -> str:
+    """Return the digest of a memory's file. Raises InputProblem."""
+    try:
+        with path.open("rb") as opened:
+            return f"sha256 {hashlib.file_digest(opened, 'sha256').hexdigest()}"
+    except OSError as error:
+        raise InputProblem(((str(path), error.strerror or str(error)),)) from error
 
 
 @contextmanager

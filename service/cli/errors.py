@@ -3,7 +3,8 @@
 from dragoman import DragomanError
 from service.accounts.errors import AccountsError
 from service.formats.entries import FileFormatError
-from service.model_index import ModelIndexError
+from service.glossaries.errors import GlossaryError
+from service.model_errors import ModelManagementError
 from service.settings import SettingsError
 from service.telemetry.tracing import TracingError
 
@@ -13,7 +14,8 @@ EXPECTED_ERRORS = (
     AccountsError,
     TracingError,
     FileFormatError,
-    ModelIndexError,
+    GlossaryError,
+    ModelManagementError,
     OSError,
 )
 """Errors that a user or an operator can fix."""

@@ -16,6 +16,7 @@ KEEP_LINES = "\b"
 GROUPS: Mapping[str, str] = {
     "Models": """
         model models_dir model_index preload memory_budget_bytes pivots detection watch_s reload_endpoint
+        admin_api
     """,
     "Engine": "providers replicas threads queue_size segment_cache_size segment_cache",
     "Network": """
@@ -26,7 +27,8 @@ GROUPS: Mapping[str, str] = {
         max_connections_of_address max_bodies max_bodies_of_address max_texts max_characters
     """,
     "API keys and rate limits": "database_url requires_key rate_limit rate_storage_url discovery",
-    "APIs": "apis page documents document_lifetime_s glossaries",
+    "APIs": """apis page documents document_lifetime_s suggestions max_glossaries_of_key
+        max_glossary_entries max_glossaries_bytes_of_key""",
     "Jobs": """
         jobs jobs_files jobs_at_a_time job_texts max_job_bytes file_isolation file_memory_bytes file_cpu_s
         file_timeout_s max_jobs_bytes max_jobs_bytes_of_key max_uploads_bytes max_uploads_bytes_of_client
@@ -37,8 +39,6 @@ GROUPS: Mapping[str, str] = {
 """Names of settings, by group."""
 OTHER_GROUP = "Others"
 """Group of the settings that are in no other group."""
-COMPUTED_DEFAULTS = {"models_dir": "models"}
-"""Defaults that are computed when the server starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,7 @@ def _format_setting(setting: SettingHelp) -> str:
 
 def _describe(name: str, field: FieldInfo) -> SettingHelp:
     meaning = " ".join((field.description or "").split())
-    return SettingHelp(
-        name,
-        COMPUTED_DEFAULTS[name] if name in COMPUTED_DEFAULTS else _format_default(field.default),
-        meaning,
-    )
+    return SettingHelp(name, _format_default(field.default), meaning)
 
 
 def _format_default(default: object) -> str:

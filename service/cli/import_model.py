@@ -78,7 +78,7 @@ def import_model(  # noqa: PLR0913 -- the command's options
     settings = load_settings(config)
     options = ExportOptions(
         model=model,
-        folder=settings.new_models_dir,
+        folder=settings.model_folders.own,
         is_parent=True,
         replaces=replace,
         precision=precision,

@@ -1,7 +1,6 @@
 """`dragoman info`: versions and a bundle's properties."""
 
 from dragoman.bundle import read_bundle
-from dragoman.routing.bundle_scan import bundle_folders
 from service.cli import options as cli_options
 from service.cli.tables import print_facts, print_versions
 from service.engine import find_models
@@ -15,9 +14,9 @@ def info(*, model: cli_options.ModelOption = None, config: cli_options.ConfigOpt
     """Show the installed versions and the properties of a bundle."""
     settings = load_settings(config, {"model": model})
     print_versions()
-    folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
+    folders = settings.model_folders.find() if settings.model is None else find_models(settings)
     if len(folders) != 1:
         names = ", ".join(folders) or "none"
-        raise SettingsError(f"model: choose one with --model; models in {settings.models_dir}: {names}")
+        raise SettingsError(f"model: choose one with --model; models in {settings.model_folders}: {names}")
     for folder in folders.values():
         print_facts(read_bundle(folder))

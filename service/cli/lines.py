@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypeVar
 
 import typer
 from tqdm import tqdm
@@ -21,9 +21,11 @@ from service.cli.line_source import LineSource
 from service.formats.entries import FileFormatError
 from service.formats.lines import Line, parse_line
 
+T = TypeVar("T")
+
 
 class ManyTranslator(Protocol):
-    """A translator of many texts, such as `service.engine.FixedPair`."""
+    """A translator of many texts, such as `service.cli.protected_pair.ProtectedPair`."""
 
     def translate_many(
         self, texts: Iterable[str], options: DecodingOptions = ..., read_ahead: int = ...
@@ -108,8 +110,8 @@ class Interrupts:
         if self._is_pending:
             raise KeyboardInterrupt
 
-    def lines(self, source: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the lines of a source that may block; an interrupt ends the wait at once."""
+    def lines(self, source: Iterable[T]) -> Iterator[T]:
+        """Yield the lines of a source that may block, parsed or not; an interrupt ends the wait at once."""
         remaining = iter(source)
         while True:
             self._is_reading = True  # set before the check, so that an interrupt in between is raised

@@ -1,4 +1,4 @@
-"""`dragoman models`: the bundles in the models folder."""
+"""`dragoman models`: the bundles that the settings name."""
 
 from typing import Annotated
 
@@ -22,15 +22,15 @@ def models(
     *,
     config: cli_options.ConfigOption = None,
 ) -> None:
-    """List the bundles in the models folder and verify their files.
+    """List the bundles in the models folder, and those that are bundled, and verify their files.
 
     The exit status is 1 if a bundle is invalid.
     """
-    models_dir = load_settings(config).models_dir
+    folders = load_settings(config).model_folders
     if name is not None:
-        print_languages(read_bundle(find_bundle(name, models_dir)).manifest.languages)
+        print_languages(read_bundle(find_bundle(name, folders)).manifest.languages)
         return
-    if not models_dir.is_dir():
-        raise SettingsError(f"models_dir: folder {models_dir} not found")
-    if not print_bundles(list_bundles(models_dir)):
+    if not folders.exists:
+        raise SettingsError(f"models_dir: folder {folders} not found")
+    if not print_bundles(list_bundles(folders)):
         raise typer.Exit(EXIT_INCOMPLETE)

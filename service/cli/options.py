@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from dragoman.types import Formality
+from service.formats.review_marks import ReviewMarks
+from service.protection.modes import PlaceholderMode
 
 ModelOption = Annotated[
     str | None,
@@ -48,6 +50,32 @@ FormalityOption = Annotated[
     Formality | None,
     typer.Option(
         help="How to address people, if the model knows forms of address. Default: the model's choice."
+    ),
+]
+PlaceholdersOption = Annotated[
+    PlaceholderMode,
+    typer.Option(
+        help="auto: keep placeholders such as {name}, addresses, paths and code intact; off: leave them to "
+        "the model."
+    ),
+]
+ReviewOption = Annotated[
+    ReviewMarks,
+    typer.Option(
+        help="Marks of translations for reviewers, in po, xliff and tmx: mark tells state and author, "
+        "confidence also the confidence; off writes none."
+    ),
+]
+GlossaryOption = Annotated[
+    Path | None,
+    typer.Option("--glossary", metavar="FILE", help="CSV, TSV or TBX file of terms with their translations."),
+]
+TermOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--term",
+        metavar="SOURCE=TARGET",
+        help="A term with its translation, or without `=TARGET` words to keep; may be repeated.",
     ),
 ]
 SourceOption = Annotated[

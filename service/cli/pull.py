@@ -6,7 +6,8 @@ import typer
 from tqdm import tqdm
 
 from service.cli import options as cli_options
-from service.model_index import ModelIndexError, download, read_index
+from service.model_errors import ModelExists
+from service.model_index import download, read_index
 from service.settings import SettingsError, load_settings
 
 app = cli_options.new_command()
@@ -41,9 +42,9 @@ def pull(
             typer.echo(f"{model.name}\t{', '.join(model.pairs)}\t{model.size_bytes} bytes\t{model.licence}")
         return
     model = found.named(name)
-    folder = settings.new_models_dir
+    folder = settings.model_folders.own
     if (folder / name).exists() and not replace:
-        raise ModelIndexError(f"{folder / name} exists; remove it, or use --replace")
+        raise ModelExists(name)
     with tqdm(total=model.size_bytes, unit="B", unit_scale=True, desc=name, disable=None) as bar:
         placed = download(settings.model_index, model, folder, bar.update)
     typer.echo(placed)

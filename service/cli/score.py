@@ -16,7 +16,7 @@ from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_INCOMPLETE
 from service.cli.languages import LanguageNames, find_route, preload
 from service.cli.line_source import open_lines
-from service.cli.lines import flushed
+from service.cli.lines import defer_interrupts, flushed
 from service.engine import open_router
 from service.formats.entries import FileFormatError
 from service.formats.lines import parse_line
@@ -71,7 +71,9 @@ def score(
             raise InputError("--source", "the text seems to be in no language that is translated; name it")
         preload(route, router)
         at_a_time = max(1, min(num_read_ahead, settings.queue_size // QUEUE_SHARE))
-        is_complete = write_scores(score_pairs(partial(router.score, route), pairs, at_a_time))
+        interrupts = stack.enter_context(defer_interrupts())
+        scores = score_pairs(partial(router.score, route), interrupts.lines(pairs), at_a_time)
+        is_complete = write_scores(scores, interrupts.check)
     if not is_complete:
         raise typer.Exit(EXIT_INCOMPLETE)
 
@@ -110,8 +112,8 @@ def score_pairs(submit: Submit, pairs: Iterable[TextPair], at_a_time: int) -> It
     yield from map(_outcome, in_progress)
 
 
-def write_scores(outcomes: Iterable[float | InputError]) -> bool:
-    """Write a line for each pair to standard output; return whether all have a score."""
+def write_scores(outcomes: Iterable[float | InputError], check: Callable[[], None]) -> bool:
+    """Write a line for each pair to standard output, call `check`; return whether all pairs have a score."""
     is_complete = True
     with flushed(sys.stdout.buffer) as _:
         for number, outcome in enumerate(outcomes, start=1):
@@ -119,6 +121,7 @@ def write_scores(outcomes: Iterable[float | InputError]) -> bool:
                 is_complete = False
                 typer.echo(f"dragoman: line {number}: {outcome}", err=True)
             typer.echo(NO_SCORE if isinstance(outcome, InputError) else f"{outcome:.6f}")
+            check()
     return is_complete
 
 

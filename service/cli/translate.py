@@ -1,6 +1,7 @@
 """`dragoman translate`: a text line by line."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,10 @@ from service.cli.exit_status import EXIT_INCOMPLETE
 from service.cli.languages import LanguageNames, find_route, preload
 from service.cli.line_source import open_lines
 from service.cli.lines import open_output, write_lines
-from service.engine import FixedPair, open_router
+from service.cli.protected_pair import ProtectedPair
+from service.cli.terms import TermOptions
+from service.engine import open_router
+from service.protection.modes import PlaceholderMode
 from service.settings import load_settings
 
 DEFAULTS = DecodingOptions()
@@ -45,6 +49,9 @@ def translate(  # noqa: PLR0913 -- the command's options
     max_length: cli_options.MaxLengthOption = None,
     formality: cli_options.FormalityOption = None,
     use_shortlist: cli_options.ShortlistOption = DEFAULTS.use_shortlist,
+    glossary: cli_options.GlossaryOption = None,
+    term: cli_options.TermOption = None,
+    placeholders: cli_options.PlaceholdersOption = PlaceholderMode.AUTO,
     config: cli_options.ConfigOption = None,
 ) -> None:
     """Translate a text line by line.
@@ -68,11 +75,15 @@ def translate(  # noqa: PLR0913 -- the command's options
         router = stack.enter_context(open_router(settings))
         route = find_route(names, router, settings.detection, lines.beginning)
         if route is not None:
+            terms = TermOptions(glossary, tuple(term or ()))
+            options = replace(options, terminology=terms.read(route.pair))
             preload(route, router)  # fail before the output is emptied if a bundle cannot be opened
         target_file = stack.enter_context(open_output(output, lines.file))
         if route is None:
             target_file.writelines(lines)
             return
-        is_complete = write_lines(FixedPair(router, route.pair), lines, target_file, options)
+        is_complete = write_lines(
+            ProtectedPair(router, route.pair, placeholders), lines, target_file, options
+        )
     if not is_complete:
         raise typer.Exit(EXIT_INCOMPLETE)

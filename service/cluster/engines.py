@@ -24,6 +24,7 @@ from service.batch.pending_entries import TranslatorOf
 from service.batch.run import translator_facts
 from service.cluster import ClusterOptions
 from service.cluster.partitions import read_partition, write_outcomes
+from service.protection.modes import PlaceholderMode
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -59,8 +60,11 @@ class RoutedEngine:
     """The only bundle to use."""
     pivots: tuple[str, ...] = ()
     providers: str = "cpu"
+    placeholders: PlaceholderMode = PlaceholderMode.AUTO
     threads: int = 1
     """Threads of one replica: as many as without a cluster, so that the translations are the same."""
+    fallback_dir: Path | None = None
+    """Folder whose bundles serve only what no other serves."""
 
     @contextmanager
     def open(self, num_cpus: int) -> Iterator[TranslatorOf]:
@@ -70,14 +74,17 @@ class RoutedEngine:
             threads=self.threads,
             providers=parse_providers(self.providers),
         )
-        with Router.open(
-            dict(self.models), translators=translators, options=RouterOptions(pivots=self.pivots)
-        ) as router:
+        options = RouterOptions(pivots=self.pivots, fallback_dir=self.fallback_dir)
+        with Router.open(dict(self.models), translators=translators, options=options) as router:
             self._check(router)
-            yield lambda pair: translator_for(router, pair, self.options, model=self.model)
+            yield lambda pair: translator_for(
+                router, pair, self.options, model=self.model, placeholders=self.placeholders
+            )
 
     def _check(self, router: Router) -> None:
-        own = translator_facts(router, self.pairs, self.options, self.model, self.providers)
+        own = translator_facts(
+            router, self.pairs, self.options, self.model, self.providers, self.placeholders
+        )
         if own != dict(self.facts):
             differing = [name for name in {**self.facts, **own} if own.get(name) != self.facts.get(name)]
             raise EngineDiffers(

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from threading import Event
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from dragoman.types import Pair
 from service.batch.errors import ClusterMissing, JobCancelled, PartitionDamaged
@@ -26,6 +26,7 @@ from service.batch.journal import Journal, look_up
 from service.batch.run import by_pair
 from service.batch.texts import Outcome, Translated, Untranslated
 from service.formats.entries import Entry
+from service.formats.review_marks import TextOrigin
 from service.markup.options import MarkupOptions
 
 try:
@@ -42,9 +43,18 @@ PAIR = b"pair"
 """Metadata key, in the schema of a file of entries, for its languages."""
 
 # Bytes, as UTF-8 cannot encode every Python string.
-ENTRIES = pa.schema([("key", pa.binary()), ("text", pa.large_binary()), ("markup", pa.string())])
+ENTRIES = pa.schema(
+    [("key", pa.binary()), ("text", pa.large_binary()), ("markup", pa.string()), ("is_message", pa.bool_())]
+)
 OUTCOMES = pa.schema(
-    [("key", pa.binary()), ("text", pa.large_binary()), ("problem", pa.string()), ("is_cut", pa.bool_())]
+    [
+        ("key", pa.binary()),
+        ("text", pa.large_binary()),
+        ("problem", pa.string()),
+        ("is_cut", pa.bool_()),
+        ("origin", pa.string()),
+        ("confidence", pa.float64()),
+    ]
 )
 
 
@@ -115,6 +125,7 @@ def write_partition(folder: Path, number: int, pair: Pair, entries: Mapping[byte
             "key": list(entries),
             "text": [_bytes(entry.text) for entry in entries.values()],
             "markup": [entry.markup and json.dumps(entry.markup.to_json()) for entry in entries.values()],
+            "is_message": [entry.is_message for entry in entries.values()],
         },
         schema=ENTRIES.with_metadata({PAIR: json.dumps(list(pair)).encode()}),
     )
@@ -132,8 +143,10 @@ def read_partition(path: Path) -> Partition:
     columns = table.to_pydict()
     pair = Pair(*json.loads(table.schema.metadata[PAIR]))
     entries = (
-        Entry(_string(text), "", markup and MarkupOptions.from_json(json.loads(markup)))
-        for text, markup in zip(columns["text"], columns["markup"], strict=True)
+        Entry(_string(text), "", markup and MarkupOptions.from_json(json.loads(markup)), is_message)
+        for text, markup, is_message in zip(
+            columns["text"], columns["markup"], columns["is_message"], strict=True
+        )
     )
     return Partition(pair, tuple(columns["key"]), tuple(entries))
 
@@ -144,11 +157,19 @@ def write_outcomes(folder: Path, stem: str, keys: Sequence[bytes], outcomes: Seq
     Raises:
         OutputFailed: the file cannot be written, for example because the disk is full.
     """
-    texts = [_bytes(each.text) if isinstance(each, Translated) else None for each in outcomes]
-    problems = [each.problem if isinstance(each, Untranslated) else None for each in outcomes]
-    are_cut = [isinstance(each, Translated) and each.is_cut for each in outcomes]
-    columns = {"key": list(keys), "text": texts, "problem": problems, "is_cut": are_cut}
-    return _write_whole(pa.table(columns, schema=OUTCOMES), folder, stem)
+    rows = [{"key": key, **_outcome_row(outcome)} for key, outcome in zip(keys, outcomes, strict=True)]
+    return _write_whole(pa.Table.from_pylist(rows, schema=OUTCOMES), folder, stem)
+
+
+def _outcome_row(outcome: Outcome) -> dict[str, object]:
+    if isinstance(outcome, Untranslated):
+        return {"problem": outcome.problem, "is_cut": False}
+    return {
+        "text": _bytes(outcome.text),
+        "is_cut": outcome.is_cut,
+        "origin": outcome.origin.value,
+        "confidence": outcome.confidence,
+    }
 
 
 def read_outcomes(path: Path) -> dict[bytes, Outcome]:
@@ -157,12 +178,13 @@ def read_outcomes(path: Path) -> dict[bytes, Outcome]:
     Raises:
         PartitionDamaged: the file is not the same as what was written.
     """
-    columns = _read_whole(path).to_pydict()
-    rows = zip(columns["key"], columns["text"], columns["problem"], columns["is_cut"], strict=True)
-    return {
-        key: Untranslated(problem) if text is None else Translated(_string(text), is_cut)
-        for key, text, problem, is_cut in rows
-    }
+    return {row["key"]: _read_outcome(row) for row in _read_whole(path).to_pylist()}
+
+
+def _read_outcome(row: Mapping[str, Any]) -> Outcome:
+    if row["text"] is None:
+        return Untranslated(row["problem"])
+    return Translated(_string(row["text"]), row["is_cut"], TextOrigin(row["origin"]), row["confidence"])
 
 
 def _write_whole(table: pa.Table, folder: Path, stem: str) -> Path:

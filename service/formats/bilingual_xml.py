@@ -1,8 +1,8 @@
 """XML files with texts in two languages, whose missing translations are filled in: XLIFF 1.2 and 2, TMX 1.4b.
 
 A target of XLIFF gets the inline codes of its source, and its segments if a unit of XLIFF 1.2 marks some; its
-state becomes `translated`. An XLIFF 2 document that names no target language gets one. A unit of TMX without
-a variant in the target language gets one. Everything else stays byte for byte, as do units with
+state tells who translated it. An XLIFF 2 document that names no target language gets one. A unit of TMX
+without a variant in the target language gets one. Everything else stays byte for byte, as do units with
 `translate="no"`. Specifications: XLIFF 1.2 and XLIFF 2.1 (OASIS), TMX 1.4b (LISA).
 """
 
@@ -11,8 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import IO
 
+from service.formats.bilingual_marks import add_unit_note, confidence_note, variant_marks, with_state
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import Item, TextRun, entries_in, fill_runs, pair_halves, text_runs
+from service.formats.inline_runs import (
+    Item,
+    TextRun,
+    entries_in,
+    fill_runs,
+    messages_in,
+    pair_halves,
+    text_runs,
+)
 from service.formats.language_tags import matches_language
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, joined
 from service.formats.xml_units import (
@@ -88,8 +97,10 @@ class TmxFormat(TextFormat):
         def spell(texts: Sequence[str]) -> str:
             if not any(texts):
                 return unit.raw
-            inner = f"<seg>{write_segment(found, texts)}</seg>"
-            return _insert_variant(unit, f'<tuv {attribute}="{self.options.target}">{inner}</tuv>')
+            attributes, properties = variant_marks(texts)
+            inner = f"{properties}<seg>{write_segment(found, texts)}</seg>"
+            opened = f'<tuv {attribute}="{self.options.target}"{attributes}>'
+            return _insert_variant(unit, f"{opened}{inner}</tuv>")
 
         return Unit(entries, spell)
 
@@ -201,8 +212,6 @@ _ROOT = re.compile(r"<(?:[\w.-]++:)?xliff\s")
 _TAG = re.compile(r"<[^!?]")
 _VERSION_2 = re.compile(r"\sversion\s*=\s*[\"']2")
 _TARGET_LANGUAGE = re.compile(r"\strgLang\s*=")
-_STATE = re.compile(r"\sstate\s*=\s*(?:\"[^\"]*\"|'[^']*')")
-_STATE_FOR_TRANSLATED = ' state="translated"'
 
 
 class XliffFormat(TextFormat):
@@ -253,7 +262,10 @@ def _unit(unit: Element, number: int) -> TextPart:
         is_segment = isinstance(node, Element) and node.name == Name(unit.name.uri, "segment")
         passage = _target_unit(node, place, unit) if isinstance(node, Element) and is_segment else None
         parts.append(passage or node.raw)
-    return joined([*parts, unit.close])
+    segments = joined([*parts, unit.close])
+    return Unit(
+        segments.entries, lambda texts: add_unit_note(unit, segments.write(texts), texts), segments.own
+    )
 
 
 def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
@@ -274,7 +286,7 @@ def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
     if any(map(has_text_between_segments, targets)) or not done.keys() <= mids:
         return None  # it was translated in other segments
     found = parse_segment(source, place, done)
-    entries = entries_in(found)
+    entries = messages_in(found)
     if not entries:
         return None
     is_first = parent is unit
@@ -283,20 +295,22 @@ def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
         if not any(texts):
             return parent.raw
         inner = write_segment(found, texts)
-        start_tag = targets[0].open if targets else f"<{source.prefix}target>"
-        target = f"{_start_tag(start_tag, sets_state=is_first)}{inner}</{source.prefix}target>"
-        opened = parent.open if is_first else _start_tag(parent.open, sets_state=True)
+        start_tag = _bare(targets[0].open) if targets else f"<{source.prefix}target"
+        opened, note = parent.open, ""
+        if is_first:
+            start_tag = with_state(start_tag, 1, texts)
+            note = confidence_note(source.prefix, texts)
+        else:
+            opened = f"{with_state(_bare(opened), 2, texts)}>"
+        target = f"{start_tag}>{inner}</{source.prefix}target>{note}"
         return f"{opened}{''.join(_nodes(parent, target))}{parent.close}"
 
     return Unit(entries, spell)
 
 
-def _start_tag(tag: str, *, sets_state: bool) -> str:
-    """Return a start tag, from that of an empty element too, with the state `translated` if `sets_state`."""
-    start_tag = tag.removesuffix(">").removesuffix("/").rstrip()
-    if sets_state:
-        start_tag = _STATE.sub("", start_tag) + _STATE_FOR_TRANSLATED
-    return f"{start_tag}>"
+def _bare(tag: str) -> str:
+    """Return a start tag, or that of an empty element, without its end."""
+    return tag.removesuffix(">").removesuffix("/").rstrip()
 
 
 def _nodes(parent: Element, target: str) -> Iterator[str]:

@@ -30,6 +30,9 @@ class Entry:
     """Human-readable location: `line 12`, `row 5, column title`, `paragraph 3`."""
     markup: MarkupOptions | None = None
     """Markup of the text; None for plain text."""
+    is_message: bool = False
+    """Whether it is a text of a user interface: it may have an accelerator key, and its translation must pass
+    all checks."""
 
 
 @dataclass(frozen=True, slots=True)

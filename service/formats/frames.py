@@ -83,10 +83,11 @@ def unpack(content: bytes) -> Any:
 
 def pack_entry(entry: Entry) -> list[object]:
     """Return an entry as a JSON list."""
-    return [entry.text, entry.place, None if entry.markup is None else entry.markup.to_json()]
+    markup = None if entry.markup is None else entry.markup.to_json()
+    return [entry.text, entry.place, markup, entry.is_message]
 
 
 def unpack_entry(packed: list[Any]) -> Entry:
     """Return the entry that `pack_entry` encoded."""
-    text, place, markup = packed
-    return Entry(text, place, None if markup is None else MarkupOptions.from_json(markup))
+    text, place, markup, is_message = packed
+    return Entry(text, place, None if markup is None else MarkupOptions.from_json(markup), is_message)

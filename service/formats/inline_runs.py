@@ -131,6 +131,11 @@ def entries_in(found: Iterable[TextRun | Item]) -> tuple[Entry, ...]:
     return tuple(running.entry for running in found if isinstance(running, TextRun))
 
 
+def messages_in(found: Iterable[TextRun | Item]) -> tuple[Entry, ...]:
+    """Return the same as texts of a user interface."""
+    return tuple(replace(entry, is_message=True) for entry in entries_in(found))
+
+
 def fill_runs(found: Iterable[TextRun | Item], texts: Iterable[str]) -> list[Item]:
     """Return all items, with translations of the entries in place of these.
 

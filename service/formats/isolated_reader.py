@@ -16,6 +16,7 @@ from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.frames import FrameKind, ReaderTask, frame, pack, pack_entry, read_frame, unpack
 from service.formats.known import open_format
 from service.formats.limits import apply_limits
+from service.formats.review_marks import unpack_text
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -91,7 +92,7 @@ def _texts(requests: BinaryIO, replies: io.FileIO) -> Iterator[str]:
         replies.write(frame(FrameKind.WANTED, pack(_TEXTS_PER_REQUEST)))
         _, content = read_frame(requests.read)
         texts = unpack(content)
-        yield from texts
+        yield from map(unpack_text, texts)
         if len(texts) < _TEXTS_PER_REQUEST:
             return
 

@@ -20,6 +20,7 @@ from typing import BinaryIO
 from service.formats.entries import Entry, FileFormat, FileFormatError, FileOptions
 from service.formats.frames import FrameKind, ReaderTask, frame, pack, read_frame, unpack, unpack_entry
 from service.formats.limits import FileLimits, cpu_limit_error, memory_limit_error, time_limit_error
+from service.formats.review_marks import pack_text
 
 _MODULE = "service.formats.isolated_reader"
 _PIPE_BYTES = 2**16
@@ -67,7 +68,7 @@ class IsolatedFormat:
                 elif kind is FrameKind.SEEK:
                     target.seek(unpack(content))
                 elif kind is FrameKind.WANTED:
-                    reader.send(FrameKind.TEXTS, list(islice(texts, unpack(content))))
+                    reader.send(FrameKind.TEXTS, [pack_text(text) for text in islice(texts, unpack(content))])
 
     @contextmanager
     def _reader(

@@ -1,63 +1,50 @@
 """Gettext catalogues: missing translations are filled in.
 
 Existing translations stay, fuzzy and obsolete ones too, and so do comments, contexts and the header; only the
-lines of missing translations change. A translation keeps the placeholders and tags of its text. Of the plural
-forms, the one for n = 1 translates the singular, the others the plural.
+lines of missing translations change, and the marks of their entries. A translation keeps the tags of its
+text; its placeholders are part of the entry. Of the plural forms, the one for n = 1 translates the singular,
+the others the plural. A template without plural forms gets those of the target language.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from gettext import c2py
 from typing import IO
 
 import polib
 
 from service.formats.encodings import codec_of_label
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import Item, TextRun, entries_in, fill_runs, pair_halves, text_runs
-from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode
-from service.markup.tokens import Kind
-
-_CONVERSION = r"(?:\*|\d+)?+(?:\.(?:\*|\d+))?+(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrspn@]"
-PLACEHOLDER = re.compile(
-    rf"""
-      (?<!\d)%(?:\(\w+\)|\d+\$)?+[-+0\#']*+{_CONVERSION}
-    | %(?:\(\w+\)|\d+\$)?+[-+\ 0\#']*+{_CONVERSION}(?![^\W\d_])
-    | %\(\w+\)                        # of Python, before a word
-    | %[L]?\d{{1,2}} | %n             # of Qt
-    | %%
-    | \{{\{{[^{{}}]*\}}\}} | \{{%[^{{}}%]*%\}}   # of templates
-    | [\#%]\{{\w+(?:\.\w+)*\}}        # of Ruby
-    | \$\{{[\w.:-]+\}} | \$\(\w+\)    # of shells and JavaScript
-    | \{{[\w.\[\]]*(?:![rsa])?(?::[^{{}}\s]*)?\}}  # of Python, C# and Java
-    | </?[A-Za-z][^<>]*>              # tags
-    | &(?:[A-Za-z]+|\#\d+|\#x[0-9A-Fa-f]+);
-    """,
-    re.VERBOSE,
+from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
+from service.formats.plural_forms import (
+    PluralForms,
+    is_form_of_singular,
+    read_plural_forms,
+    set_plural_forms,
 )
-"""Placeholders of C, Python, Qt, Ruby, JavaScript, C#, Java and templates; tags and references of HTML.
+from service.formats.po_marks import entry_start, mark_entry
+from service.markup.tokens import Kind
+from service.protection.icu_parser import has_branches
 
-A percent sign and a letter are no placeholder if the letter begins a word: "100% sure".
-"""
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
-def split_placeholders(text: str) -> Iterator[Item]:
-    """Yield a text with its placeholders as items that stay as they are."""
+def _split_tags(text: str) -> Iterator[Item]:
+    """Yield a text with its tags as items that stay as they are; an ICU message is one text."""
     at = 0
-    for found in PLACEHOLDER.finditer(text):
+    for found in () if has_branches(text) else _TAG.finditer(text):
         if at < found.start():
             yield Item(Kind.TEXT, text[at : found.start()])
-        is_tag = found[0].startswith("<")
-        yield Item(Kind.POINT if is_tag else Kind.WORD, raw=found[0], note=_half_note(found[0]))
+        yield Item(Kind.POINT, raw=found[0], note=_half_note(found[0]))
         at = found.end()
     if at < len(text):
         yield Item(Kind.TEXT, text[at:])
 
 
 def _half_note(raw: str) -> str | None:
-    """Return a note that pairs start tags and end tags by name; None for anything else."""
+    """Return a note that pairs start tags and end tags by name; None for an empty element."""
     tag = re.match(r"<(/?)([A-Za-z][\w:-]*)", raw)
     if tag is None or raw.endswith("/>"):
         return None
@@ -70,7 +57,6 @@ _CONTINUED = re.compile(r"\s*\"")
 _MAYBE_TEXT = re.compile(r"\s*(?:msg|\")")
 _TEXT = re.compile(r'(?:msg[a-z_]+(?:\[\d{1,3}\])?\s*)?"(?:[^"\\]|\\.)*"')
 """A text in quotation marks; polib misreads lines that lack one of them."""
-_PLURAL = re.compile(r"nplurals\s*=\s*\d+\s*;\s*plural\s*=\s*([^;]+)")
 MAX_HEADER_CHARACTERS = 100_000
 _TEMPLATE_CHARSET = "charset"
 """Charset in a header that nobody filled in."""
@@ -86,7 +72,8 @@ class PoFormat(TextFormat):
         """See `TextFormat`."""
         content = source.read()
         encoding = _encoding(content)
-        return _parts(decode(content, encoding)), partial(encode, encoding=encoding)
+        parts = _parts(decode(content, encoding), self.options.target)
+        return parts, partial(encode, encoding=encoding)
 
 
 def _encoding(content: bytes) -> str:
@@ -102,24 +89,50 @@ def _encoding(content: bytes) -> str:
     return encoding
 
 
-def _parts(text: str) -> Iterator[TextPart]:
+def _parts(text: str, target: str) -> Iterator[TextPart]:
     lines = text.splitlines(keepends=True)  # as polib splits them
     catalogue = _parse_catalogue(lines)
-    singular_form = _singular_form(catalogue.metadata.get("Plural-Forms", ""))
+    has_plurals = any(entry.msgid_plural and not entry.obsolete for entry in catalogue)
+    plural_forms = read_plural_forms(catalogue.metadata.get("Plural-Forms", ""))
+    if plural_forms is None and has_plurals:
+        plural_forms = set_plural_forms(lines, target)
     at = 0
     for entry in catalogue:
         if entry.obsolete or not entry.msgid:
             continue
         forms = entry.msgstr_plural or {0: entry.msgstr}
-        for field in _fields(lines, entry.linenum or 0):
+        fields = list(_fields(lines, entry.linenum or 0))
+        if entry.msgid_plural and plural_forms is not None:
+            fields = _complete(fields, plural_forms)
+        parts: list[TextPart] = []
+        start = end = entry_start(lines, entry.linenum or 0)
+        for field in fields:
             if forms.get(field.form):
                 continue
-            is_singular = not entry.msgid_plural or field.form == singular_form
+            is_singular = not entry.msgid_plural or is_form_of_singular(field.form, plural_forms)
             found = _text_runs(entry.msgid if is_singular else entry.msgid_plural, field)
-            yield "".join(lines[at : field.start])
-            yield _translation_unit(found, field, "".join(lines[field.start : field.stop]))
-            at = field.stop
+            parts.append("".join(lines[end : field.start]))
+            if field.is_needed:
+                parts.append(_translation_unit(found, field, "".join(lines[field.start : field.stop])))
+            end = field.stop
+        if parts:
+            yield "".join(lines[at:start])
+            yield _marked_unit(joined(parts))
+            at = end
     yield "".join(lines[at:])
+
+
+def _marked_unit(entry: TextUnit) -> TextUnit:
+    return Unit(entry.entries, lambda texts: mark_entry(entry.write(texts), texts))
+
+
+def _complete(fields: Sequence["_Field"], plural_forms: PluralForms) -> list["_Field"]:
+    """Return the fields of a text with plural forms: those that the language has, and no others."""
+    kept = [replace(field, is_needed=field.form < plural_forms.number) for field in fields]
+    known = {field.form for field in fields}
+    stop = fields[-1].stop if fields else 0
+    missing = [form for form in range(plural_forms.number) if form not in known] if fields else []
+    return [*kept, *(_Field(form, f"msgstr[{form}]", stop, stop) for form in missing)]
 
 
 def _parse_catalogue(lines: Sequence[str]) -> polib.POFile:
@@ -165,17 +178,6 @@ def _join_continuations(lines: Sequence[str]) -> list[str]:
     return kept[:-1]
 
 
-def _singular_form(header: str) -> int:
-    """Return the number of the plural form for n = 1."""
-    found = _PLURAL.search(header)
-    if found is None:
-        return 0
-    try:
-        return c2py(found[1].strip())(1)
-    except (ValueError, ZeroDivisionError, RecursionError) as error:
-        raise FileFormatError(f"its header's plural forms cannot be read: {error}; fix the header") from error
-
-
 @dataclass(frozen=True, slots=True)
 class _Field:
     """The lines of a translation."""
@@ -185,6 +187,8 @@ class _Field:
     """Part before the opening quotation mark."""
     start: int
     stop: int
+    is_needed: bool = True
+    """Whether the target language has this plural form."""
 
 
 def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
@@ -200,7 +204,7 @@ def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
 
 
 def _text_runs(text: str, field: _Field) -> list[TextRun | Item]:
-    items = pair_halves(list(split_placeholders(text)))
+    items = pair_halves(list(_split_tags(text)))
     return list(text_runs(items, f"line {field.start + 1}", keeps_space=True))
 
 
@@ -213,9 +217,9 @@ def _translation_unit(found: Sequence[TextRun | Item], field: _Field, raw: str) 
         translated = "".join(item.raw or item.text for item in fill_runs(found, texts))
         lines = _wrap_translation(translated, field.tag)
         separator = line_end or "\n"
-        return separator.join(lines) + line_end
+        return separator.join(lines) + (line_end if raw else "\n")
 
-    return Unit(entries_in(found), spell)
+    return Unit(messages_in(found), spell)
 
 
 def _wrap_translation(text: str, tag: str) -> list[str]:

@@ -18,7 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman import BundleError, DeadlineExceeded, InputError, Overloaded, ProviderError
 from dragoman.errors import MemoryBudgetExceeded
+from service import model_errors as models
 from service.accounts import errors as accounts
+from service.glossaries import errors as glossaries
+from service.memories import errors as memories
 from service.telemetry.logs import traceback_without_messages
 
 MAX_LISTED_PROBLEMS = 100
@@ -55,7 +58,7 @@ class ErrorKind(StrEnum):
     NOT_FOUND = "not_found", 404, "It does not exist, or no longer"
     METHOD_NOT_ALLOWED = "method_not_allowed", 405, "The route has no such method"
     CLIENT_TIMEOUT = "client_timeout", 408, "The body arrived too slowly"
-    CONFLICT = "conflict", 409, "The job has not ended"
+    CONFLICT = "conflict", 409, "The job has not ended, or the model exists or is being changed"
     TOO_LARGE = (
         "too_large",
         413,
@@ -84,7 +87,11 @@ class ErrorKind(StrEnum):
     )
     INTERNAL = "internal", 500, "The server failed, or a model cannot be loaded"
     NO_ROOM = "no_room", 503, "Memory or disk is full; `Retry-After` says when to retry"
-    STORE_UNAVAILABLE = "store_unavailable", 503, "The database or the file storage is not available"
+    STORE_UNAVAILABLE = (
+        "store_unavailable",
+        503,
+        "The database, the file storage or the index of models is not available",
+    )
     NOT_READY = "not_ready", 503, "The server is starting or stopping"
     TIMEOUT = "timeout", 504, "The translation exceeded the server's time limit"
 
@@ -93,8 +100,20 @@ KNOWN_ERRORS: Sequence[tuple[type[Exception], ErrorKind, Mapping[str, str]]] = (
     (accounts.ScopeMissing, ErrorKind.FORBIDDEN, {}),
     (accounts.KeyRejected, ErrorKind.UNAUTHENTICATED, {"WWW-Authenticate": "Bearer"}),
     (accounts.QuotaExceeded, ErrorKind.QUOTA_EXCEEDED, {}),
-    (accounts.UnknownGlossary, ErrorKind.NOT_FOUND, {}),
-    (accounts.TooManyGlossaries, ErrorKind.INVALID_INPUT, {}),
+    (glossaries.UnknownGlossary, ErrorKind.NOT_FOUND, {}),
+    (glossaries.UnknownDictionary, ErrorKind.NOT_FOUND, {}),
+    (glossaries.TooManyGlossaries, ErrorKind.INVALID_INPUT, {}),
+    (memories.UnknownMemory, ErrorKind.NOT_FOUND, {}),
+    (memories.UnknownPair, ErrorKind.NOT_FOUND, {}),
+    (memories.TooManyMemories, ErrorKind.INVALID_INPUT, {}),
+    (models.UnknownModel, ErrorKind.NOT_FOUND, {}),
+    (models.NoModelIndex, ErrorKind.FORBIDDEN, {}),
+    (models.ModelIsBundled, ErrorKind.FORBIDDEN, {}),
+    (models.ModelExists, ErrorKind.CONFLICT, {}),
+    (models.ModelBusy, ErrorKind.CONFLICT, {}),
+    (models.TooManyDownloads, ErrorKind.OVERLOADED, RETRY_AFTER),
+    (models.NotEnoughSpace, ErrorKind.NO_ROOM, RETRY_AFTER),
+    (models.ModelManagementError, ErrorKind.STORE_UNAVAILABLE, RETRY_AFTER),
     (Overloaded, ErrorKind.OVERLOADED, RETRY_AFTER),
     (MemoryBudgetExceeded, ErrorKind.NO_ROOM, RETRY_AFTER),
     (DeadlineExceeded, ErrorKind.TIMEOUT, {}),
@@ -190,8 +209,12 @@ def error_response(error: ApiError) -> SafeJSONResponse:
 
 def error_body(error: ApiError) -> dict[str, Any]:
     """Return the body of that response, before it is encoded as JSON."""
-    body = ErrorBody(type=error.kind, message=error.message, fields=list(error.fields))
-    return ErrorResponse(error=body).model_dump(mode="json")
+    return ErrorResponse(error=describe_error(error)).model_dump(mode="json")
+
+
+def describe_error(error: ApiError) -> ErrorBody:
+    """Return an error in Dragoman's own form, as a part of a response."""
+    return ErrorBody(type=error.kind, message=error.message, fields=list(error.fields))
 
 
 def to_any_api_error(error: Exception) -> ApiError:
@@ -238,6 +261,8 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
         BundleError,
         ProviderError,
         accounts.AccountsError,
+        glossaries.GlossaryError,
+        memories.TranslationMemoryError,
         RequestValidationError,
     )
     for kind in (*others, HTTPException, *known):
@@ -265,7 +290,7 @@ def to_api_error(error: Exception) -> ApiError:
 
 def _from_service(error: Exception) -> ApiError:
     match error:
-        case InputError() | accounts.GlossaryInvalid():
+        case InputError() | glossaries.GlossaryInvalid() | memories.MemoryInvalid():
             return field_error(error.field, error.problem)
         case accounts.RateLimited():
             retry_after = {"Retry-After": str(error.retry_after_s)}

@@ -52,7 +52,7 @@ class BodyLimits:
     timeout_s: float
     """Maximum seconds to wait for the whole body."""
     document_paths: frozenset[str] = frozenset()
-    """Paths that accept files."""
+    """Paths that accept files. One that ends with `/` stands for all paths below it."""
     streamed_paths: Mapping[str, int] = field(default_factory=dict)
     """Paths whose bodies are read as they arrive, with the maximum bytes of each. A client may pause
     for up to `timeout_s` between two pieces; all its pauses together may exceed the time that its bytes take
@@ -66,12 +66,17 @@ class BodyLimits:
     """Maximum number of partly received bodies of one address."""
 
     def has_files(self, path: str) -> bool:
-        return path in self.streamed_paths or path in self.document_paths
+        return path in self.streamed_paths or self._accepts_documents(path)
 
     def max_bytes(self, path: str) -> int:
         if path in self.streamed_paths:
             return self.streamed_paths[path]
-        return self.max_document_bytes if path in self.document_paths else self.max_body_bytes
+        return self.max_document_bytes if self._accepts_documents(path) else self.max_body_bytes
+
+    def _accepts_documents(self, path: str) -> bool:
+        return path in self.document_paths or any(
+            path.startswith(root) for root in self.document_paths if root.endswith("/")
+        )
 
 
 class BodyLimitMiddleware:

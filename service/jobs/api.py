@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fastapi import APIRouter
 
 from service.engine import client_file_limits
+from service.glossaries.glossary_service import GlossaryService
 from service.http.authentication import Authenticator
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_service import JobService
@@ -42,8 +43,12 @@ def open_job_service(
 
 
 def jobs_api(
-    jobs: JobService, authenticator: Authenticator, settings: Settings, is_stopping: Callable[[], bool]
+    jobs: JobService,
+    authenticator: Authenticator,
+    glossaries: GlossaryService,
+    settings: Settings,
+    is_stopping: Callable[[], bool],
 ) -> APIRouter:
     """Return the routes of `/v1/jobs`."""
-    job_authenticator = JobAuthenticator(jobs, authenticator, is_stopping)
+    job_authenticator = JobAuthenticator(jobs, authenticator, glossaries, is_stopping)
     return job_routes(job_authenticator, settings.max_job_bytes, settings.root_path)

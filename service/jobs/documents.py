@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import BinaryIO, TypeVar
 import anyio
 
 from service.accounts.keys import Caller
+from service.glossaries.terminology import RequestTerminology
 from service.http.errors import ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.errors import UnknownDocument, UnknownJob
@@ -49,6 +50,7 @@ class DocumentService:
         caller: Caller,
         *,
         problem_if_in_target: str | None = None,
+        terms: RequestTerminology | None = None,
     ) -> AcceptedDocument:
         """Accept a file, and charge for it.
 
@@ -58,6 +60,7 @@ class DocumentService:
             caller: owner of the document.
             problem_if_in_target: error, without a charge, of a file that is already in the target language;
                 None to return such a file unchanged.
+            terms: terms of glossaries.
 
         Raises:
             FileRejected: the file cannot be translated.
@@ -66,6 +69,7 @@ class DocumentService:
         document_key = new_document_key()
         async with self.job_service.folder() as folder:
             sent = await _copy_upload(folder, content, job_request, document_key)
+            sent = replace(sent, terms=terms)
             if problem_if_in_target is not None and await self.job_service.is_in_target(sent):
                 ending = JobOutcome(JobState.FAILED, problem=problem_if_in_target)
                 return AcceptedDocument(await self.job_service.add_ended(sent, caller, ending), document_key)

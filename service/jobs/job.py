@@ -7,6 +7,7 @@ from enum import Enum, StrEnum
 
 from dragoman.types import Formality
 from service.batch.texts import OnFailure
+from service.formats.review_marks import ReviewMarks
 from service.http.errors import SERVER_FAILED
 
 MODEL_FAILED = "the model cannot be opened; the server's log says why"
@@ -60,6 +61,11 @@ class JobRequest:
     on_failure: OnFailure = OnFailure.SOURCE
     webhook_url: str | None = None
     formality: Formality | None = None
+    glossary_id: str | None = None
+    """Glossary that the client named; its entries at that time are in the job's file of terms."""
+    review: ReviewMarks = ReviewMarks.MARK
+    memory_id: str | None = None
+    """Translation memory whose exact matches are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class NewJob:
     num_characters: int
     document_key_sha256: str | None = None
     """Hexadecimal digits; None if the job is not a document."""
+    num_terms: int | None = None
+    """Number of terms in the job's file of terms; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,8 @@ class Job:
     """Hash of a document's key: only its id and this key together give access. None for other jobs."""
     detected_source: str | None
     """Source language, if it is detected rather than named, and known by now."""
+    num_terms: int | None = None
+    """Number of terms in the job's file of terms; None if there is none."""
 
     @property
     def is_document(self) -> bool:

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
 from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.database import Database
@@ -17,6 +19,7 @@ from service.batch.entry_translator import BATCH, translator_for
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.files import JobFile, read_entries, survey
 from service.batch.journal import Journal, look_up
+from service.batch.memory_translator import MemoryTranslator
 from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
@@ -26,9 +29,14 @@ from service.batch.texts import EntryTranslator, Translated
 from service.formats.entries import FileOptions
 from service.formats.known import depends_on_languages, open_format
 from service.formats.limits import FileLimits
+from service.formats.review_marks import ReviewMarks
+from service.glossaries.terminology import RequestTerminology
 from service.jobs.errors import UnknownJob
 from service.jobs.job import Job, JobRequest, RunProgress, StoredFile
 from service.jobs.job_storage import JobStorage
+from service.memories.errors import MemoryInvalid, UnknownMemory
+from service.memories.memory_service import exact_targets
+from service.memories.store import Memory, MemoryStore
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.request import UNDETERMINED
 from service.translation.source_language import DetectionMode, ResolvedSource, resolve_source
@@ -116,7 +124,13 @@ class JobRunner:
         return EntryCounts(counts.num_entries, counts.num_characters, pair)
 
     def run(
-        self, job: Job, source: Path, folder: Path, progress_reporter: ProgressReporter, stop: Event
+        self,
+        job: Job,
+        source: Path,
+        folder: Path,
+        progress_reporter: ProgressReporter,
+        stop: Event,
+        terms: RequestTerminology | None = None,
     ) -> JobOutput:
         """Translate a job's file, and resume where an earlier worker stopped.
 
@@ -126,6 +140,7 @@ class JobRunner:
             folder: folder of the result; nobody else writes there.
             progress_reporter: receives the progress.
             stop: set to end the job soon.
+            terms: terms as they were when the job was added.
 
         Raises:
             BatchError: see `run_job`; what was translated is kept.
@@ -140,13 +155,19 @@ class JobRunner:
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
         options = options_of(job.job_request)
+        if terms is not None and pair.source != pair.target:
+            options = replace(options, terminology=terms.select(pair))
         facts = translator_facts(self.router, [pair], options, job.job_request.model, self.providers)
-        batch = BatchJob((file,), facts, errors, job.job_request.on_failure, CHUNKS)
+        memory = self._memory(job, pair)
+        if memory is not None:
+            facts["memory"] = f"{memory.id}, version {memory.version}"
+        review = job.job_request.review
+        batch = BatchJob((file,), facts, errors, job.job_request.on_failure, CHUNKS, review)
 
         def run() -> BatchReport:
             return run_job(
                 batch,
-                lambda pair: self._translator(pair, job),
+                lambda pair: self._with_memory(self._translator(pair, job, options), memory),
                 journal,
                 on_progress=progress_reporter.update,
                 stop=stop,
@@ -177,15 +198,39 @@ class JobRunner:
         file = _job_file(job.job_request, source, source, pair, self.limits)
         return _translated_characters(file, self.journal(job.id))
 
-    def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
+    def _translator(self, pair: Pair, job: Job, options: DecodingOptions) -> EntryTranslator:
         return translator_for(
             self.router,
             pair,
-            options_of(job.job_request),
+            options,
             model=job.job_request.model,
             read_ahead=self.max_texts,
             cache_partition=self.cache_sharing.partition_of(job.key_id),
         )
+
+    @property
+    def memories(self) -> MemoryStore:
+        """The translation memories of all keys."""
+        return MemoryStore(self.database)
+
+    def _memory(self, job: Job, pair: Pair) -> Memory | None:
+        """Return the memory of a job, if it has one and something is to be translated. Raises InputError."""
+        memory_id = job.job_request.memory_id
+        if memory_id is None or pair.source == pair.target:
+            return None
+        try:
+            memory = self.memories.get(job.key_id, memory_id)
+            memory.check_pair(*pair)
+        except UnknownMemory as error:
+            raise InputError("memory", str(error)) from error
+        except MemoryInvalid as error:
+            raise InputError(error.field, error.problem) from error
+        return memory
+
+    def _with_memory(self, translator: EntryTranslator, memory: Memory | None) -> EntryTranslator:
+        if memory is None:
+            return translator
+        return MemoryTranslator(translator, partial(exact_targets, self.memories, memory.id))
 
     def journal(self, job_id: str) -> Journal:
         """Return the journal of one job."""
@@ -225,7 +270,8 @@ def keep(blob: str, file: Path) -> StoredFile:
 
 def options_of(job_request: JobRequest) -> DecodingOptions:
     """Return how a job's texts are translated."""
-    return replace(BATCH, formality=job_request.formality)
+    needs_scores = job_request.review is ReviewMarks.CONFIDENCE
+    return replace(BATCH, formality=job_request.formality, return_scores=needs_scores)
 
 
 def _job_file(

@@ -17,6 +17,7 @@ from dragoman.types import Pair
 from service.accounts.keys import Caller
 from service.batch.errors import BatchStopped, InputProblem
 from service.formats.entries import FileFormatError
+from service.glossaries.terminology import RequestTerminology
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.errors import FileRejected, JobError
@@ -24,7 +25,8 @@ from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_
 from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove
 from service.jobs.job_storage import JobStorage
 from service.jobs.request_fields import require_pair
-from service.jobs.worker import INPUT, JobWorkers
+from service.jobs.worker import INPUT, TERMS, JobWorkers, remove_input
+from service.translation.request import AUTO
 
 MAX_CONCURRENT_CHECKS = 2
 """Maximum number of files that are checked at the same time."""
@@ -40,6 +42,8 @@ class UploadedFile:
     job_request: JobRequest
     document_key_sha256: str | None = None
     """Hash of the document key; None if the file is not a document."""
+    terms: RequestTerminology | None = None
+    """Terms to store with the job, so that later changes of a glossary have no effect on it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,13 +65,30 @@ class JobService:
             with anyio.CancelScope(shield=True):
                 await run_in_thread(made.cleanup)
 
-    def require_pair(self, job_request: JobRequest) -> None:
+    def require_pair(self, job_request: JobRequest, terms: RequestTerminology | None = None) -> None:
         """Reject a request that would fail for any file.
 
         Raises:
-            InputError: no model serves the pair, or detection of the source is requested but not possible.
+            InputError: no model serves the pair, detection of the source is requested but not possible, or
+                the terms are not for the pair.
         """
-        require_pair(job_request, self.runner.router, self.runner.detection)
+        require_pair(job_request, self.runner.router, self.runner.detection, terms)
+
+    async def apply_memory(self, job_request: JobRequest, caller: Caller) -> JobRequest:
+        """Return a request with the languages of its memory, unless it names its own.
+
+        Raises:
+            UnknownMemory: the caller has no such memory.
+            MemoryInvalid: it is for other languages.
+        """
+        if job_request.memory_id is None:
+            return job_request
+        memory_id = job_request.memory_id
+        memory = await run_storage_call(lambda: self.runner.memories.get(caller.key_id, memory_id))
+        source = None if (job_request.source or AUTO).lower() == AUTO else job_request.source
+        memory.check_pair(source, job_request.target)
+        source, target = source or memory.pair.source, job_request.target or memory.pair.target
+        return replace(job_request, source=source, target=target)
 
     async def add(self, upload: UploadedFile, caller: Caller) -> Job:
         """Check a file by reading all of it, then add a job and charge for it.
@@ -107,7 +128,7 @@ class JobService:
         """Cancel a job; a job that has ended stays as it is."""
         job = await run_storage_call(lambda: self.storage.store.cancel(job))
         if job.has_ended:  # it was queued, so no worker will remove its file
-            await run_storage_call(lambda: self.storage.blobs.remove_one(f"{job.id}/{INPUT}"))
+            await run_storage_call(lambda: remove_input(self.storage.blobs, job))
         return job
 
     async def remove(self, job: Job) -> None:
@@ -136,7 +157,12 @@ class JobService:
         self, upload: UploadedFile, caller: Caller, counts: EntryCounts, most_characters: int | None
     ) -> Job:
         new = self._new_job(upload, caller, counts)
+        terms = None if upload.terms is None else _terms_file(upload.path, upload.terms)
+        if terms is not None:
+            new = replace(new, input_size_bytes=new.input_size_bytes + terms.stat().st_size)
         with self._stored_blob(new.id, INPUT, upload.path):
+            if terms is not None:
+                self.storage.blobs.put(f"{new.id}/{TERMS}", terms)
             return self.storage.store.add(new, most_characters)
 
     def _store_ended_job(self, upload: UploadedFile, caller: Caller, ending: JobOutcome) -> Job:
@@ -156,6 +182,7 @@ class JobService:
             counts.num_entries,
             counts.num_characters,
             upload.document_key_sha256,
+            None if upload.terms is None else upload.terms.num_terms,
         )
 
     @contextmanager
@@ -168,6 +195,13 @@ class JobService:
         except BaseException:
             blobs.remove(job_id)
             raise
+
+
+def _terms_file(path: Path, terms: RequestTerminology) -> Path:
+    """Write terms to a file next to the uploaded one."""
+    file = path.with_name(f"{path.name}-{TERMS}")
+    file.write_text(terms.to_json(), encoding="utf-8")
+    return file
 
 
 def _fix_languages(job_request: JobRequest, pair: Pair | None) -> JobRequest:

@@ -1,5 +1,6 @@
 """Parsing of a job request from the fields of a form or a URL."""
 
+import json
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from dragoman.pipeline.resolution import unknown_formality
 from dragoman.routing.router import Router
 from dragoman.types import Formality
 from service.batch.texts import OnFailure
+from service.formats.review_marks import ReviewMarks
+from service.glossaries.json_terms import read_request_terms
+from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, invalid_input
 from service.http.fields import Fields, media_type_of, read_query
 from service.http.forms import FormError, FormParser, PartLimits
@@ -26,8 +30,21 @@ from service.jobs.errors import AddressRejected
 from service.jobs.job import JobRequest
 from service.jobs.webhooks import WebhookOptions
 from service.translation.source_language import DetectionMode
+from service.translation.terms import check_route
 
-KNOWN = ("source", "target", "model", "columns", "on_failure", "formality", "webhook_url", "file_name")
+KNOWN = (
+    "source",
+    "target",
+    "model",
+    "columns",
+    "on_failure",
+    "formality",
+    "review",
+    "memory",
+    "webhook_url",
+    "file_name",
+)
+KNOWN_TERMS = ("glossary", "terms", "forbidden")
 MAX_NAME_LENGTH = 255
 CONTROL = "Cc"
 """Unicode category of characters that file names must not contain. Other invisible characters occur in real
@@ -49,9 +66,11 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
         ApiError: fields cannot be used; the error names them.
     """
     problems = [
-        FieldProblem(field=name[:80], problem=f"is not known; known are file, {', '.join(KNOWN)}")
+        FieldProblem(
+            field=name[:80], problem=f"is not known; known are file, {', '.join(KNOWN + KNOWN_TERMS)}"
+        )
         for name in fields.names()
-        if name not in KNOWN
+        if name not in KNOWN + KNOWN_TERMS
     ]
     if problems:
         raise invalid_input(problems, total=len(problems))
@@ -64,15 +83,23 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
         on_failure=_on_failure(fields.string("on_failure")),
         webhook_url=_webhook_url(fields.string("webhook_url"), webhooks),
         formality=_formality(fields.string("formality")),
+        glossary_id=_code(fields, "glossary"),
+        review=_review(fields.string("review")),
+        memory_id=_code(fields, "memory"),
     )
 
 
-def require_pair(job_request: JobRequest, router: Router, detection: DetectionMode) -> None:
+def require_pair(
+    job_request: JobRequest,
+    router: Router,
+    detection: DetectionMode,
+    terms: RequestTerminology | None = None,
+) -> None:
     """Reject a request that would fail for any file.
 
     Raises:
-        InputError: no model serves the pair, detection of the source is requested but not possible, or no
-            model knows the requested forms of address.
+        InputError: no model serves the pair, detection of the source is requested but not possible, no
+            model knows the requested forms of address, or the terms are not for the pair.
     """
     formality = job_request.formality
     if detection.is_wanted(job_request.source):
@@ -83,6 +110,22 @@ def require_pair(job_request: JobRequest, router: Router, detection: DetectionMo
         route = router.route(job_request.source, job_request.target, job_request.model)
         if formality in {Formality.FORMAL, Formality.INFORMAL} and not route.knows_formality:
             raise unknown_formality(formality, route.pair.target)
+        check_route(terms, route)
+
+
+def read_own_terms(fields: Fields) -> RequestTerms:
+    """Return the terms in a request's own fields: `terms`, in JSON, and `forbidden`, which may be repeated.
+
+    Raises:
+        ApiError: a field has another type.
+        GlossaryInvalid, InputError: a term cannot be used.
+    """
+    text = fields.string("terms")
+    try:
+        items = json.loads(text) if text else None
+    except (ValueError, RecursionError) as error:
+        raise field_error("terms", "is not JSON; send an array of objects with `source`") from error
+    return read_request_terms(items, [phrase for phrase in fields.strings("forbidden") or () if phrase])
 
 
 def strip_folders(name: str) -> str:
@@ -127,6 +170,13 @@ def _formality(value: str | None) -> Formality | None:
         return Formality(value) if value else None
     except ValueError as error:
         raise field_error("formality", f"must be one of {', '.join(Formality)}") from error
+
+
+def _review(value: str | None) -> ReviewMarks:
+    try:
+        return ReviewMarks(value or ReviewMarks.MARK)
+    except ValueError as error:
+        raise field_error("review", f"must be one of {', '.join(ReviewMarks)}") from error
 
 
 def _on_failure(value: str | None) -> OnFailure:

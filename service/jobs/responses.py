@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from dragoman.types import Formality
 from service.batch.texts import OnFailure
+from service.formats.review_marks import ReviewMarks
 from service.http.openapi import DocumentedModel
 from service.jobs.job import Job, JobState, WebhookState
 
@@ -29,6 +30,17 @@ class JobOptionsIn(DocumentedModel):
     """What to write for a text that cannot be translated: the text itself, or nothing."""
     formality: Formality | Literal[""] = ""
     """How the translation addresses people, with models that know forms of address."""
+    review: ReviewMarks | Literal[""] = ReviewMarks.MARK
+    """Marks of translations for reviewers, in po, xliff and tmx. `mark`: state and author; `confidence`: the
+    confidence, too; `off`: none."""
+    memory: str = ""
+    """Id of a translation memory, whose exact matches are used instead of the model."""
+    glossary: str = ""
+    """Id of a glossary, whose entries are copied: later changes have no effect on the job."""
+    terms: str = ""
+    """Terms in JSON, as in `[{"source": "Hund", "target": "hound"}]`; see `/v1/translate`."""
+    forbidden: list[str] = Field([])
+    """Phrases of the target language that no translation may contain; repeat it for several."""
     webhook_url: str = ""
     """URL to notify when the job ends, if the server allows it."""
     file_name: str = ""
@@ -119,6 +131,14 @@ class JobResponse(DocumentedModel):
     """What is written for a text that cannot be translated."""
     formality: Formality | None = None
     """How the translation addresses people; null: the model chooses."""
+    review: ReviewMarks
+    """Marks of translations for reviewers."""
+    memory: str | None = None
+    """Id of the translation memory that is used."""
+    glossary: str | None = None
+    """Id of the glossary that was named."""
+    num_terms: int | None = None
+    """Number of terms that were copied for this job; null if there are none."""
     webhook_url: str | None = None
     """URL that is notified when the job ends."""
     webhook: JobWebhook | None = None
@@ -161,6 +181,10 @@ def job_response(job: Job) -> JobResponse:
         columns=list(job_request.columns),
         on_failure=job_request.on_failure,
         formality=job_request.formality,
+        review=job_request.review,
+        memory=job_request.memory_id,
+        glossary=job_request.glossary_id,
+        num_terms=job.num_terms,
         webhook_url=job_request.webhook_url,
         webhook=_present_webhook(job),
         progress=JobProgress(

@@ -13,6 +13,7 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.datastructures import Headers
 
 from service.accounts.keys import Caller, Scope
+from service.glossaries.glossary_service import GlossaryService
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
@@ -23,9 +24,10 @@ from service.jobs.errors import FileRejected, UnknownJob
 from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 from service.jobs.long_polling import MAX_STREAMS, job_events
-from service.jobs.request_fields import JSON_LINES, read_job_request, receive
+from service.jobs.request_fields import JSON_LINES, read_job_request, read_own_terms, receive
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_of_key
+from service.translation.terms import find_terms
 
 _ONE_RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})", re.ASCII)
 
@@ -87,6 +89,7 @@ ERRORS = openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
 UPLOAD_ERRORS = (
     *openapi.KEY_ERRORS,
     *openapi.BODY_ERRORS,
+    ErrorKind.NOT_FOUND,
     ErrorKind.QUOTA_EXCEEDED,
     ErrorKind.OVERLOADED,
     ErrorKind.NO_ROOM,
@@ -123,6 +126,7 @@ class JobAuthenticator:
 
     job_service: JobService
     authenticator: Authenticator
+    glossaries: GlossaryService
     is_stopping: Callable[[], bool]
     num_streams: int = 0
     store: JobStore = field(init=False)
@@ -149,9 +153,13 @@ class JobAuthenticator:
         async with self.job_service.folder() as folder:
             received = await receive(connection, folder, max_bytes)
             job_request = read_job_request(received.fields, received.name, self.job_service.storage.webhooks)
-            self.job_service.require_pair(job_request)
+            job_request = await self.job_service.apply_memory(job_request, caller)
+            named = [] if job_request.glossary_id is None else [job_request.glossary_id]
+            terms = await find_terms(self.glossaries, caller, named, read_own_terms(received.fields))
+            self.job_service.require_pair(job_request, terms)
             try:
-                return await self.job_service.add(UploadedFile(received.path, job_request), caller)
+                upload = UploadedFile(received.path, job_request, terms=terms)
+                return await self.job_service.add(upload, caller)
             except FileRejected as error:
                 raise field_error("file", error.problem) from error
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from dragoman.types import Formality
 from service.accounts.database import Database
 from service.batch.texts import OnFailure
+from service.formats.review_marks import ReviewMarks
 from service.jobs.errors import JobUnreadable
 from service.jobs.job import Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
 from service.schema.tables import JOBS
@@ -79,6 +80,10 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
         "on_failure": job_request.on_failure,
         "webhook_url": job_request.webhook_url,
         "formality": job_request.formality,
+        "glossary_id": job_request.glossary_id,
+        "num_terms": new.num_terms,
+        "review": job_request.review,
+        "memory_id": job_request.memory_id,
         "input_size_bytes": new.input_size_bytes,
         "num_characters": new.num_characters,
         "charged_month": month,
@@ -116,6 +121,9 @@ def _as_job(row: sa.Row[Any]) -> Job:
         OnFailure(row.on_failure),
         row.webhook_url,
         None if row.formality is None else Formality(row.formality),
+        row.glossary_id,
+        ReviewMarks(row.review or ReviewMarks.OFF),
+        row.memory_id,
     )
     return Job(
         id=row.id,
@@ -144,6 +152,7 @@ def _as_job(row: sa.Row[Any]) -> Job:
         webhook_problem=row.webhook_problem,
         document_key_sha256=row.document_key_sha256,
         detected_source=row.detected_source,
+        num_terms=row.num_terms,
     )
 
 

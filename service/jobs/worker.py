@@ -22,12 +22,13 @@ from dragoman.errors import BundleError, InputError, MemoryBudgetExceeded, Provi
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRejected, BatchStopped
 from service.formats.entries import FileFormatError
+from service.glossaries.terminology import RequestTerminology
 from service.http.errors import SERVER_FAILED, log_unexpected
 from service.http.threads import run_in_thread, run_on_daemon_thread
 from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
 from service.jobs.job import FILE_GONE, MANY_SETBACKS, MODEL_FAILED, ClaimKind, Job, JobOutcome, JobState
 from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, keep, sweep
-from service.jobs.job_storage import JobStorage
+from service.jobs.job_storage import BlobStore, JobStorage
 from service.jobs.long_polling import EndWaiter
 from service.jobs.webhooks import WebhookQueue, WebhookSender
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
@@ -44,6 +45,8 @@ SETBACK_PAUSE_POLLS = 5
 STOP_S = 10.0
 """Seconds for which a stopping server waits for its jobs to break off."""
 INPUT = "input"
+TERMS = "terms"
+"""Name of the file of a job's terms, if it has any."""
 _TEMPORARY_ERRORS = (BatchStopped, TranslatorClosed, MemoryBudgetExceeded, StoreError, OSError)
 
 logger = logging.getLogger(__name__)
@@ -259,12 +262,15 @@ class JobWorkers:
             return JobOutcome(JobState.FAILED, problem=MANY_SETBACKS, refund_characters=everything)
         try:
             source = self._storage.blobs.local(f"{job.id}/{INPUT}", folder)
+            terms = self._read_terms(job, folder)
         except FileNotFoundError:
             return JobOutcome(JobState.FAILED, problem=FILE_GONE, refund_characters=everything)
         if job.is_cancelling:
             return self._unfinished_outcome(job, source, JobState.CANCELLED)
         try:
-            finished = self._runner.run(job, source, folder, assignment.progress_reporter, assignment.stop)
+            finished = self._runner.run(
+                job, source, folder, assignment.progress_reporter, assignment.stop, terms
+            )
         except BatchStopped:
             if assignment.is_lost.is_set():
                 raise LeaseLost(job.id) from None
@@ -276,6 +282,14 @@ class JobWorkers:
         except Exception as error:  # noqa: BLE001 -- reported to the owner; the next job is not affected
             return self._unfinished_outcome(job, source, JobState.FAILED, _problem_for_owner(error))
         return self._store_output(assignment, finished)
+
+    def _read_terms(self, job: Job, folder: Path) -> RequestTerminology | None:
+        """Return the terms that a job was added with. Raises FileNotFoundError if their file is gone."""
+        if job.num_terms is None:
+            return None
+        return RequestTerminology.from_json(
+            self._storage.blobs.local(f"{job.id}/{TERMS}", folder).read_bytes()
+        )
 
     def _store_output(self, assignment: _Assignment, finished: JobOutput) -> JobOutcome:
         """Store the output files and return the ending. A document with any failed entry fails completely.
@@ -323,7 +337,7 @@ class JobWorkers:
         logger.info("job %s is %s", job.id, ending.state)
         # If the process dies here, these are removed together with the job.
         self._runner.journal(job.id).forget()
-        blobs.remove_one(f"{job.id}/{INPUT}")
+        remove_input(blobs, job)
 
     async def _sweep_loop(self, name: str) -> None:
         while True:
@@ -336,6 +350,13 @@ class JobWorkers:
                 logger.error("cannot remove old jobs: %s", error)  # noqa: TRY400 -- as above
             self._counters.beat(name, SWEEP_S + HEARTBEAT_S)
             await asyncio.sleep(SWEEP_S)
+
+
+def remove_input(blobs: BlobStore, job: Job) -> None:
+    """Remove a job's file and its terms. Raises OSError."""
+    blobs.remove_one(f"{job.id}/{INPUT}")
+    if job.num_terms is not None:
+        blobs.remove_one(f"{job.id}/{TERMS}")
 
 
 def _loggable(error: Exception) -> str:

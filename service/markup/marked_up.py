@@ -31,6 +31,12 @@ class ParsedMarkup:
         """Texts to translate one by one: plain text, with white space as a reader sees it."""
         return tuple(part.text for part in self.parts if isinstance(part, Block))
 
+    def with_blocks(self, others: Sequence[Block]) -> "ParsedMarkup":
+        """Return the same markup with other blocks, one for each of its own."""
+        remaining = iter(others)
+        parts = tuple(part if isinstance(part, str) else next(remaining) for part in self.parts)
+        return ParsedMarkup(self.language, parts)
+
     def rejoin(self, translated: Sequence[Translation]) -> str:
         """Return the markup with translations in it.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-HEAD = "0003"
+HEAD = "0005"
 """The latest migration: the revision of a database with the tables below."""
 JOB_LENGTH = 64
 
@@ -62,11 +62,44 @@ GLOSSARIES = sa.Table(
     sa.Column("id", sa.String(36), primary_key=True),
     sa.Column("key_id", sa.ForeignKey(KEYS.c.id), index=True),  # NULL: of callers without a key
     sa.Column("name", sa.Text, nullable=False),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False, server_default="1"),  # increases with each change
+)
+
+GLOSSARY_DICTIONARIES = sa.Table(
+    "glossary_dictionaries",
+    METADATA,
+    sa.Column("glossary_id", sa.ForeignKey(GLOSSARIES.c.id), primary_key=True),
+    sa.Column("source", sa.String(64), primary_key=True),
+    sa.Column("target", sa.String(64), primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),  # in the glossary
+    sa.Column("entries", sa.Text, nullable=False),  # JSON: for each, an array of the source and its targets
+    sa.Column("entry_count", sa.Integer, nullable=False),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False),
+)
+
+MEMORIES = sa.Table(
+    "memories",
+    METADATA,
+    sa.Column("id", sa.String(36), primary_key=True),
+    sa.Column("key_id", sa.ForeignKey(KEYS.c.id), index=True),  # NULL: of callers without a key
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("source", sa.String(64), nullable=False),
+    sa.Column("target", sa.String(64), nullable=False),
+    sa.Column("num_pairs", sa.Integer, nullable=False),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),  # increases with each change
+    sa.Column("created_at", UtcTime, nullable=False),
+)
+
+MEMORY_PAIRS = sa.Table(
+    "memory_pairs",
+    METADATA,
+    sa.Column("memory_id", sa.ForeignKey(MEMORIES.c.id), primary_key=True),
+    sa.Column("digest", sa.LargeBinary, primary_key=True),  # of the normalised source
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("target", sa.Text, nullable=False),
-    sa.Column("entries", sa.Text, nullable=False),  # source, tab, target, line feed
-    sa.Column("entry_count", sa.Integer, nullable=False),
-    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("size_bytes", sa.Integer, nullable=False),
 )
 
 JOBS = sa.Table(
@@ -110,6 +143,10 @@ JOBS = sa.Table(
     sa.Column("document_key_sha256", sa.String(64)),  # NULL: the job is not a document
     sa.Column("detected_source", sa.Text),
     sa.Column("formality", sa.String(16)),  # NULL: the model chooses
+    sa.Column("glossary_id", sa.String(36)),  # NULL: none was named
+    sa.Column("num_terms", sa.Integer),  # NULL: the job has no terms, and no file of them
+    sa.Column("review", sa.String(16)),  # NULL: an older release added the job, without marks
+    sa.Column("memory_id", sa.String(36)),  # NULL: none was named
     sa.Index("jobs_by_key", "key_id", "id"),
     sa.Index("jobs_by_state", "state", "id"),
 )
@@ -124,6 +161,8 @@ TRANSLATIONS = sa.Table(
     sa.Column("problem", sa.Text),
     sa.Column("is_cut", sa.Boolean, nullable=False),
     sa.Column("checksum", sa.LargeBinary, nullable=False),
+    sa.Column("origin", sa.String(16)),  # NULL: a model, or no text
+    sa.Column("confidence", sa.Float),
 )
 
 FACTS = sa.Table(

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from dragoman import DecodingOptions, Priority
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route
+from service.glossaries.terminology import RequestTerminology
 from service.markup.options import MarkupOptions
+from service.memories.memory_service import TextMatches
+from service.protection.checks import CheckFailure
+from service.protection.modes import PlaceholderMode
 
 AUTO = "auto"
 """As a source: to be detected."""
@@ -29,6 +33,11 @@ class TranslationRequest:
     markup: MarkupOptions | None = None
     """What the texts are marked up in; None for plain text."""
     priority: Priority = Priority.INTERACTIVE
+    placeholders: PlaceholderMode = PlaceholderMode.AUTO
+    terminology: RequestTerminology | None = None
+    """Terms of glossaries and of the request, from which each text's language pair selects."""
+    matches: tuple[TextMatches, ...] = ()
+    """What a translation memory has for each text; empty without a memory."""
     linger_s: float = 0.0
     """Seconds for which its work goes on after whoever waited has left, as the same order may come again."""
 
@@ -63,3 +72,7 @@ class TranslationResult:
     """The text's translation; of a text with markup, its blocks'. Empty where it was left as it is."""
     alternatives: tuple[str, ...] = ()
     """Other translations of the whole text, the most likely first; none of a text with markup."""
+    failed_checks: tuple[CheckFailure, ...] = ()
+    """Checks that the translation failed, for which the text is the source."""
+    matches: TextMatches | None = None
+    """What a translation memory has for the text; None without a memory."""

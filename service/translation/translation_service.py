@@ -10,8 +10,6 @@ from enum import Enum
 import anyio
 
 from dragoman import EngineRequest, InputError
-from dragoman.routing.results import RoutedTranslation
-from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.types import SegmentTranslation
@@ -22,13 +20,12 @@ from service.accounts.usage import Charge
 from service.http.errors import FieldProblem, invalid_input
 from service.http.limits import TextLimits
 from service.http.threads import run_in_thread
-from service.markup.marked_up import ParsedMarkup, parse
-from service.markup.options import MarkupError, MarkupOptions
 from service.telemetry.request_record import record_texts
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.coalescing import Coalescer
 from service.translation.detection import detect
 from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome
+from service.translation.planned_text import PlannedText, TextsRejectedError, known_text, plan_one, results_of
 from service.translation.request import (
     AUTO,
     UNDETERMINED,
@@ -36,22 +33,13 @@ from service.translation.request import (
     TranslationRequest,
     TranslationResult,
 )
-from service.translation.source_language import DetectionMode, resolve_source
+from service.translation.source_language import DetectionMode
 
 BRIEF_TEXTS = 4
 BRIEF_CHARACTERS = 1000
 """A request of no more than this is prepared within about half a millisecond."""
 
 logger = logging.getLogger(__name__)
-
-
-class TextsRejectedError(Exception):
-    """Some texts of a request cannot be translated; the others could be."""
-
-    def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
-        super().__init__(f"{len(problems)} texts cannot be translated")
-        self.problems = tuple(problems)
-        """Position in the request, and what is wrong."""
 
 
 @contextmanager
@@ -93,20 +81,6 @@ class SegmentSoFar:
 
 
 Progress = SegmentDone | SegmentSoFar
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The plan for one text: its language, route and engine calls."""
-
-    text: str
-    marked: ParsedMarkup | None
-    target: str
-    detected: DetectedSource | None
-    """None if the caller named the source language."""
-    route: Route | None
-    """None if the text is left unchanged."""
-    calls: tuple[EngineCall, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -225,8 +199,9 @@ class TranslationService:
         return sorted({*routes.sources(), *routes.targets()})
 
     async def _follow(
-        self, plans: Sequence[_Plan], detail: StreamDetail
+        self, plans: Sequence[PlannedText], detail: StreamDetail
     ) -> AsyncGenerator[Progress | list[TranslationResult]]:
+        """Yield segments as they are done; of a text with placeholders, once the whole text is."""
         events: asyncio.Queue[Progress | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
@@ -234,22 +209,45 @@ class TranslationService:
             loop.call_soon_threadsafe(events.put_nowait, progress)
 
         calls = [
-            replace(call, request=_with_callbacks(call.request, item, detail, notify))
+            call
+            if plan.protection is not None
+            else replace(call, request=_with_callbacks(call.request, item, detail, notify))
             for item, plan in enumerate(plans)
             for call in plan.calls
         ]
-        working = asyncio.ensure_future(self.inference.run(calls))
+        working = asyncio.ensure_future(self._run(plans, calls))
         working.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (progress := await events.get()) is not None:
                 yield progress
-            yield _answer_all(plans, working.result())
+            await working
+            results = results_of(plans)
+            for item, (plan, result) in enumerate(zip(plans, results, strict=True)):
+                segments = (segment for part in result.parts for segment in part.translation.segments)
+                for number, segment in enumerate(segments if plan.protection is not None else ()):
+                    yield SegmentDone(item, number, segment)
+            yield results
         finally:
             working.cancel()
 
+    async def _run(self, plans: Sequence[PlannedText], calls: Sequence[EngineCall]) -> None:
+        """Make calls, which may have callbacks, and those that damaged placeholders need after them."""
+        await self._finish(plans, await self.inference.run(calls))
+
+    async def _finish(self, plans: Sequence[PlannedText], outcomes: Sequence[Outcome]) -> None:
+        """Give the plans the outcomes of their calls, and make further calls until none is left."""
+        while True:
+            remaining = iter(outcomes)
+            for plan in plans:
+                plan.take_outcomes(remaining)
+            calls = [call for plan in plans for call in plan.calls]
+            if not calls:
+                return
+            outcomes = await self.inference.run(calls)
+
     async def _translate(self, request: TranslationRequest, caller: Caller) -> list[TranslationResult]:
         async with self.charged(request.num_characters, caller):
-            plans: list[_Plan] = []
+            plans: list[PlannedText] = []
 
             def plan() -> list[EngineCall]:
                 plans.extend(self._plan_all(request, caller))
@@ -259,11 +257,10 @@ class TranslationService:
                 outcomes = await self.inference.run_at_once(plan())
             else:
                 outcomes = await self.inference.run_planned(plan, request.num_characters)
+            await self._finish(plans, outcomes)
             if request.markup is None:  # nothing to put together
-                return _answer_all(plans, outcomes)
-            return await self.inference.run_in_thread(
-                lambda: _answer_all(plans, outcomes), request.num_characters
-            )
+                return results_of(plans)
+            return await self.inference.run_in_thread(lambda: results_of(plans), request.num_characters)
 
     def _is_brief(self, request: TranslationRequest) -> bool:
         """Return whether planning it takes less time than changing threads."""
@@ -271,10 +268,11 @@ class TranslationService:
             len(request.texts) <= BRIEF_TEXTS
             and request.num_characters + len(request.options.target_prefix) <= BRIEF_CHARACTERS
             and request.markup is None
+            and request.terminology is None  # an index of many terms takes long
             and not self.detection.is_wanted(request.source)
         )
 
-    def _plan_all(self, request: TranslationRequest, caller: Caller) -> list[_Plan]:
+    def _plan_all(self, request: TranslationRequest, caller: Caller) -> list[PlannedText]:
         """Raise a TextsRejectedError that names all texts at fault."""
         engine_request = replace(
             self._engine_request(caller), options=request.options, priority=request.priority
@@ -284,8 +282,12 @@ class TranslationService:
         if not request.texts and not detection.is_wanted(request.source):
             router.route(request.source, request.target, request.model)  # no text would find a pair amiss
         for item, text in enumerate(request.texts):
+            matches = request.matches[item] if request.matches else None
+            known = matches and known_text(text, matches, request, engine_request)
             try:
-                plans.append(_plan(text, request, engine_request, router, detection))
+                planned = known or plan_one(text, request, engine_request, router, detection)
+                planned.matches = matches
+                plans.append(planned)
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts
                     raise
@@ -340,67 +342,3 @@ def _with_callbacks(
     return replace(
         request, on_segment=on_segment, on_token=on_token if detail is StreamDetail.TOKENS else None
     )
-
-
-def _plan(
-    text: str,
-    request: TranslationRequest,
-    engine_request: EngineRequest,
-    router: Router,
-    detection: DetectionMode,
-) -> _Plan:
-    marked = None if request.markup is None else _parse(text, request.markup)
-    source, detected = request.source, None
-    if detection.is_wanted(source):
-        running = text if marked is None else "\n".join(marked.blocks)
-        found = resolve_source(running, request.target, request.model, router.routes)
-        source, detected = found.language, found.detected
-        if source is None:
-            return _Plan(text, marked, found.target, detected, None, ())
-    route = router.route(source, request.target, request.model)
-    if marked is None:
-        calls: tuple[EngineCall, ...] = (EngineCall(route, text, engine_request),)
-    else:
-        options = replace(engine_request.options, return_alignment=True)
-        aligned = replace(engine_request, options=options)
-        calls = tuple(EngineCall(route, block, aligned) for block in marked.blocks)
-    return _Plan(text, marked, route.pair.target, detected, route, calls)
-
-
-def _parse(text: str, options: MarkupOptions) -> ParsedMarkup:
-    try:
-        return parse(text, options)
-    except MarkupError as error:
-        raise InputError("text", str(error)) from error
-
-
-def _answer_all(plans: Sequence[_Plan], outcomes: Sequence[Outcome]) -> list[TranslationResult]:
-    """Raise a TextsRejectedError that names all texts at fault."""
-    answers, problems = [], []
-    remaining = iter(outcomes)
-    for item, plan in enumerate(plans):
-        found = [next(remaining) for _ in plan.calls]
-        parts = [part for part in found if not isinstance(part, InputError)]
-        faults = [part.problem for part in found if isinstance(part, InputError)]
-        if faults:
-            problems.append((item, faults[0]))
-        else:
-            answers.append(_answer(plan, parts))
-    if problems:
-        raise TextsRejectedError(problems)
-    return answers
-
-
-def _answer(plan: _Plan, parts: Sequence[RoutedTranslation]) -> TranslationResult:
-    if plan.route is None:
-        language = UNDETERMINED if plan.detected is None else plan.detected.language
-        return TranslationResult(plan.text, language, plan.target, plan.detected, None, ())
-    text, alternatives = "", tuple[str, ...]()
-    if plan.marked is not None:
-        text = plan.marked.rejoin([part.translation for part in parts])
-    else:
-        (part,) = parts
-        text = part.translation.text
-        alternatives = tuple(other.text for other in part.translation.alternatives[1:])
-    source = plan.route.pair.source
-    return TranslationResult(text, source, plan.target, plan.detected, plan.route, tuple(parts), alternatives)

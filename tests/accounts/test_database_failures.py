@@ -6,20 +6,22 @@ import shutil
 import sqlite3
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event, insert, select, text
 
+from dragoman.terms import Term
+from dragoman.types import Pair
 from service.accounts.accounts import Accounts
 from service.accounts.database import Database
-from service.accounts.errors import DatabaseUrlInvalid, NoDatabase, StoreError
-from service.accounts.glossaries import GlossaryStore, NewGlossary
+from service.accounts.errors import DatabaseUrlInvalid, StoreError
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import ANONYMOUS
 from service.accounts.usage import Charge, Usage, UsageStore
+from service.glossaries.entries import Dictionary
+from service.glossaries.store import GlossaryStore
 from service.schema.tables import KEYS
 from service.schema.upgrade import REVISION
 from tests.accounts.conftest import NOON, new_key
@@ -112,9 +114,9 @@ def test_a_full_disk_is_reported_and_nothing_is_partially_written(file: Path) ->
         connection.execute("PRAGMA max_page_count = 1")  # no more than there are
 
     event.listen(database.engine, "checkout", set_full)
-    entries = "".join(f"{number}\t{'x' * 100}\n" for number in range(1000))
+    terms = tuple(Term(str(number), ("x" * 100,)) for number in range(1000))
     with pytest.raises(StoreError, match="full") as failed:
-        GlossaryStore(database).add(key_id, NewGlossary("mine", "de", "en", entries), NOON)
+        GlossaryStore(database).add(key_id, "mine", [Dictionary(Pair("de", "en"), terms)], NOON)
     assert str(file) in str(failed.value)
     assert GlossaryStore(database).list(key_id) == []
     UsageStore(database).charge(Charge(key_id, MONTH, 5, 0), None)  # for which there is room
@@ -258,20 +260,6 @@ def test_dropped_database_connections_are_replaced(postgres: Postgres) -> None:
     assert KeyStore(database).list() == []
     for opened in (database, other):
         opened.close()
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda accounts: accounts.add_glossary(ANONYMOUS, NewGlossary("mine", "de", "en", "a\tb")),
-        lambda accounts: accounts.get_glossary(ANONYMOUS, "some id"),
-    ],
-)
-def test_glossaries_without_a_database_name_the_setting(ask: Callable[[Accounts], object]) -> None:
-    with Accounts.open(None, requires_key=False) as accounts:
-        with pytest.raises(NoDatabase, match="database_url"):
-            ask(accounts)
-        assert accounts.list_glossaries(ANONYMOUS) == []
 
 
 def test_where_keys_are_required_the_default_database_is_in_the_current_folder(

@@ -3,6 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -274,3 +275,21 @@ def test_the_form_of_address_can_be_chosen_where_the_model_knows_it(open_page: O
     assert translate(page, "Where do you live?").endswith(" Sie?")
     page.select_option("#source-language", "de")
     expect(page.locator("#formality-choice")).to_be_hidden()
+
+
+def test_a_glossary_can_be_chosen_where_there_is_one(open_page: Open, bundled: Server) -> None:
+    page = open_page(bundled.address)
+    expect(page.locator("#glossary-choice")).to_be_hidden()
+    entries = [{"source": "dog", "target": "Luftkissenboot"}]
+    new = {"name": "Tiere", "dictionaries": [{"source": "en", "target": "de", "entries": entries}]}
+    made = httpx.post(f"{bundled.address}v1/glossaries", json=new).json()
+    page.reload()
+    page.select_option("#target-language", "de")
+    assert "Luftkissenboot" not in translate(page, "The dog is asleep.")
+
+    page.select_option("#glossary", label="Tiere")
+
+    expect(page.locator("#output")).to_contain_text("Luftkissenboot")
+    page.select_option("#source-language", "de")
+    expect(page.locator("#glossary-choice")).to_be_hidden()
+    httpx.delete(f"{bundled.address}v1/glossaries/{made['id']}")

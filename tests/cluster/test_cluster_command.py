@@ -10,6 +10,7 @@ from service.batch.planning import LanguageOptions
 from service.batch.texts import OnFailure
 from service.cli.batch_job import BatchArguments, run_batch
 from service.cluster import ClusterOptions
+from service.protection.modes import PlaceholderMode
 from service.settings import Settings
 from tests.service.conftest import forget_settings
 
@@ -46,6 +47,7 @@ def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(
             DecodingOptions(return_scores=False),
             OnFailure.SOURCE,
             StartMode.NEW,
+            PlaceholderMode.AUTO,
             cluster,
         )
         return run_batch(options, settings)

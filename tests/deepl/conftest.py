@@ -82,10 +82,10 @@ def double(bundle: Path) -> Iterator[DoubleTranslator]:
 
 @pytest.fixture(scope="module")
 def http(double: DoubleTranslator, bundle: Path, keys: Keys) -> Iterator[httpx.Client]:
-    """Of a server that requires keys, stores glossaries and detects nothing, which a module's tests share."""
+    """Of a server that requires keys and detects nothing, which a module's tests share."""
     with (
         router_of(double, bundle) as router,
-        ready_client(router, database_url=keys.url, requires_key=True, glossaries="stored") as client,
+        ready_client(router, database_url=keys.url, requires_key=True) as client,
     ):
         yield client
 

@@ -171,7 +171,7 @@ def test_what_fails_on_the_way_is_told_and_not_charged(
         ({"target_lang": "EN", "output_format": "html"}, b"x", "output_format: "),
         ({"target_lang": "EN", "output_format": "pdf"}, b"x", "supported are"),
         ({"target_lang": "EN", "formality": "more"}, b"x", "'formality' is not supported"),
-        ({"target_lang": "EN", "glossary_id": "x"}, b"x", "glossary_id: "),
+        ({"target_lang": "EN", "glossary_id": "x"}, b"x", "source_lang: is required with a glossary"),
     ],
 )
 def test_an_untranslatable_document_is_rejected_at_the_upload(

@@ -1,21 +1,18 @@
-"""Glossaries: refused, or else stored as their operator wants it; no translation uses them."""
+"""Glossaries of one language pair (version 2) and of several (version 3), and translations that use them."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import deepl
 import httpx
 import pytest
-from deepl.api_data import MultilingualGlossaryDictionaryEntries
+from deepl.api_data import MultilingualGlossaryDictionaryEntries, MultilingualGlossaryInfo
 
-from dragoman.bundle import open_bundle
+from dragoman.terms import Term, Terminology
 from service.accounts.keys import Scope
 from tests.deepl.conftest import ClientOf, Keys, error_of
-from tests.service.conftest import ready_client, router_of
+from tests.routing.doubles import until
 from tests.service.doubles import DoubleTranslator
 
 Auth = dict[str, str]
@@ -32,7 +29,7 @@ def client(client_of: ClientOf, keys: Keys) -> deepl.DeepLClient:
 def test_a_glossary_is_kept_until_it_is_deleted(client: deepl.DeepLClient) -> None:
     made = client.create_glossary("Tiere", "DE", "EN-GB", ENTRIES)
     assert (made.name, made.source_lang, made.target_lang) == ("Tiere", "DE", "EN")
-    assert not made.ready  # for translations: none uses it
+    assert made.ready  # for translations
     assert made.entry_count == 2
     assert abs(datetime.now(UTC) - made.creation_time) < timedelta(hours=1)
     assert client.get_glossary_entries(made) == ENTRIES
@@ -106,20 +103,17 @@ def test_deleting_answers_nothing(http: httpx.Client, auth: Auth) -> None:
     assert response.headers["x-trace-id"]
 
 
-def test_pairs_are_those_that_are_translated_where_glossaries_are_stored(
+def test_pairs_are_those_that_a_single_model_translates(
     client: deepl.DeepLClient, many: httpx.Client
 ) -> None:
     assert [(each.source_lang, each.target_lang) for each in client.get_glossary_languages()] == [
         ("de", "en")
     ]
     listed = many.get("/v2/glossary-language-pairs").json()["supported_languages"]
-    assert listed == []  # this server refuses glossaries
-
-
-def test_a_translation_with_a_glossary_is_rejected(client: deepl.DeepLClient) -> None:
-    made = client.create_glossary("Tiere", "DE", "EN", ENTRIES)
-    with pytest.raises(deepl.DeepLException, match=r"glossary_id: .*not used in translations"):
-        client.translate_text("Hund", source_lang="DE", target_lang="EN-GB", glossary=made)
+    # Others, such as de -> fr, go through English.
+    assert [(each["source_lang"], each["target_lang"]) for each in listed] == [
+        ("de", "en"), ("en", "fr"), ("en", "pt"), ("en", "zh"), ("pt", "en")
+    ]  # fmt: skip
 
 
 def test_a_key_must_be_for_glossaries(client_of: ClientOf, keys: Keys) -> None:
@@ -129,70 +123,252 @@ def test_a_key_must_be_for_glossaries(client_of: ClientOf, keys: Keys) -> None:
     assert client.get_glossary_languages()
 
 
-def test_a_server_without_a_database_has_none_and_says_so(many: httpx.Client) -> None:
-    assert many.get("/v2/glossaries").json() == {"glossaries": []}
-    assert error_of(many.get("/v2/glossaries/x"))[0] == 404
-
-
-@contextmanager
-def served(bundle: Path, **settings: Any) -> Iterator[httpx.Client]:
-    """A server with an engine of its own, which it closes."""
-    with (
-        router_of(DoubleTranslator(open_bundle(bundle).manifest), bundle) as router,
-        ready_client(router, **settings) as client,
-    ):
-        yield client
-
-
-@pytest.fixture
-def refusing(bundle: Path, keys: Keys) -> Iterator[httpx.Client]:
-    """A client of a server with a database and the setting's default."""
-    with served(bundle, database_url=keys.url, requires_key=True) as client:
-        yield client
-
-
-def test_a_glossary_that_no_translation_would_use_is_rejected(
-    refusing: httpx.Client, http: httpx.Client, auth: Auth, key: str
-) -> None:
-    """Weblate looks at the pairs, and sends no glossaries where there are none."""
-    made = http.post("/v2/glossaries", json=NEW, headers=auth).json()
-    client = deepl.DeepLClient(key, server_url=str(refusing.base_url))
-    with pytest.raises(deepl.DeepLException, match=r"Glossaries are not supported\..*glossaries = stored"):
-        client.create_glossary("Tiere", "DE", "EN", ENTRIES)
-    assert client.get_glossary_languages() == []
-    # What was stored before is not lost.
-    assert client.get_glossary_entries(made["glossary_id"]) == {"a": "b"}
-    assert not client.get_glossary(made["glossary_id"]).ready
-    client.delete_glossary(made["glossary_id"])
-    client.close()  # type: ignore[no-untyped-call]
-
-
-def test_glossaries_cannot_be_stored_without_a_database(bundle: Path) -> None:
-    with served(bundle, glossaries="stored") as client:
-        status, message = error_of(client.post("/v2/glossaries", json=NEW))
-    assert status == 400
-    assert "database_url" in message
+def test_a_server_without_a_database_keeps_glossaries_for_all_callers(many: httpx.Client) -> None:
+    made = many.post("/v2/glossaries", json=NEW)
+    assert made.status_code == 201
+    path = f"/v2/glossaries/{made.json()['glossary_id']}"
+    assert many.get("/v2/glossaries").json() == {"glossaries": [made.json()]}
+    assert many.get(path, headers={"Authorization": "DeepL-Auth-Key any"}).json() == made.json()
+    assert many.delete(path).status_code == 204
+    assert error_of(many.get(path))[0] == 404
 
 
 DICTIONARY = MultilingualGlossaryDictionaryEntries("DE", "EN", ENTRIES)
 
 
+def test_a_multilingual_glossary_is_kept_until_it_is_deleted(client: deepl.DeepLClient) -> None:
+    made = client.create_multilingual_glossary("Tiere", [DICTIONARY])
+    assert abs(datetime.now(UTC) - made.creation_time) < timedelta(hours=1)
+    assert infos_of(made) == [("DE", "EN", 2)]
+    found = client.get_multilingual_glossary(made.glossary_id)
+    assert (found.name, found.creation_time) == ("Tiere", made.creation_time)
+    assert [each.glossary_id for each in client.list_multilingual_glossaries()] == [made.glossary_id]
+    assert entries_of(client, made) == ENTRIES
+    client.delete_multilingual_glossary(made)
+    assert client.list_multilingual_glossaries() == []
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_multilingual_glossary(made.glossary_id)
+
+
+def infos_of(glossary: MultilingualGlossaryInfo) -> list[tuple[str, str, int]]:
+    return [(each.source_lang, each.target_lang, each.entry_count) for each in glossary.dictionaries]
+
+
+def entries_of(
+    client: deepl.DeepLClient, glossary: MultilingualGlossaryInfo, source: str = "DE"
+) -> dict[str, str]:
+    [dictionary] = client.get_multilingual_glossary_entries(glossary, source, "EN").dictionaries
+    text: object = dictionary.entries  # the client gives the text as it is sent
+    assert isinstance(text, str)
+    return deepl.util.convert_tsv_to_dict(text)
+
+
+def test_both_versions_have_the_same_glossaries(client: deepl.DeepLClient) -> None:
+    made = client.create_glossary("Tiere", "DE", "EN", ENTRIES)
+    assert infos_of(client.get_multilingual_glossary(made.glossary_id)) == [("DE", "EN", 2)]
+
+
+def test_a_glossary_of_several_pairs_or_none_is_unknown_to_the_older_version(
+    many: httpx.Client,
+) -> None:
+    dictionaries = [
+        {"source_lang": source, "target_lang": target, "entries": "a,b", "entries_format": "csv"}
+        for source, target in (("DE", "EN"), ("en", "pt-BR"))
+    ]
+    made = many.post("/v3/glossaries", json={"name": "a", "dictionaries": dictionaries}).json()
+    assert [(each["source_lang"], each["target_lang"]) for each in made["dictionaries"]] == [
+        ("de", "en"), ("en", "pt")
+    ]  # fmt: skip
+    glossary_id = made["glossary_id"]
+    assert many.get("/v2/glossaries").json() == {"glossaries": []}
+    for path in (f"/v2/glossaries/{glossary_id}", f"/v2/glossaries/{glossary_id}/entries"):
+        assert error_of(many.get(path))[0] == 404
+    assert error_of(many.delete(f"/v2/glossaries/{glossary_id}"))[0] == 404
+    for source, target in (("DE", "EN"), ("EN", "PT")):
+        pair = {"source_lang": source, "target_lang": target}
+        assert many.delete(f"/v3/glossaries/{glossary_id}/dictionaries", params=pair).status_code == 204
+    assert many.get(f"/v3/glossaries/{glossary_id}").json()["dictionaries"] == []
+    assert error_of(many.get(f"/v2/glossaries/{glossary_id}"))[0] == 404
+    assert many.delete(f"/v3/glossaries/{glossary_id}").status_code == 204
+
+
+def test_a_name_and_entries_can_be_changed(client: deepl.DeepLClient) -> None:
+    made = client.create_multilingual_glossary("Tiere", [DICTIONARY])
+    assert client.update_multilingual_glossary_name(made, "Haustiere").name == "Haustiere"
+    new = MultilingualGlossaryDictionaryEntries("DE", "EN-GB", {"Hund": "hound", "Maus": "mouse"})
+    changed = client.update_multilingual_glossary_dictionary(made, new)
+    assert (changed.name, infos_of(changed)) == ("Haustiere", [("DE", "EN", 3)])
+    assert entries_of(client, made) == {**ENTRIES, "Hund": "hound", "Maus": "mouse"}
+    replaced = client.replace_multilingual_glossary_dictionary(made, new)
+    assert (replaced.source_lang, replaced.target_lang, replaced.entry_count) == ("DE", "EN", 2)
+    assert entries_of(client, made) == new.entries
+    client.delete_multilingual_glossary_dictionary(made, replaced)
+    with pytest.raises(deepl.GlossaryNotFoundException, match="no entries for de -> en"):
+        entries_of(client, made)
+
+
+def test_entries_can_be_sent_as_csv(client: deepl.DeepLClient) -> None:
+    made = client.create_multilingual_glossary_from_csv("Tiere", "DE", "EN", "Hund,dog")
+    client.update_multilingual_glossary_dictionary_from_csv(made, "DE", "EN", "Maus,mouse")
+    assert entries_of(client, made) == {"Hund": "dog", "Maus": "mouse"}
+    client.replace_multilingual_glossary_dictionary_from_csv(made, "DE", "EN", "Kuh,cow")
+    assert entries_of(client, made) == {"Kuh": "cow"}
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"dictionaries": [NEW]}, "name"),
+        ({"name": "a"}, "dictionaries"),
+        ({"name": "a", "dictionaries": []}, "dictionaries"),
+        ({"name": "a", "dictionaries": ["x"]}, "dictionaries[0]"),
+        ({"name": "a", "dictionaries": [NEW, NEW]}, "dictionaries[1]"),
+        ({"name": "a", "dictionaries": [NEW | {"entries": "a"}]}, "dictionaries[0].entries"),
+        ({"name": "a", "dictionaries": [NEW | {"entries_format": "x"}]}, "dictionaries[0].entries_format"),
+        ({"name": "a", "dictionaries": [NEW | {"source_lang": "fr"}]}, "dictionaries[0].target_lang"),
+    ],
+)
+def test_what_cannot_be_kept_of_several_pairs_is_named(
+    http: httpx.Client, auth: Auth, body: dict[str, object], named: str
+) -> None:
+    status, message = error_of(http.post("/v3/glossaries", json=body, headers=auth))
+    assert status == 400
+    assert message.startswith(f"{named}: ")
+
+
+def test_a_change_must_change_something(http: httpx.Client, auth: Auth, client: deepl.DeepLClient) -> None:
+    made = client.create_multilingual_glossary("Tiere", [DICTIONARY])
+    status, message = error_of(http.patch(f"/v3/glossaries/{made.glossary_id}", json={}, headers=auth))
+    assert (status, message[:6]) == (400, "name: ")
+
+
+def test_larger_bodies_than_texts_may_be_changes_too(client: deepl.DeepLClient) -> None:
+    entries = {str(number): "x" * 190 for number in range(6000)}
+    made = client.create_multilingual_glossary(
+        "Tiere", [MultilingualGlossaryDictionaryEntries("DE", "EN", entries)]
+    )
+    assert (
+        client.update_multilingual_glossary_dictionary(made, DICTIONARY).dictionaries[0].entry_count == 6002
+    )
+    client.delete_multilingual_glossary(made)
+    client.close()  # type: ignore[no-untyped-call]
+
+
+def terms_of(double: DoubleTranslator) -> Terminology | None:
+    """Of the only text that was translated."""
+    [(_, options)] = double.seen
+    return options.terminology
+
+
+DOG, CAT = Term("Hund", ("dog",)), Term('Katze "Mia"', ("cat, Mia",))
+
+
+@pytest.mark.parametrize("target", ["EN-GB", "EN-US"])
+def test_a_translation_uses_a_glossary_of_either_version(
+    client: deepl.DeepLClient, double: DoubleTranslator, target: str
+) -> None:
+    for made in (
+        client.create_glossary("Tiere", "DE", "EN", ENTRIES),
+        client.create_multilingual_glossary("Tiere", [DICTIONARY]),
+    ):
+        double.seen.clear()
+        client.translate_text("Ein Hund.", source_lang="DE", target_lang=target, glossary=made)
+        found = terms_of(double)
+        assert found is not None
+        assert found.terms == (DOG, CAT)
+
+
+def test_a_translation_without_one_uses_none(client: deepl.DeepLClient, double: DoubleTranslator) -> None:
+    client.create_glossary("Tiere", "DE", "EN", ENTRIES)
+    double.seen.clear()
+    client.translate_text("Ein Hund.", source_lang="DE", target_lang="EN-GB")
+    assert terms_of(double) is None
+
+
+def test_of_several_glossaries_the_first_is_the_most_important(
+    client: deepl.DeepLClient, double: DoubleTranslator
+) -> None:
+    first = client.create_glossary("a", "DE", "EN", {"Hund": "hound"})
+    second = client.create_glossary("b", "DE", "EN", ENTRIES)
+    double.seen.clear()
+    client.translate_text("Hund", source_lang="DE", target_lang="EN-GB", glossary_ids=[first, second])
+    found = terms_of(double)
+    assert found is not None
+    assert found.terms == (DOG, CAT, Term("Hund", ("hound",)))  # the last one counts
+
+
+def test_a_translated_document_uses_its_glossary_as_it_was(
+    client: deepl.DeepLClient, double: DoubleTranslator
+) -> None:
+    made = client.create_multilingual_glossary("Tiere", [DICTIONARY])
+    double.seen.clear()
+    double.released.clear()
+    sent = [
+        client.translate_document_upload(
+            "wait", source_lang="DE", target_lang="EN-GB", filename="a.txt", glossary=made
+        ),
+        client.translate_document_upload(
+            "Hund", source_lang="DE", target_lang="EN-GB", filename="a.txt", glossary_ids=[made]
+        ),
+    ]
+    client.delete_multilingual_glossary(made)
+    double.released.set()
+    until(lambda: all(client.translate_document_get_status(each).done for each in sent))
+    for _, used in double.seen:
+        assert used.terminology is not None
+        assert used.terminology.terms == (DOG, CAT)
+    assert sorted(text for text, _ in double.seen) == ["Hund", "wait"]
+
+
+@pytest.mark.parametrize("path", ["/v2/translate", "/v2/document"])
+@pytest.mark.parametrize(
+    ("fields", "status", "words"),
+    [
+        ({}, 400, "source_lang: is required with a glossary"),
+        ({"source_lang": "DE", "glossary_id": "none"}, 404, "glossary 'none' not found"),
+        ({"source_lang": "DE", "glossary_ids": "a,b"}, 400, "cannot be combined with glossary_id"),
+        ({"source_lang": "DE", "glossary_id": "", "glossary_ids": "a,b,c,d,e,f"}, 400, "6 ids exceed"),
+    ],
+)
+def test_a_glossary_that_cannot_be_used_is_rejected(
+    http: httpx.Client,
+    auth: Auth,
+    client: deepl.DeepLClient,
+    path: str,
+    fields: dict[str, str],
+    status: int,
+    words: str,
+) -> None:
+    made = client.create_glossary("Tiere", "DE", "EN", ENTRIES)
+    data = {"text": "Hund", "target_lang": "EN", "glossary_id": made.glossary_id, **fields}
+    files = {"file": ("a.txt", b"Hund")} if path == "/v2/document" else None
+    found, message = error_of(http.post(path, data=data, files=files, headers=auth))
+    assert found == status
+    assert words in message
+
+
+@pytest.mark.parametrize("path", ["/v2/translate", "/v2/document"])
+def test_a_glossary_of_another_pair_is_rejected(many: httpx.Client, path: str) -> None:
+    made = many.post("/v2/glossaries", json=NEW).json()
+    data = {"text": "a", "source_lang": "EN", "target_lang": "FR", "glossary_id": made["glossary_id"]}
+    files = {"file": ("a.txt", b"a")} if path == "/v2/document" else None
+    status, message = error_of(many.post(path, data=data, files=files))
+    assert status == 400
+    assert message == "glossary_id: has no entries for en -> fr; it has de -> en"
+    many.delete(f"/v2/glossaries/{made['glossary_id']}")
+
+
+def test_another_keys_glossary_is_not_found(
+    client_of: ClientOf, keys: Keys, client: deepl.DeepLClient
+) -> None:
+    made = client_of(keys.make()).create_glossary("Tiere", "DE", "EN", ENTRIES)
+    with pytest.raises(deepl.DeepLException, match="not found"):
+        client.translate_text("Hund", source_lang="DE", target_lang="EN-GB", glossary=made.glossary_id)
+
+
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda client: client.create_multilingual_glossary("a", [DICTIONARY]), "ultilingual glossaries"),
-        (lambda client: client.list_multilingual_glossaries(), "ultilingual glossaries"),
-        (lambda client: client.get_multilingual_glossary("x"), "ultilingual glossaries"),
-        (lambda client: client.update_multilingual_glossary_name("x", "b"), "ultilingual glossaries"),
-        (
-            lambda client: client.replace_multilingual_glossary_dictionary("x", DICTIONARY),
-            "ultilingual glossaries",
-        ),
-        (
-            lambda client: client.get_multilingual_glossary_entries("x", "DE", "EN"),
-            "ultilingual glossaries",
-        ),
-        (lambda client: client.delete_multilingual_glossary("x"), "ultilingual glossaries"),
         (lambda client: client.get_all_style_rules(), "tyle rules"),
         (lambda client: client.list_translation_memories(), "ranslation memories"),
         (lambda client: client.rephrase_text("Hallo"), "write/rephrase"),
@@ -209,5 +385,10 @@ def test_what_is_not_served_at_all_is_said_to_be_so(
 
 
 def test_what_is_not_served_wants_a_key_as_all_else_does(http: httpx.Client) -> None:
-    for method, path in (("GET", "/v3/glossaries"), ("PATCH", "/v3/x"), ("POST", "/v2/write/rephrase")):
+    for method, path in (
+        ("GET", "/v3/glossaries"),
+        ("GET", "/v3/style_rules"),
+        ("PATCH", "/v3/style_rules/x"),
+        ("POST", "/v2/write/rephrase"),
+    ):
         assert error_of(http.request(method, path))[0] == 403

@@ -122,9 +122,9 @@ def test_html_is_handled(http: httpx.Client, auth: Auth) -> None:
     assert answer["tag_handling_version"] == "v2"
 
 
-def test_tags_are_text_where_nobody_asks_for_their_handling(http: httpx.Client, auth: Auth) -> None:
+def test_tags_in_plain_text_are_kept(http: httpx.Client, auth: Auth) -> None:
     answer = translate(http, auth, text=["<b>x</b>"], ignore_tags=["b"])
-    assert answer == {"detected_source_language": "DE", "text": "<B>X</B>"}
+    assert answer == {"detected_source_language": "DE", "text": "<b>X</b>"}
 
 
 def test_xml_that_is_not_well_formed_is_rejected_by_its_text(http: httpx.Client, auth: Auth) -> None:
@@ -156,8 +156,6 @@ def test_context_changes_nothing(client: deepl.DeepLClient, double: DoubleTransl
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("glossary_id", "def3a26b-3e84-45b3-84ae-0c0aaf3525f7"),
-        ("glossary_ids", ["a", "b"]),
         ("style_id", "x"),
         ("translation_memory_id", "x"),
         ("translation_memory_threshold", 80),

@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman import FinishReason
+from service.api.native.model_admin import DownloadModelRequest, ManagedModelOut, ModelDownloadOut
 from service.api.native.models import ModelOut, ReachOut, ReloadResponse
 from service.api.native.requests import (
     DetectRequest,
@@ -31,8 +32,14 @@ from service.openapi import full_document
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 API, STREAMING, ANALYSIS = "http-api.md", "http-streaming.md", "http-scoring-and-detection.md"
-ERRORS = "errors.md"
-PAGES = [API, STREAMING, ANALYSIS, ERRORS, "request-limits.md", "routing.md", "model-loading.md"]
+ERRORS, ADMIN = "errors.md", "http-model-admin.md"
+ENDPOINTS = {
+    API: "HTTP API",
+    "http-glossaries.md": "Glossaries over HTTP",
+    "http-memories.md": "Translation memories over HTTP",
+}
+"""Pages that list endpoints, with the heading above the list."""
+PAGES = [API, STREAMING, ANALYSIS, ERRORS, ADMIN, "request-limits.md", "routing.md", "model-loading.md"]
 MAX_WORDS = 1200
 NAMES = re.compile(r"`([a-z_]+)`")
 FOREIGN = re.compile(r"libretranslate|deepl")
@@ -90,6 +97,7 @@ REQUESTS = [
     (STREAMING, "Streaming translations", "field", StreamRequest, tuple(TranslateRequest.model_fields)),
     (ANALYSIS, "Score", "field", ScoreRequest, ()),
     (ANALYSIS, "Detect", "field", DetectRequest, ()),
+    (ADMIN, "Download a model", "field", DownloadModelRequest, ()),
 ]
 
 
@@ -112,6 +120,8 @@ RESPONSES = [
     (ANALYSIS, "List models", "field of `models`", ModelOut),
     (ANALYSIS, "List languages", "field of `reaches`", ReachOut),
     (ANALYSIS, "Reload models", "field of the response", ReloadResponse),
+    (ADMIN, "List models and downloads", "field of `models`", ManagedModelOut),
+    (ADMIN, "List models and downloads", "field of `downloads`", ModelDownloadOut),
     (ERRORS, "Errors", "field", ErrorBody),
 ]
 
@@ -153,7 +163,11 @@ def test_every_kind_of_error_is_documented_with_its_status() -> None:
 
 
 def test_every_route_is_documented() -> None:
-    documented = [cells[0].strip("`") for cells in rows(API, "HTTP API", "endpoint")]
+    documented = [
+        cells[0].strip("`")
+        for page, heading in ENDPOINTS.items()
+        for cells in rows(page, heading, "endpoint")
+    ]
 
     assert sorted(documented) == sorted(_own_routes())
 

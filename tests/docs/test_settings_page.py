@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cli.help import COMPUTED_DEFAULTS, GROUPS, grouped_settings
+from service.cli.help import GROUPS, grouped_settings
 from service.cli.settings_page import PageError, update_tables
 from service.settings import ENV_PREFIX, Settings, load_settings
 from tests.service.conftest import forget_settings
@@ -56,7 +56,7 @@ def test_text_around_the_tables_is_unchanged() -> None:
     assert update_tables(changed) == PAGE.replace("\n## Engine\n", told)
 
 
-@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in COMPUTED_DEFAULTS])
+@pytest.mark.parametrize("name", Settings.model_fields)
 def test_a_default_reads_as_it_may_be_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (setting,) = [each for group in grouped_settings().values() for each in group if each.name == name]
     if setting.default == "none":
@@ -67,12 +67,6 @@ def test_a_default_reads_as_it_may_be_written(name: str, monkeypatch: pytest.Mon
     monkeypatch.setenv(setting.variable, "" if setting.default == "empty" else setting.default)
 
     assert getattr(load_settings(), name) == Settings.model_fields[name].default
-
-
-def test_defaults_that_are_found_at_the_start_are_the_ones_said_to_be() -> None:
-    found = {name for name, field in Settings.model_fields.items() if field.default_factory is not None}
-
-    assert found == set(COMPUTED_DEFAULTS)
 
 
 def test_the_command_tells_every_setting() -> None:

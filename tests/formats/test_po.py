@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.formats.entries import FileFormatError
-from service.formats.po import PLACEHOLDER, PoFormat
+from service.formats.po import PoFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
 
@@ -39,10 +39,10 @@ CATALOGUES = {
         ),
     ),
     "plural forms of what they are of": (
-        'msgid "%d Datei"\nmsgid_plural "%d Dateien"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] "da"\n',
+        'msgid "1 Datei"\nmsgid_plural "2 Dateien"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] "da"\n',
         (
-            'msgid "%d Datei"\nmsgid_plural "%d Dateien"\n'
-            'msgstr[0] "%d DATEIEN"\nmsgstr[1] "%d DATEI"\nmsgstr[2] "da"\n'
+            'msgid "1 Datei"\nmsgid_plural "2 Dateien"\n'
+            'msgstr[0] "2 DATEIEN"\nmsgstr[1] "1 DATEI"\nmsgstr[2] "da"\n'
         ),
     ),
     "line ends and quotes, written as gettext does": (
@@ -67,31 +67,12 @@ def test_what_is_missing_is_filled_in_and_nothing_else(what: str, line_end: str)
     assert rewritten(PO, before, shouted) == after
 
 
-@pytest.mark.parametrize(
-    ("text", "placeholders"),
-    [
-        ("%s in %d", ["%s", "%d"]),
-        ("%(name)s hat %(num)d Dateien", ["%(name)s", "%(num)d"]),
-        ("%1$s und %2$.3f und %-5ld", ["%1$s", "%2$.3f", "%-5ld"]),
-        ("{} und {0} und {name!r:>10} und {{ x }}", ["{}", "{0}", "{name!r:>10}", "{{ x }}"]),
-        ("${home} %{user} #{user.name} %1 von %L2", ["${home}", "%{user}", "#{user.name}", "%1", "%L2"]),
-        ("<b>fett</b> &amp; <br/>", ["<b>", "</b>", "&amp;", "<br/>"]),
-        ("100 %% sicher", ["%%"]),
-        ("100% sicher, 5 % der Zeit, 10%ige Lösung", []),
-        ("%d% geladen", ["%d"]),
-        ("{ kein } und a < b > c", []),
-    ],
-)
-def test_placeholders_are_told_from_text(text: str, placeholders: list[str]) -> None:
-    assert [found[0] for found in PLACEHOLDER.finditer(text)] == placeholders
-
-
-def test_placeholders_and_tags_stay_and_may_move() -> None:
+def test_tags_stay_and_may_move_and_placeholders_are_part_of_the_text() -> None:
     catalogue = _entry("%s hat <b>%d neue</b> Dateien")
     [text] = texts(PO, catalogue.encode())
-    assert text == '<t xml:space="preserve"><x i="0"/> hat <g i="1"><x i="2"/> neue</g> Dateien</t>'
+    assert text == '<t xml:space="preserve">%s hat <g i="0">%d neue</g> Dateien</t>'
 
-    said = '<t xml:space="preserve"><g i="1">New (<x i="2"/>)</g> files: <x i="0"/></t>'
+    said = '<t xml:space="preserve"><g i="0">New (%d)</g> files: %s</t>'
 
     assert polib.pofile(rewritten(PO, catalogue.encode(), lambda _: said).decode())[0].msgstr == (
         "<b>New (%d)</b> files: %s"
@@ -102,13 +83,20 @@ def test_placeholders_and_tags_stay_and_may_move() -> None:
     "said",
     [
         '<t xml:space="preserve">files</t>',
-        '<t xml:space="preserve"><x i="0"/><x i="0"/> files</t>',
-        '<t xml:space="preserve"><x i="7"/> files</t>',
+        '<t xml:space="preserve"><?p 0?><?p 0?> files</t>',
+        '<t xml:space="preserve"><?p 7?> files</t>',
     ],
 )
-def test_a_translation_that_lost_a_placeholder_is_refused(said: str) -> None:
+def test_a_translation_that_lost_a_tag_is_refused(said: str) -> None:
     with pytest.raises(FileFormatError, match="line 8: the translation changed inline elements"):
-        rewritten(PO, _entry("%d Dateien").encode(), lambda _: said)
+        rewritten(PO, _entry("Alle<br/>Dateien").encode(), lambda _: said)
+
+
+def test_entries_are_messages_and_an_icu_message_with_tags_is_one_text() -> None:
+    message = "{n, plural, one {<b>#</b> Datei} other {# Dateien}}"
+    [entry] = entries(PO, _entry(message).encode())
+
+    assert (entry.text, entry.markup, entry.is_message) == (message, None, True)
 
 
 def test_an_empty_text_leaves_the_translation_missing() -> None:
@@ -143,7 +131,7 @@ def test_what_is_no_catalogue_is_refused(content: bytes, problem: str) -> None:
 
 _TEXTS = st.lists(
     st.sampled_from(
-        ["Wort", " ", "\n", "%s", "%(a)d", "{x}", "<b>", "</b>", '"', "\\", "\t", "ü", "&", "]]>", "\x07"]
+        ["Wort", " ", "\n", "%s", "{x}", "<b>", "</b>", "<br/>", '"', "\\", "\t", "ü", "&", "]]>", "\x07"]
     ),
     min_size=1,
     max_size=10,
@@ -152,7 +140,7 @@ _TEXTS = st.lists(
 
 @settings(max_examples=300)
 @given(st.lists(_TEXTS, max_size=5), SEEDS)
-def test_whatever_is_said_placeholders_are_there_once_each(msgids: list[str], random: Random) -> None:
+def test_whatever_is_said_tags_are_there_once_each(msgids: list[str], random: Random) -> None:
     catalogue = (HEADER + "\n".join(str(polib.POEntry(msgid=msgid)) for msgid in msgids)).encode()
 
     result = polib.pofile(rewritten(PO, catalogue, anything(random)).decode())
@@ -160,5 +148,5 @@ def test_whatever_is_said_placeholders_are_there_once_each(msgids: list[str], ra
     assert [entry.msgstr for entry in polib.pofile(rewritten(PO, catalogue, own).decode())] == msgids
     assert [entry.msgid for entry in result] == msgids
     for entry in result:
-        for placeholder in ("%s", "%(a)d", "{x}", "<b>", "</b>"):
-            assert not entry.msgstr or entry.msgstr.count(placeholder) == entry.msgid.count(placeholder)
+        for tag in ("<b>", "</b>", "<br/>"):
+            assert not entry.msgstr or entry.msgstr.count(tag) == entry.msgid.count(tag)

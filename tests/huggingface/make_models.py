@@ -8,6 +8,7 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -69,6 +70,11 @@ def train_pieces(
     lines: Sequence[str], path: Path, *, vocab_size: int = 400, model_type: str = "unigram"
 ) -> None:
     """Train a SentencePiece model as those of OPUS-MT and fairseq are: unk 0, begin 1, end 2, no padding."""
+    path.write_bytes(_trained(tuple(lines), vocab_size, model_type))
+
+
+@cache
+def _trained(lines: tuple[str, ...], vocab_size: int, model_type: str) -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
@@ -81,7 +87,7 @@ def train_pieces(
         num_threads=1,
         minloglevel=2,
     )
-    path.write_bytes(model.getvalue())
+    return model.getvalue()
 
 
 def pieces_of(path: Path) -> list[str]:

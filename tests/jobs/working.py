@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.database import Database
@@ -45,8 +46,8 @@ class Noting:
 class NotingRunner(JobRunner):
     """A runner with that for a translator."""
 
-    def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
-        del pair, job
+    def _translator(self, pair: Pair, job: Job, options: DecodingOptions) -> EntryTranslator:
+        del pair, job, options
         return Noting(Path(sys.argv[2]) / "translated")
 
 

@@ -17,13 +17,16 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 
+from dragoman.terms import Term
+from dragoman.types import Pair
 from service.accounts.accounts import Accounts
 from service.accounts.database import _SCHEMA_LOCK, Database, hold_lock
 from service.accounts.errors import SchemaUnknown
-from service.accounts.glossaries import GlossaryStore
 from service.accounts.usage import Usage, UsageStore
 from service.batch.journal import Journal
 from service.batch.texts import Translated
+from service.glossaries.entries import Dictionary
+from service.glossaries.store import GlossaryStore
 from service.jobs.store import JobStore
 from service.schema.tables import HEAD, METADATA
 from service.schema.upgrade import MIGRATIONS, REVISION
@@ -96,7 +99,12 @@ def test_every_row_is_kept(old_url: str) -> None:
         database = accounts.database
         assert database is not None
         assert UsageStore(database).get_month(KEY_ID, "2026-11") == Usage("2026-11", 42, 2, 1)
-        assert GlossaryStore(database).entries(KEY_ID, GLOSSARY_ID) == {"Haus": "house"}
+        glossaries = GlossaryStore(database)
+        glossary = glossaries.get(KEY_ID, GLOSSARY_ID)
+        assert (glossary.name, glossary.version, glossary.created_at) == ("mine", 1, NOON)
+        assert glossaries.read_dictionaries(KEY_ID, GLOSSARY_ID) == (
+            Dictionary(Pair("de", "en"), (Term("Haus", ("house",)),)),
+        )
         assert JobStore(database).get(KEY_ID, JOB_ID).created_at == NOON
         assert Journal(database, JOB_ID).outcomes([b"k" * 16]) == {b"k" * 16: Translated("Good morning")}
 

@@ -74,14 +74,14 @@ def test_a_line_with_an_error_stays_and_one_that_is_no_text_ends_the_output(
     [
         (["translate", "--beam-size", "99"], "beam_size: 99 is not between 1 and 32"),
         (["translate", "--length-penalty", "nan"], "length_penalty: nan is not"),
-        (["translate", "--model", "absent"], "bundle absent: neither absent nor"),
+        (["translate", "--model", "absent"], "bundle absent: neither a folder nor"),
         (["translate", "--file", "absent.txt"], "No such file or directory: 'absent.txt'"),
         (["translate", "-o", "absent/out.txt"], "No such file or directory: 'absent/out.txt'"),
         (["translate", "-o", "/dev/full"], "No space left on device"),
         (["translate", "--config", "absent.toml"], "absent.toml does not exist"),
         (["serve", "--port", "70000"], "port (or DRAGOMAN_PORT)"),
-        (["info", "--model", "absent"], "bundle absent: neither absent nor"),
-        (["models", "absent"], "bundle absent: neither absent nor"),
+        (["info", "--model", "absent"], "bundle absent: neither a folder nor"),
+        (["models", "absent"], "bundle absent: neither a folder nor"),
     ],
 )
 def test_what_a_user_can_mend_is_said_in_one_line(run: Run, arguments: list[str], message: str) -> None:
@@ -132,17 +132,20 @@ def test_a_reader_that_leaves_is_no_error_to_speak_of(
         assert process.wait(TIMEOUT_S) == 128 + signal.SIGPIPE
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "written"), [("translate", b"ja\n", b"JA\n"), ("score", b"ja\tyes\n", b"-1.000000\n")]
+)
 def test_an_interrupt_ends_quietly_after_a_whole_line(
-    command: list[str], environment: dict[str, str]
+    command: list[str], environment: dict[str, str], name: str, line: bytes, written: bytes
 ) -> None:
-    with started([*command, "translate"], environment, **PIPES) as process:
+    with started([*command, name], environment, **PIPES) as process:
         # More than an output buffer holds, so that something comes out before the input ends.
-        process.stdin.write(b"ja\n" * 4000)
+        process.stdin.write(line * 4000)
         process.stdin.flush()
-        process.stdout.readline()
+        first_line = process.stdout.readline()
         process.send_signal(signal.SIGINT)
 
-        assert process.stdout.read().endswith(b"JA\n")
+        assert (first_line + process.stdout.read()).endswith(written)
         assert process.stderr.read().strip() == b""
         assert process.wait(TIMEOUT_S) == 128 + signal.SIGINT
 

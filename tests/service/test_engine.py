@@ -10,6 +10,7 @@ from dragoman import BundleError
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NoMetrics
 from service.engine import find_bundle, find_models, list_bundles, open_router, preloaded
+from service.model_folders import ModelFolders
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import write_bundle
 
@@ -62,7 +63,7 @@ def test_two_models_of_one_name_are_refused(several: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("folder", "model", "problem"),
     [
-        ("several", "a,c", "bundle c: neither c nor"),
+        ("several", "a,c", "bundle c: neither a folder nor"),
         ("several", ",", r"^model: ',' names no bundle$"),
         ("absent", None, r"^models_dir: folder .* not found"),
         ("several/a", None, "it contains no bundle"),
@@ -100,19 +101,21 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
     open_router(load_settings(overrides={"models_dir": several, **same, **wishes}))
 
     assert isinstance(given.pop("engine_metrics"), NoMetrics)
-    assert given == {**same, "providers": ("cuda", "cpu"), "budget_bytes": 123, "pivots": ("fr", "en")}
+    assert given == {**same, "providers": ("cuda", "cpu"), "budget_bytes": 123, "pivots": ("fr", "en")} | {
+        "fallback_dir": None
+    }
 
 
 @pytest.mark.parametrize("given", ["a", "{several}/a"])
 def test_a_bundle_is_found_by_its_folder_or_by_its_name_in_the_models_folder(
     several: Path, given: str
 ) -> None:
-    assert find_bundle(given.format(several=several), several) == several / "a"
+    assert find_bundle(given.format(several=several), ModelFolders(several)) == several / "a"
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known(several: Path) -> None:
     with pytest.raises(BundleError, match=r"models in .*: a, b; `dragoman pull NAME`"):
-        find_bundle("tony", several)
+        find_bundle("tony", ModelFolders(several))
 
 
 def test_each_folder_is_judged_on_its_own(several: Path) -> None:
@@ -121,7 +124,7 @@ def test_each_folder_is_judged_on_its_own(several: Path) -> None:
     (several / ".unfinished").mkdir()
     (several / "a-file").touch()
 
-    listings = list_bundles(several)
+    listings = list_bundles(ModelFolders(several))
 
     assert [(each.name, len(each.problems)) for each in listings] == [("a", 0), ("another", 1), ("b", 1)]
     assert listings[0].bundle is not None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from service.cli.lines import defer_interrupts
+from service.cli.score import write_scores
 
 
 def interrupt() -> None:
@@ -79,3 +80,17 @@ def test_interrupts_are_as_before_when_the_block_is_over() -> None:
 def test_lines_are_those_of_the_source() -> None:
     with defer_interrupts() as interrupts:
         assert list(interrupts.lines([b"a\n", b"", b"b"])) == [b"a\n", b"", b"b"]
+
+
+def test_an_interrupt_between_scores_waits_until_the_next_is_written(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    def scores() -> Iterator[float]:
+        yield -1.0
+        interrupt()
+        yield -2.0
+        yield -3.0
+
+    with pytest.raises(KeyboardInterrupt), defer_interrupts() as interrupts:
+        write_scores(scores(), interrupts.check)
+    assert capsysbinary.readouterr().out == b"-1.000000\n-2.000000\n"

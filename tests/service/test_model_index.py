@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from dragoman.bundle import open_bundle
-from service.model_index import ModelIndexError, download, read_index
+from service.model_errors import ModelIndexError, UnknownModel
+from service.model_index import download, read_index
 from tests.service.conftest import TINY_BUNDLE
 
 LARGEST = max(TINY_BUNDLE.iterdir(), key=lambda path: path.stat().st_size).name
@@ -97,7 +98,7 @@ def test_an_interrupted_download_continues_where_it_stopped(
     bundle = publish(tmp_path / "published")
     whole = (bundle / LARGEST).read_bytes()
     (bundle / LARGEST).write_bytes(whole[:1000])
-    with pytest.raises(ModelIndexError, match="ended early; run the command again to continue"):
+    with pytest.raises(ModelIndexError, match="ended early; try again to continue"):
         pull(server, tmp_path / "models")
     (bundle / LARGEST).write_bytes(whole)
     asked.clear()
@@ -168,5 +169,5 @@ def test_an_index_that_cannot_be_used_is_rejected(tmp_path: Path, content: str, 
 def test_an_unknown_model_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     publish(tmp_path)
 
-    with pytest.raises(ModelIndexError, match="de-fr is not in the index; it has tiny"):
+    with pytest.raises(UnknownModel, match="de-fr is not in the index; it has tiny"):
         read_index(str(tmp_path)).named("de-fr")

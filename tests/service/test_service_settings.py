@@ -47,7 +47,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     given |= {"documents": "off", "metrics": "off", "discovery": "key", "log_format": "json"}
     given |= {"otlp_endpoint": "http://there", "jobs": "off", "jobs_files": "s3://there"}
     given |= {"root_path": "/here", "uds_mode": "666", "model_index": "index.toml"}
-    given |= {"segment_cache": "off", "file_isolation": "off", "glossaries": "stored", "page": "off"}
+    given |= {"segment_cache": "off", "file_isolation": "off", "page": "off", "suggestions": "on"}
     sizes = {"file_memory_bytes": 2**30}
     given |= {name: str(size) for name, size in sizes.items()}
     names = Settings.model_fields.keys() - {"uds"}  # a server has no port as well
@@ -135,14 +135,6 @@ def test_settings_do_not_change() -> None:
 
     with pytest.raises(ValidationError, match="frozen"):
         settings.port = 1
-
-
-def test_the_models_folder_is_here_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "models" / "one").mkdir(parents=True)
-    (tmp_path / "models" / "one" / "manifest.json").touch()
-
-    assert load_settings().models_dir.resolve() == tmp_path / "models"
 
 
 def test_names_stand_between_commas() -> None:

@@ -64,7 +64,7 @@ def test_a_segment_is_sent_before_the_rest_is_done(serve: Serve, translator: Dou
         lines = response.iter_lines()
         assert next(lines) == "event: segment"
         assert json.loads(next(lines).removeprefix("data: "))["text"] == "JA"
-        assert translator.is_waiting.is_set()
+        until(translator.is_waiting.is_set)
         translator.released.set()
         assert "event: done" in list(lines)
 
@@ -94,6 +94,6 @@ def test_a_client_that_leaves_takes_its_texts_with_it(serve: Serve, translator: 
 
     with client.stream("POST", URL, json={"text": ["ja", "wait"]}) as response:
         next(response.iter_lines())
-        assert translator.is_waiting.is_set()
+        until(translator.is_waiting.is_set)
 
     until(lambda: translator.cancelled == ["wait"])

@@ -16,6 +16,10 @@ from training.run import train
 from training.variants.copies import copied
 from training.variants.inserts import Languages
 
+LONG_STEPS = 120
+FEW_STEPS = {"steps": 2, "warmup_steps": 1, "decay_steps": 1}
+"""Settings of [optimisation] for tests in which a run only has to reach its end."""
+
 GERMAN_TO_ENGLISH = ("de", "en")
 ENGLISH_TO_GERMAN = ("en", "de")
 
@@ -69,16 +73,16 @@ def long_recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def _finished(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def finished(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     recipe = make_recipe(tmp_path_factory.mktemp("finished"), pairs)
     train(TrainingConfig.model_validate(recipe))
     return recipe
 
 
 @pytest.fixture
-def finished_recipe(_finished: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+def finished_recipe(finished: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     """The recipe of a finished run, whose run folder is a copy that a test may change."""
-    recipe = copy.deepcopy(_finished)
+    recipe = copy.deepcopy(finished)
     shutil.copytree(recipe["run_dir"], tmp_path / "run")
     return recipe | {"run_dir": str(tmp_path / "run")}
 
@@ -156,10 +160,10 @@ def make_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 def make_long_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     recipe = make_recipe(folder, pairs)
-    recipe["optimisation"] |= {"steps": 240, "decay_steps": 50}
-    recipe["validation"]["every_steps"] = 80
+    recipe["optimisation"] |= {"steps": LONG_STEPS, "decay_steps": 40}
+    recipe["validation"]["every_steps"] = 40
     recipe["model"]["inner_dropout"] = 0.1
-    recipe["checkpoints"] |= {"every_minutes": 0.3 / 60, "snapshot_every_steps": 30}
+    recipe["checkpoints"] |= {"every_minutes": 0.1 / 60, "snapshot_every_steps": 30}
     return recipe
 
 

@@ -83,15 +83,12 @@ def test_a_token_without_probability_has_a_finite_loss_and_the_right_gradient() 
         torch.testing.assert_close(own, theirs, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_a_sample_estimates_the_sum_below_the_softmax_without_bias(smoothing: float) -> None:
+def test_a_sample_estimates_the_sum_below_the_softmax_without_bias() -> None:
     (states, weight, bias), targets = inputs(1, seed=3)
-    exact = linear_cross_entropy(states, weight, bias, targets, smoothing)
+    exact = linear_cross_entropy(states, weight, bias, targets, 0.1)
     torch.manual_seed(4)
 
-    found = torch.stack(
-        [sampled_cross_entropy(states, weight, bias, targets, smoothing, 12) for _ in range(3000)]
-    )
+    found = torch.stack([sampled_cross_entropy(states, weight, bias, targets, 0.1, 12) for _ in range(3000)])
 
     assert found.std() > 0.01
     torch.testing.assert_close((found - exact).exp().mean().item(), 1.0, rtol=0.02, atol=0)

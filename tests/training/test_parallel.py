@@ -2,23 +2,36 @@
 
 import os
 import signal
-from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+import lightning
 import pytest
 import torch
 from torch import nn
+from typing_extensions import override
 
-from tests.training.test_training_run import end_midway, events, finish, scores, weights
+from tests.training.conftest import LONG_STEPS, make_long_recipe
+from tests.training.test_training_run import events, scores, train_in_process, weights
 from training.config import TrainingConfig
-from training.errors import WorkerLostError
+from training.errors import TrainingStopped, WorkerLostError
 from training.parallel import ProcessGroup, StepCounts, meet, start_workers
-from training.resume import resume_points
-from training.run import train
+from training.resume import ResumePointCallback, resume_points
 
-WriteRecipe = Callable[[dict[str, Any]], Path]
+STOP_STEP = 45
+
+
+class SignalCallback(ResumePointCallback):
+    """Sends SIGTERM to its own process at one step."""
+
+    @override
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, *rest: Any
+    ) -> None:
+        super().on_train_batch_end(trainer, pl_module, *rest)
+        if trainer.global_step == STOP_STEP:
+            signal.raise_signal(signal.SIGTERM)
 
 
 @pytest.fixture
@@ -26,6 +39,14 @@ def shared_recipe(long_recipe: dict[str, Any]) -> dict[str, Any]:
     """A few seconds' training in two processes."""
     long_recipe["optimisation"]["processes"] = 2
     return long_recipe
+
+
+@pytest.fixture(scope="module")
+def uninterrupted_pair(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
+    """The run folder of `shared_recipe`, trained to its end without a break."""
+    recipe = make_long_recipe(tmp_path_factory.mktemp("pair"), pairs)
+    recipe["optimisation"]["processes"] = 2
+    return train_in_process(recipe).parent
 
 
 def averaged(workers: ProcessGroup) -> tuple[list[torch.Tensor], StepCounts]:
@@ -37,66 +58,58 @@ def averaged(workers: ProcessGroup) -> tuple[list[torch.Tensor], StepCounts]:
     return [weight.grad for weight in model.parameters() if weight.grad is not None], counts
 
 
-def average_as(config: TrainingConfig, rank: int, port: int) -> None:
+def average_and_end_early(config: TrainingConfig, rank: int, port: int) -> None:
     with meet(port, rank, config.optimisation.processes) as workers:
         gradients, counts = averaged(workers)
-    torch.save({"gradients": gradients, "counts": astuple(counts)}, config.run_dir / "result")
-
-
-def end_early(config: TrainingConfig, rank: int, port: int) -> None:
-    with meet(port, rank, config.optimisation.processes):
+        torch.save({"gradients": gradients, "counts": astuple(counts)}, config.run_dir / "result")
         os._exit(1)
 
 
-def test_processes_average_gradients_add_counts_and_stop_together(shared_recipe: dict[str, Any]) -> None:
+def test_processes_average_gradients_add_counts_and_stop_together_and_a_lost_one_is_named(
+    shared_recipe: dict[str, Any],
+) -> None:
     config = TrainingConfig.model_validate(shared_recipe)
     config.run_dir.mkdir()
 
-    with start_workers(config, average_as) as workers:
-        gradients, counts = averaged(workers)
+    found = []
+
+    def average_twice() -> None:
+        with start_workers(config, average_and_end_early) as workers:
+            found.append(averaged(workers))
+            averaged(workers)
+
+    with pytest.raises(WorkerLostError, match="process 1 of 2 ended early; the same command goes on"):
+        average_twice()
 
     other = torch.load(config.run_dir / "result", weights_only=True)
+    gradients, counts = found[0]
     assert counts == StepCounts(21, 200, is_stopping=True)
     assert other["counts"] == astuple(counts)
     for gradient in (*gradients, *other["gradients"]):
         assert bool((gradient == 1.5).all())
 
 
-def test_a_lost_process_ends_the_run_with_its_number(shared_recipe: dict[str, Any]) -> None:
-    config = TrainingConfig.model_validate(shared_recipe)
-
-    with (
-        pytest.raises(WorkerLostError, match="process 1 of 2 ended early; the same command goes on"),
-        start_workers(config, end_early) as workers,
-    ):
-        averaged(workers)
-
-
 def test_a_two_process_run_resumed_after_sigterm_equals_an_uninterrupted_one(
-    shared_recipe: dict[str, Any], write_recipe: WriteRecipe, tmp_path: Path
+    shared_recipe: dict[str, Any], uninterrupted_pair: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uninterrupted = tmp_path / "uninterrupted"
-    train(TrainingConfig.model_validate({**shared_recipe, "run_dir": str(uninterrupted)}))
-    path, run_dir = write_recipe(shared_recipe), Path(shared_recipe["run_dir"])
+    run_dir = Path(shared_recipe["run_dir"])
+    with monkeypatch.context() as patch:
+        patch.setattr("training.run.ResumePointCallback", SignalCallback)
+        with pytest.raises(TrainingStopped):
+            train_in_process(shared_recipe)
+    assert STOP_STEP <= resume_points(run_dir)[-1].step <= STOP_STEP + 1
 
-    status, errors = end_midway(path, run_dir, signal.SIGTERM)
+    train_in_process(shared_recipe)
 
-    assert status == 128 + signal.SIGTERM, errors
-    assert "Traceback" not in errors
-    assert 0 < resume_points(run_dir)[-1].step < shared_recipe["optimisation"]["steps"]
-    finish(path)
-    torch.testing.assert_close(weights(run_dir), weights(uninterrupted), atol=0.0, rtol=0.0)
-    assert scores(run_dir) == scores(uninterrupted)
+    torch.testing.assert_close(weights(run_dir), weights(uninterrupted_pair), atol=0.0, rtol=0.0)
+    assert scores(run_dir) == scores(uninterrupted_pair)
 
 
 def test_two_processes_read_the_pairs_that_one_reads_in_twice_the_steps(
-    recipe: dict[str, Any], tmp_path: Path
+    uninterrupted: Path, uninterrupted_pair: Path
 ) -> None:
-    seen = []
-    for name, processes in (("one", 1), ("two", 2)):
-        recipe["optimisation"] |= {"processes": processes, "steps": 40 // processes}
-        run_dir = tmp_path / name
-        train(TrainingConfig.model_validate({**recipe, "run_dir": str(run_dir)}))
-        seen.append(events(run_dir)[-1].pairs_seen)
+    alone = {event.step: event.pairs_seen for event in events(uninterrupted)}
+    together = {event.step: event.pairs_seen for event in events(uninterrupted_pair)}
 
-    assert seen[0] == seen[1]
+    for step in range(20, LONG_STEPS // 2 + 1, 20):
+        assert together[step] == alone[2 * step]

@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from export.checkpoint import load_checkpoint
+from tests.training.conftest import FEW_STEPS, LONG_STEPS
 from training.config import TrainingConfig
 from training.errors import ConfigError, CorpusError, RunFolderError, VocabularyError
 from training.history import Event, History
@@ -22,7 +23,6 @@ from training.resume import resume_points
 from training.run import train
 
 PROJECT = Path(__file__).parents[2]
-LONG_STEPS = 240
 TIMEOUT_S = 120
 
 WriteRecipe = Callable[[dict[str, Any]], Path]
@@ -32,21 +32,10 @@ def train_in_process(recipe: dict[str, Any]) -> Path:
     return train(TrainingConfig.model_validate(recipe))
 
 
-def start(recipe_path: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "training", str(recipe_path)]
-    return subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True)
-
-
-def finish(recipe_path: Path) -> str:
-    process = start(recipe_path)
-    _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 0, errors
-    return errors
-
-
 def end_midway(recipe_path: Path, run_dir: Path, number: signal.Signals) -> tuple[int, str]:
     """Start a run, send the signal once it has a resume point; returns status and standard error."""
-    process = start(recipe_path)
+    command = [sys.executable, "-m", "training", str(recipe_path)]
+    process = subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + TIMEOUT_S
     while not is_under_way(run_dir):
         assert process.poll() is None, "the run ended before it could be interrupted"
@@ -55,6 +44,13 @@ def end_midway(recipe_path: Path, run_dir: Path, number: signal.Signals) -> tupl
     process.send_signal(number)
     _, errors = process.communicate(timeout=TIMEOUT_S)
     return process.returncode, errors
+
+
+def resume(recipe: dict[str, Any], step: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Train to the end in this process, from the step on."""
+    with caplog.at_level("INFO", logger="training.run"):
+        train_in_process(recipe)
+    assert f"resuming from step {step}" in caplog.messages
 
 
 def is_under_way(run_dir: Path) -> bool:
@@ -99,11 +95,14 @@ def assert_same_run(run_dir: Path, reference: Path) -> None:
 
 
 def test_a_run_resumed_after_sigterm_equals_an_uninterrupted_one(
-    long_recipe: dict[str, Any], write_recipe: WriteRecipe, uninterrupted: Path
+    long_recipe: dict[str, Any],
+    write_recipe: WriteRecipe,
+    uninterrupted: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    path, run_dir = write_recipe(long_recipe), Path(long_recipe["run_dir"])
+    run_dir = Path(long_recipe["run_dir"])
 
-    status, errors = end_midway(path, run_dir, signal.SIGTERM)
+    status, errors = end_midway(write_recipe(long_recipe), run_dir, signal.SIGTERM)
 
     step = resume_points(run_dir)[-1].step
     assert status == 128 + signal.SIGTERM
@@ -114,15 +113,17 @@ def test_a_run_resumed_after_sigterm_equals_an_uninterrupted_one(
     assert 0 < step < LONG_STEPS
     assert max(event.step for event in events(run_dir)) <= step
     assert not (run_dir / "checkpoint").exists()
-    errors = finish(path)
-    assert f"resuming from step {step}" in errors
     assert errors.count("step/s") < 10  # a log file is not redrawn at every step
     assert "lightning" not in errors.lower()
+    resume(long_recipe, step, caplog)
     assert_same_run(run_dir, uninterrupted)
 
 
 def test_a_killed_run_resumes_from_its_last_resume_point_with_the_same_result(
-    long_recipe: dict[str, Any], write_recipe: WriteRecipe, uninterrupted: Path
+    long_recipe: dict[str, Any],
+    write_recipe: WriteRecipe,
+    uninterrupted: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     run_dir = Path(long_recipe["run_dir"])
     checkpoints = long_recipe["checkpoints"]
@@ -134,14 +135,15 @@ def test_a_killed_run_resumes_from_its_last_resume_point_with_the_same_result(
     assert status == -signal.SIGKILL
     assert 0 < step < LONG_STEPS
     assert max(event.step for event in events(run_dir)) - step <= 1  # with a point a step, a step at most
-    errors = finish(write_recipe(long_recipe))
-    assert f"resuming from step {step}" in errors
+    resume(long_recipe, step, caplog)
     assert_same_run(run_dir, uninterrupted)
 
 
-def test_a_run_depends_only_on_its_seed(recipe: dict[str, Any], tmp_path: Path) -> None:
-    run_dirs = []
-    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+def test_a_run_depends_only_on_its_seed(
+    recipe: dict[str, Any], finished_recipe: dict[str, Any], tmp_path: Path
+) -> None:
+    run_dirs = [Path(finished_recipe["run_dir"])]
+    for name, seed in (("again", 1), ("other", 2)):
         torch.rand(3)  # what was drawn before does not matter
         recipe["optimisation"]["seed"] = seed
         train_in_process({**recipe, "run_dir": str(tmp_path / name)})
@@ -182,17 +184,19 @@ def test_the_checkpoint_is_the_mean_of_the_last_snapshots_with_tokenizer_and_rec
     assert "1 threads" in record["machine"]
 
 
-def test_the_last_step_always_has_a_snapshot(recipe: dict[str, Any]) -> None:
-    recipe["checkpoints"]["snapshot_every_steps"] = 19
+def test_the_last_step_always_has_a_snapshot(finished_recipe: dict[str, Any]) -> None:
+    finished_recipe["checkpoints"]["snapshot_every_steps"] = 31
+    finished_recipe["optimisation"]["steps"] = 32
 
-    folder = train_in_process(recipe)
+    folder = train_in_process(finished_recipe)
 
-    assert folder == Path(recipe["run_dir"], "checkpoint")
-    assert names_in(folder.parent / "snapshots") == ["step-00000019.pt", "step-00000030.pt"]
+    assert folder == Path(finished_recipe["run_dir"], "checkpoint")
+    assert names_in(folder.parent / "snapshots") == ["step-00000031.pt", "step-00000032.pt"]
 
 
 def test_separate_vocabularies_are_copied_to_the_checkpoint(recipe: dict[str, Any]) -> None:
     recipe["vocabulary"] = {"size": 300, "is_shared": False}
+    recipe["optimisation"] |= FEW_STEPS
 
     checkpoint = load_checkpoint(train_in_process(recipe))
 
@@ -222,22 +226,18 @@ def test_a_finished_run_continues_if_it_gets_more_steps(finished_recipe: dict[st
     assert without_clock(run_dir)["steps"] == 40
 
 
-def test_repeated_steps_replace_their_history_and_snapshots(recipe: dict[str, Any]) -> None:
-    run_dir = Path(recipe["run_dir"])
-    recipe["optimisation"]["steps"] = 20
-    train_in_process(recipe)
-    early_point = resume_points(run_dir)[0].path.read_bytes()
-    recipe["optimisation"]["steps"] = 30
-    train_in_process(recipe)
-    for point in resume_points(run_dir):
-        point.path.unlink()
-    (run_dir / "resume/00000020.ckpt").write_bytes(early_point)
-    recipe["optimisation"]["steps"] = 25
+def test_repeated_steps_replace_their_history_and_snapshots(finished_recipe: dict[str, Any]) -> None:
+    run_dir = Path(finished_recipe["run_dir"])
+    finished_recipe["optimisation"]["steps"] = 33
+    train_in_process(finished_recipe)
+    assert [event.step for event in events(run_dir)] == [15, 20, 30, 33]
+    resume_points(run_dir)[-1].path.unlink()
+    finished_recipe["optimisation"]["steps"] = 32
 
-    train_in_process(recipe)
+    train_in_process(finished_recipe)
 
-    assert [event.step for event in events(run_dir)] == [15, 20, 20, 25]
-    assert names_in(run_dir / "snapshots") == ["step-00000020.pt", "step-00000025.pt"]
+    assert [event.step for event in events(run_dir)] == [15, 20, 30, 32]
+    assert names_in(run_dir / "snapshots") == ["step-00000030.pt", "step-00000032.pt"]
 
 
 def test_an_incomplete_resume_point_is_ignored(finished_recipe: dict[str, Any]) -> None:
@@ -306,10 +306,11 @@ def test_a_missing_gpu_is_rejected(recipe: dict[str, Any]) -> None:
         train_in_process(recipe)
 
 
-def test_signal_handlers_are_restored_after_a_run(recipe: dict[str, Any]) -> None:
+def test_signal_handlers_are_restored_after_a_run(finished_recipe: dict[str, Any]) -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    finished_recipe["optimisation"]["steps"] = 31
 
-    train_in_process(recipe)
+    train_in_process(finished_recipe)
 
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
     assert "PL_GLOBAL_SEED" not in os.environ
@@ -319,7 +320,7 @@ def test_a_run_that_starts_from_a_checkpoint_uses_its_weights_vocabulary_and_rec
     finished_recipe: dict[str, Any],
 ) -> None:
     first, second = Path(finished_recipe["run_dir"]) / "checkpoint", start_from(finished_recipe)
-    second["optimisation"] |= {"steps": 2, "warmup_steps": 1, "decay_steps": 1, "learning_rate": 1e-9}
+    second["optimisation"] |= FEW_STEPS | {"learning_rate": 1e-9}
     second["vocabulary"] = {"size": 330, "sample_pairs": 1}  # which would train another vocabulary
 
     checkpoint = load_checkpoint(train_in_process(second))

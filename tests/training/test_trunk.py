@@ -1,6 +1,8 @@
 """A run that never ends: branches become models, and a saved trunk can start again."""
 
+import copy
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import sentencepiece
 import torch
 
 from export.checkpoint import load_checkpoint, untied_weights
+from tests.training.conftest import FEW_STEPS
 from training.config import TrainingConfig
 from training.errors import ConfigError, RunFolderError
 from training.history import History, read_events
@@ -21,22 +24,39 @@ from training.trunk import begin, branch, main, save
 WriteRecipe = Callable[[dict[str, Any]], Path]
 
 
-@pytest.fixture
-def trunk(finished_recipe: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
-    """The recipe of both directions without an end, begun from a model with a smaller vocabulary."""
-    checkpoint = Path(finished_recipe["run_dir"]) / "checkpoint"
-    recipe = finished_recipe | {"run_dir": str(tmp_path / "trunk"), "start_from": str(tmp_path / "kept")}
+@pytest.fixture(scope="module")
+def trained(finished: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The recipe of both directions without an end, begun from a model with fewer pieces; after 20 steps."""
+    folder = tmp_path_factory.mktemp("trunk")
+    recipe = copy.deepcopy(finished)
+    recipe |= {"run_dir": str(folder / "trunk"), "start_from": str(folder / "kept")}
     recipe["data"]["is_bidirectional"] = True
     recipe["vocabulary"] = {"size": 345, "has_controls": True}
     recipe["optimisation"] |= {"decay_steps": 0, "steps": 20}
-    begin(TrainingConfig.model_validate(recipe), checkpoint)
+    config = TrainingConfig.model_validate(recipe)
+    begin(config, Path(finished["run_dir"]) / "checkpoint")
+    train(config)
     return recipe
 
 
+@pytest.fixture
+def trunk(trained: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    """The recipe of a trunk whose run folder is a copy that a test may change."""
+    shutil.copytree(trained["run_dir"], tmp_path / "trunk")
+    return copy.deepcopy(trained) | {"run_dir": str(tmp_path / "trunk")}
+
+
+def start_in(folder: Path, trunk: dict[str, Any]) -> Path:
+    """Move the recipe's `start_from` to a copy, to which a test may save."""
+    trunk["start_from"] = str(shutil.copytree(trunk["start_from"], folder))
+    return folder
+
+
 def test_new_pieces_start_with_the_mean_vector_of_the_old_pieces_that_spell_them(
-    trunk: dict[str, Any], tmp_path: Path
+    trunk: dict[str, Any], finished: dict[str, Any]
 ) -> None:
-    before, after = load_checkpoint(tmp_path / "run/checkpoint"), load_checkpoint(tmp_path / "kept")
+    before = load_checkpoint(Path(finished["run_dir"]) / "checkpoint")
+    after = load_checkpoint(Path(trunk["start_from"]))
     old, new = (
         sentencepiece.SentencePieceProcessor(model_file=str(each.source_tokenizer))
         for each in (before, after)
@@ -68,7 +88,6 @@ def test_a_branch_decays_the_learning_rate_to_zero_and_leaves_the_trunk_unchange
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
     config = TrainingConfig.model_validate(trunk)
-    train(config)
     before = [point.path.read_bytes() for point in resume_points(config.run_dir)]
 
     checkpoint = load_checkpoint(branch(config, tmp_path / "branch", num_steps=10, direction="en-de"))
@@ -85,25 +104,24 @@ def test_a_branch_decays_the_learning_rate_to_zero_and_leaves_the_trunk_unchange
 def test_a_started_branch_resumes_even_if_the_trunk_has_advanced(
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
-    train(TrainingConfig.model_validate(trunk))
-    branch(TrainingConfig.model_validate(trunk), tmp_path / "branch", num_steps=10, direction=None)
-    trunk["optimisation"]["steps"] = 25
+    branch(TrainingConfig.model_validate(trunk), tmp_path / "branch", num_steps=2, direction=None)
+    trunk["optimisation"]["steps"] = 21
     config = TrainingConfig.model_validate(trunk)
     train(config)
 
     again = load_checkpoint(branch(config, tmp_path / "branch", num_steps=99, direction=None))
 
-    assert again.training["steps"] == 30
+    assert again.training["steps"] == 22
 
 
 def test_a_missing_resume_point_and_an_unknown_direction_are_reported(
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
     config = TrainingConfig.model_validate(trunk)
-    with pytest.raises(RunFolderError, match="no resume point: train the trunk first"):
-        branch(config, tmp_path / "branch", num_steps=10, direction=None)
-    train(config)
+    untrained = TrainingConfig.model_validate(trunk | {"run_dir": str(tmp_path / "untrained")})
 
+    with pytest.raises(RunFolderError, match="no resume point: train the trunk first"):
+        branch(untrained, tmp_path / "branch", num_steps=10, direction=None)
     with pytest.raises(ConfigError, match="only_direction fr-de is no direction"):
         branch(config, tmp_path / "branch", num_steps=10, direction="fr-de")
 
@@ -111,9 +129,9 @@ def test_a_missing_resume_point_and_an_unknown_direction_are_reported(
 def test_totals_of_a_trunk_add_up_over_run_folders_and_each_draws_other_pairs(
     trunk: dict[str, Any], tmp_path: Path
 ) -> None:
-    first = TrainingConfig.model_validate({**trunk, "run_dir": str(tmp_path / "first")})
-    train(first)
-    kept = save(first)
+    kept = start_in(tmp_path / "kept", trunk)
+    first = TrainingConfig.model_validate(trunk)
+    save(first)
     save(first)  # a second time counts nothing twice
     pairs = json.loads((kept / "training.json").read_text())["pairs_seen"]
     second = TrainingConfig.model_validate({**trunk, "run_dir": str(tmp_path / "second")})
@@ -134,18 +152,21 @@ def test_totals_of_a_trunk_add_up_over_run_folders_and_each_draws_other_pairs(
 
 
 def test_a_record_has_the_controls_that_were_trained_in_its_own_directions(
-    trunk: dict[str, Any], tmp_path: Path
+    trunk: dict[str, Any], finished: dict[str, Any], tmp_path: Path
 ) -> None:
+    start_in(tmp_path / "kept", trunk)
+    trunk["run_dir"] = str(tmp_path / "controls")
+    trunk["optimisation"] |= FEW_STEPS | {"decay_steps": 0}
     trunk["data"]["corpora"][0]["variants"] = {"formality": 0.5, "terms": 0.5}
     trunk["data"]["term_files"] = trunk["data"]["corpora"][0]["files"]
     config = TrainingConfig.model_validate(trunk)
     untrained = TrainingConfig.model_validate(trunk | {"start_from": str(tmp_path / "untrained")})
     train(config)
 
-    begun = load_checkpoint(begin(untrained, tmp_path / "run" / "checkpoint")).training["controls"]
+    begun = load_checkpoint(begin(untrained, Path(finished["run_dir"]) / "checkpoint")).training["controls"]
     saved = load_checkpoint(save(config)).training["controls"]
-    into_english = branch(config, tmp_path / "de-en", num_steps=2, direction="de-en")
-    into_german = branch(config, tmp_path / "en-de", num_steps=2, direction="en-de")
+    into_english = branch(config, tmp_path / "de-en", num_steps=1, direction="de-en")
+    into_german = branch(config, tmp_path / "en-de", num_steps=1, direction="en-de")
 
     terms = {"begin": "<term>", "translation": "<translation>", "end": "</term>"}
     formality = {"formal": "<formal>", "informal": "<informal>", "targets": ["de"]}
@@ -159,6 +180,7 @@ def test_the_trunk_commands_report_errors_with_status_2(
     trunk: dict[str, Any], write_recipe: WriteRecipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del trunk["start_from"]
+    trunk["run_dir"] = str(tmp_path / "untrained")
     path = write_recipe(trunk)
 
     assert main(["save", str(path)]) == 2

@@ -62,7 +62,8 @@ export class Alternatives {
       this.list(word, [...words].slice(0, MAX_SHOWN), async (next) => {
         const chosen = before + next;
         const again = await sendForJson<TranslateResponse>("v1/translate", {
-          json: { ...options, target_prefix: chosen, return_alignment: true, return_tokens: true },
+          // Only here: the few words looked ahead have no room for the terms of the whole sentence.
+          json: { ...options, glossary: translation.glossary, target_prefix: chosen, return_alignment: true, return_tokens: true },
         });
         this.onChosen(word.segment, replacedSegment(word.segment, options.text, again.translations[0]));
       });

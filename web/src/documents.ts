@@ -20,6 +20,7 @@ interface Job {
 export interface LanguageChoice {
   source: string | null;
   target: string;
+  glossary: string | null;
 }
 
 /** Show the section for documents, and translate the files that the user chooses or drops. */
@@ -88,6 +89,7 @@ class DocumentRow {
     const form = new FormData();
     if (this.languages.source !== null) form.append("source", this.languages.source);
     form.append("target", this.languages.target);
+    if (this.languages.glossary !== null) form.append("glossary", this.languages.glossary);
     form.append("file", this.file);
     let job = await sendForJson<Job>("v1/jobs", { form, signal: this.cancelled.signal });
     this.jobId = job.id;

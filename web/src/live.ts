@@ -20,6 +20,8 @@ export interface Question {
   target: string;
   /** Null leaves the form of address to the model. */
   formality: string | null;
+  /** Id of the glossary whose terms are used; null for none. */
+  glossary: string | null;
 }
 
 export interface Listener {

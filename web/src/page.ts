@@ -2,7 +2,8 @@
 import { ServerError, Unreachable } from "./api";
 import { Alternatives } from "./alternatives";
 import { announce, byId } from "./dom";
-import { setUpDocuments } from "./documents";
+import { setUpDocuments, type LanguageChoice } from "./documents";
+import { fillGlossaryMenu, loadGlossaries, type Glossary } from "./glossaries";
 import { History, type HistoryEntry } from "./history";
 import { setUpKeyDialog } from "./key";
 import { DETECT, directionOf, fillMenu, hasPair, loadLanguages, nameOf, targetsOf, type Pairs } from "./languages";
@@ -31,6 +32,7 @@ const sourceMenu = byId("source-language", HTMLSelectElement);
 const targetMenu = byId("target-language", HTMLSelectElement);
 const swapButton = byId("swap", HTMLButtonElement);
 const formalityMenu = byId("formality", HTMLSelectElement);
+const glossaryMenu = byId("glossary", HTMLSelectElement);
 const outputNode = byId("output", HTMLElement);
 const notice = byId("notice", HTMLElement);
 const retryButton = byId("retry", HTMLButtonElement);
@@ -38,6 +40,7 @@ const openKeyDialog = setUpKeyDialog(() => void start());
 
 let pairs: Pairs = new Map();
 let withFormality: Pairs = new Map();
+let glossaries: Glossary[] = [];
 let translation: Translation | null = null;
 let historyTimer = 0;
 let startTimer = 0;
@@ -116,7 +119,12 @@ function update(pauseS?: number): void {
     return;
   }
   const formality = (hasFormality() && formalityMenu.value) || null;
-  live.translate({ text: field.text, source: sourceMenu.value || null, target: targetMenu.value, formality }, pauseS);
+  const { source, target, glossary } = choices();
+  live.translate({ text: field.text, source, target, formality, glossary }, pauseS);
+}
+
+function choices(): LanguageChoice {
+  return { source: sourceMenu.value || null, target: targetMenu.value, glossary: glossaryMenu.value || null };
 }
 
 function hasFormality(): boolean {
@@ -172,6 +180,8 @@ function onLanguages(pauseS?: number): void {
   fillMenu(targetMenu, targetsOf(pairs, sourceMenu.value), null);
   outputNode.dir = directionOf(targetMenu.value);
   byId("formality-choice", HTMLElement).hidden = !hasFormality();
+  fillGlossaryMenu(glossaryMenu, glossaries, sourceMenu.value, targetMenu.value);
+  byId("glossary-choice", HTMLElement).hidden = glossaryMenu.options.length < 2;
   save("source", sourceMenu.value);
   save("target", targetMenu.value);
   translation = null;
@@ -212,7 +222,7 @@ function remember(): void {
 async function start(): Promise<void> {
   clearTimeout(startTimer);
   try {
-    ({ pairs, withFormality } = await loadLanguages());
+    [{ pairs, withFormality }, glossaries] = await Promise.all([loadLanguages(), loadGlossaries()]);
   } catch (error) {
     if (needsKey(error)) openKeyDialog(error.message);
     const isTemporary = error instanceof Unreachable || (error instanceof ServerError && error.isTemporary);
@@ -253,6 +263,7 @@ function setUpActions(): void {
     save("formality", formalityMenu.value || null);
     update(0);
   });
+  glossaryMenu.addEventListener("change", () => update(0));
   const shading = byId("shading", HTMLInputElement);
   shading.addEventListener("change", () => {
     document.body.classList.toggle("shaded", shading.checked);
@@ -279,6 +290,6 @@ setUpTheme();
 setUpActions();
 if (options.documents) {
   const { suffixes, max_bytes: maxBytes } = options.documents;
-  setUpDocuments({ suffixes, maxBytes }, () => ({ source: sourceMenu.value || null, target: targetMenu.value }));
+  setUpDocuments({ suffixes, maxBytes }, choices);
 }
 void start();

@@ -35,6 +35,8 @@ export interface Translation {
   isPivot: boolean;
   /** The requested form of address. */
   formality: string | null;
+  /** Id of the glossary that was used. */
+  glossary: string | null;
 }
 
 /** Data of the event `segment`. */
@@ -88,7 +90,7 @@ export function partialSegments(text: string, events: SegmentEvent[]): Segment[]
 
 /** Return a complete translation, from the events `segment` and the data of the event `done`. */
 export function completeTranslation(
-  { text, formality }: { text: string; formality: string | null },
+  { text, formality, glossary }: { text: string; formality: string | null; glossary: string | null },
   events: SegmentEvent[],
   done: TranslationOut,
 ): Translation {
@@ -118,6 +120,7 @@ export function completeTranslation(
     finishReason: done.finish_reason,
     isPivot,
     formality,
+    glossary,
   };
 }
 

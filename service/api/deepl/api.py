@@ -8,7 +8,7 @@ from fastapi.security import APIKeyHeader, APIKeyQuery
 
 from service.api.deepl.catalogue import catalogue_routes
 from service.api.deepl.documents import document_routes
-from service.api.deepl.glossaries import glossary_routes
+from service.api.deepl.glossaries import GlossaryAccess, glossary_routes, multilingual_glossary_routes
 from service.api.deepl.responses import FORM, NEXT_ROOT, ROOT, DeepLRoute, enter
 from service.api.deepl.schemas import errors_of
 from service.api.deepl.translation import translation_routes
@@ -20,8 +20,6 @@ from service.services import ApiDefinition, Services
 WRITE_ROOT = f"{ROOT}/write"
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 MESSAGES: Mapping[str, str] = {
-    f"{NEXT_ROOT}/glossaries": "Multilingual glossaries (/v3/glossaries) are not supported; send requests "
-    "without a glossary",
     f"{NEXT_ROOT}/style_rules": "Style rules (/v3/style_rules) are not supported; send requests without one",
     f"{NEXT_ROOT}/translation_memories": "Translation memories (/v3/translation_memories) are not supported; "
     "send requests without one",
@@ -30,7 +28,7 @@ MESSAGES: Mapping[str, str] = {
 
 
 def unsupported_routes(authenticator: Authenticator) -> APIRouter:
-    """Return routes that reject version 3 and DeepL Write with 400, which clients do not retry."""
+    """Return routes that reject what is not supported with 400, which clients do not retry."""
     router = APIRouter(route_class=DeepLRoute)
 
     async def reject(connection: Request) -> Response:
@@ -43,12 +41,14 @@ def unsupported_routes(authenticator: Authenticator) -> APIRouter:
             ErrorKind.MALFORMED, f"{path[:80]} is not supported; texts are translated at {ROOT}/translate"
         )
 
-    for prefix in (NEXT_ROOT, WRITE_ROOT):
-        router.add_api_route(f"{prefix}/{{rest:path}}", reject, methods=METHODS, include_in_schema=False)
+    for beginning in (*MESSAGES, WRITE_ROOT):
+        router.add_api_route(f"{beginning}{{rest:path}}", reject, methods=METHODS, include_in_schema=False)
     return router
 
 
-DOCUMENT_PATHS = frozenset({f"{ROOT}/document", f"{ROOT}/glossaries"})
+DOCUMENT_PATHS = frozenset(
+    {f"{ROOT}/document", f"{ROOT}/glossaries", f"{NEXT_ROOT}/glossaries", f"{NEXT_ROOT}/glossaries/"}
+)
 """Paths whose bodies may be larger than texts; DeepL's clients may send a glossary of 10 MiB."""
 KEY_HEADER = APIKeyHeader(
     name="Authorization",
@@ -66,25 +66,23 @@ KEY_IN_QUERY = APIKeyQuery(
 
 
 def deepl_api(services: Services) -> ApiDefinition:
-    """Return DeepL's API: all paths under `/v2`; those under `/v3` are rejected."""
+    """Return DeepL's API: all paths under `/v2`, and glossaries under `/v3`."""
     translation_service, authenticator = services.translation_service, services.authenticator
-    routes = APIRouter(
-        prefix=ROOT,
+    glossaries = services.glossaries
+    access = GlossaryAccess(translation_service, authenticator, glossaries)
+    all_routes = APIRouter(
         tags=["deepl"],
         responses=errors_of(),
         dependencies=[Depends(KEY_HEADER), Depends(KEY_IN_QUERY)],
         generate_unique_id_function=operation_ids("deepl"),
     )
-    for part in (
-        translation_routes(translation_service, authenticator),
-        catalogue_routes(translation_service, authenticator),
-        glossary_routes(
-            translation_service, authenticator, stores_new=services.settings.glossaries == "stored"
-        ),
-        document_routes(translation_service, authenticator, services.documents),
+    for root, part in (
+        (ROOT, translation_routes(translation_service, authenticator, glossaries)),
+        (ROOT, catalogue_routes(translation_service, authenticator)),
+        (ROOT, glossary_routes(access)),
+        (ROOT, document_routes(translation_service, authenticator, glossaries, services.documents)),
+        (NEXT_ROOT, multilingual_glossary_routes(access)),
     ):
-        routes.include_router(part)
-    all_routes = APIRouter()
-    all_routes.include_router(routes)
+        all_routes.include_router(part, prefix=root)
     all_routes.include_router(unsupported_routes(authenticator))
     return ApiDefinition(all_routes, FORM, DOCUMENT_PATHS)

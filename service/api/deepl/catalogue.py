@@ -51,12 +51,13 @@ def are_variants(source: str | None, target: str | None, routes: Routes) -> bool
     return False
 
 
-def served_pairs(routes: Routes) -> list[tuple[str, str]]:
-    """Return all served pairs of languages, by codes in lower case without regions."""
+def direct_pairs(routes: Routes) -> list[tuple[str, str]]:
+    """Return the pairs that a single model serves, by codes in lower case without regions."""
     found = {
         (base_code(source).lower(), base_code(target).lower())
         for source in routes.sources()
-        for target, _ in routes.all_from(source)
+        for target, route in routes.all_from(source)
+        if len(route.steps) == 1
     }
     return sorted(found)
 

@@ -10,10 +10,13 @@ from fastapi.responses import Response, StreamingResponse
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.catalogue import are_variants
+from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLError, DeepLRoute, enter
 from service.api.deepl.translation import read_document_parameters
 from service.formats.entries import FileFormatError
 from service.formats.known import have_same_format
+from service.glossaries.glossary_service import GlossaryService
+from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http import openapi
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
@@ -24,6 +27,7 @@ from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobRequest, JobState
 from service.jobs.job_service import JobService
 from service.readiness import require_ready
+from service.translation.terms import find_terms
 from service.translation.translation_service import TranslationService
 
 EQUAL_LANGUAGES = "Source and target language are equal."
@@ -41,13 +45,17 @@ STATUSES = {
 
 
 def document_routes(
-    translation_service: TranslationService, authenticator: Authenticator, documents: DocumentService | None
+    translation_service: TranslationService,
+    authenticator: Authenticator,
+    glossaries: GlossaryService,
+    documents: DocumentService | None,
 ) -> APIRouter:
     """Return the routes. A document needs the API key that sent it, and a key of its own as well.
 
     Args:
         translation_service: knows whether the server can translate.
         authenticator: checks API keys and rate limits.
+        glossaries: finds the terms of documents.
         documents: the document service; None if documents are disabled, so that there are no routes.
     """
     router = APIRouter(route_class=DeepLRoute)
@@ -59,14 +67,15 @@ def document_routes(
         summary="Upload a document",
         response_model=schemas.UploadedDocument,
         response_description="The document is queued",
-        responses=schemas.errors_of(ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM),
+        responses=schemas.errors_of(ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM),
         openapi_extra=openapi.request_of(schemas.UploadDocumentForm, [openapi.MULTIPART]),
     )
     async def upload(connection: Request) -> Response:
         """Queue a document for translation; the response does not wait for it."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
-        document = await _submit_document(documents, fields, caller)
+        terms = await find_terms(glossaries, caller, read_glossary_ids(fields), RequestTerms())
+        document = await _submit_document(documents, fields, caller, terms)
         return SafeJSONResponse(
             {"document_id": document.job.id.upper(), "document_key": document.document_key.upper()}
         )
@@ -120,14 +129,18 @@ def document_routes(
     return router
 
 
-async def _submit_document(documents: DocumentService, fields: Fields, caller: Caller) -> AcceptedDocument:
+async def _submit_document(
+    documents: DocumentService, fields: Fields, caller: Caller, terms: RequestTerminology | None
+) -> AcceptedDocument:
     file = _read_file(fields)
     job_request = read_document_parameters(fields, file.name)
     _check_output_format(fields, job_request)
-    if not _has_work(documents.job_service, job_request):
+    if not _has_work(documents.job_service, job_request, terms):
         return await documents.add_failed(job_request, caller, EQUAL_LANGUAGES)
     try:
-        return await documents.add(file.file, job_request, caller, problem_if_in_target=EQUAL_LANGUAGES)
+        return await documents.add(
+            file.file, job_request, caller, problem_if_in_target=EQUAL_LANGUAGES, terms=terms
+        )
     except FileRejected as error:
         raise DeepLError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
 
@@ -151,15 +164,15 @@ def _check_output_format(fields: Fields, job_request: JobRequest) -> None:
         raise field_error("output_format", "must be the document's own; formats are not converted")
 
 
-def _has_work(job_service: JobService, job_request: JobRequest) -> bool:
+def _has_work(job_service: JobService, job_request: JobRequest, terms: RequestTerminology | None) -> bool:
     """Return whether there is anything to translate: not between variants of one language.
 
     Raises:
-        InputError: the pair is not served.
+        InputError: the pair is not served, or a glossary is for another one.
     """
     if are_variants(job_request.source, job_request.target, job_service.runner.router.routes):
         return False
-    job_service.require_pair(job_request)
+    job_service.require_pair(job_request, terms)
     return True
 
 

@@ -1,55 +1,84 @@
-"""Routes for glossaries: stored if the operator enables it, listed, read, deleted. No translation uses them.
-
-A client that creates a glossary expects translations to use it. Rejecting it at creation is clearer than
-rejecting every translation that names it.
-"""
+"""Routes for glossaries: of one language pair (version 2), and of several (version 3)."""
 
 from collections.abc import Callable
-from datetime import UTC
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from service.accounts.errors import NoDatabase, UnknownGlossary
-from service.accounts.glossaries import EntriesFormat, Glossary, NewGlossary
+from dragoman.types import Pair
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
-from service.api.deepl.catalogue import base_code, served_pairs
-from service.api.deepl.responses import DeepLError, DeepLRoute, enter
+from service.api.deepl.catalogue import direct_pairs
+from service.api.deepl.glossary_fields import (
+    DICTIONARIES,
+    present_entries,
+    present_info,
+    present_v2,
+    present_v3,
+    read_dictionaries,
+    read_dictionary,
+    read_name,
+    read_pair,
+)
+from service.api.deepl.responses import DeepLRoute, enter
 from service.api.languages import RoutesCache
+from service.glossaries.entries import EntriesFormat, write_entries
+from service.glossaries.errors import UnknownGlossary
+from service.glossaries.glossary_service import GlossaryService
+from service.glossaries.store import Glossary
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
-from service.http.openapi import FORM, JSON, file_response, path_parameter, request_of
+from service.http.openapi import FORM, JSON, file_response, path_parameter, query_parameters, request_of
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
 
 CREATED, NO_CONTENT = 201, 204
-NOT_STORED = "Glossaries are not supported."
-HOW_TO_STORE = (
-    "glossaries are not used in translations; send texts without one, or have the server's operator set "
-    "glossaries = stored to keep them for later"
-)
+ALL = "/glossaries"
 ONE = "/glossaries/{glossary_id}"
 TSV = "text/tab-separated-values"
 ACCEPTED_MEDIA_TYPES = frozenset({TSV, "text/*", "*/*"})
+ERRORS_OF_ONE = schemas.errors_of(ErrorKind.NOT_FOUND)
+ID = path_parameter("glossary_id", "From the response to its creation.")
 
 Result = TypeVar("Result")
 
 
-def glossary_routes(
-    translation_service: TranslationService, authenticator: Authenticator, *, stores_new: bool
-) -> APIRouter:
-    """Return the routes for a key's own glossaries.
+class GlossaryAccess:
+    """Authenticates callers and runs operations of the store on threads."""
 
-    Args:
-        translation_service: knows the served pairs.
-        authenticator: checks API keys and rate limits.
-        stores_new: whether to store new glossaries; otherwise they are rejected, and no pair is listed.
-    """
+    def __init__(
+        self,
+        translation_service: TranslationService,
+        authenticator: Authenticator,
+        glossaries: GlossaryService,
+    ) -> None:
+        self.glossaries = glossaries
+        self.store = glossaries.store
+        self.pairs = RoutesCache(translation_service.inference, direct_pairs)
+        self.max_entries = self.store.limits.max_entries
+        self._authenticator = authenticator
+
+    async def enter(
+        self, connection: Request, scope: Scope | None = Scope.GLOSSARIES
+    ) -> tuple[Caller, Fields]:
+        """Return the caller and the fields."""
+        return await enter(connection, self._authenticator, scope)
+
+    async def of_one(self, connection: Request, run: Callable[[str | None, str], Result]) -> Result:
+        """Run an operation on the glossary that the path names, for its owner."""
+        caller, _ = await self.enter(connection)
+        return await run_in_thread(lambda: run(caller.key_id, glossary_id(connection)))
+
+
+def glossary_id(connection: Request) -> str:
+    return str(connection.path_params["glossary_id"])
+
+
+def glossary_routes(access: GlossaryAccess) -> APIRouter:
+    """Return the routes of version 2, for glossaries of one pair. Those of several pairs are unknown here."""
     router = APIRouter(route_class=DeepLRoute)
-    pairs = RoutesCache(translation_service.inference, served_pairs)
 
     @router.get(
         "/glossary-language-pairs",
@@ -59,17 +88,13 @@ def glossary_routes(
         openapi_extra=request_of(),
     )
     async def language_pairs(connection: Request) -> Response:
-        """Return all pairs that the server translates if it stores glossaries, otherwise none."""
-        await enter(connection, authenticator, scope=None)
-        if not stores_new:
-            return SafeJSONResponse({"supported_languages": []})
-        supported_pairs = [
-            {"source_lang": source, "target_lang": target} for source, target in await pairs.current()
-        ]
-        return SafeJSONResponse({"supported_languages": supported_pairs})
+        """Return all pairs that a single model translates."""
+        await access.enter(connection, scope=None)
+        served = [{"source_lang": pair[0], "target_lang": pair[1]} for pair in await access.pairs.current()]
+        return SafeJSONResponse({"supported_languages": served})
 
     @router.post(
-        "/glossaries",
+        ALL,
         status_code=CREATED,
         summary="Store a glossary",
         response_model=schemas.DeepLGlossary,
@@ -78,119 +103,240 @@ def glossary_routes(
     )
     async def create(connection: Request) -> Response:
         """Store terms of one language with their translations into another."""
-        caller, fields = await enter(connection, authenticator, Scope.GLOSSARIES)
-        if not stores_new:
-            raise DeepLError(ErrorKind.MALFORMED, NOT_STORED, detail=HOW_TO_STORE)
-        new_glossary = _new_glossary(fields)
-        if (new_glossary.source, new_glossary.target) not in await pairs.current():
-            raise field_error(
-                "target_lang",
-                f"the pair {new_glossary.source[:40]} -> {new_glossary.target[:40]} is not served",
-            )
-        made = await run_in_thread(lambda: authenticator.accounts.add_glossary(caller, new_glossary))
-        return SafeJSONResponse(_present(made), CREATED)
+        caller, fields = await access.enter(connection)
+        served = await access.pairs.current()
+
+        def store() -> Glossary:
+            name, dictionary = read_name(fields), read_dictionary(fields, served, access.max_entries)
+            return access.store.add(caller.key_id, name, [dictionary], access.glossaries.now())
+
+        return SafeJSONResponse(present_v2(await run_in_thread(store)), CREATED)
 
     @router.get(
-        "/glossaries",
+        ALL,
         summary="List all glossaries",
         response_model=schemas.Glossaries,
         response_description="The key's glossaries",
         openapi_extra=request_of(),
     )
     async def all_glossaries(connection: Request) -> Response:
-        """List the key's glossaries, the oldest first."""
-        caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
-        found = await run_in_thread(lambda: authenticator.accounts.list_glossaries(caller))
-        return SafeJSONResponse({"glossaries": [_present(glossary) for glossary in found]})
+        """List the key's glossaries of one language pair, the oldest first."""
+        caller, _ = await access.enter(connection)
+        found = await run_in_thread(lambda: access.store.list(caller.key_id))
+        return SafeJSONResponse({"glossaries": [present_v2(each) for each in found if _has_one_pair(each)]})
 
-    _add_routes_of_one(router, authenticator)
+    _add_routes_of_one(router, access)
     return router
 
 
-def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
-    errors = schemas.errors_of(ErrorKind.NOT_FOUND)
-    of_one = request_of(parameters=[path_parameter("glossary_id", "From the response to its creation.")])
-
-    async def find(connection: Request, lookup: Callable[[Caller, str], Result]) -> Result:
-        caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
-        glossary_id = str(connection.path_params["glossary_id"])
-        return await _look_up(lambda: lookup(caller, glossary_id), glossary_id)
+def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
+    def get(owner: str | None, wanted: str) -> Glossary:
+        glossary = access.store.get(owner, wanted)
+        if not _has_one_pair(glossary):
+            raise UnknownGlossary(wanted)
+        return glossary
 
     @router.get(
         ONE,
         summary="Return one glossary",
         response_model=schemas.DeepLGlossary,
         response_description="The glossary",
-        responses=errors,
-        openapi_extra=of_one,
+        responses=ERRORS_OF_ONE,
+        openapi_extra=request_of(parameters=[ID]),
     )
     async def one(connection: Request) -> Response:
         """Return everything about a glossary but its entries."""
-        return SafeJSONResponse(_present(await find(connection, authenticator.accounts.get_glossary)))
+        return SafeJSONResponse(present_v2(await access.of_one(connection, get)))
 
     @router.get(
         f"{ONE}/entries",
         summary="Return a glossary's entries",
         response_class=Response,
-        responses={**errors, 200: file_response("The entries", TSV)},
-        openapi_extra=of_one,
+        responses={**ERRORS_OF_ONE, 200: file_response("The entries", TSV)},
+        openapi_extra=request_of(parameters=[ID]),
     )
     async def entries(connection: Request) -> Response:
         """Return lines of source term, tab, target term and line feed."""
         _require_tsv(connection)
-        return Response(await find(connection, authenticator.accounts.glossary_tsv), media_type=TSV)
+
+        def read(owner: str | None, wanted: str) -> str:
+            [dictionary] = get(owner, wanted).dictionaries
+            terms = access.store.read_dictionary(owner, wanted, dictionary.pair).terms
+            return write_entries(terms, EntriesFormat.TSV)
+
+        return Response(await access.of_one(connection, read), media_type=TSV)
 
     @router.delete(
         ONE,
         status_code=NO_CONTENT,
         summary="Delete a glossary",
         response_description="The glossary is deleted",
-        responses=errors,
-        openapi_extra=of_one,
+        responses=ERRORS_OF_ONE,
+        openapi_extra=request_of(parameters=[ID]),
     )
     async def delete(connection: Request) -> Response:
         """Delete a glossary permanently."""
-        await find(connection, authenticator.accounts.delete_glossary)
+        await access.of_one(
+            connection, lambda owner, wanted: access.store.delete(owner, get(owner, wanted).id)
+        )
         return Response(status_code=NO_CONTENT)
 
 
-async def _look_up(lookup: Callable[[], Result], glossary_id: str) -> Result:
-    """Look up a glossary on a thread; raise UnknownGlossary if there is no database to store any."""
-    try:
-        return await run_in_thread(lookup)
-    except NoDatabase as error:
-        raise UnknownGlossary(glossary_id) from error
+def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
+    """Return the routes of version 3, for glossaries of any number of pairs."""
+    router = APIRouter(route_class=DeepLRoute)
+
+    @router.post(
+        ALL,
+        status_code=CREATED,
+        summary="Store a multilingual glossary",
+        response_model=schemas.MultilingualGlossary,
+        response_description="The stored glossary",
+        openapi_extra=request_of(schemas.CreateMultilingualGlossaryIn, [JSON]),
+    )
+    async def create_multilingual(connection: Request) -> Response:
+        """Store terms of one language pair or several."""
+        caller, fields = await access.enter(connection)
+        served = await access.pairs.current()
+
+        def store() -> Glossary:
+            name, dictionaries = read_name(fields), read_dictionaries(fields, served, access.max_entries)
+            return access.store.add(caller.key_id, name, dictionaries, access.glossaries.now())
+
+        return SafeJSONResponse(present_v3(await run_in_thread(store)), CREATED)
+
+    @router.get(
+        ALL,
+        summary="List all glossaries with their language pairs",
+        response_model=schemas.MultilingualGlossaries,
+        response_description="The key's glossaries",
+        openapi_extra=request_of(),
+    )
+    async def all_multilingual(connection: Request) -> Response:
+        """List the key's glossaries, the oldest first."""
+        caller, _ = await access.enter(connection)
+        found = await run_in_thread(lambda: access.store.list(caller.key_id))
+        return SafeJSONResponse({"glossaries": list(map(present_v3, found))})
+
+    _add_multilingual_routes_of_one(router, access)
+    _add_dictionary_routes(router, access)
+    return router
 
 
-def _new_glossary(fields: Fields) -> NewGlossary:
-    values = []
-    for name in ("name", "source_lang", "target_lang", "entries", "entries_format"):
-        value = fields.string(name)
-        if value is None:
-            raise field_error(name, "is missing")
-        values.append(value)
-    name, source, target, entries, entries_format = values
-    if entries_format not in tuple(EntriesFormat):
-        raise field_error("entries_format", f"must be one of {', '.join(EntriesFormat)}")
-    # A glossary applies to all regions of a language.
-    languages = (base_code(source).lower(), base_code(target).lower())
-    return NewGlossary(name, *languages, entries, EntriesFormat(entries_format))
+def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
+    @router.get(
+        ONE,
+        summary="Return one glossary with its language pairs",
+        response_model=schemas.MultilingualGlossary,
+        response_description="The glossary",
+        responses=ERRORS_OF_ONE,
+        openapi_extra=request_of(parameters=[ID]),
+    )
+    async def one_multilingual(connection: Request) -> Response:
+        """Return everything about a glossary but its entries."""
+        return SafeJSONResponse(present_v3(await access.of_one(connection, access.store.get)))
+
+    @router.patch(
+        ONE,
+        summary="Change a glossary",
+        response_model=schemas.MultilingualGlossary,
+        response_description="The changed glossary",
+        responses=ERRORS_OF_ONE,
+        openapi_extra=request_of(schemas.ChangeGlossaryIn, [JSON], [ID]),
+    )
+    async def change_multilingual(connection: Request) -> Response:
+        """Change the name, and add entries or replace those of equal source terms."""
+        caller, fields = await access.enter(connection)
+        served = await access.pairs.current()
+
+        def change() -> Glossary:
+            name = fields.string("name")
+            if name is None and DICTIONARIES not in fields:
+                raise field_error("name", "is missing; send a name, dictionaries or both")
+            has_entries = fields.json.get(DICTIONARIES) is not None
+            dictionaries = read_dictionaries(fields, served, access.max_entries) if has_entries else []
+            return access.store.merge(caller.key_id, glossary_id(connection), name, dictionaries)
+
+        return SafeJSONResponse(present_v3(await run_in_thread(change)))
+
+    @router.delete(
+        ONE,
+        status_code=NO_CONTENT,
+        summary="Delete a multilingual glossary",
+        response_description="The glossary is deleted",
+        responses=ERRORS_OF_ONE,
+        openapi_extra=request_of(parameters=[ID]),
+    )
+    async def delete_multilingual(connection: Request) -> Response:
+        """Delete a glossary permanently."""
+        await access.of_one(connection, access.store.delete)
+        return Response(status_code=NO_CONTENT)
+
+
+def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
+    of_pair = request_of(parameters=[ID, *query_parameters(schemas.PairQuery)])
+
+    @router.get(
+        f"{ONE}/entries",
+        summary="Return the entries of a language pair",
+        response_model=schemas.DictionariesEntries,
+        response_description="The entries",
+        responses=ERRORS_OF_ONE,
+        openapi_extra=of_pair,
+    )
+    async def entries_of_pair(connection: Request) -> Response:
+        """Return the entries as TSV in JSON."""
+        caller, fields = await access.enter(connection)
+        pair = read_pair(fields)
+        found = await run_in_thread(
+            lambda: access.store.read_dictionary(caller.key_id, glossary_id(connection), pair)
+        )
+        return SafeJSONResponse({DICTIONARIES: [present_entries(found)]})
+
+    @router.put(
+        f"{ONE}/dictionaries",
+        summary="Replace the entries of a language pair",
+        response_model=schemas.DictionaryInfoOut,
+        response_description="The language pair",
+        responses=ERRORS_OF_ONE,
+        openapi_extra=request_of(schemas.DictionaryIn, [JSON], [ID]),
+    )
+    async def put_dictionary(connection: Request) -> Response:
+        """Replace all entries of a pair, or add the pair."""
+        caller, fields = await access.enter(connection)
+        served = await access.pairs.current()
+
+        def put() -> tuple[Pair, Glossary]:
+            read = read_dictionary(fields, served, access.max_entries)
+            return read.pair, access.store.put_dictionary(caller.key_id, glossary_id(connection), read)
+
+        pair, changed = await run_in_thread(put)
+        [info] = [each for each in changed.dictionaries if each.pair == pair]
+        return SafeJSONResponse(present_info(info))
+
+    @router.delete(
+        f"{ONE}/dictionaries",
+        status_code=NO_CONTENT,
+        summary="Remove a language pair",
+        response_description="The pair is removed",
+        responses=ERRORS_OF_ONE,
+        openapi_extra=of_pair,
+    )
+    async def delete_dictionary(connection: Request) -> Response:
+        """Remove all entries of a pair."""
+        caller, fields = await access.enter(connection)
+        pair = read_pair(fields)
+        await run_in_thread(
+            lambda: access.store.remove_dictionary(caller.key_id, glossary_id(connection), pair)
+        )
+        return Response(status_code=NO_CONTENT)
+
+
+def _has_one_pair(glossary: Glossary) -> bool:
+    return len(glossary.dictionaries) == 1
 
 
 def _require_tsv(connection: Request) -> None:
     accepted = connection.headers.get("accept", TSV).split(",")
     if not any(each.split(";")[0].strip().lower() in ACCEPTED_MEDIA_TYPES for each in accepted):
         raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, f"entries are {TSV}; send it in the header Accept")
-
-
-def _present(glossary: Glossary) -> dict[str, Any]:
-    created_at = glossary.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return {
-        "glossary_id": glossary.id,
-        "name": glossary.name,
-        "ready": False,  # clients read it as "translations may use it"
-        "source_lang": glossary.source,
-        "target_lang": glossary.target,
-        "creation_time": created_at,  # clients expect fractions of a second
-        "entry_count": glossary.entry_count,
-    }

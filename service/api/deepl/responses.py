@@ -10,8 +10,8 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
 from dragoman.errors import InputError
-from service.accounts.errors import GlossaryError, NoDatabase
 from service.accounts.keys import Caller, Scope
+from service.glossaries.errors import GlossaryError
 from service.http.authentication import Authenticator, authenticate_with_fields
 from service.http.errors import (
     ApiError,
@@ -24,7 +24,7 @@ from service.http.fields import Fields
 
 ROOT = "/v2"
 NEXT_ROOT = "/v3"
-"""Root of the paths that DeepL's newest clients also request; none of them is supported."""
+"""Root of the paths of version 3; only glossaries are supported."""
 TRACE_HEADER = "X-Trace-ID"
 TRACE_SIZE_BYTES = 16
 MAX_QUERY_BYTES = 8192
@@ -37,7 +37,7 @@ DEEPL_STATUSES: Mapping[ErrorKind, int] = {
 }
 """Statuses that differ from Dragoman's."""
 FORMALITY_NOT_SUPPORTED = "'formality' is not supported for given 'target_lang'."
-FIELD_NAMES = {"source": "source_lang", "target": "target_lang"}
+FIELD_NAMES = {"source": "source_lang", "target": "target_lang", "glossary": "glossary_id"}
 """DeepL's names of fields that the translation service names otherwise."""
 OWN_WORDS = {
     "`source`": "`source_lang`",
@@ -71,7 +71,7 @@ def respond(error: ApiError) -> Response:
     ]
     if len(fields) == 1:
         body["message"] = f"{fields[0][0]}: {fields[0][1]}"
-        if fields[0][0] == "entries":  # DeepL's clients look for it there
+        if fields[0][0].endswith("entries"):  # DeepL's clients look for it there
             body["detail"] = fields[0][1]
     elif fields:
         body["detail"] = "; ".join(f"{name}: {problem}" for name, problem in fields)
@@ -106,7 +106,7 @@ class DeepLRoute(APIRoute):
             else:
                 try:
                     response = await handle(request)
-                except (NoDatabase, GlossaryError, InputError) as error:
+                except (GlossaryError, InputError) as error:
                     raise to_deepl_error(error) from error
             response.headers[TRACE_HEADER] = new_trace_id()
             return response
@@ -121,13 +121,8 @@ def to_deepl_error(error: Exception) -> ApiError:
             return DeepLError(
                 ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail=_with_deepl_names(error.problem)
             )
-        case InputError() if error.field in FIELD_NAMES:
+        case InputError() if error.field in {"source", "target"}:
             return unsupported_value_error(FIELD_NAMES[error.field], _with_deepl_names(error.problem))
-        case NoDatabase():  # a retry does not help, unlike with other database failures
-            return ApiError(
-                ErrorKind.MALFORMED,
-                "this server does not store glossaries; its operator must set database_url",
-            )
         case _:
             return to_api_error(error)
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.accounts.glossaries import EntriesFormat
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
+from service.glossaries.entries import EntriesFormat
 from service.http.errors import ErrorKind
 from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses
 from service.markup.options import MarkupLanguage
@@ -31,6 +31,13 @@ FormalityIn = Annotated[
         description="`more` and `less` are rejected where the model knows no forms of address in the "
         "target; `prefer_more` and `prefer_less` are then without effect."
     ),
+]
+GlossaryId = Annotated[
+    str, Field(description="Id of a glossary with the text's language pair; needs `source_lang`.")
+]
+GlossaryIds = Annotated[
+    list[str] | str,
+    Field(description="Up to 5 ids instead, the most important first; a list or commas."),
 ]
 Tags = list[str] | str
 Flag = bool | Literal["0", "1"]
@@ -57,6 +64,8 @@ class TranslateIn(BaseModel):
     )
     preserve_formatting: Flag = Field(default=False, description="No effect: formatting is always kept.")
     formality: FormalityIn = "default"
+    glossary_id: GlossaryId = ""
+    glossary_ids: GlossaryIds = []
     model_type: ModelType = Field(
         "quality_optimized", description="`latency_optimized`: greedy search. Others: the model's own beam."
     )
@@ -164,7 +173,7 @@ class DeepLGlossary(BaseModel):
 
     glossary_id: str
     name: str
-    ready: bool = Field(description="Whether translations may use it; always false.")
+    ready: bool = Field(description="Whether translations may use it; always true.")
     source_lang: str
     target_lang: str
     creation_time: datetime
@@ -175,6 +184,103 @@ class Glossaries(BaseModel):
     """All glossaries of a key."""
 
     glossaries: list[DeepLGlossary]
+
+
+class DictionaryIn(BaseModel):
+    """The entries of a glossary for one language pair."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"source_lang": "de", "target_lang": "en", "entries": "Hund\tdog", "entries_format": "tsv"}
+            ]
+        }
+    )
+
+    source_lang: str = Field(description="Language of the terms, as in `de`, with all its regions.")
+    target_lang: str = Field(description="Language of their translations.")
+    entries: str = Field(description="One term with its translation per line.")
+    entries_format: EntriesFormat = Field(description="Separator of a term and its translation.")
+
+
+class CreateMultilingualGlossaryIn(BaseModel):
+    """A new glossary of several language pairs."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Products",
+                    "dictionaries": [
+                        {
+                            "source_lang": "de",
+                            "target_lang": "en",
+                            "entries": "Hund\tdog",
+                            "entries_format": "tsv",
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
+    name: str = Field(description="Name of the glossary.")
+    dictionaries: list[DictionaryIn] = Field(description="Entries for each language pair.")
+
+
+class ChangeGlossaryIn(BaseModel):
+    """Changes to a glossary."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "All products"}]})
+
+    name: str = Field("", description="New name; omitted: unchanged.")
+    dictionaries: list[DictionaryIn] = Field([], description="Entries to add or to replace by source term.")
+
+
+class PairQuery(BaseModel):
+    """A language pair of a glossary."""
+
+    source_lang: str = Field(description="Language of the terms.")
+    target_lang: str = Field(description="Language of their translations.")
+    auth_key: ApiKey = None
+
+
+class DictionaryInfoOut(BaseModel):
+    """A language pair of a glossary, without its entries."""
+
+    source_lang: str
+    target_lang: str
+    entry_count: int = Field(ge=0)
+
+
+class MultilingualGlossary(BaseModel):
+    """A stored glossary, without its entries."""
+
+    glossary_id: str
+    name: str
+    dictionaries: list[DictionaryInfoOut]
+    creation_time: datetime
+
+
+class MultilingualGlossaries(BaseModel):
+    """All glossaries of a key."""
+
+    glossaries: list[MultilingualGlossary]
+
+
+class DictionaryEntries(BaseModel):
+    """The entries of a language pair."""
+
+    source_lang: str
+    target_lang: str
+    entries: str
+    entries_format: EntriesFormat
+
+
+class DictionariesEntries(BaseModel):
+    """The entries of the requested language pair."""
+
+    dictionaries: list[DictionaryEntries]
 
 
 class UploadDocumentForm(BaseModel):
@@ -192,6 +298,8 @@ class UploadDocumentForm(BaseModel):
     filename: str = Field("", description="Replaces the file's own name.")
     output_format: str = Field("", description="The document's own format; no other is supported.")
     formality: FormalityIn = "default"
+    glossary_id: GlossaryId = ""
+    glossary_ids: GlossaryIds = []
     auth_key: ApiKey = None
 
 

@@ -1,7 +1,7 @@
 """Routes that translate texts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -12,7 +12,10 @@ from dragoman.types import Formality, Splitting
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.catalogue import are_variants, base_code
+from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLRoute, enter
+from service.glossaries.glossary_service import GlossaryService
+from service.glossaries.terminology import RequestTerms
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
@@ -23,6 +26,7 @@ from service.jobs.request_fields import base_name
 from service.markup.options import MarkupLanguage, MarkupOptions
 from service.readiness import require_ready
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
+from service.translation.terms import find_terms
 from service.translation.translation_service import TranslationService, name_rejected_texts
 
 LINGER_S = 15.0
@@ -38,10 +42,7 @@ FORMALITIES: dict[str, Formality | None] = {
 }
 LATENCY = "latency_optimized"
 SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
-GLOSSARIES = "glossaries are not used in translations; send the request without one"
 UNSUPPORTED_FIELDS = {
-    "glossary_id": GLOSSARIES,
-    "glossary_ids": GLOSSARIES,
     "style_id": "styles are not supported; send the request without one",
     "translation_memory_id": "translation memories are not supported; send the request without one",
     "translation_memory_threshold": "translation memories are not supported; send the request without it",
@@ -55,6 +56,8 @@ class DeepLParameters:
     """The parsed fields of a request."""
 
     translation_request: TranslationRequest
+    glossary_ids: list[str]
+    """Ids of glossaries, the most important first."""
     shows_billed_characters: bool
     model_type_used: str | None
     """None if the client requested no type."""
@@ -96,6 +99,7 @@ def read_parameters(fields: Fields) -> DeepLParameters:
     )
     return DeepLParameters(
         translation_request,
+        read_glossary_ids(fields),
         shows_billed_characters=fields.boolean("show_billed_characters") or False,
         model_type_used=model_type and model_type.removeprefix("prefer_"),
         tag_handling_version=None if markup is None else version or schemas.TAG_HANDLING_VERSIONS[0],
@@ -114,7 +118,14 @@ def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
     """
     reject_unsupported_fields(fields)
     name = base_name(fields.string("filename") or sent_name)
-    return JobRequest(name, read_source(fields), read_target(fields), formality=read_formality(fields))
+    glossary_ids = read_glossary_ids(fields)
+    return JobRequest(
+        name,
+        read_source(fields),
+        read_target(fields),
+        formality=read_formality(fields),
+        glossary_id=glossary_ids[0] if len(glossary_ids) == 1 else None,
+    )
 
 
 def read_target(fields: Fields) -> str:
@@ -172,16 +183,21 @@ def _one_of(fields: Fields, name: str, allowed: tuple[str, ...]) -> str | None:
     return value
 
 
-def translation_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
+def translation_routes(
+    translation_service: TranslationService, authenticator: Authenticator, glossaries: GlossaryService
+) -> APIRouter:
     """Return the routes: POST, and GET for the oldest clients."""
     router = APIRouter(route_class=DeepLRoute)
-    errors = schemas.errors_of(ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT)
+    errors = schemas.errors_of(
+        ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT
+    )
 
     async def translate(connection: Request) -> Response:
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.TRANSLATE)
         parameters = read_parameters(fields)
-        translation_request = parameters.translation_request
+        terminology = await find_terms(glossaries, caller, parameters.glossary_ids, RequestTerms())
+        translation_request = replace(parameters.translation_request, terminology=terminology)
         is_single = len(translation_request.texts) == 1
         with name_rejected_texts(lambda position: "text" if is_single else f"text[{position}]"):
             results = await cancel_on_disconnect(

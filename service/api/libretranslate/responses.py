@@ -82,7 +82,7 @@ class FrontendSettings(BaseModel):
     frontendTimeout: int = Field(description="Milliseconds to wait after the last keystroke.")  # noqa: N815
     apiKeys: bool = Field(description="Whether the server has API keys.")  # noqa: N815
     keyRequired: bool = Field(description="Whether a key is required.")  # noqa: N815
-    suggestions: bool = Field(description="Always false.")
+    suggestions: bool = Field(description="Whether better translations can be suggested.")
     filesTranslation: bool = Field(description="Whether files can be translated.")  # noqa: N815
     supportedFilesFormat: list[str] = Field(description="Suffixes of the supported files.")  # noqa: N815
     language: DefaultPair
@@ -98,6 +98,12 @@ class TranslatedFile(BaseModel):
     """A translated file."""
 
     translatedFileUrl: str = Field(description="URL of the file, until it expires.")  # noqa: N815
+
+
+class SuggestionStored(BaseModel):
+    """A suggestion is stored."""
+
+    success: bool = Field(description="Always true.")
 
 
 class ErrorOut(BaseModel):
@@ -152,7 +158,7 @@ def present_settings(settings: Settings, catalogue: Catalogue, *, accepts_files:
         frontendTimeout=FRONTEND_TIMEOUT_MS,
         apiKeys=settings.requires_key or settings.database_url is not None,
         keyRequired=settings.requires_key,
-        suggestions=False,
+        suggestions=settings.suggestions == "on",
         filesTranslation=accepts_files,
         supportedFilesFormat=installed_suffixes() if accepts_files else [],
         language=DefaultPair(
@@ -245,11 +251,11 @@ class TranslateFileForm(BaseModel):
 
 
 class SuggestIn(BaseModel):
-    """A better translation, which this server does not store."""
+    """A better translation of a text."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"q": "Good night", "s": "Gute Nacht", "source": "en", "target": "de"}]
+            "examples": [{"q": "Gute Nacht", "s": "Good night", "source": "de", "target": "en"}]
         }
     )
 

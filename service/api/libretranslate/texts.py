@@ -5,16 +5,25 @@ from collections.abc import Mapping
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from dragoman.types import Pair as LanguagePair
 from service.accounts.keys import Scope
 from service.api.libretranslate import errors, responses
 from service.api.libretranslate.languages import CatalogueCache
-from service.api.libretranslate.requests import check_limits, normalize_line_ends, read_parameters
+from service.api.libretranslate.requests import (
+    check_limits,
+    find_pair,
+    normalize_line_ends,
+    read_parameters,
+)
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi import MODEL_ERRORS, request_of
-from service.http.threads import cancel_on_disconnect
+from service.http.threads import cancel_on_disconnect, run_in_thread
+from service.memories.errors import MemoryInvalid
+from service.memories.pairs import SegmentPair
 from service.readiness import require_ready
 from service.services import Services
 from service.translation.detection import detect, detectable
+from service.translation.request import AUTO
 from service.translation.translation_service import name_rejected_texts
 
 MAX_DETECTED_LANGUAGES = 3
@@ -125,15 +134,31 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
 
     @routes.post(
         "/suggest",
-        status_code=403,
         summary="Suggest a better translation",
         dependencies=responses.WITH_ANY_KEY,
+        response_model=responses.SuggestionStored,
+        response_description="The suggestion is stored",
         responses=responses.errors_of([kind for kind in MODEL_ERRORS if kind is not ErrorKind.TIMEOUT]),
         openapi_extra=request_of(responses.SuggestIn, responses.FORMS),
     )
     async def suggest(request: Request) -> Response:
-        """Return 403 always: this server does not store suggestions."""
-        await errors.enter(services.authenticator, request, Scope.TRANSLATE)
-        raise errors.disabled_error("Suggestions are disabled")
+        """Store a correction in the caller's own translation memory; 403 unless the operator allows it."""
+        caller, fields = await errors.enter(services.authenticator, request, Scope.TRANSLATE)
+        if services.settings.suggestions == "off":
+            raise errors.disabled_error("Suggestions are disabled")
+        text, suggestion, source, target = (
+            errors.required(fields, name) for name in ("q", "s", "source", "target")
+        )
+        pair = find_pair(source, target, await catalogues.current())
+        if pair.source == AUTO:
+            raise errors.rejected("source must name a language")
+        suggested = SegmentPair(text, suggestion)
+        try:
+            await run_in_thread(
+                lambda: services.memories.suggest(caller, LanguagePair(pair.source, pair.target), suggested)
+            )
+        except MemoryInvalid as error:
+            raise errors.rejected(error.problem) from error
+        return SafeJSONResponse({"success": True}, headers=headers)
 
     return routes

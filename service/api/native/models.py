@@ -1,6 +1,6 @@
 """Routes that list the models and their languages, and one that looks for new models."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import anyio.to_thread
@@ -157,11 +157,13 @@ def present_reload(report: ReloadReport) -> ReloadResponse:
         added=list(report.added),
         changed=list(report.changed),
         removed=list(report.removed),
-        problems=[
-            FolderProblems(folder=folder, problems=list(problems))
-            for folder, problems in report.problems.items()
-        ],
+        problems=present_problems(report.problems),
     )
+
+
+def present_problems(problems: Mapping[str, tuple[str, ...]]) -> list[FolderProblems]:
+    """Return the folders that cannot be served in the API's form."""
+    return [FolderProblems(folder=folder, problems=list(found)) for folder, found in problems.items()]
 
 
 def model_routes(

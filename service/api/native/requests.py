@@ -8,11 +8,19 @@ from pydantic_core import PydanticCustomError
 from dragoman import DecodingOptions
 from dragoman.decoding import options as decoding
 from dragoman.types import Formality, Splitting
+from service.accounts.keys import Caller
+from service.glossaries.glossary_service import GlossaryService
+from service.glossaries.json_terms import read_request_terms
+from service.glossaries.terminology import MAX_TERMS
 from service.http.openapi import DocumentedModel
+from service.protection.modes import PlaceholderMode
+from service.translation.memory import MemoryUse
 from service.translation.request import TranslationRequest
+from service.translation.terms import find_terms
 
 DEFAULTS = DecodingOptions()
 MAX_FIELDS = 100
+DEFAULT_MATCHES, MAX_MATCHES = 3, 10
 
 
 def _text_tag(text: Any) -> str | None:
@@ -67,6 +75,17 @@ class SamplingIn(StrictRequest):
     def sampling(self) -> decoding.Sampling:
         """Return the engine's sampling options."""
         return decoding.Sampling(self.top_k, self.top_p, self.temperature, self.seed)
+
+
+class TermIn(StrictRequest):
+    """A term with its allowed translations."""
+
+    source: str
+    """Words of the source language, found in any inflection."""
+    target: str | None = None
+    """The translation to use, in the inflection that fits."""
+    targets: list[str] | None = None
+    """Several allowed translations instead, the preferred one first. Without any, the words are kept."""
 
 
 class TranslateRequest(StrictRequest):
@@ -146,6 +165,21 @@ class TranslateRequest(StrictRequest):
     """How the translation addresses people: `formal` as with German `Sie`, `informal` as with `du`. Rejected
     where the model does not know forms of address (`/v1/languages` tells); `prefer_formal` and
     `prefer_informal` are then without effect. Null: the model chooses."""
+    placeholders: PlaceholderMode = Field(PlaceholderMode.AUTO, strict=False)
+    """Whether placeholders (`{name}`, `%s`), ICU messages, addresses, paths and code are kept intact. `auto`:
+    they are, except with a `target_prefix`. `off`: texts go to the model as they are."""
+    glossary: str | None = None
+    """Id of a glossary, whose entries for each text's language pair are applied."""
+    terms: list[TermIn] = Field([], json_schema_extra={"maxItems": MAX_TERMS})
+    """Terms of this request, which take precedence over those of the glossary. Terms exclude `sampling`,
+    `repetition_penalty` and `no_repeat_ngram_size`, and pairs that are translated through a pivot."""
+    forbidden: list[str] = Field([], json_schema_extra={"maxItems": MAX_TERMS})
+    """Phrases of the target language that no translation may contain."""
+    memory: str | None = None
+    """Id of a translation memory: a text that equals a source in it gets its translation, and no model runs.
+    Languages that are omitted, or `auto`, are those of the memory."""
+    memory_matches: int = Field(DEFAULT_MATCHES, ge=0, le=MAX_MATCHES)
+    """With `memory`: maximum number of similar pairs to return for each text; 0 for more than 100 texts."""
     return_alignment: bool = DEFAULTS.return_alignment
     """Whether to return word alignments."""
     return_tokens: bool = DEFAULTS.return_tokens
@@ -155,9 +189,30 @@ class TranslateRequest(StrictRequest):
         """Return the texts, one or many."""
         return [self.text] if isinstance(self.text, str) else self.text
 
-    def translation_request(self) -> TranslationRequest:
-        """Return the request to the translation service; raise InputError if an option is out of range."""
-        return TranslationRequest(tuple(self.texts()), self.target, self.source, self.model, self.options())
+    def memory_use(self) -> MemoryUse | None:
+        """Return which translation memory is used; None for none."""
+        return None if self.memory is None else MemoryUse(self.memory, self.memory_matches)
+
+    async def translation_request(self, glossaries: GlossaryService, caller: Caller) -> TranslationRequest:
+        """Return the request to the translation service.
+
+        Raises:
+            InputError: an option is out of range.
+            GlossaryInvalid: a term cannot be used.
+            UnknownGlossary: the caller has no such glossary.
+        """
+        items = [term.model_dump(exclude_none=True) for term in self.terms]
+        named = [] if self.glossary is None else [self.glossary]
+        terminology = await find_terms(glossaries, caller, named, read_request_terms(items, self.forbidden))
+        return TranslationRequest(
+            tuple(self.texts()),
+            self.target,
+            self.source,
+            self.model,
+            self.options(),
+            placeholders=self.placeholders,
+            terminology=terminology,
+        )
 
     def field_name(self, position: int) -> str:
         """Return the name of a text in the client's request."""

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
+from service.memories.memory_service import TextMatches
+from service.protection.checks import Check
 from service.translation.request import DetectedSource, TranslationResult
 from service.translation.translation_service import SegmentDone, SegmentSoFar
 
@@ -56,6 +58,31 @@ class TokenOut(BaseModel):
     logprob: float = Field(description="Natural logarithm of its probability.")
 
 
+class FailedCheckOut(BaseModel):
+    """A check that a translation failed."""
+
+    check: Check = Field(description="What was checked.")
+    problem: str = Field(description="What is wrong.")
+
+
+class SimilarPairOut(BaseModel):
+    """A pair of a translation memory whose source is similar to a text."""
+
+    source: str = Field(description="Source of the pair.")
+    target: str = Field(description="Its translation.")
+    score: float = Field(description="Similarity of the source to the text, 0.85 to 1.")
+
+
+class MemoryOut(BaseModel):
+    """What a translation memory has for a text."""
+
+    match: Literal["exact", "none"] = Field(
+        description="`exact`: the translation is from the memory, and no model ran; `finish_reason` is then "
+        "`copied`."
+    )
+    similar: list[SimilarPairOut] = Field(description="Similar pairs, the most similar first.")
+
+
 class TranslationOut(BaseModel):
     """The translation of one text."""
 
@@ -99,6 +126,15 @@ class TranslationOut(BaseModel):
     tokens: list[TokenOut] = Field(
         default_factory=list,
         description="Only if requested: tokens of the translation, including the end of each segment.",
+    )
+    failed_checks: list[FailedCheckOut] = Field(
+        default_factory=list,
+        description="Only if the translation failed a check, for example of placeholders, after all tries. "
+        "`text` is then the source.",
+    )
+    memory: MemoryOut = Field(
+        default_factory=lambda: MemoryOut(match="none", similar=[]),
+        description="Only if the request names a translation memory.",
     )
 
 
@@ -214,12 +250,27 @@ def present_result(result: TranslationResult, options: DecodingOptions) -> Trans
         presented.alignment = []
     if options.return_tokens:
         presented.tokens = []
+    if result.failed_checks:
+        presented.failed_checks = [
+            FailedCheckOut(check=failure.check, problem=failure.problem) for failure in result.failed_checks
+        ]
+    if result.matches is not None:
+        presented.memory = _present_matches(result.matches)
     if result.route is not None:
         (routed,) = result.parts
         _add_translation(presented, routed.translation, options)
         if result.route.way is RouteKind.PIVOT:
             presented.steps = _steps(result.route, routed)
     return presented
+
+
+def _present_matches(matches: TextMatches) -> MemoryOut:
+    return MemoryOut(
+        match="none" if matches.target is None else "exact",
+        similar=[
+            SimilarPairOut(source=one.source, target=one.target, score=one.score) for one in matches.similar
+        ],
+    )
 
 
 def present_progress(progress: SegmentDone | SegmentSoFar) -> SegmentEvent | TokensEvent:

@@ -12,12 +12,15 @@ from dragoman import DecodingOptions
 from service.accounts.keys import Scope
 from service.api.native import responses
 from service.api.native.requests import StreamRequest
+from service.glossaries.glossary_service import GlossaryService
 from service.http import openapi
 from service.http.authentication import Authenticator
-from service.http.errors import ErrorResponse, EventStream, error_body, to_any_api_error
+from service.http.errors import ErrorKind, ErrorResponse, EventStream, error_body, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, json_route_for
 from service.http.threads import cancel_on_disconnect
+from service.memories.memory_service import MemoryService
 from service.readiness import require_ready
+from service.translation.memory import apply_memory
 from service.translation.request import TranslationResult
 from service.translation.translation_service import (
     Progress,
@@ -30,6 +33,7 @@ DESCRIPTION = """Server-sent events, each with a name and JSON data. `segment`: 
 order of its text. `tokens`: the beginning of a segment; only with `stream_tokens`. `done`: all translations,
 as the response of `/v1/translate`; the last event. `error`: an error after the first event; the last event.
 An error before the first event has an HTTP status."""
+ERRORS = (*openapi.MODEL_ERRORS, ErrorKind.NOT_FOUND)
 EVENT_DATA = {
     "segment": openapi.schema_of(responses.SegmentEvent),
     "tokens": openapi.schema_of(responses.TokensEvent),
@@ -39,7 +43,12 @@ EVENT_DATA = {
 """Schema of each event's data, by the event's name."""
 
 
-def streaming_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
+def streaming_routes(
+    translation_service: TranslationService,
+    authenticator: Authenticator,
+    glossaries: GlossaryService,
+    memories: MemoryService,
+) -> APIRouter:
     """Return the route that streams translations."""
     route_class = json_route_for(authenticator, Scope.TRANSLATE)
     router = APIRouter(
@@ -55,7 +64,7 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
         response_description=DESCRIPTION,
         response_class=Response,  # else FastAPI documents every response as a stream
         dependencies=openapi.WITH_KEY,
-        responses={200: openapi.event_stream(EVENT_DATA), **openapi.error_responses(openapi.MODEL_ERRORS)},
+        responses={200: openapi.event_stream(EVENT_DATA), **openapi.error_responses(ERRORS)},
         openapi_extra=dict(openapi.WITHOUT_KEY),
     )
     async def translate_stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:
@@ -64,7 +73,11 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
         If the client disconnects, its texts are cancelled.
         """
         require_ready(translation_service.inference)
-        translation_request = request.translation_request()
+        translation_request = await request.translation_request(glossaries, connection.caller)
+        if (use := request.memory_use()) is not None:
+            translation_request = await apply_memory(
+                translation_request, use, connection.caller, memories, translation_service.limits
+            )
         detail = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
         progress = translation_service.stream(translation_request, connection.caller, detail)
         with name_rejected_texts(request.field_name):  # an error before the first event has a status

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.accounts.errors import GlossaryInvalid
-from service.accounts.glossaries import EntriesFormat, parse_entries, read_tsv, write_tsv
+from dragoman.terms import Term
+from dragoman.types import Pair
+from service.glossaries.entries import EntriesFormat, EntryCollector, parse_entries, write_entries
+from service.glossaries.errors import GlossaryInvalid
 
 TSV, CSV = EntriesFormat.TSV, EntriesFormat.CSV
 TERMS = (
@@ -19,15 +21,24 @@ TERMS = (
 ENTRIES = st.dictionaries(TERMS, TERMS, min_size=1, max_size=10)
 
 
-def parse(text: str, form: EntriesFormat = TSV) -> dict[str, str]:
-    return parse_entries(text, form, "de", "en")
+def parse(text: str, form: EntriesFormat = TSV, max_entries: int = 20_000) -> dict[str, str]:
+    terms = parse_entries(text, form, Pair("de", "en"), EntryCollector(max_entries=max_entries))
+    return {term.source: " | ".join(term.targets) for term in terms}
 
 
-@given(ENTRIES)
-def test_what_is_written_as_tsv_is_read_as_it_was(entries: dict[str, str]) -> None:
-    written = write_tsv(entries)
-    assert list(parse(written).items()) == list(entries.items())
-    assert read_tsv(written) == entries
+def write(entries: dict[str, str], form: EntriesFormat = TSV) -> str:
+    return write_entries([Term(source, (target,)) for source, target in entries.items()], form)
+
+
+@given(ENTRIES, st.sampled_from(list(EntriesFormat)))
+def test_what_is_written_is_read_as_it_was(entries: dict[str, str], form: EntriesFormat) -> None:
+    assert list(parse(write(entries, form), form).items()) == list(entries.items())
+
+
+def test_of_several_translations_the_first_is_written_and_a_term_to_keep_is_its_own() -> None:
+    terms = [Term("Hund", ("dog", "hound")), Term("Dragoman")]
+    assert write_entries(terms, TSV) == "Hund\tdog\nDragoman\tDragoman\n"
+    assert write_entries(terms, CSV) == "Hund,dog\nDragoman,Dragoman\n"
 
 
 @given(ENTRIES, st.sampled_from(["\n", "\r\n"]), st.sampled_from([(), ("de", "EN")]))
@@ -45,7 +56,7 @@ def test_any_text_is_parsed_as_entries_or_rejected(text: str, form: EntriesForma
         entries = parse(text, form)
     except GlossaryInvalid:
         return
-    assert parse(write_tsv(entries)) == entries
+    assert parse(write(entries)) == entries
 
 
 def test_quotation_marks_are_characters_in_tsv_and_quote_in_csv() -> None:
@@ -77,8 +88,8 @@ def test_a_byte_order_mark_and_empty_lines_are_ignored() -> None:
         ("\n\ufeffHut\that", TSV, "line 2: the source term has a control character"),
         ('"Hut,hat', CSV, "line 1 cannot be read as csv"),
         ('Rad,wheel\n"Hut"x,hat', CSV, "line 2 cannot be read as csv"),
-        ("x" * 1025 + "\that", TSV, "the source term has 1025 bytes; the limit is 1024"),
-        ("Hut\t" + "é" * 513, TSV, "the target term has 1026 bytes"),
+        ("x" * 201 + "\that", TSV, "the source term has 201 characters; the limit is 200"),
+        ("Hut\t" + "é" * 201, TSV, "the target term has 201 characters"),
         ("Hut\t\ud800", TSV, "lone surrogate"),
     ],
 )
@@ -89,19 +100,22 @@ def test_invalid_entries_are_rejected_by_line(text: str, form: EntriesFormat, pr
     assert problem in str(refused.value)
 
 
-def test_a_term_may_have_1024_bytes() -> None:
-    assert parse("é" * 512 + "\t" + "x" * 1024) == {"é" * 512: "x" * 1024}
+def test_a_term_may_have_200_characters() -> None:
+    assert parse("é" * 200 + "\t" + "x" * 200) == {"é" * 200: "x" * 200}
 
 
 def test_entries_may_have_10_mebibytes_and_no_more() -> None:
-    line = "{:09}\t" + "é" * 507 + "\n"  # 1025 bytes
-    lines = [line.format(number) for number in range(10230)]
-    room = 10 * 2**20 - 10230 * 1025
-    assert 4 < room <= 1028
-    last = "Rad\t" + "x" * (room - 4)
-    assert len(parse("".join(lines) + last)) == 10231
+    line = "{:09}\t" + "x" * 189 + "\n"
+    lines = "".join(line.format(number) for number in range(10 * 2**20 // 200))
+    assert len(parse(lines, max_entries=100_000)) == 52428
     with pytest.raises(GlossaryInvalid, match="more than 10485760 bytes"):
-        parse("".join(lines) + last + "x")
+        parse(lines + "x" * 200, max_entries=100_000)
+
+
+def test_one_entry_too_many_is_rejected() -> None:
+    assert len(parse("a\tb\nc\td", max_entries=2)) == 2
+    with pytest.raises(GlossaryInvalid, match="has more than 2 entries; split it"):
+        parse("a\tb\nc\td\ne\tf", max_entries=2)
 
 
 def test_an_error_quotes_no_term() -> None:

@@ -1,0 +1,241 @@
+"""Parsing of glossaries from JSON or a form, and their schemas."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import ConfigDict
+
+from dragoman.errors import InputError
+from dragoman.routing.router import Router
+from dragoman.types import Pair
+from service.api.native.requests import TermIn
+from service.glossaries.entries import Dictionary, EntryCollector
+from service.glossaries.errors import GlossaryInvalid
+from service.glossaries.files import GlossaryFormat, format_of, read_glossary_file
+from service.glossaries.json_terms import read_json_terms
+from service.glossaries.store import Glossary
+from service.http.errors import field_error
+from service.http.fields import Fields
+from service.http.openapi import DocumentedModel
+
+DICTIONARIES = "dictionaries"
+KNOWN_IN_JSON = frozenset({"name", DICTIONARIES})
+KNOWN_IN_FORM = frozenset({"name", "source", "target", "format", "file"})
+KNOWN_IN_DICTIONARY = frozenset({"source", "target", "entries"})
+
+
+class DictionaryIn(DocumentedModel):
+    """The entries of a glossary for one language pair."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"source": "de", "target": "en", "entries": [{"source": "Ablage", "target": "library"}]}
+            ]
+        },
+    )
+
+    source: str
+    """Language of the terms, as in `de`."""
+    target: str
+    """Language of their translations."""
+    entries: list[TermIn]
+    """The entries, each with a source term of its own."""
+
+
+class GlossaryIn(DocumentedModel):
+    """A glossary with its entries."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Products",
+                    "dictionaries": [
+                        {
+                            "source": "de",
+                            "target": "en",
+                            "entries": [
+                                {"source": "Ablage", "target": "library"},
+                                {"source": "Hund", "targets": ["dog", "hound"]},
+                                {"source": "Dragoman"},
+                            ],
+                        }
+                    ],
+                }
+            ]
+        },
+    )
+
+    name: str
+    """Name for people; several glossaries may have the same one."""
+    dictionaries: list[DictionaryIn]
+    """Entries for each language pair."""
+
+
+class DictionaryForm(DocumentedModel):
+    """A file with the entries of one language pair."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"source": "de", "target": "en", "format": "csv", "file": "Ablage,library\n"}]
+        },
+    )
+
+    file: bytes
+    """CSV, TSV or TBX in UTF-8."""
+    source: str
+    """Language of the terms."""
+    target: str
+    """Language of their translations."""
+    format: GlossaryFormat | Literal[""] = ""
+    """Format of the file; omitted: from the suffix of its name."""
+
+
+class GlossaryForm(DictionaryForm):
+    """A glossary of one language pair as a file."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Products",
+                    "source": "de",
+                    "target": "en",
+                    "format": "csv",
+                    "file": "Ablage,library\n",
+                }
+            ]
+        },
+    )
+
+    name: str
+    """Name for people."""
+
+
+class DictionaryResponse(DocumentedModel):
+    """A language pair of a glossary."""
+
+    source: str
+    target: str
+    entry_count: int
+
+
+class GlossaryResponse(DocumentedModel):
+    """A stored glossary without its entries."""
+
+    id: str
+    """Id for the field `glossary` of translations."""
+    name: str
+    version: int
+    """Increases with each change."""
+    created_at: datetime
+    dictionaries: list[DictionaryResponse]
+
+
+class GlossariesResponse(DocumentedModel):
+    """The caller's glossaries, the oldest first."""
+
+    glossaries: list[GlossaryResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryReader:
+    """Reads glossaries from the fields of requests. Its methods raise ApiError or GlossaryInvalid."""
+
+    router: Router
+    max_entries: int
+
+    def glossary(self, fields: Fields) -> tuple[str, list[Dictionary]]:
+        """Return the name and the entries of a whole glossary."""
+        name = fields.string("name")
+        if not name:
+            raise field_error("name", "is missing")
+        if fields.uploads:
+            return name, [self.dictionary(fields)]
+        _check_known(fields.names(), KNOWN_IN_JSON, "")
+        items = fields.json.get(DICTIONARIES)
+        if not isinstance(items, list) or not items:
+            raise field_error(DICTIONARIES, "must be an array of at least one object, or send a `file`")
+        dictionaries: dict[Pair, Dictionary] = {}
+        for position, item in enumerate(items):
+            place = f"{DICTIONARIES}[{position}]"
+            if not isinstance(item, dict):
+                raise field_error(place, "must be an object")
+            read = self._dictionary_from_json(Fields(json=item), f"{place}.")
+            if read.pair in dictionaries:
+                raise field_error(place, f"repeats the pair {read.pair}; send its entries in one")
+            dictionaries[read.pair] = read
+        return name, list(dictionaries.values())
+
+    def dictionary(self, fields: Fields) -> Dictionary:
+        """Return the entries of one pair, from JSON or from a file."""
+        if not fields.uploads:
+            return self._dictionary_from_json(fields, "")
+        _check_known(fields.names(), KNOWN_IN_FORM, "")
+        upload = fields.upload("file")
+        if upload is None:
+            raise field_error("file", "is missing; send one with this field name")
+        collector = EntryCollector("file", self.max_entries)
+        named = fields.string("format")
+        if named and named not in tuple(GlossaryFormat):
+            raise field_error("format", f"must be one of {', '.join(GlossaryFormat)}")
+        glossary_format = GlossaryFormat(named) if named else format_of(upload.name, collector)
+        pair = self.pair(fields, "")
+        return Dictionary(pair, read_glossary_file(upload.file, glossary_format, pair, collector))
+
+    def pair(self, fields: Fields, place: str) -> Pair:
+        """Return the pair that `source` and `target` name, as the models name it."""
+        source, target = (_required(fields, name, place) for name in ("source", "target"))
+        try:
+            route = self.router.route(source, target)
+        except InputError as error:
+            raise GlossaryInvalid(f"{place}{error.field}", error.problem) from error
+        if len(route.steps) > 1:
+            problem = f"{route.pair} needs two models; glossaries apply to pairs of a single model"
+            raise GlossaryInvalid(f"{place}target", problem)
+        return route.pair
+
+    def named_pair(self, fields: Fields) -> Pair:
+        """Return the pair that `source` and `target` name exactly, whether or not it is served now."""
+        return Pair(*(_required(fields, name, "") for name in ("source", "target")))
+
+    def _dictionary_from_json(self, fields: Fields, place: str) -> Dictionary:
+        _check_known(fields.names(), KNOWN_IN_DICTIONARY, place)
+        pair = self.pair(fields, place)
+        collector = EntryCollector(f"{place}entries", self.max_entries)
+        return Dictionary(pair, read_json_terms(fields.json.get("entries"), collector))
+
+
+def present_glossary(glossary: Glossary) -> dict[str, Any]:
+    """Return a glossary as its owner sees it."""
+    response = GlossaryResponse(
+        id=glossary.id,
+        name=glossary.name,
+        version=glossary.version,
+        created_at=glossary.created_at,
+        dictionaries=[
+            DictionaryResponse(source=each.pair.source, target=each.pair.target, entry_count=each.entry_count)
+            for each in glossary.dictionaries
+        ],
+    )
+    return response.model_dump(mode="json")
+
+
+def _required(fields: Fields, name: str, place: str) -> str:
+    value = fields.string(name)
+    if not value:
+        raise field_error(f"{place}{name}", "is missing; name a language, such as de")
+    return value
+
+
+def _check_known(names: Sequence[str], known: frozenset[str], place: str) -> None:
+    for name in names:
+        if name not in known:
+            raise field_error(f"{place}{name[:80]}", f"is not known; known are {', '.join(sorted(known))}")

@@ -1,0 +1,217 @@
+"""The routes of `/v1/memories` and `/v1/suggestions`: a key's own translation memories."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from service.accounts.keys import Caller, Scope
+from service.api.native import memory_fields as schemas
+from service.http import openapi
+from service.http.authentication import Authenticator, key_in_headers
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
+from service.http.fields import Fields, read_fields
+from service.http.threads import run_in_thread
+from service.memories.memory_service import MemoryService
+
+ROOT = "/v1/memories"
+MEMORY_PATHS = frozenset({ROOT, f"{ROOT}/"})
+"""Paths whose bodies may be as large as documents."""
+ONE = "/memories/{memory_id}"
+CREATED, NO_CONTENT = 201, 204
+READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
+WRITE_ERRORS = (*openapi.KEY_ERRORS, *openapi.BODY_ERRORS)
+MEMORY_ID = openapi.path_parameter("memory_id", "From the response to its creation.")
+PAIR_ID = openapi.path_parameter("pair_id", "From the list of pairs.")
+
+Result = TypeVar("Result")
+
+
+def memory_routes(
+    memories: MemoryService, authenticator: Authenticator, *, accepts_suggestions: bool
+) -> APIRouter:
+    """Return all routes of `/v1/memories` and `/v1/suggestions`."""
+    routes = APIRouter(
+        prefix="/v1",
+        tags=["memories"],
+        dependencies=openapi.WITH_KEY,
+        generate_unique_id_function=openapi.operation_id,
+    )
+    access = _MemoryAccess(authenticator)
+    _add_routes_of_all(routes, access, memories)
+    _add_routes_of_one(routes, access, memories)
+    _add_routes_of_pairs(routes, access, memories)
+    _add_suggestions(routes, access, memories, accepts_suggestions=accepts_suggestions)
+    return routes
+
+
+class _MemoryAccess:
+    """Authenticates callers and reads their requests."""
+
+    def __init__(self, authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
+
+    async def authenticate(self, connection: Request, scope: Scope = Scope.GLOSSARIES) -> Caller:
+        return await self._authenticator.authenticate(connection, key_in_headers(connection), scope)
+
+    async def owner(self, connection: Request) -> str | None:
+        """Return the owner of the caller's memories."""
+        return (await self.authenticate(connection)).key_id
+
+    async def read(self, connection: Request, read: Callable[[Fields], Result]) -> tuple[str | None, Result]:
+        """Return the owner and what `read` finds in the fields, on a thread."""
+        owner = await self.owner(connection)
+        fields = await read_fields(connection)
+        return owner, await run_in_thread(lambda: read(fields))
+
+
+def _id(connection: Request, name: str = "memory_id") -> str:
+    return str(connection.path_params[name])
+
+
+def _add_routes_of_all(routes: APIRouter, access: _MemoryAccess, memories: MemoryService) -> None:
+    store = memories.store
+    body = openapi.request_of(schemas.MemoryIn, [openapi.JSON])
+    body["requestBody"]["content"][openapi.MULTIPART] = {"schema": openapi.schema_of(schemas.MemoryForm)}
+
+    @routes.post(
+        "/memories",
+        summary="Create a translation memory",
+        status_code=CREATED,
+        response_model=schemas.ChangedMemoryResponse,
+        response_description="The new memory",
+        responses=openapi.error_responses(WRITE_ERRORS),
+        openapi_extra=body,
+    )
+    async def create_memory(connection: Request) -> Response:
+        """Store pairs of one language pair: in JSON, or as a TMX file in a form."""
+        owner, (name, pair, pairs) = await access.read(connection, schemas.read_new_memory)
+        made = await run_in_thread(lambda: store.add(owner, name, pair, pairs, memories.now()))
+        return SafeJSONResponse(schemas.present_changed(made, pairs.num_skipped), CREATED)
+
+    @routes.get(
+        "/memories",
+        summary="List the translation memories",
+        response_model=schemas.MemoriesResponse,
+        response_description="The caller's memories, the oldest first",
+        responses=openapi.error_responses(READ_ERRORS),
+        openapi_extra=openapi.request_of(),
+    )
+    async def list_memories(connection: Request) -> Response:
+        """Return the key's memories without pairs. All callers without a key share theirs."""
+        owner = await access.owner(connection)
+        found = await run_in_thread(lambda: store.list(owner))
+        return SafeJSONResponse({"memories": list(map(schemas.present_memory, found))})
+
+
+def _add_routes_of_one(routes: APIRouter, access: _MemoryAccess, memories: MemoryService) -> None:
+    store = memories.store
+    errors = openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
+
+    @routes.get(
+        ONE,
+        summary="Return a translation memory",
+        response_model=schemas.MemoryResponse,
+        response_description="The memory, without its pairs",
+        responses=errors,
+        openapi_extra=openapi.request_of(parameters=[MEMORY_ID]),
+    )
+    async def get_memory(connection: Request) -> Response:
+        """Return the memory's name, languages and size."""
+        owner = await access.owner(connection)
+        found = await run_in_thread(lambda: store.get(owner, _id(connection)))
+        return SafeJSONResponse(schemas.present_memory(found))
+
+    @routes.delete(
+        ONE,
+        summary="Delete a translation memory",
+        status_code=NO_CONTENT,
+        response_description="The memory is deleted",
+        responses=errors,
+        openapi_extra=openapi.request_of(parameters=[MEMORY_ID]),
+    )
+    async def delete_memory(connection: Request) -> Response:
+        """Delete a memory permanently. Jobs that named it and have not ended fail."""
+        owner = await access.owner(connection)
+        await run_in_thread(lambda: store.delete(owner, _id(connection)))
+        return Response(status_code=NO_CONTENT)
+
+
+def _add_routes_of_pairs(routes: APIRouter, access: _MemoryAccess, memories: MemoryService) -> None:
+    store = memories.store
+    body = openapi.request_of(schemas.PairsIn, [openapi.JSON], [MEMORY_ID])
+    body["requestBody"]["content"][openapi.MULTIPART] = {"schema": openapi.schema_of(schemas.PairsForm)}
+
+    @routes.get(
+        f"{ONE}/pairs",
+        summary="List the pairs of a translation memory",
+        response_model=schemas.PairsResponse,
+        response_description="One page of pairs",
+        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.INVALID_INPUT]),
+        openapi_extra=openapi.request_of(
+            parameters=[MEMORY_ID, *openapi.query_parameters(schemas.PairsQuery)]
+        ),
+    )
+    async def list_memory_pairs(connection: Request) -> Response:
+        """Return pairs with their ids, in the order of these."""
+        owner, (limit, cursor) = await access.read(connection, schemas.read_page_query)
+        found = await run_in_thread(lambda: store.page(owner, _id(connection), limit + 1, cursor))
+        return SafeJSONResponse(schemas.present_pairs(found, limit))
+
+    @routes.post(
+        f"{ONE}/pairs",
+        summary="Add pairs to a translation memory",
+        response_model=schemas.ChangedMemoryResponse,
+        response_description="The changed memory",
+        responses=openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
+        openapi_extra=body,
+    )
+    async def add_memory_pairs(connection: Request) -> Response:
+        """Add pairs; one with the same source as a stored pair replaces it."""
+        owner = await access.owner(connection)
+        memory = await run_in_thread(lambda: store.get(owner, _id(connection)))
+        fields = await read_fields(connection)
+        schemas.check_known(fields, frozenset({"pairs", "file"}))
+        pairs = schemas.ReceivedPairs(fields, memory.pair)
+        changed = await run_in_thread(lambda: store.add_pairs(owner, memory.id, pairs))
+        return SafeJSONResponse(schemas.present_changed(changed, pairs.num_skipped))
+
+    @routes.delete(
+        f"{ONE}/pairs/{{pair_id}}",
+        summary="Delete a pair of a translation memory",
+        response_model=schemas.MemoryResponse,
+        response_description="The changed memory",
+        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND]),
+        openapi_extra=openapi.request_of(parameters=[MEMORY_ID, PAIR_ID]),
+    )
+    async def delete_memory_pair(connection: Request) -> Response:
+        """Delete one pair."""
+        owner = await access.owner(connection)
+        pair_id = _id(connection, "pair_id")
+        changed = await run_in_thread(lambda: store.delete_pair(owner, _id(connection), pair_id))
+        return SafeJSONResponse(schemas.present_memory(changed))
+
+
+def _add_suggestions(
+    routes: APIRouter, access: _MemoryAccess, memories: MemoryService, *, accepts_suggestions: bool
+) -> None:
+    @routes.post(
+        "/suggestions",
+        summary="Suggest a better translation",
+        status_code=CREATED,
+        response_model=schemas.MemoryResponse,
+        response_description="The memory that has the suggestion",
+        responses=openapi.error_responses(WRITE_ERRORS),
+        openapi_extra=openapi.request_of(schemas.SuggestionIn, [openapi.JSON]),
+    )
+    async def create_suggestion(connection: Request) -> Response:
+        """Store a correction in the caller's own memory `suggestions` of the language pair."""
+        caller = await access.authenticate(connection, Scope.TRANSLATE)
+        if not accepts_suggestions:
+            problem = "suggestions are off; the server's operator can set suggestions = on"
+            raise ApiError(ErrorKind.FORBIDDEN, problem)
+        fields = await read_fields(connection)
+        pair, suggested = schemas.read_suggestion(fields)
+        memory = await run_in_thread(lambda: memories.suggest(caller, pair, suggested))
+        return SafeJSONResponse(schemas.present_memory(memory), CREATED)

@@ -1,0 +1,277 @@
+"""Parsing of translation memories from JSON or a form, and their schemas."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from dragoman.types import Pair
+from service.formats.entries import FileFormatError
+from service.http.errors import field_error
+from service.http.fields import Fields
+from service.http.openapi import DocumentedModel
+from service.memories.pairs import DIGEST_SIZE_BYTES, SegmentPair
+from service.memories.store import Memory, StoredPair
+from service.memories.tmx import TmxPairs
+
+PAGE_LENGTH, MAX_PAGE_LENGTH = 100, 1000
+CURSOR_LENGTH = 2 * DIGEST_SIZE_BYTES
+KNOWN_IN_JSON = frozenset({"name", "source", "target", "pairs"})
+KNOWN_IN_FORM = frozenset({"name", "source", "target", "file"})
+KNOWN_IN_SUGGESTION = frozenset({"text", "translation", "source", "target"})
+_PAIR_EXAMPLE: JsonDict = {"source": "Guten Morgen.", "target": "Good morning."}
+_TMX = (
+    '<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>Hund</seg></tuv>'
+    '<tuv xml:lang="en"><seg>dog</seg></tuv></tu></body></tmx>'
+)
+
+
+class PairIn(DocumentedModel):
+    """A text and its translation."""
+
+    source: str
+    target: str
+
+
+class PairsIn(DocumentedModel):
+    """Pairs to add."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"pairs": [_PAIR_EXAMPLE]}]})
+
+    pairs: list[PairIn]
+    """Pairs; of several with equal sources, the last one counts."""
+
+
+class MemoryIn(PairsIn):
+    """A translation memory."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"name": "Manual", "source": "de", "target": "en", "pairs": [_PAIR_EXAMPLE]}]
+        },
+    )
+
+    name: str
+    """Name for people; several memories may have the same one."""
+    source: str
+    """Language of the texts, as in `de`."""
+    target: str
+    """Language of their translations."""
+
+
+class PairsForm(DocumentedModel):
+    """A file with pairs to add."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"file": _TMX}]})
+
+    file: bytes
+    """TMX; other languages in it are ignored, and units without both languages are counted as skipped."""
+
+
+class MemoryForm(PairsForm):
+    """A translation memory as a file."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "Manual", "source": "de", "target": "en", "file": _TMX}]},
+    )
+
+    name: str
+    """Name for people."""
+    source: str
+    """Language of the texts."""
+    target: str
+    """Language of their translations."""
+
+
+class SuggestionIn(DocumentedModel):
+    """A better translation of a text."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"text": "Gute Nacht.", "translation": "Good night.", "source": "de", "target": "en"}
+            ]
+        },
+    )
+
+    text: str
+    """The text that was translated."""
+    translation: str
+    """The better translation."""
+    source: str
+    """Language of the text."""
+    target: str
+    """Language of the translation."""
+
+
+class MemoryResponse(DocumentedModel):
+    """A stored translation memory without its pairs."""
+
+    id: str
+    """Id for the field `memory` of translations and jobs."""
+    name: str
+    source: str
+    target: str
+    num_pairs: int
+    size_bytes: int
+    """Bytes of all texts in UTF-8."""
+    version: int
+    """Increases with each change."""
+    created_at: datetime
+
+
+class ChangedMemoryResponse(MemoryResponse):
+    """A memory to which pairs were added."""
+
+    num_skipped: int = 0
+    """Units of the TMX file that are no pair: a language is missing, or a code has no content."""
+
+
+class MemoriesResponse(DocumentedModel):
+    """The caller's memories, the oldest first."""
+
+    memories: list[MemoryResponse]
+
+
+class PairsQuery(DocumentedModel):
+    """One page of the pairs."""
+
+    limit: int = Field(PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH)
+    """Maximum number of pairs on the page."""
+    cursor: str = Field(pattern="^[0-9a-f]{32}$", default="")
+    """`next_cursor` of the page before; omitted for the first page."""
+
+
+class StoredPairOut(DocumentedModel):
+    """A pair of a memory."""
+
+    id: str
+    source: str
+    target: str
+
+
+class PairsResponse(DocumentedModel):
+    """One page of the pairs of a memory, in the order of their ids."""
+
+    pairs: list[StoredPairOut]
+    next_cursor: str | None = None
+    """`cursor` of the next page; null if there is none."""
+
+
+class ReceivedPairs:
+    """The pairs of a request, from JSON or from a TMX file. Iterating over them raises ApiError."""
+
+    def __init__(self, fields: Fields, pair: Pair) -> None:
+        upload = fields.upload("file")
+        self._tmx = None if upload is None else TmxPairs(upload.file, pair)
+        self._items = fields.json.get("pairs")
+        if (self._tmx is None) is (self._items is None):
+            raise field_error("pairs", "must be in JSON, or a form must have a TMX file as `file`")
+
+    @property
+    def num_skipped(self) -> int:
+        """Number of units without a pair, after the iteration."""
+        return 0 if self._tmx is None else self._tmx.num_skipped
+
+    def __iter__(self) -> Iterator[SegmentPair]:
+        """Yield the pairs."""
+        if self._tmx is None:
+            yield from _json_pairs(self._items)
+            return
+        try:
+            yield from self._tmx
+        except FileFormatError as error:
+            raise field_error("file", error.problem) from error
+
+
+def read_new_memory(fields: Fields) -> tuple[str, Pair, ReceivedPairs]:
+    """Return name, languages and pairs of a new memory. Raises ApiError."""
+    check_known(fields, KNOWN_IN_FORM if fields.uploads else KNOWN_IN_JSON)
+    name, source, target = (required(fields, field) for field in ("name", "source", "target"))
+    pair = Pair(source, target)
+    return name, pair, ReceivedPairs(fields, pair)
+
+
+def read_suggestion(fields: Fields) -> tuple[Pair, SegmentPair]:
+    """Return the languages and the texts of a suggestion. Raises ApiError."""
+    check_known(fields, KNOWN_IN_SUGGESTION)
+    text, translation, source, target = (
+        required(fields, field) for field in ("text", "translation", "source", "target")
+    )
+    return Pair(source, target), SegmentPair(text, translation)
+
+
+def read_page_query(fields: Fields) -> tuple[int, str | None]:
+    """Return limit and cursor of a page. Raises ApiError."""
+    check_known(fields, frozenset({"limit", "cursor"}))
+    limit = fields.integer("limit")
+    if limit is not None and not 1 <= limit <= MAX_PAGE_LENGTH:
+        raise field_error("limit", f"must be 1 to {MAX_PAGE_LENGTH}")
+    cursor = fields.string("cursor") or None
+    if cursor is not None and (len(cursor) != CURSOR_LENGTH or set(cursor) - set("0123456789abcdef")):
+        raise field_error("cursor", "must be the cursor that an earlier page returned")
+    return PAGE_LENGTH if limit is None else limit, cursor
+
+
+def present_memory(memory: Memory) -> dict[str, Any]:
+    """Return a memory as its owner sees it."""
+    return _response(MemoryResponse, memory).model_dump(mode="json")
+
+
+def present_changed(memory: Memory, num_skipped: int) -> dict[str, Any]:
+    """Return a memory to which pairs were added."""
+    return {**present_memory(memory), "num_skipped": num_skipped}
+
+
+def present_pairs(found: Sequence[StoredPair], limit: int) -> dict[str, Any]:
+    """Return a page of at most `limit` pairs; `found` has one more if there is a next page."""
+    shown = found[:limit]
+    return {
+        "pairs": [{"id": one.id, "source": one.pair.source, "target": one.pair.target} for one in shown],
+        "next_cursor": shown[-1].id if len(found) > limit else None,
+    }
+
+
+def required(fields: Fields, name: str) -> str:
+    """Return a string that must be there. Raises ApiError."""
+    value = fields.string(name)
+    if not value:
+        raise field_error(name, "is missing")
+    return value
+
+
+def check_known(fields: Fields, known: frozenset[str]) -> None:
+    """Reject unknown fields. Raises ApiError."""
+    for name in fields.names():
+        if name not in known:
+            raise field_error(name[:80], f"is not known; known are {', '.join(sorted(known))}")
+
+
+def _json_pairs(items: object) -> Iterator[SegmentPair]:
+    if not isinstance(items, list):
+        raise field_error("pairs", "must be an array of objects with `source` and `target`")
+    for position, item in enumerate(items):
+        if not isinstance(item, dict) or set(item) != {"source", "target"}:
+            raise field_error(f"pairs[{position}]", "must be an object with `source` and `target` alone")
+        for side in ("source", "target"):
+            if not isinstance(item[side], str):
+                raise field_error(f"pairs[{position}].{side}", "must be a string")
+        yield SegmentPair(item["source"], item["target"])
+
+
+def _response(model: type[MemoryResponse], memory: Memory) -> MemoryResponse:
+    return model(
+        id=memory.id,
+        name=memory.name,
+        source=memory.pair.source,
+        target=memory.pair.target,
+        num_pairs=memory.num_pairs,
+        size_bytes=memory.size_bytes,
+        version=memory.version,
+        created_at=memory.created_at,
+    )

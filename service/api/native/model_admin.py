@@ -1,0 +1,162 @@
+"""Routes that list, download and remove models; only keys with the scope `admin` may use them."""
+
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from dragoman.routing.memory import size_bytes
+from dragoman.routing.router import Model, Router
+from service.accounts.keys import Caller, Scope
+from service.api.native.models import FolderProblems, present_problems
+from service.http import openapi
+from service.http.authentication import Authenticator
+from service.http.errors import ErrorBody, ErrorKind, SafeJSONResponse, describe_error
+from service.http.json_route import AuthenticatedRequest, JsonRoute
+from service.model_admin import DownloadState, ModelAdmin, ModelDownload
+from service.model_index import ModelName
+
+PATH = "/admin/models"
+NAME = openapi.path_parameter("name", "Name of the model's folder.")
+READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
+
+
+class DownloadModelRequest(BaseModel):
+    """A model to download."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"name": "fr-en", "replace": False}]}
+    )
+
+    name: ModelName = Field(description="Name of the model in the index of the setting `model_index`.")
+    replace: bool = Field(
+        default=False, description="Whether to replace a model of this name in the models folder."
+    )
+
+
+class ManagedModelOut(BaseModel):
+    """A model that is served."""
+
+    name: str = Field(description="Name of its folder.")
+    title: str = Field(description="Name in its manifest.")
+    origin: Literal["own", "bundled"] = Field(description="`own` ones can be removed, `bundled` ones not.")
+    size_bytes: int = Field(description="Size of all files of the bundle.")
+    is_loaded: bool = Field(description="Whether the model is in memory.")
+
+
+class ModelDownloadOut(BaseModel):
+    """A download since the server's start, and how far it is."""
+
+    name: str
+    state: DownloadState = Field(description="`running`, `done` (the model is served) or `failed`.")
+    received_bytes: int = Field(description="Bytes that have arrived, also in earlier attempts.")
+    size_bytes: int = Field(description="Size of all files, as the index has it.")
+    error: ErrorBody | None = Field(description="Why it failed; null otherwise.")
+
+
+class ManagedModelsResponse(BaseModel):
+    """The models, the folders that cannot be served, and the downloads."""
+
+    models: list[ManagedModelOut]
+    problems: list[FolderProblems]
+    downloads: list[ModelDownloadOut] = Field(description="The last download of each model.")
+
+
+def model_admin_routes(router: Router, authenticator: Authenticator, admin: ModelAdmin) -> APIRouter:
+    """Return the routes of `/v1/admin/models`.
+
+    Args:
+        router: has the bundles.
+        authenticator: checks API keys and rate limits.
+        admin: downloads and removes models.
+    """
+
+    async def authenticate(connection: Request) -> Caller:
+        return await authenticator.authenticate_key(connection, Scope.ADMIN)
+
+    class AdminRoute(JsonRoute):
+        async def authenticate(self, connection: Request) -> Caller:
+            return await authenticate(connection)
+
+    routes = APIRouter(
+        prefix="/v1",
+        tags=["admin"],
+        dependencies=openapi.WITH_KEY,
+        generate_unique_id_function=openapi.operation_id,
+    )
+    json_routes = APIRouter(route_class=AdminRoute, generate_unique_id_function=openapi.operation_id)
+
+    @routes.get(
+        PATH,
+        summary="List the models and their downloads",
+        response_description="Models, folders that cannot be served, and downloads with their progress",
+        responses=openapi.error_responses(READ_ERRORS),
+    )
+    async def list_managed_models(connection: Request) -> ManagedModelsResponse:
+        """Return all models that are served, and the last download of each model since the server's start."""
+        await authenticate(connection)
+        return ManagedModelsResponse(
+            models=[_present_model(model) for model in router.models()],
+            problems=present_problems(router.problems),
+            downloads=[_present_download(each) for each in admin.downloads.values()],
+        )
+
+    @json_routes.post(
+        PATH,
+        status_code=202,
+        summary="Download a model",
+        response_model=ModelDownloadOut,
+        response_description="The download, which has begun",
+        responses=openapi.error_responses(
+            [
+                *openapi.KEY_ERRORS,
+                *openapi.BODY_ERRORS,
+                ErrorKind.NOT_FOUND,
+                ErrorKind.CONFLICT,
+                ErrorKind.OVERLOADED,
+            ]
+        ),
+    )
+    async def download_model(request: DownloadModelRequest, _: AuthenticatedRequest) -> Response:
+        """Start to download a model of the index; it is served as soon as all its files are verified."""
+        started = await admin.start_download(request.name, replaces=request.replace)
+        content = _present_download(started).model_dump(mode="json")
+        return SafeJSONResponse(content, status_code=202)
+
+    @routes.delete(
+        f"{PATH}/{{name}}",
+        status_code=204,
+        summary="Remove a model",
+        response_description="The model is removed",
+        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.CONFLICT]),
+        openapi_extra={"parameters": [NAME]},
+    )
+    async def remove_model(connection: Request) -> Response:
+        """Remove a model from the models folder. Its running requests finish; new ones do not get it."""
+        await authenticate(connection)
+        await admin.remove(connection.path_params["name"])
+        return Response(status_code=204)
+
+    routes.include_router(json_routes)
+    return routes
+
+
+def _present_model(model: Model) -> ManagedModelOut:
+    return ManagedModelOut(
+        name=model.offer.name,
+        title=model.offer.title,
+        origin="bundled" if model.offer.is_fallback else "own",
+        size_bytes=size_bytes(model.manifest),
+        is_loaded=model.is_open,
+    )
+
+
+def _present_download(download: ModelDownload) -> ModelDownloadOut:
+    return ModelDownloadOut(
+        name=download.model.name,
+        state=download.state,
+        received_bytes=download.received_bytes,
+        size_bytes=download.model.size_bytes,
+        error=None if download.error is None else describe_error(download.error),
+    )

@@ -1,0 +1,98 @@
+"""Translations of entries from a memory, where it has an equal text; a translator gets the others."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from pathlib import Path
+
+from dragoman.types import Pair
+from service.batch.errors import InputProblem
+from service.batch.texts import EntryTranslator, Outcome, Translated
+from service.formats.entries import Entry, FileFormatError
+from service.formats.review_marks import TextOrigin
+from service.memories.pairs import SegmentPair, fitting_targets, source_digest
+from service.memories.tmx import TmxPairs
+
+WINDOW_ENTRIES = 256
+FindTargets = Callable[[Sequence[str]], Sequence[str | None]]
+"""Returns the translation of each text; None if there is none."""
+_Window = list[tuple[Entry, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTranslator:
+    """An `EntryTranslator` that uses a memory before another one, which gets all entries with markup."""
+
+    translator: EntryTranslator
+    find_targets: FindTargets
+
+    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+        """Yield an outcome for each entry, in order."""
+        # The translator reads ahead: windows without work for it must not gather in between.
+        for is_known, windows in groupby(self._windows(entries), _is_known):
+            if is_known:
+                yield from (Translated(target, origin=TextOrigin.MEMORY) for target in _targets(windows))
+            else:
+                yield from self._translate(windows)
+
+    def _windows(self, entries: Iterable[Entry]) -> Iterator[_Window]:
+        remaining = iter(entries)
+        while window := list(islice(remaining, WINDOW_ENTRIES)):
+            found = iter(self.find_targets([entry.text for entry in window if entry.markup is None]))
+            yield [(entry, next(found) if entry.markup is None else None) for entry in window]
+
+    def _translate(self, windows: Iterable[_Window]) -> Iterator[Outcome]:
+        waiting: deque[str | None] = deque()
+
+        def unknown() -> Iterator[Entry]:
+            for window in windows:
+                for entry, target in window:
+                    waiting.append(target)
+                    if target is None:
+                        yield entry
+
+        for outcome in self.translator.translate(unknown()):
+            yield from _known_first(waiting)
+            waiting.popleft()
+            yield outcome
+        yield from _known_first(waiting)
+
+
+def _is_known(window: _Window) -> bool:
+    return all(target is not None for _, target in window)
+
+
+def _targets(windows: Iterable[_Window]) -> Iterator[str]:
+    return (target for window in windows for _, target in window if target is not None)
+
+
+def _known_first(waiting: deque[str | None]) -> Iterator[Outcome]:
+    """Remove the targets from the memory that come before the next entry of the translator; yield them."""
+    while waiting and (target := waiting[0]) is not None:
+        waiting.popleft()
+        yield Translated(target, origin=TextOrigin.MEMORY)
+
+
+def read_tmx(path: Path, pair: Pair) -> Mapping[bytes, SegmentPair]:
+    """Return the pairs of a TMX file by the digest of their sources; of equal sources, the last one counts.
+
+    Raises:
+        InputProblem: the file cannot be read, or has no pair in these languages.
+    """
+    try:
+        with path.open("rb") as source:
+            pairs = {source_digest(each.source): each for each in TmxPairs(source, pair)}
+    except FileFormatError as error:
+        raise InputProblem(((str(path), error.problem),)) from error
+    except OSError as error:
+        raise InputProblem(((str(path), error.strerror or str(error)),)) from error
+    if not pairs:
+        raise InputProblem(((str(path), f"has no unit with segments in {pair.source} and {pair.target}"),))
+    return pairs
+
+
+def with_tmx(translator: EntryTranslator, path: Path, pair: Pair) -> EntryTranslator:
+    """Return a translator that uses a TMX file first. Raises InputProblem."""
+    pairs = read_tmx(path, pair)
+    return MemoryTranslator(translator, lambda texts: fitting_targets(texts, pairs))

@@ -1,0 +1,78 @@
+"""Plural forms of gettext catalogues: the header's field, or the one of the target language."""
+
+import re
+from dataclasses import dataclass
+from gettext import c2py
+
+from service.formats.entries import FileFormatError
+from service.protection.plural_rules import gettext_plural_forms
+
+_PLURAL = re.compile(r"nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=\s*([^;]+)")
+_HEADER = re.compile(r"\s*msgid\s+\"\"\s*$")
+_TEXT = re.compile(r"\s*msgstr\s+\"")
+_FIELD = re.compile(r"\s*\"Plural-Forms:", re.IGNORECASE)
+_CONTINUED = re.compile(r"\s*\"")
+_ENDS_FIELD = re.compile(r"\\n\"\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class PluralForms:
+    """Plural forms of a language."""
+
+    number: int
+    singular_form: int
+    """Number of the form for n = 1."""
+
+
+def read_plural_forms(field: str) -> PluralForms | None:
+    """Return the plural forms of a header; None if nobody filled them in.
+
+    Raises:
+        FileFormatError: the expression cannot be read.
+    """
+    found = _PLURAL.search(field)
+    if found is None:
+        return None
+    try:
+        return PluralForms(int(found[1]), c2py(found[2].strip())(1))
+    except (ValueError, ZeroDivisionError, RecursionError) as error:
+        raise FileFormatError(f"its header's plural forms cannot be read: {error}; fix the header") from error
+
+
+def is_form_of_singular(form: int, plural_forms: PluralForms | None) -> bool:
+    """Return whether a form translates the singular; the only form of a language translates the plural."""
+    if plural_forms is None:
+        return form == 0
+    return form == plural_forms.singular_form and plural_forms.number > 1
+
+
+def set_plural_forms(lines: list[str], target: str) -> PluralForms | None:
+    """Write the target language's plural forms to the header among the lines of a catalogue.
+
+    Args:
+        lines: lines with their ends; their number stays the same.
+        target: BCP-47 code of the language.
+
+    Returns:
+        The plural forms; None if the language's are unknown, or there is no header.
+    """
+    value = gettext_plural_forms(target)
+    start = next((i for i, line in enumerate(lines) if _HEADER.match(line)), None)
+    if value is None or start is None:
+        return None
+    at = next((i for i in range(start + 1, len(lines)) if _TEXT.match(lines[i])), None)
+    if at is None:
+        return None
+    line_end = lines[at][len(lines[at].rstrip("\r\n")) :] or "\n"
+    field = f'"Plural-Forms: {value}\\n"{line_end}'
+    first = at + 1
+    while first < len(lines) and _CONTINUED.match(lines[first]) and not _FIELD.match(lines[first]):
+        first += 1
+    if first == len(lines) or not _FIELD.match(lines[first]):
+        lines[at] = f"{lines[at].rstrip()}{line_end}{field}"
+        return read_plural_forms(value)
+    last = first
+    while not _ENDS_FIELD.search(lines[last]) and last + 1 < len(lines) and _CONTINUED.match(lines[last + 1]):
+        last += 1
+    lines[first : last + 1] = [field, *([""] * (last - first))]
+    return read_plural_forms(value)

@@ -1,0 +1,76 @@
+"""What a file says about its translations: who made them, and that somebody has to review them.
+
+`FileFormat.write` takes texts; one that is a `TargetText` is marked, in formats that can hold marks.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Self
+
+TOOL = "dragoman"
+"""How a file names the author of a translation."""
+
+
+class ReviewMarks(StrEnum):
+    """Which marks are written next to translations."""
+
+    MARK = "mark"
+    """State, and who made the translation."""
+    CONFIDENCE = "confidence"
+    """The same, and the confidence of each translation."""
+    OFF = "off"
+
+
+class TextOrigin(StrEnum):
+    """Who made a text."""
+
+    MACHINE = "machine"
+    """A model."""
+    MEMORY = "memory"
+    """A translation memory, with an exact match."""
+    SOURCE = "source"
+    """Nobody: it is the text of the entry, which could not be translated."""
+
+
+class TargetText(str):
+    """A text for an entry, with its origin. Formats without marks use it as any other text."""
+
+    __slots__ = ("confidence", "origin")
+    origin: TextOrigin
+    confidence: float | None
+    """Confidence of the model, 0 to 1; None if it is unknown or not to be written."""
+
+    def __new__(cls, text: str, origin: TextOrigin, confidence: float | None = None) -> Self:
+        marked = super().__new__(cls, text)
+        marked.origin = origin
+        marked.confidence = confidence
+        return marked
+
+
+def origin_of(texts: Sequence[str]) -> TextOrigin | None:
+    """Return the origin of texts that share a mark: the one that needs most review; None for no mark."""
+    origins = {text.origin for text in texts if isinstance(text, TargetText)}
+    return next((origin for origin in _MOST_REVIEW_FIRST if origin in origins), None)
+
+
+def confidence_of(texts: Sequence[str]) -> str | None:
+    """Return the lowest confidence of texts, as files write it; None if there is none."""
+    known = [text.confidence for text in texts if isinstance(text, TargetText)]
+    lowest = min((confidence for confidence in known if confidence is not None), default=None)
+    return None if lowest is None else f"{lowest:.2f}"
+
+
+_MOST_REVIEW_FIRST = (TextOrigin.SOURCE, TextOrigin.MACHINE, TextOrigin.MEMORY)
+
+
+def pack_text(text: str) -> object:
+    """Return a text as JSON can hold it."""
+    return [text, text.origin, text.confidence] if isinstance(text, TargetText) else text
+
+
+def unpack_text(packed: Any) -> str:
+    """Return the text that `pack_text` encoded."""
+    if isinstance(packed, str):
+        return packed
+    text, origin, confidence = packed
+    return TargetText(text, TextOrigin(origin), confidence)

@@ -1,0 +1,145 @@
+"""Checks of a translation against its source, after placeholders were restored."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dragoman.text.segmentation import has_letters
+from service.protection.icu_parser import IcuSyntaxError, has_branches, parse_icu
+from service.protection.patterns import NUMBER, SpanForm, find_spans
+
+
+class Check(StrEnum):
+    """What a translation is checked for."""
+
+    PLACEHOLDERS = "placeholders"
+    """Each placeholder occurs as often as in the source, and those without a name or number in its order."""
+    TAGS = "tags"
+    """Each tag occurs as often as in the source."""
+    NUMBERS = "numbers"
+    """Each number of the source occurs."""
+    LENGTH = "length"
+    """It is at most three times as long as the source, and not shorter than a third."""
+    EMPTY = "empty"
+    ICU = "icu"
+    """An ICU message is well-formed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFailure:
+    """A check that failed."""
+
+    check: Check
+    problem: str
+    """What is wrong, with the part of the text."""
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.problem}"
+
+
+MAX_LENGTH_RATIO = 3
+LENGTH_MARGIN = 20
+"""Characters that short texts may differ by: `OK`."""
+_MAX_SHOWN = 80
+_NOT_DIGIT = re.compile(r"\D")
+_TAG = re.compile(r"</?[A-Za-z\d]")
+
+
+def check_syntax(source: str, target: str) -> tuple[CheckFailure, ...]:
+    """Return failures that would break a program or a page: placeholders, tags, ICU syntax, emptiness."""
+    if has_letters(source) and not target.strip():
+        return (CheckFailure(Check.EMPTY, "the translation is empty"),)
+    if source == target:
+        return ()
+    failures = _check_icu(source, target)
+    return failures or (*_check_tags(source, target), *_check_placeholders(source, target))
+
+
+def check_content(source: str, target: str) -> tuple[CheckFailure, ...]:
+    """Return failures that make a translation of an interface unlikely to be right: numbers, length."""
+    return (*_check_numbers(source, target), *_check_length(source, target))
+
+
+def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
+    if not has_branches(source):
+        return ()
+    try:
+        parse_icu(target)
+    except IcuSyntaxError as error:
+        return (CheckFailure(Check.ICU, error.problem),)
+    return ()
+
+
+def _check_placeholders(source: str, target: str) -> tuple[CheckFailure, ...]:
+    if has_branches(source):
+        return ()  # its branches are other ones in another language
+    own, found = (_placeholders(text) for text in (source, target))
+    is_kept = Counter(own) == Counter(found)
+    if is_kept and _ordered(source) == _ordered(target):
+        return ()
+    problem = (
+        f"{_difference(own, found)}" if not is_kept else "placeholders without a name changed their order"
+    )
+    return (CheckFailure(Check.PLACEHOLDERS, problem),)
+
+
+def _placeholders(text: str) -> list[str]:
+    return [
+        one
+        for span in find_spans(text)
+        if span.is_syntax and not _TAG.match(one := text[span.start : span.end])
+    ]
+
+
+def _ordered(text: str) -> list[str]:
+    return [
+        text[span.start : span.end]
+        for span in find_spans(text)
+        if span.form in {SpanForm.STRING, SpanForm.NUMBER}
+    ]
+
+
+def _check_tags(source: str, target: str) -> tuple[CheckFailure, ...]:
+    own, found = (
+        [one for span in find_spans(text) if _TAG.match(one := text[span.start : span.end])]
+        for text in (source, target)
+    )
+    if Counter(own) == Counter(found):
+        return ()
+    return (CheckFailure(Check.TAGS, _difference(own, found)),)
+
+
+def _check_numbers(source: str, target: str) -> tuple[CheckFailure, ...]:
+    own, found = (
+        [_NOT_DIGIT.sub("", one) for one in NUMBER.findall(_without_spans(text))] for text in (source, target)
+    )
+    missing = Counter(own) - Counter(found)
+    if not missing:
+        return ()
+    return (CheckFailure(Check.NUMBERS, f"{', '.join(missing)[:_MAX_SHOWN]} is missing"),)
+
+
+def _check_length(source: str, target: str) -> tuple[CheckFailure, ...]:
+    kind = "long" if len(target) > len(source) else "short"
+    longest, shortest = max(len(source), len(target)), min(len(source), len(target))
+    if longest <= MAX_LENGTH_RATIO * shortest + LENGTH_MARGIN:
+        return ()
+    problem = f"{len(target)} characters for {len(source)}, which is over {MAX_LENGTH_RATIO} times as {kind}"
+    return (CheckFailure(Check.LENGTH, problem),)
+
+
+def _difference(own: list[str], found: list[str]) -> str:
+    missing, added = Counter(own) - Counter(found), Counter(found) - Counter(own)
+    problems = [f"{', '.join(missing)[:_MAX_SHOWN]} is missing"] if missing else []
+    problems += [f"{', '.join(added)[:_MAX_SHOWN]} is not in the source"] if added else []
+    return "; ".join(problems)
+
+
+def _without_spans(text: str) -> str:
+    pieces: list[str] = []
+    at = 0
+    for span in find_spans(text):
+        pieces.append(text[at : span.start])
+        at = span.end
+    return " ".join((*pieces, text[at:]))

@@ -1,0 +1,114 @@
+"""What a plan translates of a text: plain text, the blocks of markup, or the sentences of an ICU message."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from dragoman.types import Translation
+from service.markup.blocks import Block
+from service.markup.marked_up import ParsedMarkup
+from service.protection.accelerators import Label
+from service.protection.icu_messages import IcuMessage
+from service.protection.patterns import find_spans
+from service.protection.protected_block import ProtectedBlock, protect
+from service.protection.taking_out import plain_block, write_plain
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenText:
+    """A text put together from the translations of its blocks."""
+
+    text: str
+    translations: tuple[Translation, ...]
+    """One for each block, with positions in its own text."""
+
+
+class Content(Protocol):
+    """Blocks of a text, and how their translations make the text again."""
+
+    @property
+    def blocks(self) -> Sequence[ProtectedBlock]:
+        """Blocks to translate."""
+        ...
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether all translations must have links."""
+        ...
+
+    def write(self) -> WrittenText:
+        """Return the text, once all blocks are translated."""
+        ...
+
+    def checked_pairs(self, source: str, target: str) -> list[tuple[str, str]]:
+        """Return sources and translations to check, of the whole text or of its blocks."""
+        ...
+
+
+class PlainContent:
+    """Plain text, or a label without its accelerator."""
+
+    needs_alignment = False
+
+    def __init__(self, text: str, label: Label | None) -> None:
+        self._label = label
+        shown = text if label is None else label.text
+        self.blocks = [protect(plain_block(shown), find_spans(shown))]
+
+    def write(self) -> WrittenText:
+        """See `Content`."""
+        translation = _plain_translation(self.blocks[0])
+        if self._label is not None:
+            translation = replace(translation, text=self._label.mark(translation.text))
+        return WrittenText(translation.text, (translation,))
+
+    def checked_pairs(self, source: str, target: str) -> list[tuple[str, str]]:
+        """See `Content`."""
+        return [(source, target)]
+
+
+class MarkedContent:
+    """Blocks of markup."""
+
+    def __init__(self, marked: ParsedMarkup) -> None:
+        self._marked = marked
+        parts = (part for part in marked.parts if isinstance(part, Block))
+        self.blocks = [protect(block, find_spans(block.text)) for block in parts]
+
+    needs_alignment = True
+
+    def write(self) -> WrittenText:
+        """See `Content`."""
+        translations = [block.done for block in self.blocks]
+        rest = self._marked.with_blocks([block.rest for block in self.blocks])
+        return WrittenText(rest.rejoin(translations), tuple(translations))
+
+    def checked_pairs(self, source: str, target: str) -> list[tuple[str, str]]:
+        """See `Content`."""
+        del source, target  # they have markup in them
+        return [(block.rest.text, block.done.text) for block in self.blocks]
+
+
+class IcuContent:
+    """Sentences of an ICU message."""
+
+    needs_alignment = False
+
+    def __init__(self, message: IcuMessage) -> None:
+        self._message = message
+        self.blocks = [protect(plain_block(sentence.text), sentence.spans) for sentence in message.sentences]
+
+    def write(self) -> WrittenText:
+        """See `Content`."""
+        translations = [_plain_translation(block) for block in self.blocks]
+        text = self._message.rebuild([translation.text for translation in translations])
+        return WrittenText(text, tuple(translations))
+
+    def checked_pairs(self, source: str, target: str) -> list[tuple[str, str]]:
+        """See `Content`."""
+        sentences = [(block.block.text, _plain_translation(block).text) for block in self.blocks]
+        return [(source, target), *sentences]
+
+
+def _plain_translation(block: ProtectedBlock) -> Translation:
+    return write_plain(block.rest, block.done, block.block.text) if block.taken else block.done

@@ -1,0 +1,194 @@
+"""Patterns of what a translation must keep as it is: placeholders, tags, addresses, paths, code.
+
+All patterns take linear time: a repetition cannot match one part of a text in two ways, and look-behinds keep
+a run of characters from being tried again from each of its characters.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+
+class SpanForm(Enum):
+    """How the model sees a protected span."""
+
+    NUMBERED = "numbered"
+    """As `%1$s`, with a number of its own: it may move in the sentence."""
+    STRING = "string"
+    """As `%s`: such spans keep their order, as their values are passed by position."""
+    NUMBER = "number"
+    """As `%d`; else like STRING."""
+    LITERAL = "literal"
+    """As it is."""
+    TAG = "tag"
+    """Not at all: word alignment places it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanKind:
+    """Kind of protected span."""
+
+    name: str
+    pattern: str
+    """Regular expression, verbose, without groups that capture."""
+    form: SpanForm = SpanForm.NUMBERED
+    is_syntax: bool = True
+    """Whether a program reads it, so that a translation must not have more of it than its source."""
+
+
+_FLAGS = r"[-+0\#']*+(?:\*|\d+)?+(?:\.(?:\*|\d+))?+(?:hh|h|ll|l|L|q|j|z|t)?"
+_NOT_IN_PERCENTAGE = r"(?<![\d%])(?<!\d[ \u00a0\u202f])"
+"""Excludes `10 %ige`."""
+_NO_LETTER = r"(?![^\W\d_])"
+_ENDINGS = (
+    "bak|bat|bin|bz2|cfg|conf|cpp|css|csv|dll|docx?|exe|gif|gz|html?|ini|jar|java|jpe?g|json|js|log|md|mo|"
+    "mp[34]|ods|odt|pdf|php|png|pot?|ps1|py|rb|rs|rst|sh|sql|svg|tar|tex|tiff?|toml|ts|txt|xlsx?|xml|"
+    "xz|ya?ml|zip"
+)
+_ROOTS = "bin|boot|dev|etc|home|lib|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var"
+_HTML = (
+    "a|abbr|b|bdi|bdo|br|cite|code|del|dfn|em|h[1-6]|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|"
+    "strong|sub|sup|td|th|tr|tt|u|ul|var|wbr"
+)
+_ATTRIBUTES = r"(?:\s+[\w:.@-]+\s*=\s*(?:\"[^\"<>]*+\"|'[^'<>]*+'))"
+_URL = (
+    r"(?:[^\s<>\"'`()\[\]|\\^«»„“”\u201a\u2018\u2019.,;:!?*]|\([^\s()<>\"]*+\)"
+    r"|[.,;:!?*']++(?=[\w/\#&=%~+{-]))"
+)
+
+KINDS = (
+    SpanKind("code", r"`[^`\n]{1,200}+`", is_syntax=False),
+    SpanKind(
+        "url",
+        rf"(?<!\w)(?:(?:https?|ftps?|file|git|s3|sftp|ssh)://|www\.(?=\w)){_URL}++",
+        is_syntax=False,
+    ),
+    SpanKind(
+        "address",
+        r"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}+@(?:[A-Za-z0-9-]++\.)++[A-Za-z]{2,}+",
+        is_syntax=False,
+    ),
+    SpanKind(
+        "template",
+        r"""
+          \{\{\{[^{}\n]{1,200}+\}\}\} | \{\{[^{}\n]{1,200}+\}\}
+        | \{%[^{}%\n]{1,200}+%\} | <%[^%\n]{1,200}+%>
+        """,
+    ),
+    SpanKind("ruby", r"[\#%]\{[\w.]++\} | %<\w++>[sdifx]?"),
+    SpanKind(
+        "shell",
+        r"\$\{[^{}\s]{1,100}+\} | \$t?\([\w.:-]++\) | (?<![\w$])\$[A-Z_][A-Z0-9_]{2,}+(?![a-z])",
+    ),
+    SpanKind("unnamed brace", r"\{\}", SpanForm.STRING),
+    SpanKind(
+        "brace",
+        r"""
+          \{\s*[\w.-]++\s*,\s*(?:number|date|time|spellout|ordinal|duration|list)\b[^{}]{0,100}+\}
+        | \{[ ]?[\w.\[\]-]++[ ]?(?:![rsa])?(?::[^{}\s]{0,60}+)?\}
+        """,
+    ),
+    SpanKind("printf", rf"%(?:\(\w++\)|\d++\$)[ ]?{_FLAGS}[diouxXeEfFgGaAcrspn@] | %\(\w++\)"),
+    SpanKind(
+        "printf string",
+        rf"{_NOT_IN_PERCENTAGE}%{_FLAGS}s | %{_FLAGS}[scrpa@]{_NO_LETTER}",
+        SpanForm.STRING,
+    ),
+    SpanKind(
+        "printf number",
+        rf"{_NOT_IN_PERCENTAGE}%{_FLAGS}d | %{_FLAGS}[diouxXeEfFgGn]{_NO_LETTER}",
+        SpanForm.NUMBER,
+    ),
+    SpanKind("numbered", r"(?:(?<![\d%])|(?<=%\d))%L?\d{1,2}+(?!\d|%(?!L?\d))"),
+    SpanKind("percent sign", r"%%", SpanForm.LITERAL),
+    SpanKind("marker", r"(?<![\w@])@@\w++@@ | (?<!\w)__(?:[A-Za-z0-9]++_?)++_(?!\w) | \[\[\d++\]\]"),
+    SpanKind("entity", r"&(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);"),
+    SpanKind("empty tag", rf"<[A-Za-z][\w:.-]*+{_ATTRIBUTES}*+\s*/>|<\d{{1,3}}+/>|<(?:br|hr|wbr)>"),
+    SpanKind(
+        "tag",
+        rf"""
+          <(?:{_HTML}){_ATTRIBUTES}*+\s*> | <[A-Za-z][\w:.-]*+{_ATTRIBUTES}++\s*> | </[A-Za-z][\w:.-]*+\s*>
+        | </?\d{{1,3}}+>
+        """,
+        SpanForm.TAG,
+    ),
+    SpanKind(
+        "option",
+        r"(?<![\w-])--[A-Za-z][\w-]*+(?:=[^\s,;.<>\"'`)]++)?(?![^\n]{0,200}?\w--(?:\W|$))",
+        is_syntax=False,
+    ),
+    SpanKind(
+        "path",
+        rf"""
+          (?<!\w)[A-Za-z]:\\(?:[\w.$ @+-]++\\)*+[\w.$@+-]*+
+        | (?<![\w/.:~<-])(?:~|\.{{1,2}}+)?/(?:[\w.@+-]++/)++[\w.@+-]*+
+        | (?<![\w/.:~<-])(?:~|\.{{1,2}}+)/[\w@+-][\w.@+-]*+
+        | (?<![\w/.:~<-])/(?:{_ROOTS})\b
+        | (?<![\w/.@~-])(?:[\w@+-][\w.@+-]*+/)*+[\w-]++(?:\.(?!(?:{_ENDINGS})(?![\w-]))[\w-]++)*+
+          \.(?:{_ENDINGS})(?![\w/-])
+        """,
+        is_syntax=False,
+    ),
+    SpanKind(
+        "version",
+        r"""
+        (?<![\w.,/-])(?!\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})(?!\w|\.\d))  # no date
+        (?!\d{1,3}(?:\.\d{3})+(?![\w.]))  # no large number
+        v?\d{1,5}+(?:\.\d{1,5}){2,5}+(?:[-+](?:\w++\.)*+\w++)?(?!\w|\.\d)
+        """,
+        is_syntax=False,
+    ),
+)  # fmt: skip
+"""All kinds; of two that match at one position, the first counts."""
+
+NUMBER = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f]\d+)*+")
+
+_NAMES = [f"k{i}" for i in range(len(KINDS))]
+_ALL = re.compile(
+    "|".join(f"(?P<{name}>{kind.pattern})" for name, kind in zip(_NAMES, KINDS, strict=True)), re.VERBOSE
+)
+_BY_NAME = dict(zip(_NAMES, KINDS, strict=True))
+_SIGN = re.compile(rf"[%{{$<&@`~\\/]|--|__|\[\[|www\.|\d\.\d|\.(?:{_ENDINGS})\b")
+"""Occurs in each protected span: most texts have none, and are searched for nothing else."""
+_TRAILING = ".,;:!?"
+_HEADING = re.compile(r"\s+[^\W\d_a-z]")
+
+
+class ProtectedSpan(NamedTuple):
+    """Part of a text that its translation keeps."""
+
+    start: int
+    end: int
+    form: SpanForm
+    is_syntax: bool = True
+
+
+def find_spans(text: str) -> tuple[ProtectedSpan, ...]:
+    """Return the protected spans of a text, in order; they do not overlap."""
+    if _SIGN.search(text) is None:
+        return ()
+    return tuple(span for found in _ALL.finditer(text) if (span := _span(text, found)) is not None)
+
+
+def _span(text: str, found: re.Match[str]) -> ProtectedSpan | None:
+    kind = _BY_NAME[found.lastgroup or ""]
+    start, end = found.span()
+    if kind.name == "path":
+        end = start + len(found[0].rstrip(_TRAILING))
+    elif kind.name == "version" and _is_number_of_heading(text, start, end):
+        return None
+    return ProtectedSpan(start, end, kind.form, kind.is_syntax)
+
+
+def _is_number_of_heading(text: str, start: int, end: int) -> bool:
+    """Return whether `2.1.3 Title` begins a line: segmentation keeps such a number."""
+    is_at_start = start == 0 or text[start - 1] == "\n"
+    return is_at_start and _HEADING.match(text, end) is not None
+
+
+def find_numbers(text: str) -> list[ProtectedSpan]:
+    """Return the numbers of a text."""
+    return [
+        ProtectedSpan(*found.span(), SpanForm.NUMBERED, is_syntax=False) for found in NUMBER.finditer(text)
+    ]

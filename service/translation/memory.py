@@ -1,0 +1,45 @@
+"""Matches of a request's texts in a translation memory, found without blocking the event loop."""
+
+from dataclasses import dataclass, replace
+
+from service.accounts.keys import Caller
+from service.http.limits import TextLimits
+from service.http.threads import run_in_thread
+from service.memories.memory_service import MemoryService
+from service.translation.request import AUTO, TranslationRequest
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """Which memory a request uses, and how."""
+
+    memory_id: str
+    max_similar: int
+    """Maximum number of similar pairs for each text."""
+
+
+async def apply_memory(
+    request: TranslationRequest, use: MemoryUse, caller: Caller, memories: MemoryService, limits: TextLimits
+) -> TranslationRequest:
+    """Return a request with its matches, and with the languages of the memory if it names none.
+
+    Raises:
+        ApiError: there are more texts or characters than a request may carry.
+        UnknownMemory: the caller has no such memory.
+        MemoryInvalid: it is for other languages, or similar pairs are wanted for too many texts.
+        StoreError: the database cannot be used.
+    """
+    limits.check(request.texts, request.options.target_prefix)
+    source = None if (request.source or AUTO).lower() == AUTO else request.source
+
+    def find() -> TranslationRequest:
+        memory = memories.store.get(caller.key_id, use.memory_id)
+        memory.check_pair(source, request.target)
+        return replace(
+            request,
+            source=source or memory.pair.source,
+            target=request.target or memory.pair.target,
+            matches=memories.find_matches(memory, request.texts, use.max_similar),
+        )
+
+    return await run_in_thread(find)

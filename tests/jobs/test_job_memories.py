@@ -1,0 +1,99 @@
+"""Jobs with a translation memory and review marks."""
+
+from typing import Any
+
+import httpx
+import polib
+import pytest
+
+from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, problem_of, run_job, send
+
+PO = b"""msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+
+msgid "ja"
+msgstr ""
+
+msgid "warum"
+msgstr ""
+"""
+
+
+def new_memory(client: httpx.Client, source: str = "de", target: str = "en") -> str:
+    pairs = [{"source": "ja", "target": "yes"}]
+    sent = {"name": "x", "source": source, "target": target, "pairs": pairs}
+    response = client.post("/v1/memories", json=sent)
+    assert response.status_code == 201, response.text
+    return str(response.json()["id"])
+
+
+def result_of(client: httpx.Client, job: dict[str, Any]) -> polib.POFile:
+    assert job["state"] == "done", job["problem"]
+    return polib.pofile(client.get(f"/v1/jobs/{job['id']}/result").text)
+
+
+def test_exact_matches_are_used_and_marked(shared: httpx.Client) -> None:
+    memory = new_memory(shared)
+
+    job = run_job(shared, PO, "a.po", memory=memory, source="", target="")
+
+    assert (job["memory"], job["review"], job["source"], job["target"]) == (memory, "mark", "de", "en")
+    known, unknown = result_of(shared, job)
+    assert (known.msgstr, known.flags, known.tcomment) == ("yes", [], "dragoman, memory: exact")
+    assert (unknown.msgstr, unknown.flags) == ("WARUM", ["fuzzy"])
+
+
+@pytest.mark.parametrize(
+    ("review", "flags", "comment"),
+    [("mark", ["fuzzy"], ""), ("confidence", ["fuzzy"], "dragoman, confidence: "), ("off", [], "")],
+)
+def test_a_job_chooses_its_marks(shared: httpx.Client, review: str, flags: list[str], comment: str) -> None:
+    job = run_job(shared, PO, "a.po", review=review)
+
+    assert job["review"] == review
+    for entry in result_of(shared, job):
+        assert entry.flags == flags
+        assert entry.tcomment.startswith(comment)
+        assert bool(entry.tcomment) is bool(comment)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "problem"),
+    [
+        ({"review": "yes"}, 422, "review: must be one of mark, confidence, off"),
+        ({"memory": "nothing"}, 404, "memory 'nothing' not found"),
+    ],
+)
+def test_what_is_unknown_is_rejected(
+    shared: httpx.Client, fields: dict[str, str], status: int, problem: str
+) -> None:
+    response = post(shared, PO, "a.po", **fields)
+    assert (response.status_code, problem_of(response)) == (status, problem)
+
+
+def test_a_memory_for_other_languages_is_rejected(shared: httpx.Client) -> None:
+    response = post(shared, PO, "a.po", memory=new_memory(shared, "fr"))
+    assert response.status_code == 422
+    assert problem_of(response) == "source: is de, but the memory is for fr -> en; use another one"
+
+
+def test_a_memory_of_another_key_is_not_found(serve_double: ServeJobs, database_url: str) -> None:
+    client = serve_double()
+    client.headers.update(bearer(new_key(database_url)))
+    memory = new_memory(client)
+    assert post(client, PO, "a.po", memory=memory).status_code == 202
+
+    client.headers.update(bearer(new_key(database_url)))
+    assert post(client, PO, "a.po", memory=memory).status_code == 404
+
+
+def test_a_job_whose_memory_is_gone_fails(serve_double: ServeJobs) -> None:
+    client = serve_double(jobs_at_a_time=0)
+    memory = new_memory(client)
+    job = send(client, PO, "a.po", memory=memory)
+    client.delete(f"/v1/memories/{memory}")
+    other_process = serve_double()
+
+    found = ended(other_process, job["id"])
+
+    assert (found["state"], found["problem"]) == ("failed", f"memory: memory '{memory}' not found")

@@ -1,0 +1,167 @@
+"""Memories and whose they are."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from dragoman.types import Pair
+from service.accounts.database import Database
+from service.memories.errors import MemoryInvalid, TooManyMemories, UnknownMemory, UnknownPair
+from service.memories.pairs import MAX_TEXT_CHARACTERS, SegmentPair, source_digest
+from service.memories.store import SUGGESTIONS, Memory, MemoryLimits, MemoryStore
+from tests.memories.conftest import DE_EN, GREETINGS, NOON, new_owner
+
+
+def pairs_of(store: MemoryStore, owner: str | None, memory: Memory) -> set[tuple[str, str]]:
+    return {(each.pair.source, each.pair.target) for each in store.page(owner, memory.id, 100)}
+
+
+def test_a_memory_is_read_as_it_was_sent(store: MemoryStore, owner: str, memory: Memory) -> None:
+    size_bytes = sum(len(pair.source) + len(pair.target) for pair in GREETINGS)
+    assert str(uuid.UUID(memory.id)) == memory.id
+    assert memory == Memory(memory.id, "greetings", DE_EN, 2, size_bytes, 1, NOON)
+    assert store.get(owner, memory.id) == memory
+    assert store.list(owner) == [memory]
+    assert pairs_of(store, owner, memory) == {
+        ("Guten Morgen.", "Good morning."),
+        ("Gute Nacht.", "Good night."),
+    }
+
+
+def test_a_memory_is_visible_to_its_owner_only(
+    store: MemoryStore, database: Database, memory: Memory
+) -> None:
+    for other in (None, new_owner(database)):
+        assert store.list(other) == []
+        with pytest.raises(UnknownMemory):
+            store.get(other, memory.id)
+        with pytest.raises(UnknownMemory):
+            store.page(other, memory.id, 1)
+        with pytest.raises(UnknownMemory):
+            store.add_pairs(other, memory.id, GREETINGS)
+        with pytest.raises(UnknownMemory):
+            store.delete(other, memory.id)
+
+
+def test_a_pair_replaces_one_with_an_equal_source(store: MemoryStore, owner: str, memory: Memory) -> None:
+    changed = store.add_pairs(owner, memory.id, [SegmentPair(" Gute  Nacht. ", "Sleep well.")])
+
+    assert (changed.num_pairs, changed.version) == (2, 2)
+    assert pairs_of(store, owner, memory) == {
+        ("Guten Morgen.", "Good morning."),
+        (" Gute  Nacht. ", "Sleep well."),
+    }
+
+
+def test_the_last_of_equal_sources_counts(store: MemoryStore) -> None:
+    pairs = [SegmentPair("a", "first"), SegmentPair("a", "last")]
+    assert pairs_of(store, None, store.add(None, "x", DE_EN, pairs, NOON)) == {("a", "last")}
+
+
+def test_more_pairs_than_one_statement_takes_are_stored_and_found(store: MemoryStore) -> None:
+    pairs = [SegmentPair(f"Satz {i}", f"Sentence {i}") for i in range(1201)]
+
+    memory = store.add(None, "x", DE_EN, pairs, NOON)
+
+    assert memory.num_pairs == 1201
+    found = store.find_equal(memory.id, [pair.source for pair in pairs])
+    assert found == {source_digest(pair.source): pair for pair in pairs}
+    assert {*store.read_pairs(memory.id)} == {*pairs}
+
+
+def test_pages_follow_each_other(store: MemoryStore, owner: str, memory: Memory) -> None:
+    first = store.page(owner, memory.id, 1)
+    second = store.page(owner, memory.id, 1, first[0].id)
+
+    assert {first[0].pair, second[0].pair} == {*GREETINGS}
+    assert store.page(owner, memory.id, 1, second[0].id) == []
+
+
+def test_a_pair_is_deleted_by_its_id(store: MemoryStore, owner: str, memory: Memory) -> None:
+    (first, second) = store.page(owner, memory.id, 10)
+
+    changed = store.delete_pair(owner, memory.id, first.id)
+
+    assert (changed.num_pairs, changed.version) == (1, 2)
+    assert store.page(owner, memory.id, 10) == [second]
+    for missing in (first.id, "zz", "f" * 31):
+        with pytest.raises(UnknownPair):
+            store.delete_pair(owner, memory.id, missing)
+
+
+def test_a_deleted_memory_is_gone_with_its_pairs(store: MemoryStore, owner: str, memory: Memory) -> None:
+    store.delete(owner, memory.id)
+
+    assert store.list(owner) == []
+    assert list(store.read_pairs(memory.id)) == []
+    with pytest.raises(UnknownMemory):
+        store.get(owner, memory.id)
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "pairs", "field"),
+    [
+        (" ", DE_EN, [], "name"),
+        ("a\0", DE_EN, [], "name"),
+        ("ä" * 513, DE_EN, [], "name"),
+        ("x", Pair("d e", "en"), [], "source"),
+        ("x", Pair("de", ""), [], "target"),
+        ("x", DE_EN, [GREETINGS[0], SegmentPair(" ", "b")], "pairs[1].source"),
+        ("x", DE_EN, [SegmentPair("a", "b\0")], "pairs[0].target"),
+        ("x", DE_EN, [SegmentPair("a" * (MAX_TEXT_CHARACTERS + 1), "b")], "pairs[0].source"),
+        ("x", DE_EN, [SegmentPair("a", "\ud800")], "pairs[0].target"),
+    ],
+)
+def test_what_cannot_be_stored_is_rejected_by_name(
+    store: MemoryStore, name: str, pair: Pair, pairs: list[SegmentPair], field: str
+) -> None:
+    with pytest.raises(MemoryInvalid) as caught:
+        store.add(None, name, pair, pairs, NOON)
+
+    assert caught.value.field == field
+    assert store.list(None) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "problem"),
+    [
+        (MemoryLimits(max_pairs=2), "3 pairs; the limit is 2"),
+        (MemoryLimits(max_bytes=49), "the limit of 49 bytes"),
+    ],
+)
+def test_a_change_beyond_a_limit_changes_nothing(
+    store: MemoryStore, owner: str, memory: Memory, limits: MemoryLimits, problem: str
+) -> None:
+    with pytest.raises(MemoryInvalid, match=problem):
+        replace(store, limits=limits).add_pairs(owner, memory.id, [SegmentPair("c", "d")])
+
+    assert store.get(owner, memory.id) == memory
+
+
+def test_too_many_pairs_are_rejected_before_the_rest_is_read(store: MemoryStore) -> None:
+    def pairs() -> object:
+        yield from (SegmentPair(str(i), "x") for i in range(3))
+        raise AssertionError("read on")
+
+    with pytest.raises(MemoryInvalid, match="more than 2 pairs"):
+        replace(store, limits=MemoryLimits(max_pairs=2)).add(None, "x", DE_EN, pairs(), NOON)  # type: ignore[arg-type]
+
+
+def test_the_number_of_memories_is_limited_per_owner(store: MemoryStore, owner: str, memory: Memory) -> None:
+    small = replace(store, limits=MemoryLimits(max_memories=1))
+    with pytest.raises(TooManyMemories, match="limit of 1"):
+        small.add(owner, "second", DE_EN, [], NOON)
+
+    assert small.add(None, "first of another", DE_EN, [], NOON).num_pairs == 0
+    assert store.list(owner) == [memory]
+
+
+def test_suggestions_of_a_pair_share_a_memory(store: MemoryStore, owner: str) -> None:
+    first = store.suggest(owner, DE_EN, SegmentPair("a", "A"), NOON)
+    second = store.suggest(owner, DE_EN, SegmentPair("b", "B"), NOON)
+    other = store.suggest(owner, Pair("en", "de"), SegmentPair("A", "a"), NOON)
+    strangers = store.suggest(None, DE_EN, SegmentPair("c", "C"), NOON)
+
+    assert (first.name, second.id, second.num_pairs) == (SUGGESTIONS, first.id, 2)
+    assert len({first.id, other.id, strangers.id}) == 3

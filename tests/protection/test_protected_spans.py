@@ -1,0 +1,78 @@
+"""What is protected in a text, and what is not."""
+
+import pytest
+
+from service.protection.patterns import SpanForm, find_spans
+
+PROTECTED = {
+    "%s in %d": ["%s", "%d"],
+    "%(name)s hat %(num)d Dateien": ["%(name)s", "%(num)d"],
+    "%1$s und %2$.3f und %-5ld": ["%1$s", "%2$.3f", "%-5ld"],
+    "{} und {0} und {name!r:>10} und {{ x }}": ["{}", "{0}", "{name!r:>10}", "{{ x }}"],
+    "${home} %{user} #{user.name} %1 von %L2": ["${home}", "%{user}", "#{user.name}", "%1", "%L2"],
+    "%1%2 $HOME %<n>s %@": ["%1", "%2", "$HOME", "%<n>s", "%@"],
+    "<b>fett</b> &amp; <br/> <x id='1'/>": ["<b>", "</b>", "&amp;", "<br/>", "<x id='1'/>"],
+    "100 %% sicher": ["%%"],
+    "%d% geladen": ["%d"],
+    "{when, date, short} {n, number}": ["{when, date, short}", "{n, number}"],
+    "{{#if a}} {% for x in y %} <%= z %>": ["{{#if a}}", "{% for x in y %}", "<%= z %>"],
+    "Siehe https://a.example/b?c=d&e=%20#f.": ["https://a.example/b?c=d&e=%20#f"],
+    "(https://de.example.org/wiki/A_(B))": ["https://de.example.org/wiki/A_(B)"],
+    "www.example.org/x, oder?": ["www.example.org/x"],
+    "an max.muster@ex-ample.co.at!": ["max.muster@ex-ample.co.at"],
+    "Version 2.1.3, v1.0.0-rc.1 und 192.168.0.1": ["2.1.3", "v1.0.0-rc.1", "192.168.0.1"],
+    "in /etc/hosts. und ~/x, C:\\Users\\x": ["/etc/hosts", "~/x", "C:\\Users\\x"],
+    "README.md und src/app.py": ["README.md", "src/app.py"],
+    "mit --dry-run und --level=3": ["--dry-run", "--level=3"],
+    "Rufe `rm -rf x` auf": ["`rm -rf x`"],
+    "__init__ und @@name@@ und [[1]]": ["__init__", "@@name@@", "[[1]]"],
+}
+ORDINARY = [
+    "50% discount, 50 % discount, 100% der Zeit, 10%ige und 10 %ige Lösung",
+    "am 24.12.2024, 1.1.24 und 1.234.567,89 Euro",
+    "und/oder, km/h, 24/7, z.B. usw.",
+    "er kam --wie immer-- zu spät -- und ging",
+    "a < b und c > d & e",
+    "{siehe oben} oder { kein Wort }",
+    "Preis: 5 $ oder $5, R&D, Tom & Jerry",
+    "2.1.3 Einleitung",
+    "Nr. 3.4, 3,14 und 12:30",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", PROTECTED)
+def test_placeholders_addresses_paths_and_code_are_protected(text: str) -> None:
+    assert [text[span.start : span.end] for span in find_spans(text)] == PROTECTED[text]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_is_not_protected(text: str) -> None:
+    assert find_spans(text) == ()
+
+
+def test_placeholders_without_name_or_number_keep_their_order() -> None:
+    forms = [span.form for span in find_spans("{} %s %5.2f %1$s {0} <b>")]
+
+    assert forms == [
+        SpanForm.STRING,
+        SpanForm.STRING,
+        SpanForm.NUMBER,
+        SpanForm.NUMBERED,
+        SpanForm.NUMBERED,
+        SpanForm.TAG,
+    ]
+
+
+_HOSTILE = (
+    "a", "{", "%", "<a ", "/a", "a.", "--a ", "`", "a@", "1.", "$", "<a b='", "<a b='c' ", "__a", "_a", "{{a",
+    "C:\\", "a/", "a.b/", "%(", "a-", "@@a", "https://a.", "{ ", "{a,", "{a , date", "-a", "a--a ", "[[1",
+    "&a", "{%", "<%", "v1.", "=a", ".tar", "~/",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("part", _HOSTILE)
+def test_hostile_texts_take_linear_time(part: str) -> None:
+    """At about 5 us a character; a quadratic search would end by the suite's time limit."""
+    find_spans(part * (200_000 // len(part)))
+    find_spans("https://" + part * (50_000 // len(part)))

@@ -1,0 +1,181 @@
+"""Whatever an engine answers, protected spans come back, each as often as in the source."""
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.types import Translation
+from service.markup.marked_up import parse
+from service.markup.options import MarkupLanguage, MarkupOptions
+from service.protection.checks import Check
+from service.protection.patterns import SpanForm, find_spans
+from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text
+from tests.markup.translations import SEEDS, any_translation
+from tests.protection.answers import answer, translate
+
+CONTEXT = TextContext("de", "en")
+MESSAGE = replace(CONTEXT, is_message=True)
+
+_PARTS = (
+    *("Wort", "ein", " ", " ", "\n", ". ", "ü", "&", "100%", "%%", "%s", "%d", "%1$s", "{x}", "{{ y }}"),
+    *("<b>", "</b>", "<br/>", "&amp;", "https://a.example/b", "2.1.3", "`c`", "a@b.example"),
+)
+_TEXTS = st.lists(st.sampled_from(_PARTS), min_size=1, max_size=12).map("".join)
+
+
+def _spans(text: str) -> Counter[str]:
+    return Counter(text[span.start : span.end] for span in find_spans(text))
+
+
+def _ordered(text: str) -> list[str]:
+    return [
+        text[span.start : span.end]
+        for span in find_spans(text)
+        if span.form in {SpanForm.STRING, SpanForm.NUMBER}
+    ]
+
+
+def _done(plan: TextPlan | PlanResult | None, random: Random) -> PlanResult:
+    if isinstance(plan, TextPlan):
+        while plan.texts:
+            plan.take_translations([any_translation(random, text) for text in plan.texts])
+        return plan.result
+    assert plan is not None
+    return plan
+
+
+@settings(max_examples=400)
+@given(_TEXTS, SEEDS)
+def test_whatever_is_answered_each_span_is_there_once_or_the_source_is(text: str, random: Random) -> None:
+    plan = plan_text(text, None, CONTEXT)
+    if plan is None:
+        assert not find_spans(text)
+        return
+
+    result = _done(plan, random)
+
+    assert all(result.text.count(span) >= number for span, number in _spans(text).items())
+    assert _ordered(result.text) == _ordered(text)
+    assert not result.failures or result.text == text
+
+
+@settings(max_examples=200)
+@given(_TEXTS, SEEDS)
+def test_the_same_holds_within_markup(text: str, random: Random) -> None:
+    html = f"<p>{text.replace('<', '&lt;')} <i>{{z}}</i> Ende</p>"
+    marked = parse(html, MarkupOptions(MarkupLanguage.HTML))
+
+    result = _done(plan_text(html, marked, CONTEXT), random)
+
+    assert result.text.count("{z}") == 1
+    assert result.text.count("<i>") == result.text.count("</i>") == 1
+
+
+def test_the_engine_sees_numbered_stand_ins_and_positions_are_those_of_the_text() -> None:
+    plan = plan_text("Hallo {name}, siehe https://a.example/b.", None, CONTEXT)
+    assert isinstance(plan, TextPlan)
+    assert plan.texts == ["Hallo %1$s, siehe %2$s."]
+
+    plan.take_translations([answer("Hallo %1$s, siehe %2$s.", "See %2$s, %1$s!")])
+    [translation] = plan.result.translations
+    [segment] = translation.segments
+
+    assert plan.result.text == "See https://a.example/b, {name}!"
+    assert segment.source == "Hallo {name}, siehe https://a.example/b."
+    assert (segment.text, segment.span) == (plan.result.text, (0, len(plan.result.text)))
+
+
+@pytest.mark.parametrize("damaged", ["Hello!", "Hello %1$s %1$s!", "Hello %2$s!", "Hello %1s!", "%s %1$s!"])
+def test_a_damaged_stand_in_is_taken_out_and_placed_by_word_alignment(damaged: str) -> None:
+    plan = plan_text("Hallo {name}!", None, CONTEXT)
+    assert isinstance(plan, TextPlan)
+    plan.take_translations([answer(plan.texts[0], damaged)])
+    assert (plan.texts, plan.needs_alignment) == (["Hallo !"], True)
+
+    plan.take_translations([answer("Hallo !", "Hello !")])
+
+    assert plan.result.text == "Hello {name}!"
+
+
+def test_only_spans_that_are_missing_are_taken_out() -> None:
+    plan = plan_text("Hallo {a} und {b}!", None, CONTEXT)
+    assert isinstance(plan, TextPlan)
+
+    plan.take_translations([answer(plan.texts[0], "Hello %1$s!")])
+
+    assert plan.texts == ["Hallo %1$s und !"]
+
+
+def test_placeholders_without_a_name_that_changed_their_order_are_placed_again() -> None:
+    def swapped(text: str) -> Translation:
+        return answer(text, {"%s hat %d": "%d has %s", "hat ": "has "}[text])
+
+    result = translate(plan_text("%s hat %d", None, CONTEXT), swapped)
+
+    assert (result.text, result.failures) == ("%s has %d", ())
+
+
+def test_alternatives_with_damaged_placeholders_are_left_out() -> None:
+    plan = plan_text("Hallo {name}!", None, CONTEXT)
+    assert isinstance(plan, TextPlan)
+
+    plan.take_translations([answer("Hallo %1$s!", "Hello %1$s!", "Hello!", "Hi %1$s!")])
+    [translation] = plan.result.translations
+
+    assert [other.text for other in translation.alternatives] == ["Hello {name}!", "Hi {name}!"]
+
+
+def test_lines_of_placeholders_alone_have_no_letters_for_the_engine() -> None:
+    plan = plan_text("{a}: %s\nDatei {b}", None, CONTEXT)
+
+    assert isinstance(plan, TextPlan)
+    assert plan.texts == ["%1$: %2$\nDatei %3$s"]
+
+
+def test_tags_in_plain_text_go_around_the_same_words() -> None:
+    result = translate(
+        plan_text("Klicke <b>hier</b>!", None, CONTEXT), lambda text: answer(text, "Click here!")
+    )
+
+    assert result.text == "Click <b>here</b>!"
+
+
+def test_text_that_looks_like_a_stand_in_does_no_harm() -> None:
+    result = translate(
+        plan_text("10 %der {a}", None, CONTEXT), lambda text: answer(text, text.replace("der", "dof"))
+    )
+
+    assert result.text == "10 %dof {a}"
+
+
+def test_ordinary_text_has_no_plan() -> None:
+    assert plan_text("Kein Platzhalter, 50% Rabatt.", None, CONTEXT) is None
+
+
+def test_a_message_that_gets_a_placeholder_from_nowhere_stays_as_it_was() -> None:
+    result = translate(plan_text("Datei öffnen", None, MESSAGE), lambda text: answer(text, "Open {file}"))
+
+    assert result.text == "Datei öffnen"
+    assert [failure.check for failure in result.failures] == [Check.PLACEHOLDERS]
+
+
+def test_a_message_that_lost_a_number_is_tried_again_with_its_numbers_protected() -> None:
+    answers = {"Schritt 3 von %s": "Step three of %s", "Schritt %1$s von %s": "Step %1$s of %s"}
+
+    result = translate(plan_text("Schritt 3 von %s", None, MESSAGE), lambda text: answer(text, answers[text]))
+
+    assert (result.text, result.failures) == ("Step 3 of %s", ())
+
+
+@pytest.mark.parametrize(
+    ("target", "check"), [("", Check.EMPTY), ("  ", Check.EMPTY), ("Open " * 20, Check.LENGTH)]
+)
+def test_a_message_that_fails_a_check_keeps_its_source(target: str, check: Check) -> None:
+    result = translate(plan_text("Öffnen", None, MESSAGE), lambda text: answer(text, target))
+
+    assert result.text == "Öffnen"
+    assert [failure.check for failure in result.failures] == [check]

@@ -1,0 +1,261 @@
+"""Translation memories of every API: stored, used in translations, filled by suggestions."""
+
+import json
+import logging
+from typing import Any
+
+import httpx
+import pytest
+
+from service.accounts.keys import Scope
+from service.memories.memory_service import MAX_SEARCHED_TEXTS
+from tests.service.conftest import Serve
+from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
+
+PAIRS = [
+    {"source": "Guten Morgen, {name}.", "target": "Good morning, {name}."},
+    {"source": "Gute Nacht.", "target": "Good night."},
+]
+TMX = (
+    '<tmx version="1.4"><header srclang="de"/><body>'
+    '<tu><tuv xml:lang="de"><seg>Hund</seg></tuv><tuv xml:lang="en"><seg>dog</seg></tuv></tu>'
+    '<tu><tuv xml:lang="de"><seg>Katze</seg></tuv></tu></body></tmx>'
+)
+ROOT = "/v1/memories"
+
+
+@pytest.fixture
+def client(serve: Serve, keys: Keys) -> httpx.Client:
+    return serve(database_url=keys.url, suggestions="on")
+
+
+def create(client: httpx.Client, pairs: Any = PAIRS, **changes: Any) -> dict[str, Any]:
+    sent = {"name": "x", "source": "de", "target": "en", "pairs": pairs, **changes}
+    response = client.post(ROOT, json=sent)
+    assert response.status_code == 201, response.text
+    memory: dict[str, Any] = response.json()
+    return memory
+
+
+def translate(client: httpx.Client, **fields: Any) -> list[dict[str, Any]]:
+    response = client.post("/v1/translate", json=fields)
+    assert response.status_code == 200, response.text
+    translations: list[dict[str, Any]] = response.json()["translations"]
+    return translations
+
+
+def refusal(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["message"]
+
+
+def test_a_memory_is_created_listed_read_changed_and_deleted(client: httpx.Client) -> None:
+    made = create(client)
+    assert (made["num_pairs"], made["version"], made["num_skipped"]) == (2, 1, 0)
+    path = f"{ROOT}/{made['id']}"
+    shown = {name: value for name, value in made.items() if name != "num_skipped"}
+    assert client.get(ROOT).json() == {"memories": [shown]}
+    assert client.get(path).json() == shown
+
+    first = client.get(f"{path}/pairs", params={"limit": 1}).json()
+    second = client.get(f"{path}/pairs", params={"limit": 1, "cursor": first["next_cursor"]}).json()
+    found = [*first["pairs"], *second["pairs"]]
+    assert sorted(pair["source"] for pair in found) == sorted(pair["source"] for pair in PAIRS)
+    assert second["next_cursor"] is None
+
+    added = client.post(f"{path}/pairs", json={"pairs": [{"source": "Hund", "target": "dog"}]}).json()
+    assert (added["num_pairs"], added["version"]) == (3, 2)
+    assert client.delete(f"{path}/pairs/{found[0]['id']}").json()["num_pairs"] == 2
+    assert client.delete(path).status_code == 204
+    assert refusal(client.get(path)) == (404, f"memory '{made['id']}' not found")
+
+
+def test_a_tmx_file_is_read_and_skipped_units_are_counted(client: httpx.Client) -> None:
+    form = {"name": "x", "source": "de", "target": "en"}
+    made = client.post(ROOT, data=form, files={"file": ("a.tmx", TMX)}).json()
+    assert (made["num_pairs"], made["num_skipped"]) == (1, 1)
+
+    path = f"{ROOT}/{made['id']}/pairs"
+    added = client.post(path, files={"file": ("b.tmx", TMX.replace("Hund", "Wal"))}).json()
+    assert (added["num_pairs"], added["num_skipped"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"name": ""}, "name: is missing"),
+        ({"source": "d e"}, "source: is not a language code such as de or pt-BR"),
+        ({"pairs": None}, "pairs: must be in JSON, or a form must have a TMX file as `file`"),
+        ({"pairs": "x"}, "pairs: must be an array of objects with `source` and `target`"),
+        ({"pairs": [{"source": "a"}]}, "pairs[0]: must be an object with `source` and `target` alone"),
+        ({"pairs": [{"source": "a", "target": 1}]}, "pairs[0].target: must be a string"),
+        ({"pairs": [*PAIRS, {"source": " ", "target": "b"}]}, "pairs[2].source: is empty; send a text"),
+        ({"more": 1}, "more: is not known; known are name, pairs, source, target"),
+    ],
+)
+def test_what_cannot_be_stored_is_rejected_by_name(
+    client: httpx.Client, changes: dict[str, Any], problem: str
+) -> None:
+    sent = {"name": "x", "source": "de", "target": "en", "pairs": PAIRS, **changes}
+    assert refusal(client.post(ROOT, json=sent)) == (422, problem)
+
+
+def test_a_damaged_tmx_file_is_rejected(client: httpx.Client) -> None:
+    form = {"name": "x", "source": "de", "target": "en"}
+    status, problem = refusal(client.post(ROOT, data=form, files={"file": ("a.tmx", "<tmx>")}))
+    assert status == 422
+    assert problem.startswith("file: not well-formed XML")
+
+
+def test_an_equal_text_gets_the_translation_of_the_memory(
+    client: httpx.Client, translator: DoubleTranslator
+) -> None:
+    memory = create(client)["id"]
+    translator.seen.clear()
+
+    known, unknown = translate(client, text=[" Gute  Nacht.\n", "warum"], memory=memory)
+
+    assert known["text"] == " Good night.\n"
+    assert known["memory"] == {"match": "exact", "similar": []}
+    assert (known["source"], known["target"], known["finish_reason"]) == ("de", "en", "copied")
+    assert unknown["text"] == "WARUM"
+    assert unknown["memory"] == {"match": "none", "similar": []}
+    assert [text for text, _ in translator.seen] == ["warum"]
+
+
+def test_similar_pairs_are_offered_with_their_scores(client: httpx.Client) -> None:
+    memory = create(client)["id"]
+
+    [found] = translate(client, text="Gute Nacht!", memory=memory, source="de", target="en")
+    [none] = translate(client, text="Gute Nacht!", memory=memory, memory_matches=0)
+
+    assert found["text"] == "GUTE NACHT!"
+    score = round(20 / 22, 4)
+    similar = [{"source": "Gute Nacht.", "target": "Good night.", "score": score}]
+    assert found["memory"] == {"match": "none", "similar": similar}
+    assert none["memory"] == {"match": "none", "similar": []}
+
+
+def test_without_a_memory_nothing_is_said_of_one(client: httpx.Client) -> None:
+    [translation] = translate(client, text="warum")
+    assert "memory" not in translation
+
+
+def test_a_changed_placeholder_is_no_match(client: httpx.Client) -> None:
+    broken = [{"source": "Hallo {name}", "target": "Hello {Name}"}]
+    memory = create(client, broken)["id"]
+
+    [translation] = translate(client, text="Hallo {name}", memory=memory)
+
+    assert (translation["text"], translation["memory"]["match"]) == ("HALLO {name}", "none")
+
+
+def test_a_stream_ends_with_the_matches(client: httpx.Client) -> None:
+    memory = create(client)["id"]
+
+    response = client.post("/v1/translate/stream", json={"text": ["Gute Nacht."], "memory": memory})
+
+    [done] = response.text.strip().split("\n\n")
+    assert done.startswith("event: done")
+    [translation] = json.loads(done.split("data: ", 1)[1])["translations"]
+    assert (translation["text"], translation["memory"]["match"]) == ("Good night.", "exact")
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "problem"),
+    [
+        ({"memory": "nothing"}, 404, "memory 'nothing' not found"),
+        ({"source": "fr"}, 422, "source: is fr, but the memory is for de -> en; use another one"),
+        (
+            {"text": ["a"] * (MAX_SEARCHED_TEXTS + 1)},
+            422,
+            "memory_matches: must be 0 for more than 100 texts; the request has 101",
+        ),
+    ],
+)
+def test_a_memory_that_does_not_fit_is_rejected(
+    client: httpx.Client, fields: dict[str, Any], status: int, problem: str
+) -> None:
+    memory = create(client)["id"]
+    sent = {"text": "warum", "memory": memory, **fields}
+    assert refusal(client.post("/v1/translate", json=sent)) == (status, problem)
+
+
+def test_memories_belong_to_their_key_and_need_its_scope(serve: Serve, keys: Keys) -> None:
+    client = serve(database_url=keys.url, requires_key=True)
+    owner, other = keys.bearer(), keys.bearer()
+    sent = {"name": "x", "source": "de", "target": "en", "pairs": PAIRS}
+    made = client.post(ROOT, json=sent, headers=owner).json()
+
+    assert client.get(ROOT, headers=other).json() == {"memories": []}
+    assert client.get(f"{ROOT}/{made['id']}", headers=other).status_code == 404
+    body = {"text": "Gute Nacht.", "memory": made["id"]}
+    assert client.post("/v1/translate", json=body, headers=other).status_code == 404
+    assert client.post("/v1/translate", json=body, headers=owner).status_code == 200
+    assert client.post(ROOT, json=sent).status_code == 401
+    assert client.post(ROOT, json=sent, headers=keys.bearer(Scope.TRANSLATE)).status_code == 403
+
+
+def test_a_suggestion_is_found_by_the_next_translation(client: httpx.Client) -> None:
+    suggestion = {"text": "warum", "translation": "why", "source": "de", "target": "en"}
+
+    made = client.post("/v1/suggestions", json=suggestion)
+
+    assert made.status_code == 201
+    assert (made.json()["name"], made.json()["num_pairs"]) == ("suggestions", 1)
+    [translation] = translate(client, text="warum", memory=made.json()["id"])
+    assert translation["text"] == "why"
+
+
+def test_libretranslates_suggestions_are_in_the_same_memory(client: httpx.Client) -> None:
+    assert client.get("/frontend/settings").json()["suggestions"] is True
+    sent = {"q": "warum", "s": "why", "source": "de", "target": "en"}
+
+    for form in ({"data": sent}, {"json": sent}):
+        stored = client.post("/suggest", **form)  # type: ignore[arg-type]
+        assert (stored.status_code, stored.json()) == (200, {"success": True})
+
+    [memory] = client.get(ROOT).json()["memories"]
+    assert (memory["name"], memory["source"], memory["target"], memory["num_pairs"]) == (
+        "suggestions",
+        "de",
+        "en",
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"s": ""}, "Invalid request: missing s parameter"),
+        ({"source": "zz"}, "zz is not supported"),
+        ({"source": "auto"}, "Invalid request: source must name a language"),
+        ({"s": "x" * 10_001}, "Invalid request: has 10001 characters; the limit is 10000"),
+    ],
+)
+def test_libretranslates_suggestions_are_rejected_in_its_words(
+    client: httpx.Client, changes: dict[str, str], problem: str
+) -> None:
+    sent = {"q": "warum", "s": "why", "source": "de", "target": "en", **changes}
+    rejected = client.post("/suggest", data=sent)
+    assert (rejected.status_code, rejected.json()) == (400, {"error": problem})
+
+
+def test_suggestions_are_off_unless_the_operator_wants_them(serve: Serve, keys: Keys) -> None:
+    client = serve(database_url=keys.url)
+    suggestion = {"text": "warum", "translation": "why", "source": "de", "target": "en"}
+
+    rejected = client.post("/v1/suggestions", json=suggestion)
+
+    assert rejected.status_code == 403
+    assert client.get(ROOT).json() == {"memories": []}
+
+
+def test_no_text_of_a_memory_is_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        memory = create(client)["id"]
+        translate(client, text=["Gute Nacht.", "Gute Nacht!"], memory=memory)
+        client.post(
+            ROOT, json={"name": "x", "source": "de", "target": "en", "pairs": [{"source": "Gute Nacht."}]}
+        )
+    assert "Nacht" not in caplog.text

@@ -1,0 +1,155 @@
+"""An operator's own models next to the bundled ones."""
+
+import logging
+from pathlib import Path
+
+import anyio
+import pytest
+
+from dragoman.routing.router import Router, RouterOptions
+from service import model_folders
+from service.engine import find_bundle, list_bundles, open_router, preloaded
+from service.model_folders import ModelFolders
+from service.model_watcher import ModelWatcher
+from service.settings import Settings, load_settings
+from tests.routing.doubles import write_bundle
+from tests.service.conftest import Run
+
+
+@pytest.fixture
+def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an installed package's models: `de-en` and `en-de`. The current folder is empty."""
+    folder = tmp_path / "installed"
+    write_bundle(folder / "de-en", "bundled de-en")
+    write_bundle(folder / "en-de", "bundled en-de", ["en"], ["de"])
+    monkeypatch.setattr(model_folders, "INSTALLED", folder)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return folder
+
+
+@pytest.fixture
+def settings(bundled: Path) -> Settings:
+    del bundled
+    return load_settings()
+
+
+def served_by(router: Router, source: str, target: str) -> list[str]:
+    return [step.offer.title for step in router.route(source, target).steps]
+
+
+def test_own_models_are_served_next_to_the_bundled_ones(settings: Settings) -> None:
+    write_bundle(Path("models/en-fr"), "own", ["en"], ["fr"])
+
+    with open_router(settings) as router:
+        assert [offer.name for offer in router.offers()] == ["de-en", "en-de", "en-fr"]
+        assert served_by(router, "de", "fr") == ["bundled de-en", "own"]
+        assert preloaded(settings, router) == ("en-fr",)
+
+
+def test_bundled_models_alone_are_served_without_a_folder(settings: Settings) -> None:
+    with open_router(settings) as router:
+        assert [offer.name for offer in router.offers()] == ["de-en", "en-de"]
+        assert preloaded(settings, router) == ()
+    only = load_settings(overrides={"model": "en-de"})
+    with open_router(only) as router:
+        assert preloaded(only, router) == ("en-de",)
+
+
+def test_of_two_models_with_one_name_the_own_is_used(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = write_bundle(Path("models/de-en"), "own")
+    caplog.set_level(logging.INFO)
+
+    with open_router(settings) as router:
+        assert served_by(router, "de", "en") == ["own"]
+        assert served_by(router, "en", "de") == ["bundled en-de"]
+    assert find_bundle("de-en", settings.model_folders) == own
+    assert caplog.messages == ["models/de-en is used in place of the bundled model de-en"]
+
+
+def test_a_pair_of_both_is_served_by_the_own_and_logged_once(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with open_router(settings) as router:
+        watcher = ModelWatcher(router)
+        assert served_by(router, "de", "en") == ["bundled de-en"]
+
+        write_bundle(Path("models/many"), "own", ["de", "fr"], ["de", "en"])
+        anyio.run(watcher.look)
+        anyio.run(watcher.look)
+
+        assert served_by(router, "de", "en") == ["own"]
+        assert served_by(router, "en", "de") == ["bundled en-de"]
+        assert router.route("de", "en", "de-en").steps[0].offer.title == "bundled de-en"
+    assert caplog.messages == [
+        "models added: many; changed: none; removed: none",
+        "many serves de -> en before the bundled de-en",
+    ]
+
+
+def test_a_title_of_both_means_the_own(settings: Settings) -> None:
+    write_bundle(Path("models/better"), "bundled de-en")
+
+    with open_router(settings) as router:
+        assert router.routes.named("bundled de-en").name == "better"
+
+
+def test_a_folder_that_the_settings_name_counts_alone(settings: Settings, tmp_path: Path) -> None:
+    del settings
+    write_bundle(Path("models/en-fr"), "here", ["en"], ["fr"])
+    write_bundle(tmp_path / "other" / "en-fr", "there", ["en"], ["fr"])
+
+    for models_dir, title in (("models", "here"), (tmp_path / "other", "there")):
+        with open_router(load_settings(overrides={"models_dir": models_dir})) as router:
+            assert [offer.title for offer in router.offers()] == [title]
+
+
+def test_something_else_in_a_folder_of_this_name_is_not_reported(settings: Settings) -> None:
+    Path("models/gpt").mkdir(parents=True)
+
+    with open_router(settings) as router:
+        assert router.problems == {}
+    assert [listing.name for listing in list_bundles(settings.model_folders)] == ["de-en", "en-de"]
+
+
+def test_a_damaged_bundle_of_the_own_folder_is_reported(settings: Settings) -> None:
+    (write_bundle(Path("models/de-en"), "own") / "manifest.json").write_bytes(b"{}")
+
+    with open_router(settings) as router:
+        assert list(router.problems) == ["de-en"]
+
+
+def test_a_checkout_has_one_folder_for_both(bundled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout = bundled.parent
+    (checkout / "models").mkdir()
+    monkeypatch.setattr(model_folders, "INSTALLED", checkout / "service" / "bundled_models")
+
+    assert ModelFolders.of(None) == ModelFolders(Path("models"), checkout / "models")
+    monkeypatch.chdir(checkout)
+    assert ModelFolders.of(None) == ModelFolders(Path("models"))
+
+
+def test_commands_know_both_folders(
+    run: Run, bundled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    del bundled
+    monkeypatch.chdir(tmp_path / "here")
+    environment.clear()
+    write_bundle(Path("models/en-fr"), "own", ["en"], ["fr"])
+
+    names = [line.split()[0] for line in run("models").stdout.decode().splitlines()]
+    assert names == ["NAME", "de-en", "en-de", "en-fr"]
+    assert b"bundled en-de" in run("info", "--model", "en-de").stdout
+    assert b"models in models and" in run("info").stderr
+    assert run("translate", "Hallo", "--source", "de", "--target", "fr").returncode == 0
+
+
+def test_only_the_options_of_a_router_make_a_bundle_a_fallback(tmp_path: Path) -> None:
+    folders = {name: write_bundle(tmp_path / name / "x", name) for name in ("a", "b")}
+
+    for fallback_dir, title in ((None, "a"), (tmp_path / "a", "b")):
+        with Router.open(folders, options=RouterOptions(fallback_dir=fallback_dir)) as router:
+            assert served_by(router, "de", "en") == [title]

@@ -1,0 +1,31 @@
+/** The glossaries of the key, and the menu to choose one. */
+import { ServerError, sendForJson } from "./api";
+import { element } from "./dom";
+import { DETECT } from "./languages";
+
+export interface Glossary {
+  id: string;
+  name: string;
+  dictionaries: { source: string; target: string }[];
+}
+
+/** Return the glossaries; none if the key may not read them. */
+export async function loadGlossaries(): Promise<Glossary[]> {
+  try {
+    return (await sendForJson<{ glossaries: Glossary[] }>("v1/glossaries")).glossaries;
+  } catch (error) {
+    if (error instanceof ServerError && error.status === 403) return [];
+    throw error;
+  }
+}
+
+/** Fill the menu with the glossaries for a language pair; keep the choice where it is still possible. */
+export function fillGlossaryMenu(menu: HTMLSelectElement, glossaries: Glossary[], source: string, target: string): void {
+  const before = menu.value;
+  const fitting = glossaries.filter(({ dictionaries }) =>
+    dictionaries.some((each) => (source === DETECT || each.source === source) && each.target === target),
+  );
+  const none = element("option", { value: "" }, "none");
+  menu.replaceChildren(none, ...fitting.map(({ id, name }) => element("option", { value: id }, name)));
+  if (fitting.some(({ id }) => id === before)) menu.value = before;
+}
