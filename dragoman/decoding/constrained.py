@@ -31,6 +31,8 @@ from dragoman.types import FinishReason, Hypothesis
 MAX_TAIL_CHARACTERS = 400
 """Characters at the end of a hypothesis in which a forbidden phrase is looked for; longer than any phrase."""
 MIN_BEAM_SIZE = 8
+EASY_BEAM_SIZE = 4
+MAX_EASY_PHRASES = 2
 MANY_PHRASES = 5
 BEAM_SIZE_OF_MANY = 16
 OPENING_MARKS = frozenset("([{<\"'/-–—¿¡«‹„“‘‚")  # noqa: RUF001 -- quotation marks of all kinds
@@ -331,14 +333,18 @@ def _may_begin(before: str, text: str) -> bool:
     return any(one.isalpha() and not is_word_character(one) for one in (before, text[:1]))
 
 
-def constrained_beam_size(beam_size: int, num_phrases: int) -> int:
+def constrained_beam_size(beam_size: int, num_phrases: int, *, is_annotated: bool) -> int:
     """Return the beam size of a constrained search: each phrase divides the beam among more hypotheses.
 
     Args:
         beam_size: what the request asks for; 1 is greedy search.
         num_phrases: required phrases.
+        is_annotated: whether the model reads the phrases in its source, and so expects them.
     """
-    return max(beam_size, BEAM_SIZE_OF_MANY if num_phrases >= MANY_PHRASES else MIN_BEAM_SIZE)
+    if num_phrases >= MANY_PHRASES:
+        return max(beam_size, BEAM_SIZE_OF_MANY)
+    is_easy = is_annotated and num_phrases <= MAX_EASY_PHRASES
+    return max(beam_size, EASY_BEAM_SIZE if is_easy else MIN_BEAM_SIZE)
 
 
 def has_phrase(text: str, phrases: Iterable[str]) -> bool:

@@ -59,7 +59,10 @@ class SegmentRequestFactory:
         kind = resolved.options.kind(self._has_shortlist)
         on_done = self._then_decode_forced(source, resolved, on_done)
         if segment.terms is not None:
-            on_done = self._then_require_terms(source, kind, segment.terms, resolved, on_done)
+            beam_size = constrained_beam_size(
+                kind.beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
+            )
+            on_done = self._then_require_terms(source, beam_size, segment.terms, resolved, on_done)
             source = replace(source, num_hypotheses=kind.beam_size)  # one of them may have all terms
         request = self._request(source, kind, resolved, on_done)
         return request, self._segment_cache.find(source, kind, resolved.request.cache_partition)
@@ -113,7 +116,7 @@ class SegmentRequestFactory:
     def _then_require_terms(
         self,
         source: Source,
-        kind: SearchKind,
+        beam_size: int,
         terms: SegmentTerms,
         resolved: ResolvedRequest,
         on_done: OnDone,
@@ -121,7 +124,6 @@ class SegmentRequestFactory:
         """Return a receiver of hypotheses that passes on those with all terms, or searches for one."""
         partition = resolved.request.cache_partition
         constrained = replace(source, constraints=terms.constraints)
-        beam_size = constrained_beam_size(kind.beam_size, len(terms.matches))
         constrained_kind = SearchKind(beam_size, method=Method.CONSTRAINED)
 
         def require(outcome: Outcome) -> None:

@@ -119,6 +119,30 @@ def test_a_catalogue_is_marked_unless_marks_are_off(
     assert (second.msgstr, second.flags) == ("done", [])
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.po", PO.format('#, c-format\nmsgid "ja"\nmsgstr "yes"\n\n#, fuzzy\nmsgid "b"\nmsgstr "c"\n')),
+        (
+            "a.xlf",
+            (
+                '<xliff version="1.2"><trans-unit id="1"><source>ja</source>'
+                '<target state="final">yes</target></trans-unit></xliff>'
+            ),
+        ),
+        ("a.tmx", TMX),
+    ],
+)
+def test_a_file_with_nothing_to_translate_comes_back_unchanged(
+    run: Run, tmp_path: Path, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    pair = ("--source", "de", "--target", "en")
+
+    assert run(name, "-o", f"out-{name}", "--review", "confidence", *pair).returncode == 0
+    assert (tmp_path / f"out-{name}").read_text() == content
+
+
 def test_a_text_that_could_not_be_translated_is_marked_too(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.po").write_text(PO.format('msgid "unusable"\nmsgstr ""\n'))
 
