@@ -11,8 +11,9 @@ import pytest
 from dragoman import Translator
 from dragoman.bundle import open_bundle
 from export.bundle import ExportError
-from export.confidence import read_line_pairs
+from export.confidence import main, read_line_pairs
 from export.confidence_fit import ORIGIN_FIELD
+from tests.export.conftest import RunMain
 
 TINY = Path(__file__).parents[1] / "tiny"
 
@@ -34,17 +35,13 @@ def text(tmp_path: Path) -> tuple[Path, Path]:
     return source, target
 
 
-def run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "export.confidence", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def test_the_command_writes_a_map_that_tells_good_translations_from_others(
     bundle: Path, text: tuple[Path, Path]
 ) -> None:
     before = json.loads((bundle / "manifest.json").read_text(encoding="utf8"))
 
-    done = run(bundle, "--pairs", *text)
+    command = [sys.executable, "-m", "export.confidence", str(bundle), "--pairs", *map(str, text)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     after = json.loads((bundle / "manifest.json").read_text(encoding="utf8"))
@@ -62,31 +59,31 @@ def test_the_command_writes_a_map_that_tells_good_translations_from_others(
 
 
 def test_the_map_is_the_same_again_even_if_the_bundle_has_one_already(
-    bundle: Path, text: tuple[Path, Path]
+    bundle: Path, text: tuple[Path, Path], run_main: RunMain
 ) -> None:
-    run(bundle, "--pairs", *text)
+    run_main(main, bundle, "--pairs", *text)
     first = open_bundle(bundle).manifest
 
-    done = run(bundle, "--pairs", *text)
+    done = run_main(main, bundle, "--pairs", *text)
 
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.errors
     assert first.confidence is not None
     assert open_bundle(bundle).manifest == first
 
 
 def test_pairs_that_cannot_calibrate_leave_the_bundle_unchanged(
-    bundle: Path, text: tuple[Path, Path]
+    bundle: Path, text: tuple[Path, Path], run_main: RunMain
 ) -> None:
     before = (bundle / "manifest.json").read_bytes()
 
-    few = run(bundle, "--pairs", *text, "--max-lines", "10")
-    only_known = run(bundle, "--pairs", *text, "--lines", "odd")
-    missing = run(bundle, "--pairs", text[0], "nowhere.en")
+    few = run_main(main, bundle, "--pairs", *text, "--max-lines", "10")
+    only_known = run_main(main, bundle, "--pairs", *text, "--lines", "odd")
+    missing = run_main(main, bundle, "--pairs", text[0], "nowhere.en")
 
-    assert [one.returncode for one in (few, only_known, missing)] == [1, 1, 1]
-    assert "the fit needs at least 20 of each" in few.stderr
-    assert "50 translations are good and 0 are not" in only_known.stderr
-    assert "nowhere.en: No such file" in missing.stderr
+    assert [one.status for one in (few, only_known, missing)] == [1, 1, 1]
+    assert "the fit needs at least 20 of each" in few.errors
+    assert "50 translations are good and 0 are not" in only_known.errors
+    assert "nowhere.en: No such file" in missing.errors
     assert (bundle / "manifest.json").read_bytes() == before
 
 
