@@ -1,6 +1,6 @@
 """Terminology of a request: terms with their required translations, and forbidden phrases."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dragoman.errors import InputError
 
@@ -42,7 +42,7 @@ class Terminology:
 
     terms: tuple[Term, ...] = ()
     """Of two terms with the same source, the later one counts."""
-    forbidden: tuple[str, ...] = field(default=())
+    forbidden: tuple[str, ...] = ()
     """Phrases of the target language that no translation may contain."""
 
     def __post_init__(self) -> None:

@@ -2,9 +2,9 @@
 
 Post and Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam Allocation for Neural Machine
 Translation", N18-1119: the beam is divided among hypotheses by how many constraints they meet, so that those
-which have paid for a required phrase do not compete with those which have not. Hu et al. 2019, "Improved
-Lexically Constrained Decoding for Translation and Monolingual Rewriting", N19-1090, keep phrases in a trie.
-Here a phrase has several forms, of which a hypothesis may use any.
+whose log-probability a required phrase has lowered do not compete with those which have none. Hu et al. 2019,
+"Improved Lexically Constrained Decoding for Translation and Monolingual Rewriting", N19-1090, keep phrases in
+a trie. Here a phrase has several forms, of which a hypothesis may use any.
 
 Shapes: B sources searched for, k = beam_size, R rows (B x k), K candidates of a row, W wanted tokens of one.
 """

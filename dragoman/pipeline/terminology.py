@@ -6,7 +6,7 @@ one, or if the model knows no such marks, `dragoman/decoding/constrained.py` req
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -132,7 +132,7 @@ class TermFinder:
     def _make_phrase(self, term: Term, surface: str) -> _Phrase:
         """Return the forms of a term's translation; `surface` is "" unless the segment's spelling matters."""
         if not term.targets:
-            return _Phrase(tuple(self._forms([surface])), None, surface)
+            return _Phrase(tuple(self._forms([surface], [surface])), None, surface)
         spellings = dict.fromkeys(term.targets)
         if surface:
             spellings |= dict.fromkeys(target.upper() for target in term.targets)
@@ -140,15 +140,18 @@ class TermFinder:
         for spelling in tuple(spellings):
             spellings |= dict.fromkeys(self._model.inflected(spelling, self._pair.target))
         index = TermIndex([Term(target) for target in term.targets], self._pair.target)
-        return _Phrase(tuple(self._forms(spellings)), index, "")
+        return _Phrase(tuple(self._forms(spellings, term.targets)), index, "")
 
-    def _forms(self, spellings: Sequence[str] | dict[str, None]) -> Iterator[Form]:
+    def _forms(self, spellings: Iterable[str], given: Collection[str]) -> Iterator[Form]:
+        """Yield the forms that the vocabulary can spell. Raises InputError if it cannot spell a given one."""
         target = self._model.target
         (opening,) = target.encode([_OPENING])
         for spelling in spellings:
             words = split_words(spelling)
             (ids,) = target.encode([spelling])
             if target.unk_id in ids or not ids or not words:
+                if spelling not in given:  # a variant of ours
+                    continue
                 raise InputError("terms.targets", f"the model's vocabulary cannot spell {spelling!r}")
             yield Form(tuple(ids), words[-1][1])
             (inside,) = target.encode([_OPENING + spelling])

@@ -17,17 +17,12 @@ AccountsError
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+
+from service.message_template import MessageTemplate
 
 
-class AccountsError(Exception):
+class AccountsError(MessageTemplate, Exception):
     """Base class. No message and no `repr` contains a key or a password."""
-
-    MESSAGE: ClassVar[str] = ""
-    """Text for people, with the names of fields in braces."""
-
-    def __str__(self) -> str:
-        return self.MESSAGE.format_map(vars(self))
 
 
 class KeyRejected(AccountsError):  # noqa: N818 -- the name is clear without the suffix

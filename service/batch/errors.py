@@ -20,19 +20,13 @@ BatchError
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from dragoman.errors import DragomanError
+from service.message_template import MessageTemplate
 
 
-class BatchError(DragomanError):
+class BatchError(MessageTemplate, DragomanError):
     """Base class of these errors."""
-
-    MESSAGE: ClassVar[str] = ""
-    """Text for people, with the names of fields in braces."""
-
-    def __str__(self) -> str:
-        return self.MESSAGE.format_map(vars(self))
 
 
 class BatchRejected(BatchError):  # noqa: N818 -- clear without the suffix

@@ -1,17 +1,12 @@
 """Errors about glossaries."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+
+from service.message_template import MessageTemplate
 
 
-class GlossaryError(Exception):
+class GlossaryError(MessageTemplate, Exception):
     """Base class of errors about glossaries. No message quotes an entry."""
-
-    MESSAGE: ClassVar[str] = ""
-    """Text for people, with the names of fields in braces."""
-
-    def __str__(self) -> str:
-        return self.MESSAGE.format_map(vars(self))
 
 
 @dataclass(eq=False)

@@ -18,18 +18,14 @@ from typing import ClassVar
 
 from dragoman.errors import DragomanError
 from service.http.errors import RETRY_AFTER, ErrorKind
+from service.message_template import MessageTemplate
 
 
-class JobError(DragomanError):
+class JobError(MessageTemplate, DragomanError):
     """Base class of these errors."""
 
-    MESSAGE: ClassVar[str] = ""
-    """Text for people, with the names of fields in braces."""
     kind: ClassVar[ErrorKind] = ErrorKind.NOT_FOUND
     headers: ClassVar[Mapping[str, str]] = {}
-
-    def __str__(self) -> str:
-        return self.MESSAGE.format_map(vars(self))
 
 
 class UnknownJob(JobError):  # noqa: N818 -- clear without the suffix, like those below

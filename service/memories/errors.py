@@ -1,17 +1,12 @@
 """Errors about translation memories."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+
+from service.message_template import MessageTemplate
 
 
-class TranslationMemoryError(Exception):
+class TranslationMemoryError(MessageTemplate, Exception):
     """Base class of errors about translation memories. No message quotes a text of a memory."""
-
-    MESSAGE: ClassVar[str] = ""
-    """Text for people, with the names of fields in braces."""
-
-    def __str__(self) -> str:
-        return self.MESSAGE.format_map(vars(self))
 
 
 @dataclass(eq=False)

@@ -62,6 +62,17 @@ def test_an_exceeded_rate_limit_is_reported_with_the_time_to_wait(
     expect(page.locator("#retry")).to_be_visible()
 
 
+def test_a_page_that_may_not_list_the_glossaries_for_the_rate_still_begins(
+    open_page: Open, serve_double: ServeDouble
+) -> None:
+    page = open_page(serve_double(rate_limit="1/hour").address)  # the list is the one request
+    expect(page.locator("#target-language option").first).to_be_attached()
+    page.reload()
+
+    expect(page.locator("#target-language option").first).to_be_attached()
+    expect(page.locator("#notice")).to_have_text("")
+
+
 def test_a_server_that_requires_a_key_is_given_the_one_typed(
     open_page: Open, serve_double: ServeDouble, new_key: Callable[[str], str], tmp_path: Path
 ) -> None:

@@ -9,12 +9,12 @@ export interface Glossary {
   dictionaries: { source: string; target: string }[];
 }
 
-/** Return the glossaries; none if the key may not read them. */
+/** Return the glossaries; none if the key may not read them, or has had too many requests: the page works without. */
 export async function loadGlossaries(): Promise<Glossary[]> {
   try {
     return (await sendForJson<{ glossaries: Glossary[] }>("v1/glossaries")).glossaries;
   } catch (error) {
-    if (error instanceof ServerError && error.status === 403) return [];
+    if (error instanceof ServerError && [403, 429].includes(error.status)) return [];
     throw error;
   }
 }
