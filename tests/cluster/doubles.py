@@ -11,6 +11,7 @@ from dragoman.types import Pair
 from service.batch.pending_entries import TranslatorOf
 from service.batch.texts import Outcome, Translated, Untranslated
 from service.formats.entries import Entry
+from tests.routing.doubles import until
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class DoubleEngine:
     """Notes in a folder which processes opened it, and with how many CPUs."""
 
     notes: Path | None = None
+    min_openings: int = 1
+    """Processes that must have opened it before any of them begins, so that none does all the work alone."""
     open_s: float = 0.0
     entry_s: float = 0.0
 
@@ -45,5 +48,7 @@ class DoubleEngine:
     def open(self, num_cpus: int) -> Iterator[TranslatorOf]:
         time.sleep(self.open_s)
         if self.notes is not None:
-            (self.notes / f"{os.getpid()}").write_text(str(num_cpus))
+            notes = self.notes
+            (notes / f"{os.getpid()}").write_text(str(num_cpus))
+            until(lambda: len(list(notes.iterdir())) >= self.min_openings)
         yield lambda _: UpperCase(self.entry_s)

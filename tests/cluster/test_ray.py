@@ -49,7 +49,7 @@ def test_two_workers_write_what_one_process_writes(new_place: Callable[[str], Pl
     seen: list[BatchProgress] = []
 
     expected = run_job(alone.job(LINES), upper_case, alone.journal())
-    wanted = together.cluster_job(together.job(LINES), DoubleEngine(notes))
+    wanted = together.cluster_job(together.job(LINES), DoubleEngine(notes, min_openings=2))
     report = run_on_ray(wanted, together.journal(), on_progress=seen.append)
 
     assert report == expected
@@ -110,7 +110,7 @@ def test_a_worker_that_dies_costs_no_more_than_time(place: Place, tmp_path: Path
             killed.append(int(next(notes.iterdir()).name))
             os.kill(killed[0], signal.SIGKILL)
 
-    wanted = place.cluster_job(place.job(lines(120)), DoubleEngine(notes, entry_s=0.02), 4)
+    wanted = place.cluster_job(place.job(lines(120)), DoubleEngine(notes, min_openings=2, entry_s=0.02), 4)
     report = run_on_ray(wanted, place.journal(), on_progress=kill_the_first)
 
     assert killed
