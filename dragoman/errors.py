@@ -63,6 +63,21 @@ class ProviderError(DragomanError):
         return f"provider {self.provider!r} {self.problem}"
 
 
+@dataclass(frozen=True)
+class KernelsError(DragomanError):
+    """The kernels that were asked for cannot run a bundle."""
+
+    kernels: str
+    path: str
+    problem: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: the {self.kernels} kernels cannot run this bundle: {self.problem};"
+            " choose `auto` or `onnxruntime`"
+        )
+
+
 @dataclass(eq=False)
 class Overloaded(DragomanError):  # noqa: N818 -- clear without the suffix
     """The queue is full; no part of the text was queued."""

@@ -1,9 +1,13 @@
-"""Execution providers of onnxruntime, and their names in settings."""
+"""What runs the graphs: kernels, and onnxruntime's execution providers, by their names in settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from dragoman.errors import ProviderError
+
+Kernels = Literal["auto", "onnxruntime", "native"]
+"""The engine's own kernels (`native`), onnxruntime, or the first of them that can run a bundle."""
+ONNXRUNTIME = "onnxruntime"
 
 Provider = Literal["cpu", "cuda", "tensorrt"]
 EXECUTION_PROVIDERS: Mapping[Provider, str] = {

@@ -22,7 +22,7 @@ from dragoman.pipeline.segment_cache import SegmentCache
 from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
 from dragoman.pipeline.submission import TextSubmitter
 from dragoman.pipeline.terminology import TermModel
-from dragoman.providers import Provider
+from dragoman.providers import Kernels, Provider
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.replica import SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -53,10 +53,12 @@ class Translator:
         session: SessionOptions,
         scheduling: SchedulerOptions,
         segment_cache: SegmentCache,
+        kernels: Kernels = "auto",
     ) -> None:
         self.manifest = bundle.manifest
         source_tokenizer, target_tokenizer = open_tokenizers(bundle)
-        model = SearchModel(bundle, session, target_tokenizer)
+        model = SearchModel(bundle, session, target_tokenizer, kernels)
+        self.kernels = model.kernels
         self._scheduler = Scheduler(model.encode, model.open_lane, scheduling)
         controls = self.manifest.controls
         term_model = TermModel(
@@ -85,7 +87,7 @@ class Translator:
         )
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 -- options, all by name
         cls,
         path: str | Path,
         *,
@@ -93,6 +95,7 @@ class Translator:
         threads: int = 1,
         queue_size: int = QUEUE_SIZE,
         providers: Sequence[Provider] = ("cpu",),
+        kernels: Kernels = "auto",
         segment_cache_size: int = 0,
         engine_metrics: EngineMetrics = NO_METRICS,
     ) -> "Translator":
@@ -105,17 +108,24 @@ class Translator:
             threads: cores that one replica uses. More replicas give more than more threads.
             queue_size: segments of submitted texts that may wait.
             providers: onnxruntime execution providers, most preferred first.
+            kernels: `onnxruntime`, the engine's own (`native`), or `auto` for its own wherever they can run
+                the bundle: int8, on a CPU, with one thread per replica.
             segment_cache_size: number of recent segments whose translations are cached.
             engine_metrics: notified of what the engine does.
 
         Raises:
             BundleError: naming every file or field at fault.
+            KernelsError: `native` kernels cannot run the bundle here.
             ProviderError: a provider cannot be used; no other takes its place.
         """
         session = SessionOptions(threads, tuple(providers))
         scheduling = replace(scheduler_options(session, replicas, queue_size), engine_metrics=engine_metrics)
         return cls(
-            open_bundle(Path(path)), session, scheduling, SegmentCache(segment_cache_size, engine_metrics)
+            open_bundle(Path(path)),
+            session,
+            scheduling,
+            SegmentCache(segment_cache_size, engine_metrics),
+            kernels,
         )
 
     def queue(self) -> QueueState:

@@ -1,0 +1,106 @@
+"""The kernels' C++ library: found, loaded once, and called through ctypes.
+
+The library is built when the package is installed, where there is a compiler. ctypes releases the
+interpreter's lock during every call.
+"""
+
+import ctypes
+from ctypes import POINTER, Structure, c_char_p, c_float, c_int32, c_int64, c_void_p
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+PATTERN = "_kernels*.so"
+ERRORS = {
+    -1: MemoryError("the kernels found no memory"),
+    -2: IndexError("an id, a row or a position is out of range"),
+    -3: ValueError("the kernels do not know an instruction"),
+}
+
+
+class ModelSizes(Structure):
+    """`ModelSizes` of `src/model.h`."""
+
+    _fields_ = tuple(
+        (name, c_int64)
+        for name in ("width", "heads", "head_size", "decoder_layers", "num_cells", "alignment_layer")
+    )
+
+
+class InstructionRecord(Structure):
+    """`Instruction` of `src/model.h`."""
+
+    _fields_ = (
+        *((name, c_int32) for name in ("kind", "source", "target", "other", "index", "zero", "activation")),
+        ("step", c_float),
+        ("alpha", c_float),
+    )
+
+
+class StepRequest(Structure):
+    """`Request` of `src/model.h`."""
+
+    _fields_ = (
+        ("last_ids", c_void_p),
+        ("num_best", c_int64),
+        ("num_wanted", c_int64),
+        ("wanted", c_void_p),
+        ("logprobs", c_void_p),
+        ("ids", c_void_p),
+        ("attention", c_void_p),
+        ("attention_width", c_int64),
+    )
+
+
+_FUNCTIONS = {
+    "new_model": (c_char_p, POINTER(ModelSizes), POINTER(c_void_p)),
+    "free_model": (c_void_p,),
+    "add_linear": (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64, c_void_p, c_float, c_int32),
+    "add_norm": (c_void_p, c_void_p, c_void_p, c_float),
+    "add_register": (c_void_p, c_int32, c_int32, c_int64),
+    "set_embedding": (c_void_p, c_int32, c_void_p, c_void_p, c_int64, c_void_p, c_int64),
+    "set_output": (c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int32, c_int32),
+    "set_program": (c_void_p, c_int32, POINTER(InstructionRecord), c_int64),
+    "set_lists": (c_void_p, c_void_p, c_int64, c_void_p, c_int64),
+    "encode": (c_void_p, c_void_p, c_void_p, c_int64, c_void_p),
+    "set_shortlist": (c_void_p, c_void_p, c_void_p, c_int64),
+    "release": (c_void_p,),
+    "new_steps": (c_void_p, c_int64, c_int32, POINTER(c_void_p)),
+    "free_steps": (c_void_p,),
+    "join": (c_void_p, c_void_p, c_int64),
+    "step": (c_void_p, POINTER(StepRequest)),
+    "select": (c_void_p, c_void_p, c_int64),
+}
+_WITHOUT_RESULT = frozenset({"free_model", "release", "free_steps"})
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """Return the library, or None if it was not built."""
+    for path in sorted(FOLDER.glob(PATTERN)):
+        loaded = ctypes.CDLL(str(path))
+        loaded.dragoman_best_kernels.restype = c_char_p
+        for name, arguments in _FUNCTIONS.items():
+            function = getattr(loaded, f"dragoman_{name}")
+            function.argtypes = arguments
+            function.restype = None if name in _WITHOUT_RESULT else c_int32
+        return loaded
+    return None
+
+
+def best_kernels() -> str:
+    """Return the name of the kernels for this processor, or "" if there are none."""
+    loaded = library()
+    return "" if loaded is None else str(loaded.dragoman_best_kernels(), "ascii")
+
+
+def check(status: int) -> None:
+    """Raise the error that a function returned.
+
+    Raises:
+        MemoryError: there was not enough.
+        IndexError: an id, a row or a position is out of range.
+        ValueError: an instruction is wrong.
+    """
+    if status:
+        raise ERRORS[status]

@@ -1,0 +1,179 @@
+"""A bundle's programs and weights, loaded into the kernels' library."""
+
+import weakref
+from collections.abc import Sequence
+from ctypes import c_void_p
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.bundle import Bundle
+from dragoman.contract import DECODER_FILE, ENCODER_FILE
+from dragoman.native.library import InstructionRecord, ModelSizes, best_kernels, check, library
+from dragoman.native.onnx_file import OnnxFileError, read_graph
+from dragoman.native.program import (
+    Embedding,
+    Instruction,
+    Layers,
+    NotSupported,
+    Output,
+    Program,
+    read_decoder,
+    read_encoder,
+)
+from dragoman.native.registers import Assignment, assign
+
+PRECISION = "int8"
+
+
+class _Place(IntEnum):
+    """Which of the two programs a function of the library is about."""
+
+    ENCODER = 0
+    DECODER = 1
+
+
+class NativeModel:
+    """Programs and weights in the library. Safe to use from several threads; lives as long as its users."""
+
+    def __init__(self, bundle: Bundle, kernels: str | None = None) -> None:
+        """Load a bundle.
+
+        Args:
+            bundle: verified.
+            kernels: name of the kernels; None for the best that the processor has.
+
+        Raises:
+            NotSupported: the library cannot run the bundle here.
+        """
+        manifest = bundle.manifest
+        if manifest.precision != PRECISION:
+            raise NotSupported(f"its precision is {manifest.precision}, and kernels are for {PRECISION}")
+        loaded = library()
+        if loaded is None:
+            raise NotSupported("the kernels were not built when the package was installed")
+        self.kernels = best_kernels() if kernels is None else kernels
+        if not self.kernels:
+            raise NotSupported("there are none for this processor")
+        self.library = loaded
+        sizes, layers = manifest.sizes, Layers()
+        try:
+            encoder = read_encoder(read_graph(bundle.file(ENCODER_FILE)), layers, sizes.heads)
+            decoder, output = read_decoder(read_graph(bundle.file(DECODER_FILE)), layers, sizes.heads)
+        except OnnxFileError as error:
+            raise NotSupported(str(error)) from error
+        width = sizes.heads * sizes.head_size
+        is_recurrent = manifest.autoregression == "ssru"
+        num_cells = sizes.decoder_layers if is_recurrent else 0
+        numbers = ModelSizes(
+            width, sizes.heads, sizes.head_size, sizes.decoder_layers, num_cells, manifest.alignment.layer
+        )
+        self.pointer = c_void_p()
+        check(loaded.dragoman_new_model(self.kernels.encode(), numbers, self.pointer))
+        self._finalizer = weakref.finalize(self, loaded.dragoman_free_model, self.pointer)
+        self._add_layers(layers)
+        self._set_program(_Place.ENCODER, encoder, ())
+        self._set_embedding(_Place.ENCODER, encoder.embedding, None)
+        states = decoder.instructions[-1].target
+        registers = self._set_program(_Place.DECODER, decoder, (states,)).registers
+        self._set_embedding(_Place.DECODER, decoder.embedding, encoder.embedding.table)
+        self._set_output(output, decoder.embedding.table, registers[states])
+        self._set_lists(output.suppressed, manifest.alignment.heads)
+        self.vocab_size = sizes.target_vocab
+
+    def _add_layers(self, layers: Layers) -> None:
+        add_linear, add_norm = self.library.dragoman_add_linear, self.library.dragoman_add_norm
+        for linear in layers.linears:
+            weight, scales, bias = _c(linear.weight, np.int8), _c(linear.scales), _c(linear.bias)
+            inputs, outputs = weight.shape
+            check(
+                add_linear(
+                    self.pointer,
+                    weight.ctypes.data,
+                    inputs,
+                    outputs,
+                    scales.ctypes.data,
+                    len(scales),
+                    bias.ctypes.data,
+                    linear.step,
+                    linear.zero,
+                )
+            )
+        for norm in layers.norms:
+            gain, bias = _c(norm.gain), _c(norm.bias)
+            check(add_norm(self.pointer, gain.ctypes.data, bias.ctypes.data, norm.epsilon))
+
+    def _set_program(self, place: _Place, program: Program, results: Sequence[str]) -> Assignment:
+        instructions = program.instructions
+        assignment = assign(instructions, program.widths, results)
+        for is_bytes, file in enumerate((assignment.floats, assignment.bytes)):
+            for width in file.widths:
+                check(self.library.dragoman_add_register(self.pointer, place, is_bytes, width))
+        records = [_record(each, assignment) for each in instructions]
+        array = (InstructionRecord * len(records))(*records)
+        check(self.library.dragoman_set_program(self.pointer, place, array, len(records)))
+        return assignment
+
+    def _set_embedding(self, place: _Place, embedding: Embedding, other_table: NDArray[Any] | None) -> None:
+        """Copy an embedding; its table only if it is not the other one."""
+        is_other = other_table is not None and np.array_equal(embedding.table, other_table)
+        table, steps = _c(embedding.table, np.int8), _c(embedding.steps)
+        positions = _c(embedding.positions)
+        check(
+            self.library.dragoman_set_embedding(
+                self.pointer,
+                place,
+                None if is_other else table.ctypes.data,
+                steps.ctypes.data,
+                len(table),
+                positions.ctypes.data,
+                len(positions),
+            )
+        )
+
+    def _set_output(self, output: Output, embedding_table: NDArray[Any], register: int) -> None:
+        is_tied = np.array_equal(output.table, embedding_table)
+        table, scales, bias = _c(output.table, np.int8), _c(output.scales), _c(output.bias)
+        check(
+            self.library.dragoman_set_output(
+                self.pointer,
+                None if is_tied else table.ctypes.data,
+                len(table),
+                scales.ctypes.data,
+                bias.ctypes.data,
+                output.zero,
+                register,
+            )
+        )
+
+    def _set_lists(self, suppressed: Sequence[int], heads: Sequence[int]) -> None:
+        tokens, chosen = np.array(suppressed, np.int32), np.array(heads, np.int32)
+        check(
+            self.library.dragoman_set_lists(
+                self.pointer, tokens.ctypes.data, len(tokens), chosen.ctypes.data, len(chosen)
+            )
+        )
+
+
+def _record(instruction: Instruction, assignment: Assignment) -> InstructionRecord:
+    """Return an instruction with registers for its vectors."""
+    names = (instruction.source, instruction.target, instruction.other)
+    source, target, other = (assignment.registers.get(name, -1) for name in names)
+    return InstructionRecord(
+        int(instruction.kind),
+        source,
+        target,
+        other,
+        instruction.index,
+        instruction.zero,
+        int(instruction.activation),
+        instruction.step,
+        instruction.alpha,
+    )
+
+
+def _c(array: NDArray[Any], dtype: Any = np.float32) -> NDArray[Any]:
+    """Return an array that C can read."""
+    return np.ascontiguousarray(array, dtype)

@@ -1,0 +1,424 @@
+"""Turns the graphs of an int8 bundle into instructions for the kernels.
+
+The graphs are the only truth: whatever operator the kernels do not know, the bundle runs on onnxruntime. A
+graph is read node by node into instructions over named vectors, of which there is one for each row (a source
+token in the encoder, a hypothesis in the decoder). Then neighbours are fused, and registers assigned.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.native.onnx_file import Graph, Node
+
+Weights = NDArray[Any]
+
+
+class NotSupported(Exception):  # noqa: N818 -- clear without the suffix
+    """The kernels cannot run the bundle; the message says why."""
+
+
+class Kind(IntEnum):
+    """Kinds of instructions, numbered as in `src/model.h`."""
+
+    EMBED = 0
+    NORM = 1
+    QUANTISE = 2
+    LINEAR = 3
+    LINEAR_ADD = 4
+    LINEAR_QUANTISE = 5
+    ADD = 6
+    ACTIVATE = 7
+    SELF_ATTENTION = 8
+    CROSS_ATTENTION = 9
+    RECUR = 10
+    WRITE_CROSS = 11
+
+
+class Activation(IntEnum):
+    """Activations, numbered as in `src/kernels.h`."""
+
+    NONE = 0
+    RELU = 1
+    GELU = 2
+    GELU_TANH = 3
+    QUICK_GELU = 4
+    SWISH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """An instruction over vectors by name."""
+
+    kind: Kind
+    source: str = ""
+    target: str = ""
+    other: str = ""
+    index: int = 0
+    """Number of the norm, linear layer or attention."""
+    zero: int = 0
+    activation: Activation = Activation.NONE
+    step: float = 1.0
+    alpha: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A linear layer: int8 weight [K, N], scales [N] or [1], bias [N], and its input's step and zero."""
+
+    weight: Weights
+    scales: Weights
+    bias: Weights
+    step: float
+    zero: int
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """A layer norm."""
+
+    gain: Weights
+    bias: Weights
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """A table int8 [V, d] with a step per row, [V], and positions, [T, d]."""
+
+    table: Weights
+    steps: Weights
+    positions: Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The output projection: a table int8 [V, d], and per token a scale and a bias, [V]."""
+
+    table: Weights
+    scales: Weights
+    bias: Weights
+    zero: int
+    suppressed: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Program:
+    """Instructions of one graph, and the width of every vector by name."""
+
+    embedding: Embedding
+    instructions: list[Instruction]
+    widths: dict[str, int]
+
+
+@dataclass(slots=True)
+class Layers:
+    """Layers that instructions name by their number."""
+
+    linears: list[Linear] = field(default_factory=list)
+    norms: list[Norm] = field(default_factory=list)
+
+
+SIGNED_ZERO = 128
+"""Zero of activations with both signs, as unsigned bytes."""
+PREPARATIONS = frozenset(
+    {
+        "BitwiseXor",
+        "Cast",
+        "Gather",
+        "Greater",
+        "Mul",
+        "Reshape",
+        "Shape",
+        "Slice",
+        "Squeeze",
+        "Sub",
+        "Transpose",
+        "Unsqueeze",
+    }
+)
+"""Operators that prepare what instructions have built in: token vectors, lengths, layouts."""
+
+
+class _GraphReader:
+    """Reads the nodes of one graph."""
+
+    def __init__(self, graph: Graph, layers: Layers, num_heads: int) -> None:
+        self._graph = graph
+        self._layers = layers
+        self._num_heads = num_heads
+        self._producers = {output: node for node in graph.nodes for output in node.outputs}
+        self._names: dict[str, str] = {}  # the vector that a value is, by the value's name
+        self._cells: dict[str, str] = {}  # inputs of SSRU cells, by the values made of them
+        self.instructions: list[Instruction] = []
+        self.widths: dict[str, int] = {}
+        self.embedding: Embedding | None = None
+
+    def vector(self, value: str) -> str:
+        """Return the name of the vector that a value is."""
+        if value not in self._names:
+            raise NotSupported(f"value {value} is not a vector for each row")
+        return self._names[value]
+
+    def weight(self, name: str) -> Weights:
+        """Return a weight of the graph."""
+        if name not in self._graph.weights:
+            raise NotSupported(f"{name} is not a weight")
+        return self._graph.weights[name]
+
+    def table(self, value: str) -> tuple[str, Weights]:
+        """Return name and content of the table whose unsigned form a value is."""
+        unsigned = self._producers[value]
+        name = self._producers[unsigned.inputs[0]].inputs[0]
+        return name, self.weight(name)
+
+    def read(self, node: Node) -> None:
+        """Add the node's instruction, if it needs one.
+
+        Raises:
+            NotSupported: the kernels do not have the operator.
+        """
+        known = [name for name in node.inputs if name in self._names or name in self._cells]
+        if not known:
+            if node.operator == "Add" and self.embedding is None:
+                self._embed(node)
+            elif node.operator not in PREPARATIONS:
+                raise NotSupported(f"operator {node.operator} on what is no vector")
+            return
+        if any(name in self._cells for name in node.inputs):
+            self._read_cell(node)
+            return
+        reader = {
+            "Add": self._add,
+            "Gelu": self._activate,
+            "GroupQueryAttention": self._attend,
+            "LayerNormalization": self._norm,
+            "MatMulIntegerToFloat": self._multiply,
+            "Mul": self._gate,
+            "QuantizeLinear": self._quantise,
+            "QuickGelu": self._activate,
+            "Relu": self._activate,
+            "Reshape": self._rename,
+            "Transpose": self._rename,
+            "Sigmoid": self._remember_gate,
+            "Split": self._begin_cell,
+            "Shape": _ignore,
+            "Slice": _ignore,
+        }.get(node.operator)
+        if reader is None:
+            raise NotSupported(f"operator {node.operator}")
+        reader(node)
+
+    def append(self, instruction: Instruction, width: int, output: str) -> None:
+        """Add an instruction whose target is the vector of a value."""
+        self.instructions.append(replace(instruction, target=output))
+        self._names[output] = output
+        self.widths[output] = width
+
+    def _embed(self, node: Node) -> None:
+        tables = [each for each in self._graph.nodes if each.operator == "Gather"]
+        unsigned = next(each.inputs[0] for each in tables if each.inputs[0] in self._producers)
+        name, table = self.table(unsigned)
+        steps = self.weight(f"{name}.steps").reshape(-1)
+        self.embedding = Embedding(table, steps, self.weight("positions"))
+        self.append(Instruction(Kind.EMBED), table.shape[1], node.outputs[0])
+
+    def _norm(self, node: Node) -> None:
+        source, gain, bias = self.vector(node.inputs[0]), *map(self.weight, node.inputs[1:])
+        self._layers.norms.append(Norm(gain, bias, node.numbers["epsilon"]))
+        instruction = Instruction(Kind.NORM, source, index=len(self._layers.norms) - 1)
+        self.append(instruction, self.widths[source], node.outputs[0])
+
+    def _quantise(self, node: Node) -> None:
+        source, zero = self.vector(node.inputs[0]), self.weight(node.inputs[2])
+        step = float(self.weight(node.inputs[1]).reshape(-1)[0])
+        if zero.dtype == np.int8:  # K/V, which the instructions that write caches round
+            if step != 1.0:
+                raise NotSupported(f"K/V in steps of {step}")
+            self._rename(node)
+            return
+        instruction = Instruction(Kind.QUANTISE, source, zero=int(zero.reshape(-1)[0]), step=step)
+        self.append(instruction, self.widths[source], node.outputs[0])
+
+    def _multiply(self, node: Node) -> None:
+        value, weight, step, scales, zero, weight_zero, bias = node.inputs
+        if weight_zero:
+            raise NotSupported("weights around another number than zero")
+        linear = Linear(
+            self.weight(weight),
+            self.weight(scales).reshape(-1),
+            self.weight(bias),
+            float(self.weight(step).reshape(-1)[0]),
+            int(self.weight(zero).reshape(-1)[0]),
+        )
+        self._layers.linears.append(linear)
+        instruction = Instruction(Kind.LINEAR, self.vector(value), index=len(self._layers.linears) - 1)
+        self.append(instruction, linear.weight.shape[1], node.outputs[0])
+
+    def _activate(self, node: Node) -> None:
+        source = self.vector(node.inputs[0])
+        activation = {
+            "Relu": Activation.RELU,
+            "Gelu": Activation.GELU_TANH if node.texts.get("approximate") == "tanh" else Activation.GELU,
+            "QuickGelu": Activation.QUICK_GELU,
+        }[node.operator]
+        alpha = node.numbers.get("alpha", 1.0)
+        instruction = Instruction(Kind.ACTIVATE, source, activation=activation, alpha=alpha)
+        self.append(instruction, self.widths[source], node.outputs[0])
+
+    def _remember_gate(self, node: Node) -> None:
+        self._names[node.outputs[0]] = f"sigmoid({self.vector(node.inputs[0])})"
+
+    def _gate(self, node: Node) -> None:
+        source, gate = map(self.vector, node.inputs)
+        if gate != f"sigmoid({source})":
+            raise NotSupported("a product of two vectors")
+        instruction = Instruction(Kind.ACTIVATE, source, activation=Activation.SWISH)
+        self.append(instruction, self.widths[source], node.outputs[0])
+
+    def _add(self, node: Node) -> None:
+        source, other = map(self.vector, node.inputs)
+        self.append(Instruction(Kind.ADD, source, other=other), self.widths[source], node.outputs[0])
+
+    def _attend(self, node: Node) -> None:
+        source = self.vector(node.inputs[0])
+        if {node.numbers.get("num_heads"), node.numbers.get("kv_num_heads")} != {self._num_heads}:
+            raise NotSupported("attention with other numbers of heads than the manifest says")
+        cache, _, layer = node.inputs[3].partition(".")
+        kind = Kind.CROSS_ATTENTION if cache == "cross_key" else Kind.SELF_ATTENTION
+        width = self.widths[source] // (1 if kind == Kind.CROSS_ATTENTION else 3)
+        instruction = Instruction(kind, source, index=int(layer or 0))
+        self.append(instruction, width, node.outputs[0])
+
+    def _rename(self, node: Node) -> None:
+        self._names[node.outputs[0]] = self.vector(node.inputs[0])
+
+    def _begin_cell(self, node: Node) -> None:
+        joined = self.vector(node.inputs[0])
+        self._cells.update(dict.fromkeys(node.outputs, joined))
+
+    def _read_cell(self, node: Node) -> None:
+        """Follow the operators of an SSRU cell to its output."""
+        joined = next(self._cells[name] for name in node.inputs if name in self._cells)
+        if node.operator not in {"Add", "Mul", "Relu", "Sigmoid", "Sub"}:
+            raise NotSupported(f"operator {node.operator} in a cell")
+        if node.operator == "Relu":
+            layer = int(node.inputs[0].rpartition(".")[2])
+            width = self.widths[joined] // 2
+            self.append(Instruction(Kind.RECUR, joined, index=layer), width, node.outputs[0])
+        else:
+            self._cells[node.outputs[0]] = joined
+
+
+def _ignore(node: Node) -> None:
+    """Skip a node that an instruction has built in."""
+    del node
+
+
+def read_encoder(graph: Graph, layers: Layers, num_heads: int) -> Program:
+    """Read the encoder graph; its last instructions write the cross K/V of each layer.
+
+    Raises:
+        NotSupported: the kernels do not have an operator.
+    """
+    reader = _GraphReader(graph, layers, num_heads)
+    *body, joined = graph.nodes
+    if joined.operator != "Concat":
+        raise NotSupported("cross K/V that are not joined")
+    for node in body:
+        reader.read(node)
+    for layer, value in enumerate(joined.inputs):
+        reader.instructions.append(Instruction(Kind.WRITE_CROSS, reader.vector(value), index=layer))
+    return _finished(reader, ())
+
+
+def read_decoder(graph: Graph, layers: Layers, num_heads: int) -> tuple[Program, Output]:
+    """Read the decoder graph; the target of the last instruction is what the output projection multiplies.
+
+    Raises:
+        NotSupported: the kernels do not have an operator.
+    """
+    reader = _GraphReader(graph, layers, num_heads)
+    *body, head = graph.nodes
+    if head.operator != "If":
+        raise NotSupported("an output projection without shortlists")
+    for node in body:
+        if node.outputs != ("has_many_rows",):
+            reader.read(node)
+    output, quantised = _read_head(reader, head.branches["then_branch"])
+    return _finished(reader, (quantised,)), output
+
+
+def _read_head(reader: _GraphReader, listed: Graph) -> tuple[Output, str]:
+    """Read the projection from its branch for shortlists, where each weight is used once."""
+    rounding = next(node for node in listed.nodes if node.operator == "QuantizeLinear")
+    step = float(reader.weight(rounding.inputs[1]).reshape(-1)[0])
+    choice = next(node for node in listed.nodes if node.operator == "If")
+    gathered = choice.branches["else_branch"].nodes[0]
+    _, table = reader.table(gathered.inputs[0])
+    source, target = reader.vector(rounding.inputs[0]), "quantised states"
+    instruction = Instruction(Kind.QUANTISE, source, zero=SIGNED_ZERO, step=step)
+    reader.append(instruction, reader.widths[source], target)
+    suppressed: tuple[int, ...] = ()
+    if any("suppressed" in node.inputs for node in listed.nodes):
+        suppressed = tuple(np.flatnonzero(np.isneginf(reader.weight("suppressed"))).tolist())
+    scales, bias = reader.weight("output.steps"), reader.weight("output.bias")
+    return Output(table, scales, bias, SIGNED_ZERO, suppressed), target
+
+
+def _finished(reader: _GraphReader, results: Sequence[str]) -> Program:
+    if reader.embedding is None:
+        raise NotSupported("no embedding")
+    return Program(reader.embedding, fuse(reader.instructions, results), reader.widths)
+
+
+def fuse(instructions: Sequence[Instruction], results: Sequence[str]) -> list[Instruction]:
+    """Join a linear layer with the sum, or the activation and rounding, that alone reads its output.
+
+    Args:
+        instructions: in order.
+        results: vectors that are read after the last instruction.
+    """
+    uses = Counter(name for each in instructions for name in (each.source, each.other) if name)
+    uses.update(results)
+    fused: list[Instruction] = []
+    for each in instructions:
+        last = fused[-1] if fused else None
+        if last is None or last.kind not in {Kind.LINEAR, Kind.ACTIVATE} or uses[last.target] != 1:
+            fused.append(each)
+        elif last.kind == Kind.LINEAR and each.kind == Kind.ADD and last.target in {each.source, each.other}:
+            other = each.other if each.source == last.target else each.source
+            fused[-1] = replace(last, kind=Kind.LINEAR_ADD, other=other, target=each.target)
+        elif each.kind == Kind.QUANTISE and each.source == last.target:
+            fused.append(each)
+            _join_rounding(fused, uses)
+        else:
+            fused.append(each)
+    return fused
+
+
+def _join_rounding(fused: list[Instruction], uses: Mapping[str, int]) -> None:
+    """Join the last instructions, if they are a linear layer, perhaps an activation, and a rounding."""
+    linear, rounding = fused[-2], fused[-1]
+    activation, num_joined = linear, 2
+    if linear.kind == Kind.ACTIVATE:
+        if fused[-3].kind != Kind.LINEAR or fused[-3].target != linear.source:
+            return
+        if uses[linear.source] != 1:
+            return
+        linear, num_joined = fused[-3], num_joined + 1
+    fused[-num_joined:] = [
+        replace(
+            rounding,
+            kind=Kind.LINEAR_QUANTISE,
+            source=linear.source,
+            index=linear.index,
+            activation=activation.activation,
+            alpha=activation.alpha,
+        )
+    ]

@@ -1,0 +1,152 @@
+"""The encoder and the decoder steps of a bundle, on the kernels: what `dragoman.graphs` has on onnxruntime.
+
+Shapes: B sources, R rows (B x beams, the beams of a source adjacent), K candidates, S source tokens.
+"""
+
+import weakref
+from collections.abc import Sequence
+from ctypes import byref, c_void_p
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.native.library import StepRequest, check
+from dragoman.native.model import NativeModel
+from dragoman.types import SearchKind
+
+Ids = NDArray[np.int64]
+
+
+class EncodedSource:
+    """A source's cross K/V and shortlist in the library."""
+
+    def __init__(self, model: NativeModel, pointer: int, length: int) -> None:
+        self.pointer = pointer
+        self.length = length
+        self._finalizer = weakref.finalize(self, model.library.dragoman_release, pointer)
+
+
+@dataclass(slots=True)
+class EncodedSources:
+    """Sources in the order in which they were encoded."""
+
+    sources: list[EncodedSource]
+
+    @property
+    def num_sources(self) -> int:
+        return len(self.sources)
+
+
+class NativeEncoder:
+    """The encoder. Safe to use from several threads."""
+
+    def __init__(self, model: NativeModel) -> None:
+        self._model = model
+
+    def run(self, sources: Sequence[Sequence[int]], candidates: Sequence[Ids] = ()) -> EncodedSources:
+        """Encode sources together, without padding.
+
+        Args:
+            sources: B lists of ids, each ending in the end-of-sentence id.
+            candidates: each source's shortlist, int64, ascending; empty if every token may be used.
+        """
+        model = self._model
+        lengths = np.array([len(source) for source in sources], np.int32)
+        ids = np.array([id_ for source in sources for id_ in source], np.int64)
+        pointers = (c_void_p * len(sources))()
+        check(
+            model.library.dragoman_encode(
+                model.pointer, ids.ctypes.data, lengths.ctypes.data, len(sources), pointers
+            )
+        )
+        encoded = [
+            EncodedSource(model, pointer, length)
+            for pointer, length in zip(pointers, lengths.tolist(), strict=True)
+        ]
+        for source, listed in zip(encoded, candidates, strict=bool(candidates)):
+            array = np.ascontiguousarray(listed, np.int64)
+            check(
+                model.library.dragoman_set_shortlist(
+                    model.pointer, source.pointer, array.ctypes.data, len(array)
+                )
+            )
+        return EncodedSources(encoded)
+
+
+class NativeSteps:
+    """The running state of a search: its `Stepper`. Use from one thread, and not after an error."""
+
+    def __init__(self, model: NativeModel, kind: SearchKind) -> None:
+        self._model = model
+        self._beam_size = kind.beam_size
+        self._lengths: list[int] = []  # of each source
+        self._num_rows = 0
+        pointer = c_void_p()
+        check(
+            model.library.dragoman_new_steps(
+                model.pointer, kind.beam_size, kind.is_shortlisted, byref(pointer)
+            )
+        )
+        self._pointer = pointer
+        self._finalizer = weakref.finalize(self, model.library.dragoman_free_steps, pointer)
+        self._shape = (-1, -1)
+        self._request = StepRequest()
+        self._logprobs = np.empty((0, 0), np.float32)
+        self._ids = np.empty((0, 0), np.int64)
+
+    def join(self, cross: EncodedSources) -> None:
+        """Append sources: `beam_size` rows each, after all others."""
+        pointers = (c_void_p * cross.num_sources)(*(source.pointer for source in cross.sources))
+        check(self._model.library.dragoman_join(self._pointer, pointers, cross.num_sources))
+        self._lengths += [source.length for source in cross.sources]
+        self._num_rows += cross.num_sources * self._beam_size
+
+    def step(self, last_ids: Ids, num_best: int) -> tuple[NDArray[np.float32], Ids]:
+        """Extend every row by one token; see `DecoderSteps.step`."""
+        request = self._prepared(num_best, 0)
+        request.last_ids = last_ids.ctypes.data
+        check(self._model.library.dragoman_step(self._pointer, request))
+        return self._logprobs, self._ids
+
+    def step_with(self, last_ids: Ids, num_best: int, wanted_ids: Ids) -> tuple[NDArray[np.float32], Ids]:
+        """Extend every row by one token, with the log-probabilities of wanted ones; see `DecoderSteps`."""
+        wanted = np.ascontiguousarray(wanted_ids, np.int64)
+        request = self._prepared(num_best, wanted.shape[1])
+        request.last_ids, request.wanted = last_ids.ctypes.data, wanted.ctypes.data
+        check(self._model.library.dragoman_step(self._pointer, request))
+        return self._logprobs, self._ids
+
+    def read(
+        self, last_ids: Ids, wanted_ids: Ids | None
+    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32]]:
+        """Extend every row by one token of a given target; see `DecoderSteps.read`."""
+        wanted = None if wanted_ids is None else np.ascontiguousarray(wanted_ids, np.int64)
+        request = self._prepared(0, 0 if wanted is None else 1)
+        attention = np.empty((self._num_rows, max(self._lengths)), np.float32)
+        request.last_ids = last_ids.ctypes.data
+        request.wanted = None if wanted is None else wanted.ctypes.data
+        request.attention, request.attention_width = attention.ctypes.data, attention.shape[1]
+        check(self._model.library.dragoman_step(self._pointer, request))
+        request.attention = None
+        return None if wanted is None else self._logprobs[:, 0], attention
+
+    def select(self, rows: Ids) -> None:
+        """Continue with `len(rows)` rows: new row i continues old row rows[i]; see `DecoderSteps.select`."""
+        rows = np.ascontiguousarray(rows, np.int64)
+        check(self._model.library.dragoman_select(self._pointer, rows.ctypes.data, len(rows)))
+        if len(rows) != self._num_rows:
+            beams = self._beam_size
+            self._lengths = [self._lengths[row // beams] for row in rows[::beams].tolist()]
+            self._num_rows = len(rows)
+
+    def _prepared(self, num_best: int, num_wanted: int) -> StepRequest:
+        """Return a request with space for its results, which is kept as long as its shape is the same."""
+        shape = (self._num_rows, num_best + num_wanted)
+        request = self._request
+        if shape != self._shape:
+            self._shape = shape
+            self._logprobs, self._ids = np.empty(shape, np.float32), np.empty(shape, np.int64)
+            request.logprobs, request.ids = self._logprobs.ctypes.data, self._ids.ctypes.data
+        request.num_best, request.num_wanted = num_best, num_wanted
+        return request

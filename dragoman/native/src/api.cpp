@@ -1,0 +1,220 @@
+// What Python calls through ctypes. Functions return 0, or a negative number whose meaning `library.py` knows.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "model.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+using namespace dragoman;
+
+namespace {
+
+constexpr int32_t NO_MEMORY = -1;
+constexpr int32_t OUT_OF_RANGE = -2;
+constexpr int32_t WRONG_PROGRAM = -3;
+
+template <class Action> int32_t guarded(Action action) {
+    try {
+        action();
+        return 0;
+    } catch (const std::bad_alloc &) {
+        return NO_MEMORY;
+    } catch (const std::out_of_range &) {
+        return OUT_OF_RANGE;
+    } catch (const std::logic_error &) {
+        return WRONG_PROGRAM;
+    }
+}
+
+const Kernels *kernels_of(const char *name) {
+    const Kernels *known[] = {
+#if defined(__x86_64__)
+        &AVX512_KERNELS, &AVX_VNNI_KERNELS, &AVX2_KERNELS,
+#elif defined(__aarch64__)
+        &NEON_KERNELS,
+#endif
+        nullptr};
+    for (const Kernels *const *each = known; *each; each++)
+        if (!std::strcmp((*each)->name, name)) return *each;
+    return nullptr;
+}
+
+#if defined(__x86_64__)
+bool has_avx_vnni() { // which older compilers cannot ask for by name
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 4));
+}
+#endif
+
+Program &program_of(Model *model, int32_t is_decoder) { return is_decoder ? model->decoder : model->encoder; }
+
+// Copies rows of `width` numbers to rows of `padded_width`, the rest 0.
+template <class T> T *padded_copy(Model *model, const T *rows, int64_t num_rows, int64_t width, int64_t padded_width) {
+    T *copy = model->memory.take<T>(num_rows * padded_width);
+    for (int64_t i = 0; i < num_rows; i++) std::memcpy(copy + i * padded_width, rows + i * width, width * sizeof(T));
+    return copy;
+}
+
+} // namespace
+
+extern "C" {
+
+// Name of the best instruction set of this processor, or "".
+const char *dragoman_best_kernels() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        return AVX512_KERNELS.name;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        return has_avx_vnni() ? AVX_VNNI_KERNELS.name : AVX2_KERNELS.name;
+    }
+#elif defined(__aarch64__)
+    if (neon_has_dot_product()) return NEON_KERNELS.name;
+#endif
+    return "";
+}
+
+int32_t dragoman_new_model(const char *kernels, const ModelSizes *sizes, Model **model) {
+    return guarded([&] {
+        const Kernels *chosen = kernels_of(kernels);
+        if (!chosen) throw std::logic_error("unknown kernels");
+        *model = new Model();
+        (*model)->kernels = chosen;
+        (*model)->sizes = *sizes;
+        (*model)->is_alignment_head.assign(sizes->heads, 0);
+    });
+}
+
+void dragoman_free_model(Model *model) { delete model; }
+
+// weight int8 [inputs][outputs]; scale of each output or one for all
+int32_t dragoman_add_linear(Model *model, const int8_t *weight, int64_t inputs, int64_t outputs, const float *scale,
+                            int64_t num_scales, const float *bias, float step, int32_t zero) {
+    return guarded([&] {
+        Linear linear;
+        linear.depth = padded(inputs, WIDTH_MULTIPLE);
+        linear.width = padded(outputs, WIDTH_MULTIPLE);
+        linear.weight = model->memory.take<int8_t>(linear.depth * linear.width);
+        model->kernels->pack(linear.weight, weight, inputs, outputs);
+        linear.scale = model->memory.take<float>(linear.width);
+        linear.bias = padded_copy(model, bias, 1, outputs, linear.width);
+        linear.correction = model->memory.take<int32_t>(linear.width);
+        for (int64_t k = 0; k < inputs; k++)
+            for (int64_t n = 0; n < outputs; n++) linear.correction[n] += weight[k * outputs + n];
+        for (int64_t n = 0; n < outputs; n++) {
+            linear.scale[n] = step * scale[num_scales == 1 ? 0 : n];
+            linear.correction[n] *= model->kernels->correction(zero);
+        }
+        model->linears.push_back(linear);
+    });
+}
+
+int32_t dragoman_add_norm(Model *model, const float *gain, const float *bias, float epsilon) {
+    return guarded([&] {
+        const int64_t real = model->sizes.width, width = padded(real, WIDTH_MULTIPLE);
+        model->norms.push_back({padded_copy(model, gain, 1, real, width), padded_copy(model, bias, 1, real, width),
+                                epsilon});
+    });
+}
+
+int32_t dragoman_add_register(Model *model, int32_t is_decoder, int32_t is_bytes, int64_t width) {
+    return guarded([&] {
+        Program &program = program_of(model, is_decoder);
+        auto &widths = is_bytes ? program.byte_widths : program.float_widths;
+        widths.push_back(static_cast<int32_t>(padded(width, WIDTH_MULTIPLE)));
+    });
+}
+
+// table int8 [num_tokens][width], or null for the encoder's; steps [num_tokens], positions [num_positions][width]
+int32_t dragoman_set_embedding(Model *model, int32_t is_decoder, const int8_t *table, const float *steps,
+                               int64_t num_tokens, const float *positions, int64_t num_positions) {
+    return guarded([&] {
+        const int64_t real = model->sizes.width, width = padded(real, WIDTH_MULTIPLE);
+        Program &program = program_of(model, is_decoder);
+        program.embedding = table ? padded_copy(model, table, num_tokens, real, width) : model->encoder.embedding;
+        program.embedding_step = padded_copy(model, steps, 1, num_tokens, num_tokens);
+        program.positions = padded_copy(model, positions, num_positions, real, width);
+        program.num_tokens = num_tokens;
+        program.num_positions = num_positions;
+    });
+}
+
+// table int8 [num_tokens][width], or null for the decoder's embedding; scale and bias [num_tokens]
+int32_t dragoman_set_output(Model *model, const int8_t *table, int64_t num_tokens, const float *scale,
+                            const float *bias, int32_t zero, int32_t source_register) {
+    return guarded([&] {
+        const int64_t real = model->sizes.width, width = padded(real, WIDTH_MULTIPLE);
+        const int64_t space = padded(num_tokens, LANES);
+        model->output_rows = table ? padded_copy(model, table, num_tokens, real, width) : model->decoder.embedding;
+        model->output_depth = width;
+        model->num_outputs = num_tokens;
+        model->output_register = source_register;
+        model->output_scale = padded_copy(model, scale, 1, num_tokens, space);
+        model->output_bias = padded_copy(model, bias, 1, num_tokens, space);
+        model->output_correction = model->memory.take<int32_t>(space);
+        for (int64_t token = num_tokens; token < space; token++) model->output_bias[token] = -__builtin_inff();
+        const int32_t factor = model->kernels->correction(zero);
+        for (int64_t token = 0; token < num_tokens; token++) {
+            int32_t sum = 0;
+            for (int64_t k = 0; k < real; k++) sum += model->output_rows[token * width + k];
+            model->output_correction[token] = sum * factor;
+        }
+        model->decoder.max_depth = std::max(model->decoder.max_depth, width);
+    });
+}
+
+int32_t dragoman_set_program(Model *model, int32_t is_decoder, const Instruction *instructions, int64_t count) {
+    return guarded([&] {
+        Program &program = program_of(model, is_decoder);
+        program.instructions.assign(instructions, instructions + count);
+        for (const Instruction &each : program.instructions)
+            if (each.kind >= Instruction::LINEAR && each.kind <= Instruction::LINEAR_QUANTISE)
+                program.max_depth = std::max(program.max_depth, model->linears.at(each.index).depth);
+    });
+}
+
+int32_t dragoman_set_lists(Model *model, const int32_t *suppressed, int64_t num_suppressed, const int32_t *heads,
+                           int64_t num_heads) {
+    return guarded([&] {
+        model->suppressed.assign(suppressed, suppressed + num_suppressed);
+        for (int64_t i = 0; i < num_heads; i++) model->is_alignment_head.at(heads[i]) = 1;
+        model->alignment_factor = num_heads ? 1.0f / static_cast<float>(num_heads) : 0.0f;
+    });
+}
+
+int32_t dragoman_encode(Model *model, const int64_t *ids, const int32_t *lengths, int64_t num_sources,
+                        Source **sources) {
+    return guarded([&] { encode(*model, ids, lengths, num_sources, sources); });
+}
+
+int32_t dragoman_set_shortlist(const Model *model, Source *source, const int64_t *ids, int64_t num_ids) {
+    return guarded([&] { set_shortlist(*model, *source, ids, num_ids); });
+}
+
+void dragoman_release(Source *source) { release(source); }
+
+int32_t dragoman_new_steps(const Model *model, int64_t beam_size, int32_t is_shortlisted, Steps **steps) {
+    return guarded([&] { *steps = new Steps(*model, beam_size, is_shortlisted); });
+}
+
+void dragoman_free_steps(Steps *steps) { delete steps; }
+
+int32_t dragoman_join(Steps *steps, Source *const *sources, int64_t num_sources) {
+    return guarded([&] { steps->join(sources, num_sources); });
+}
+
+int32_t dragoman_step(Steps *steps, const Request *request) {
+    return guarded([&] { steps->step(*request); });
+}
+
+int32_t dragoman_select(Steps *steps, const int64_t *rows, int64_t num_rows) {
+    return guarded([&] { steps->select(rows, num_rows); });
+}
+
+} // extern "C"

@@ -1,0 +1,14 @@
+// Compiled with -mavx2 -mfma.
+#include <immintrin.h>
+
+#include "inline.h"
+#include "kernels.h"
+
+namespace dragoman {
+namespace {
+#include "isa_avx2.h"
+
+#include "kernels_impl.h"
+} // namespace
+extern const Kernels AVX2_KERNELS = kernels_named("avx2");
+} // namespace dragoman

@@ -1,0 +1,296 @@
+#include "model.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+namespace dragoman {
+
+namespace {
+
+constexpr size_t ALIGNMENT = 64;
+constexpr size_t HUGE_PAGE = size_t{2} << 20;
+constexpr int64_t MAX_ENCODED_ROWS = 256; // together: their vectors stay in a core's cache
+constexpr size_t MAX_IDLE_WORKSPACES = 4;
+
+size_t aligned(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+char *allocate(size_t size) {
+    void *memory = nullptr;
+    if (posix_memalign(&memory, ALIGNMENT, aligned(std::max<size_t>(size, 1)))) throw std::bad_alloc();
+    return static_cast<char *>(memory);
+}
+
+} // namespace
+
+std::unique_ptr<int8_t, void (*)(void *)> allocate_bytes(size_t size) {
+    int8_t *memory = reinterpret_cast<int8_t *>(allocate(size));
+    std::memset(memory, 0, size);
+    return {memory, std::free};
+}
+
+WeightMemory::~WeightMemory() {
+    for (auto [start, size] : chunks_) munmap(start, size);
+}
+
+void *WeightMemory::take_bytes(size_t size) {
+    size = aligned(size);
+    if (chunks_.empty() || used_ + size > chunks_.back().second) {
+        const size_t length = (std::max(size, HUGE_PAGE) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        void *start = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (start == MAP_FAILED) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+        madvise(start, length, MADV_HUGEPAGE);
+#endif
+        chunks_.emplace_back(static_cast<char *>(start), length);
+        used_ = 0;
+    }
+    char *result = chunks_.back().first + used_;
+    used_ += size;
+    return result;
+}
+
+void Workspace::fit(const Program &program, int64_t num_rows, int64_t num_scratch_floats) {
+    if (num_rows <= num_rows_ && num_scratch_floats <= num_scratch_) return;
+    num_rows_ = std::max(num_rows, num_rows_ + num_rows_ / 2);
+    num_scratch_ = std::max(num_scratch_floats, num_scratch_);
+    size_t size = aligned(num_scratch_ * sizeof(float)) + aligned(num_rows_ * program.max_depth * sizeof(int16_t));
+    // Kernels load 16 floats at once, also where fewer are left at the end of the last row.
+    auto float_bytes = [this](int32_t width) { return num_rows_ * width * sizeof(float) + LANES * sizeof(float); };
+    for (int32_t width : program.float_widths) size += aligned(float_bytes(width));
+    for (int32_t width : program.byte_widths) size += aligned(num_rows_ * width);
+    memory_.reset();
+    memory_ = {allocate(size), std::free};
+    char *next = memory_.get();
+    std::memset(next, 0, size);
+    auto take = [&next](size_t bytes) {
+        char *start = next;
+        next += aligned(bytes);
+        return start;
+    };
+    floats_.clear();
+    bytes_.clear();
+    scratch_ = reinterpret_cast<float *>(take(num_scratch_ * sizeof(float)));
+    prepared_ = reinterpret_cast<int16_t *>(take(num_rows_ * program.max_depth * sizeof(int16_t)));
+    for (int32_t width : program.float_widths)
+        floats_.push_back(reinterpret_cast<float *>(take(float_bytes(width))));
+    for (int32_t width : program.byte_widths) bytes_.push_back(reinterpret_cast<uint8_t *>(take(num_rows_ * width)));
+}
+
+void release(Source *source) {
+    if (source->references.fetch_sub(1) == 1) delete source;
+}
+
+// Runs an instruction whose rows need nothing but their own registers.
+void run_plain(const Model &model, const Program &program, const Instruction &instruction, Workspace &workspace,
+               int64_t num_rows) {
+    const Kernels &kernels = *model.kernels;
+    const int64_t width = program.float_widths.empty() ? 0 : padded(model.sizes.width, WIDTH_MULTIPLE);
+    switch (instruction.kind) {
+    case Instruction::NORM: {
+        const Norm &norm = model.norms[instruction.index];
+        const float *source = workspace.floats(instruction.source);
+        float *target = workspace.floats(instruction.target);
+        for (int64_t row = 0; row < num_rows; row++)
+            kernels.norm(target + row * width, source + row * width, norm.gain, norm.bias, model.sizes.width, width,
+                         norm.epsilon);
+        break;
+    }
+    case Instruction::QUANTISE:
+        kernels.quantise(workspace.bytes(instruction.target), workspace.floats(instruction.source),
+                         num_rows * program.float_widths[instruction.source], instruction.step, instruction.zero);
+        break;
+    case Instruction::LINEAR:
+    case Instruction::LINEAR_ADD:
+    case Instruction::LINEAR_QUANTISE: {
+        const Linear &linear = model.linears[instruction.index];
+        Epilogue epilogue{};
+        epilogue.kind = instruction.kind == Instruction::LINEAR       ? Epilogue::STORE
+                        : instruction.kind == Instruction::LINEAR_ADD ? Epilogue::ADD
+                                                                      : Epilogue::QUANTISE;
+        if (epilogue.kind == Epilogue::QUANTISE)
+            epilogue.quantised = workspace.bytes(instruction.target);
+        else
+            epilogue.out = workspace.floats(instruction.target);
+        if (epilogue.kind == Epilogue::ADD) epilogue.added = workspace.floats(instruction.other);
+        epilogue.out_stride = epilogue.quantised_stride = linear.width;
+        epilogue.activation = static_cast<Epilogue::Activation>(instruction.activation);
+        epilogue.step = instruction.step;
+        epilogue.zero = instruction.zero;
+        epilogue.alpha = instruction.alpha;
+        kernels.multiply(workspace.bytes(instruction.source), num_rows, linear, epilogue, workspace.prepared());
+        break;
+    }
+    case Instruction::ADD:
+        kernels.add(workspace.floats(instruction.target), workspace.floats(instruction.source),
+                    workspace.floats(instruction.other), num_rows * width);
+        break;
+    case Instruction::ACTIVATE: {
+        Epilogue epilogue{};
+        epilogue.activation = static_cast<Epilogue::Activation>(instruction.activation);
+        epilogue.alpha = instruction.alpha;
+        const int64_t count = num_rows * program.float_widths[instruction.source];
+        float *target = workspace.floats(instruction.target);
+        if (instruction.target != instruction.source)
+            std::memcpy(target, workspace.floats(instruction.source), count * sizeof(float));
+        kernels.activate(target, count, epilogue);
+        break;
+    }
+    default:
+        throw std::logic_error("an instruction that this program cannot have");
+    }
+}
+
+void embed_row(const Model &model, const Program &program, float *out, int64_t id, int64_t position) {
+    const int64_t width = padded(model.sizes.width, WIDTH_MULTIPLE);
+    if (id < 0 || id >= program.num_tokens) throw std::out_of_range("an id is outside the vocabulary");
+    if (position >= program.num_positions) throw std::out_of_range("a row is longer than the table of positions");
+    model.kernels->embed(out, program.embedding + id * width, program.embedding_step[id],
+                         program.positions + position * width, width);
+}
+
+namespace {
+
+// Sources encoded together, without padding: their tokens are rows one after another.
+class EncoderRun {
+  public:
+    EncoderRun(Model &model, Workspace &workspace) : model_(model), workspace_(workspace) {}
+
+    void run(const int64_t *ids, Source *const *sources, int64_t num_sources) {
+        const Program &program = model_.encoder;
+        int64_t num_rows = 0, longest = 0;
+        for (int64_t i = 0; i < num_sources; i++) {
+            num_rows += sources[i]->length;
+            longest = std::max(longest, sources[i]->length);
+        }
+        workspace_.fit(program, num_rows, source_scratch(longest, model_.sizes.head_size));
+        for (const Instruction &instruction : program.instructions) {
+            switch (instruction.kind) {
+            case Instruction::EMBED:
+                embed(instruction, ids, sources, num_sources);
+                break;
+            case Instruction::SELF_ATTENTION:
+                attend(instruction, sources, num_sources);
+                break;
+            case Instruction::WRITE_CROSS:
+                write_cross(instruction, sources, num_sources);
+                break;
+            default:
+                run_plain(model_, program, instruction, workspace_, num_rows);
+            }
+        }
+    }
+
+  private:
+    void embed(const Instruction &instruction, const int64_t *ids, Source *const *sources, int64_t num_sources) {
+        const int64_t width = padded(model_.sizes.width, WIDTH_MULTIPLE);
+        float *out = workspace_.floats(instruction.target);
+        for (int64_t i = 0; i < num_sources; i++)
+            for (int64_t t = 0; t < sources[i]->length; t++, out += width)
+                embed_row(model_, model_.encoder, out, *ids++, t);
+    }
+
+    void attend(const Instruction &instruction, Source *const *sources, int64_t num_sources) {
+        const int64_t stride = model_.encoder.float_widths[instruction.source];
+        const int64_t out_stride = model_.encoder.float_widths[instruction.target];
+        const float *qkv = workspace_.floats(instruction.source);
+        float *out = workspace_.floats(instruction.target);
+        for (int64_t i = 0; i < num_sources; i++) {
+            const int64_t length = sources[i]->length;
+            model_.kernels->attend_source(qkv, stride, out, out_stride, length, model_.sizes.heads,
+                                          model_.sizes.head_size, workspace_.scratch());
+            qkv += length * stride;
+            out += length * out_stride;
+        }
+    }
+
+    void write_cross(const Instruction &instruction, Source *const *sources, int64_t num_sources) {
+        const int64_t stride = model_.encoder.float_widths[instruction.source], width = model_.sizes.width;
+        const float *row = workspace_.floats(instruction.source);
+        for (int64_t i = 0; i < num_sources; i++) {
+            Source &source = *sources[i];
+            const int64_t num_blocks = padded(source.length, BLOCK_POSITIONS) / BLOCK_POSITIONS;
+            for (int64_t t = 0; t < source.length; t++, row += stride) {
+                const int64_t block = instruction.index * num_blocks + t / BLOCK_POSITIONS;
+                model_.kernels->write_cache(const_cast<int8_t *>(source.blocks[block]), row, row + width,
+                                            t % BLOCK_POSITIONS, model_.sizes.heads, model_.sizes.head_size);
+            }
+        }
+    }
+
+    Model &model_;
+    Workspace &workspace_;
+};
+
+std::unique_ptr<Workspace> take_workspace(Model &model) {
+    const std::lock_guard<std::mutex> guard(model.idle_lock);
+    if (model.idle.empty()) return std::make_unique<Workspace>();
+    std::unique_ptr<Workspace> workspace = std::move(model.idle.back());
+    model.idle.pop_back();
+    return workspace;
+}
+
+void give_back(Model &model, std::unique_ptr<Workspace> workspace) {
+    const std::lock_guard<std::mutex> guard(model.idle_lock);
+    if (model.idle.size() < MAX_IDLE_WORKSPACES) model.idle.push_back(std::move(workspace));
+}
+
+std::unique_ptr<Source> new_source(const Model &model, int64_t length) {
+    if (length < 1) throw std::out_of_range("a source is empty");
+    auto source = std::make_unique<Source>();
+    source->length = length;
+    const int64_t num_blocks = model.sizes.decoder_layers * padded(length, BLOCK_POSITIONS) / BLOCK_POSITIONS;
+    source->keys_values = allocate_bytes(num_blocks * model.layer_bytes());
+    for (int64_t block = 0; block < num_blocks; block++)
+        source->blocks.push_back(source->keys_values.get() + block * model.layer_bytes());
+    return source;
+}
+
+} // namespace
+
+void encode(Model &model, const int64_t *ids, const int32_t *lengths, int64_t num_sources, Source **sources) {
+    std::vector<std::unique_ptr<Source>> made;
+    for (int64_t i = 0; i < num_sources; i++) made.push_back(new_source(model, lengths[i]));
+    for (int64_t i = 0; i < num_sources; i++) sources[i] = made[i].get();
+    std::unique_ptr<Workspace> workspace = take_workspace(model);
+    EncoderRun run(model, *workspace);
+    for (int64_t first = 0; first < num_sources;) {
+        int64_t end = first, num_rows = 0;
+        while (end < num_sources && (end == first || num_rows + lengths[end] <= MAX_ENCODED_ROWS))
+            num_rows += lengths[end++];
+        run.run(ids, sources + first, end - first);
+        ids += num_rows;
+        first = end;
+    }
+    give_back(model, std::move(workspace));
+    for (auto &source : made) source.release();
+}
+
+void set_shortlist(const Model &model, Source &source, const int64_t *ids, int64_t num_ids) {
+    const int64_t space = padded(num_ids, LANES);
+    source.num_listed = num_ids;
+    source.ids.assign(space, 0);
+    source.correction.assign(space, 0);
+    source.scale.assign(space, 0.0f);
+    source.bias.assign(space, -__builtin_inff());
+    for (int64_t i = 0; i < num_ids; i++) {
+        const int64_t id = ids[i];
+        if (id < 0 || id >= model.num_outputs) throw std::out_of_range("an id is outside the vocabulary");
+        source.ids[i] = static_cast<int32_t>(id);
+        source.correction[i] = model.output_correction[id];
+        source.scale[i] = model.output_scale[id];
+        source.bias[i] = model.output_bias[id];
+    }
+    source.suppressed_places.clear();
+    for (int32_t token : model.suppressed) {
+        const auto end = source.ids.begin() + num_ids;
+        const auto found = std::find(source.ids.begin(), end, token);
+        if (found != end) source.suppressed_places.push_back(static_cast<int32_t>(found - source.ids.begin()));
+    }
+}
+
+} // namespace dragoman

@@ -1,0 +1,185 @@
+// A model as two programs of few kinds of instructions, and what its searches keep between steps.
+//
+// A program is a list of instructions over registers. A register holds one vector for each row: floats, or the
+// unsigned bytes that a linear layer reads. Rows are source tokens in the encoder and hypotheses in the decoder.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernels.h"
+
+namespace dragoman {
+
+struct Instruction {
+    enum Kind : int32_t {
+        EMBED,           // target = embedding of the row's token and position
+        NORM,            // target = layer norm `index` of source
+        QUANTISE,        // target = source in units of step, around zero
+        LINEAR,          // target = linear layer `index` of source
+        LINEAR_ADD,      // target = the same + other
+        LINEAR_QUANTISE, // target = the same after its activation, quantised
+        ADD,             // target = source + other
+        ACTIVATE,        // target = activation of source
+        SELF_ATTENTION,  // target = attention number `index` of source, which is Q, K, V joined
+        CROSS_ATTENTION, // target = attention to the row's own source; source is Q
+        RECUR,           // target = output of cell `index`; source is the new value and the gate, joined
+        WRITE_CROSS,     // writes source, K and V joined, as the row's position of cross K/V of layer `index`
+    };
+    int32_t kind, source, target, other, index;
+    int32_t zero, activation;
+    float step, alpha;
+};
+
+struct Norm {
+    float *gain, *bias;
+    float epsilon;
+};
+
+struct Program {
+    std::vector<Instruction> instructions;
+    std::vector<int32_t> float_widths, byte_widths; // of each register, padded
+    int64_t max_depth = 0;                          // of its linear layers
+    const int8_t *embedding = nullptr;              // [V][width]
+    const float *embedding_step = nullptr;          // [V]
+    const float *positions = nullptr;               // [num_positions][width]
+    int64_t num_tokens = 0, num_positions = 0;
+};
+
+// Memory for the registers and the kernels' scratch, for as many rows as were needed so far.
+class Workspace {
+  public:
+    void fit(const Program &program, int64_t num_rows, int64_t num_scratch_floats);
+    float *floats(int32_t index) const { return floats_[index]; }
+    uint8_t *bytes(int32_t index) const { return bytes_[index]; }
+    int16_t *prepared() const { return prepared_; }
+    float *scratch() const { return scratch_; }
+
+  private:
+    std::vector<float *> floats_;
+    std::vector<uint8_t *> bytes_;
+    int16_t *prepared_ = nullptr;
+    float *scratch_ = nullptr;
+    std::unique_ptr<char, void (*)(void *)> memory_{nullptr, nullptr};
+    int64_t num_rows_ = 0, num_scratch_ = 0;
+};
+
+// Memory of weights, on huge pages where the system has them.
+class WeightMemory {
+  public:
+    ~WeightMemory();
+    template <class T> T *take(int64_t count) { return static_cast<T *>(take_bytes(count * sizeof(T))); }
+
+  private:
+    void *take_bytes(size_t size);
+    std::vector<std::pair<char *, size_t>> chunks_;
+    size_t used_ = 0;
+};
+
+struct ModelSizes {
+    int64_t width, heads, head_size, decoder_layers, num_cells;
+    int64_t alignment_layer;
+};
+
+struct Model {
+    const Kernels *kernels = nullptr;
+    ModelSizes sizes{};
+    WeightMemory memory;
+    std::vector<Linear> linears;
+    std::vector<Norm> norms;
+    Program encoder, decoder;
+    std::vector<uint8_t> is_alignment_head;
+    float alignment_factor = 0;
+    // The output projection: rows of a table, padded, with one constant of each kind per token.
+    const int8_t *output_rows = nullptr;
+    int64_t output_depth = 0, num_outputs = 0;
+    int32_t output_register = 0;
+    float *output_scale = nullptr, *output_bias = nullptr;
+    int32_t *output_correction = nullptr;
+    std::vector<int32_t> suppressed;
+    // Workspaces of encoder runs that have ended.
+    std::mutex idle_lock;
+    std::vector<std::unique_ptr<Workspace>> idle;
+
+    int64_t layer_bytes() const { return cache_bytes(sizes.heads, sizes.head_size); }
+};
+
+// An encoded source: its cross K/V and its shortlist. Shared by the rows that read it.
+struct Source {
+    std::atomic<int64_t> references{1};
+    int64_t length = 0;
+    std::vector<const int8_t *> blocks; // of each layer in turn
+    std::unique_ptr<int8_t, void (*)(void *)> keys_values{nullptr, nullptr};
+    // The shortlist: tokens, and constants of the output projection for them; empty if there is none.
+    int64_t num_listed = 0;
+    std::vector<int32_t> ids, correction, suppressed_places;
+    std::vector<float> scale, bias;
+};
+
+void release(Source *source);
+void encode(Model &model, const int64_t *ids, const int32_t *lengths, int64_t num_sources, Source **sources);
+void set_shortlist(const Model &model, Source &source, const int64_t *ids, int64_t num_ids);
+
+// Self K/V of 16 positions of all layers. Hypotheses with the same beginning share its full blocks.
+struct Block {
+    int64_t references;
+    Block *next; // of unused ones
+    int8_t *data;
+};
+
+struct Row {
+    Source *source;
+    int64_t length;
+    std::vector<Block *> blocks;
+    std::vector<float> cells; // [num_cells][width]
+};
+
+// What a step is asked for.
+struct Request {
+    const int64_t *last_ids;  // [R]
+    int64_t num_best;         // K, may be 0
+    int64_t num_wanted;       // W, may be 0
+    const int64_t *wanted;    // [R][W]
+    float *logprobs;          // [R][K + W]
+    int64_t *ids;             // [R][K + W]
+    float *attention;         // null, or [R][attention_width], mean over the alignment's heads
+    int64_t attention_width;
+};
+
+class Steps {
+  public:
+    Steps(const Model &model, int64_t beam_size, bool is_shortlisted);
+    ~Steps();
+    void join(Source *const *sources, int64_t num_sources);
+    void step(const Request &request);
+    void select(const int64_t *rows, int64_t num_rows);
+    int64_t num_rows() const { return static_cast<int64_t>(rows_.size()); }
+
+  private:
+    void run(const Request &request);
+    void prepare_cache(Row &row);
+    void attend_self(const Instruction &instruction);
+    void attend_cross(const Instruction &instruction, const Request &request);
+    void pick_of_shortlists(const Request &request);
+    void pick_of_all(const Request &request);
+    void pick(float *logits, int64_t count, const std::vector<int32_t> &suppressed, const int32_t *ids,
+              const Request &request, int64_t row);
+    Block *new_block();
+    void drop(Row &row);
+
+    const Model &model_;
+    const int64_t beam_size_;
+    const bool is_shortlisted_;
+    std::vector<Row> rows_;
+    Workspace workspace_;
+    std::vector<const int8_t *> block_pointers_;
+    std::vector<int32_t> products_;
+    std::vector<std::unique_ptr<int8_t, void (*)(void *)>> block_memory_;
+    std::vector<std::unique_ptr<Block>> all_blocks_;
+    Block *unused_ = nullptr;
+};
+
+} // namespace dragoman

@@ -1,0 +1,270 @@
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+
+#include "model.h"
+
+namespace dragoman {
+
+void run_plain(const Model &, const Program &, const Instruction &, Workspace &, int64_t num_rows);
+void embed_row(const Model &, const Program &, float *out, int64_t id, int64_t position);
+std::unique_ptr<int8_t, void (*)(void *)> allocate_bytes(size_t size);
+
+namespace {
+
+constexpr int64_t MAX_INSERTED = 32; // candidates up to which inserting is faster than sorting
+constexpr int64_t TOKENS_AT_ONCE = 1024; // of the whole vocabulary: their rows stay in a core's cache
+constexpr int64_t BLOCKS_AT_ONCE = 16;
+
+} // namespace
+
+Steps::Steps(const Model &model, int64_t beam_size, bool is_shortlisted)
+    : model_(model), beam_size_(beam_size), is_shortlisted_(is_shortlisted) {}
+
+Steps::~Steps() {
+    for (Row &row : rows_) release(row.source);
+}
+
+Block *Steps::new_block() {
+    const int64_t size = model_.sizes.decoder_layers * model_.layer_bytes();
+    if (!unused_) {
+        block_memory_.push_back(allocate_bytes(size * BLOCKS_AT_ONCE));
+        for (int64_t i = 0; i < BLOCKS_AT_ONCE; i++) {
+            all_blocks_.push_back(std::make_unique<Block>(Block{0, unused_, block_memory_.back().get() + i * size}));
+            unused_ = all_blocks_.back().get();
+        }
+    }
+    Block *block = unused_;
+    unused_ = block->next;
+    block->references = 1;
+    return block;
+}
+
+void Steps::drop(Row &row) {
+    release(row.source);
+    for (Block *block : row.blocks)
+        if (!--block->references) {
+            block->next = unused_;
+            unused_ = block;
+        }
+}
+
+void Steps::join(Source *const *sources, int64_t num_sources) {
+    for (int64_t i = 0; i < num_sources; i++)
+        for (int64_t beam = 0; beam < beam_size_; beam++) {
+            sources[i]->references.fetch_add(1);
+            Row row{sources[i], 0, {}, {}};
+            row.cells.assign(model_.sizes.num_cells * padded(model_.sizes.width, WIDTH_MULTIPLE), 0.0f);
+            rows_.push_back(std::move(row));
+        }
+}
+
+void Steps::select(const int64_t *rows, int64_t num_rows) {
+    std::vector<Row> kept;
+    kept.reserve(num_rows);
+    std::vector<int64_t> place(rows_.size(), -1); // of the first copy
+    for (int64_t i = 0; i < num_rows; i++) {
+        if (rows[i] < 0 || rows[i] >= this->num_rows()) throw std::out_of_range("there is no such row");
+        int64_t &first = place[rows[i]];
+        if (first < 0) {
+            first = i;
+            kept.push_back(std::move(rows_[rows[i]]));
+            continue;
+        }
+        kept.push_back(kept[first]);
+        kept.back().source->references.fetch_add(1);
+        for (Block *block : kept.back().blocks) block->references++;
+    }
+    for (size_t i = 0; i < rows_.size(); i++)
+        if (place[i] < 0) drop(rows_[i]);
+    rows_.swap(kept);
+    if (rows_.empty()) { // memory of one long target is not kept
+        unused_ = nullptr;
+        all_blocks_.clear();
+        block_memory_.clear();
+    }
+}
+
+// Makes the row's next position writable: a new block, or a copy of one that other rows read.
+void Steps::prepare_cache(Row &row) {
+    const int64_t used = row.length % BLOCK_POSITIONS;
+    if (!used) {
+        row.blocks.push_back(new_block());
+        return;
+    }
+    Block *&last = row.blocks.back();
+    if (last->references == 1) return;
+    Block *copy = new_block();
+    std::memcpy(copy->data, last->data, model_.sizes.decoder_layers * model_.layer_bytes());
+    last->references--;
+    last = copy;
+}
+
+void Steps::step(const Request &request) {
+    if (rows_.empty()) return;
+    run(request);
+    if (request.num_best + request.num_wanted) {
+        if (is_shortlisted_ && !request.num_wanted)
+            pick_of_shortlists(request);
+        else
+            pick_of_all(request);
+    }
+    for (Row &row : rows_) row.length++;
+}
+
+void Steps::run(const Request &request) {
+    const Program &program = model_.decoder;
+    const int64_t width = padded(model_.sizes.width, WIDTH_MULTIPLE);
+    int64_t longest = 0;
+    for (const Row &row : rows_) longest = std::max({longest, row.length + 1, row.source->length});
+    workspace_.fit(program, num_rows(), padded(longest, LANES));
+    for (const Instruction &instruction : program.instructions) {
+        switch (instruction.kind) {
+        case Instruction::EMBED:
+            for (int64_t i = 0; i < num_rows(); i++)
+                embed_row(model_, program, workspace_.floats(instruction.target) + i * width, request.last_ids[i],
+                          rows_[i].length);
+            break;
+        case Instruction::SELF_ATTENTION:
+            attend_self(instruction);
+            break;
+        case Instruction::CROSS_ATTENTION:
+            attend_cross(instruction, request);
+            break;
+        case Instruction::RECUR:
+            for (int64_t i = 0; i < num_rows(); i++)
+                model_.kernels->recur(workspace_.floats(instruction.target) + i * width,
+                                      rows_[i].cells.data() + instruction.index * width,
+                                      workspace_.floats(instruction.source) +
+                                          i * program.float_widths[instruction.source],
+                                      model_.sizes.width);
+            break;
+        default:
+            run_plain(model_, program, instruction, workspace_, num_rows());
+        }
+    }
+}
+
+void Steps::attend_self(const Instruction &instruction) {
+    const int64_t stride = model_.decoder.float_widths[instruction.source];
+    const int64_t out_stride = model_.decoder.float_widths[instruction.target];
+    const ModelSizes &sizes = model_.sizes;
+    const int64_t offset = instruction.index * model_.layer_bytes();
+    for (int64_t i = 0; i < num_rows(); i++) {
+        Row &row = rows_[i];
+        if (!instruction.index) prepare_cache(row);
+        const float *qkv = workspace_.floats(instruction.source) + i * stride;
+        model_.kernels->write_cache(row.blocks.back()->data + offset, qkv + sizes.width, qkv + 2 * sizes.width,
+                                    row.length % BLOCK_POSITIONS, sizes.heads, sizes.head_size);
+        block_pointers_.clear();
+        for (const Block *block : row.blocks) block_pointers_.push_back(block->data);
+        const Attention attention{sizes.heads,    sizes.head_size,      block_pointers_.data(), offset,
+                                  row.length + 1, workspace_.scratch(), nullptr,                nullptr,
+                                  0.0f};
+        model_.kernels->attend(qkv, workspace_.floats(instruction.target) + i * out_stride, attention);
+    }
+}
+
+void Steps::attend_cross(const Instruction &instruction, const Request &request) {
+    const int64_t stride = model_.decoder.float_widths[instruction.source];
+    const int64_t out_stride = model_.decoder.float_widths[instruction.target];
+    const ModelSizes &sizes = model_.sizes;
+    const bool is_wanted = request.attention && instruction.index == sizes.alignment_layer;
+    for (int64_t i = 0; i < num_rows(); i++) {
+        const Source &source = *rows_[i].source;
+        const int64_t num_blocks = padded(source.length, BLOCK_POSITIONS) / BLOCK_POSITIONS;
+        float *weights = is_wanted ? request.attention + i * request.attention_width : nullptr;
+        if (weights) std::fill(weights, weights + request.attention_width, 0.0f);
+        const Attention attention{sizes.heads,
+                                  sizes.head_size,
+                                  source.blocks.data() + instruction.index * num_blocks,
+                                  0,
+                                  source.length,
+                                  workspace_.scratch(),
+                                  weights,
+                                  model_.is_alignment_head.data(),
+                                  model_.alignment_factor};
+        model_.kernels->attend(workspace_.floats(instruction.source) + i * stride,
+                               workspace_.floats(instruction.target) + i * out_stride, attention);
+    }
+}
+
+void Steps::pick_of_shortlists(const Request &request) {
+    const uint8_t *states = workspace_.bytes(model_.output_register);
+    for (int64_t first = 0, end; first < num_rows(); first = end) {
+        const Source &source = *rows_[first].source;
+        end = first;
+        while (end < num_rows() && rows_[end].source == &source) end++;
+        const int64_t stride = padded(source.num_listed, LANES);
+        products_.resize((end - first) * stride);
+        model_.kernels->score(states + first * model_.output_depth, end - first, model_.output_rows,
+                              model_.output_depth, source.ids.data(), source.num_listed, products_.data(), stride,
+                              workspace_.prepared());
+        for (int64_t row = first; row < end; row++) {
+            int32_t *products = products_.data() + (row - first) * stride;
+            float *logits = reinterpret_cast<float *>(products);
+            model_.kernels->scale_scores(logits, products, source.correction.data(), source.scale.data(),
+                                         source.bias.data(), stride);
+            pick(logits, source.num_listed, source.suppressed_places, source.ids.data(), request, row);
+        }
+    }
+}
+
+void Steps::pick_of_all(const Request &request) {
+    const uint8_t *states = workspace_.bytes(model_.output_register);
+    const int64_t stride = padded(model_.num_outputs, LANES);
+    products_.resize(num_rows() * stride);
+    for (int64_t first = 0; first < model_.num_outputs; first += TOKENS_AT_ONCE)
+        model_.kernels->score(states, num_rows(), model_.output_rows + first * model_.output_depth,
+                              model_.output_depth, nullptr, std::min(TOKENS_AT_ONCE, model_.num_outputs - first),
+                              products_.data() + first, stride, workspace_.prepared());
+    for (int64_t row = 0; row < num_rows(); row++) {
+        int32_t *products = products_.data() + row * stride;
+        float *logits = reinterpret_cast<float *>(products);
+        model_.kernels->scale_scores(logits, products, model_.output_correction, model_.output_scale,
+                                     model_.output_bias, stride);
+        pick(logits, model_.num_outputs, model_.suppressed, nullptr, request, row);
+    }
+}
+
+// Writes a row's best and wanted tokens. `ids` names the tokens of the logits, null if all are there.
+void Steps::pick(float *logits, int64_t count, const std::vector<int32_t> &suppressed, const int32_t *ids,
+                 const Request &request, int64_t row) {
+    const int64_t num_best = request.num_best, num_columns = num_best + request.num_wanted;
+    float *logprobs = request.logprobs + row * num_columns;
+    int64_t *best = request.ids + row * num_columns;
+    const float normaliser = model_.kernels->log_sum_exp(logits, count);
+    for (int32_t place : suppressed) logits[place] = -__builtin_inff();
+    int64_t found;
+    if (num_best <= MAX_INSERTED) {
+        found = model_.kernels->find_best(logits, count, num_best, logprobs, best);
+    } else {
+        found = std::min(num_best, count);
+        std::vector<int32_t> places(count);
+        std::iota(places.begin(), places.end(), 0);
+        std::partial_sort(places.begin(), places.begin() + found, places.end(), [logits](int32_t a, int32_t b) {
+            return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+        });
+        for (int64_t i = 0; i < found; i++) {
+            logprobs[i] = logits[places[i]];
+            best[i] = places[i];
+        }
+    }
+    for (int64_t i = 0; i < found; i++) {
+        logprobs[i] -= normaliser;
+        if (ids) best[i] = ids[best[i]];
+    }
+    for (int64_t i = found; i < num_best; i++) { // fewer tokens than are wanted
+        logprobs[i] = -__builtin_inff();
+        best[i] = ids ? ids[0] : 0;
+    }
+    for (int64_t i = 0; i < request.num_wanted; i++) {
+        const int64_t id = request.wanted[row * request.num_wanted + i];
+        if (id < 0 || id >= model_.num_outputs) throw std::out_of_range("an id is outside the vocabulary");
+        logprobs[num_best + i] = logits[id] - normaliser;
+        best[num_best + i] = id;
+    }
+}
+
+} // namespace dragoman
