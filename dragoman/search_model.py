@@ -1,28 +1,34 @@
 """A bundle's graphs and shortlist as the scheduler uses them, on onnxruntime or the engine's own kernels."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
-from dragoman.decoding.lanes import AnyStepper, open_lane
+from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.errors import KernelsError
-from dragoman.graphs.decoder import Decoder, DecoderSteps
+from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.process_memory import compacted_memory
 from dragoman.graphs.session import SessionOptions
 from dragoman.loading import open_shortlist
-from dragoman.native.model import NativeModel
+from dragoman.native.library import best_kernels
+from dragoman.native.model import NativeModel, read_programs
 from dragoman.native.program import NotSupported
+from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
 from dragoman.providers import ONNXRUNTIME, Kernels
 from dragoman.text.stemming import is_inflected
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.types import SearchKind
+from dragoman.types import Method, SearchKind
+
+logger = logging.getLogger(__name__)
+Loaded = TypeVar("Loaded")
 
 
 class Backend(Protocol):
@@ -33,12 +39,17 @@ class Backend(Protocol):
         """Name of what runs the graphs: `onnxruntime`, or the engine's kernels for this processor."""
         ...
 
+    @property
+    def why_not_native(self) -> str:
+        """Why the engine's own kernels do not run the graphs; "" if they do, or were not to."""
+        ...
+
     def encode(self, sources: Sequence[Sequence[int]], candidates: Sequence[NDArray[np.int64]]) -> Any:
         """Encode sources, with the shortlist of each if there are any."""
         ...
 
-    def open_steps(self, kind: SearchKind) -> AnyStepper[Any]:
-        """Return steps without sources."""
+    def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[Any]:
+        """Return an empty lane for a kind of search."""
         ...
 
 
@@ -47,7 +58,8 @@ class OnnxBackend:
 
     kernels = ONNXRUNTIME
 
-    def __init__(self, bundle: Bundle, session: SessionOptions) -> None:
+    def __init__(self, bundle: Bundle, session: SessionOptions, why_not_native: str) -> None:
+        self.why_not_native = why_not_native
         with compacted_memory():
             self._encoder, self._decoder = Encoder(bundle, session), Decoder(bundle, session)
 
@@ -56,12 +68,14 @@ class OnnxBackend:
         cross.candidates = candidates
         return cross
 
-    def open_steps(self, kind: SearchKind) -> DecoderSteps:
-        return self._decoder.open_steps(kind)
+    def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[CrossKV]:
+        return open_lane(kind, self._decoder.open_steps(kind), target)
 
 
 class NativeBackend:
     """The graphs on the engine's own kernels."""
+
+    why_not_native = ""
 
     def __init__(self, bundle: Bundle) -> None:
         with compacted_memory():
@@ -74,8 +88,10 @@ class NativeBackend:
     ) -> EncodedSources:
         return self._encoder.run(sources, candidates)
 
-    def open_steps(self, kind: SearchKind) -> NativeSteps:
-        return NativeSteps(self._model, kind)
+    def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[EncodedSources]:
+        if kind.method is Method.SEARCH:
+            return NativeSearchLane(self._model, kind, target)
+        return open_lane(kind, NativeSteps(self._model, kind), target)
 
 
 def open_backend(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> Backend:
@@ -91,21 +107,52 @@ def open_backend(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> B
         KernelsError: the kernels are required, and cannot run the bundle.
         ProviderError: a provider cannot be used.
     """
-    if kernels != ONNXRUNTIME:
+    native = _try_native(NativeBackend, bundle, session, kernels)
+    backend = OnnxBackend(bundle, session, native) if isinstance(native, str) else native
+    reason = backend.why_not_native and f"; the engine's own kernels cannot run it: {backend.why_not_native}"
+    logger.info("%s runs on %s%s", bundle.path, backend.kernels, reason)
+    return backend
+
+
+def find_kernels(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> tuple[str, str]:
+    """Return `kernels` and `why_not_native` that the backend would have, without loading weights.
+
+    Raises:
+        KernelsError: the kernels are required, and cannot run the bundle.
+    """
+    native = _try_native(read_programs, bundle, session, kernels)
+    return (ONNXRUNTIME, native) if isinstance(native, str) else (native.kernels, "")
+
+
+def has_native_kernels(session: SessionOptions, kernels: Kernels) -> bool:
+    """Return whether the engine's own kernels run here what they can run of a bundle's graphs."""
+    return kernels != ONNXRUNTIME and not _session_problem(session) and bool(best_kernels())
+
+
+def _try_native(
+    load: Callable[[Bundle], Loaded], bundle: Bundle, session: SessionOptions, kernels: Kernels
+) -> Loaded | str:
+    """Return what `load` returns for the kernels, or why they do not run the bundle; "" if not wanted."""
+    if kernels == ONNXRUNTIME:
+        return ""
+    problem = _session_problem(session)
+    if not problem:
         try:
-            _check_session(session)
-            return NativeBackend(bundle)
+            return load(bundle)
         except NotSupported as error:
-            if kernels != "auto":
-                raise KernelsError(kernels, str(bundle.path), str(error)) from error
-    return OnnxBackend(bundle, session)
+            problem = str(error)
+    if kernels != "auto":
+        raise KernelsError(kernels, str(bundle.path), problem)
+    return problem
 
 
-def _check_session(session: SessionOptions) -> None:
+def _session_problem(session: SessionOptions) -> str:
+    """Return why the engine's own kernels cannot run such sessions; "" if they can."""
     if session.device_type is not None:
-        raise NotSupported(f"they do not run on {session.providers[0]}")
+        return f"they do not run on {session.providers[0]}"
     if session.threads != 1:
-        raise NotSupported(f"a replica has one thread with them, not {session.threads}")
+        return f"a replica has one thread with them, not {session.threads}"
+    return ""
 
 
 class SearchModel:
@@ -147,6 +194,11 @@ class SearchModel:
         """Name of what runs the graphs: `onnxruntime`, or the engine's kernels for this processor."""
         return self._backend.kernels
 
+    @property
+    def why_not_native(self) -> str:
+        """Why the engine's own kernels do not run the graphs; "" if they do, or were not to."""
+        return self._backend.why_not_native
+
     def encode(self, sources: Sequence[Sequence[int]]) -> Any:
         """Return the encoder's output for sources, with their shortlists if there are any."""
         listed = self._shortlist
@@ -155,4 +207,4 @@ class SearchModel:
 
     def open_lane(self, kind: SearchKind) -> AnyLane[Any]:
         """Return an empty lane for a kind of search."""
-        return open_lane(kind, self._backend.open_steps(kind), self._target)
+        return self._backend.open_lane(kind, self._target)

@@ -20,6 +20,7 @@ from dragoman.decoding.strategy import Source, Strategy, TargetVocabulary
 from dragoman.decoding.utf8 import Utf8Strategy
 from dragoman.types import Hypothesis, Method, SearchKind
 
+NAN_ERROR = "the decoder step returned NaN log-probabilities"
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 """Encoder output of some sources, as a stepper takes it."""
 
@@ -152,7 +153,7 @@ class Lane(Generic[Encoded_contra]):
         sources = self.sources
         by_source = np.isnan(logprobs).reshape(len(sources), -1)
         is_faulty: NDArray[np.bool_] = np.logical_or.reduce(by_source, axis=1)
-        error = FloatingPointError("the decoder step returned NaN log-probabilities")
+        error = FloatingPointError(NAN_ERROR)
         faulty = [FinishedSource(sources[slot], [], error) for slot in np.flatnonzero(is_faulty).tolist()]
         rows = self._strategy.remove(is_faulty)
         self._stepper.select(rows)

@@ -26,8 +26,8 @@ NO_BYTE = 256
 """Byte value of a piece that is not a byte."""
 BETWEEN = 0
 """State of a row between two characters."""
-_MAY_END = 9
-_MAY_REPLACE = 10
+MAY_END = 9
+MAY_REPLACE = 10
 _AUTOMATON: tuple[tuple[tuple[int, int, int], ...], ...] = (
     (
         (0x09, 0x0A, BETWEEN),  # other ASCII control characters are not allowed in XML
@@ -49,7 +49,7 @@ _AUTOMATON: tuple[tuple[tuple[int, int, int], ...], ...] = (
     ((0x80, 0xBF, 2),),
     ((0xA0, 0xBF, 1),),
     ((0x80, 0x9F, 1),),
-    ((0x80, 0xBE, 1), (0xBF, 0xBF, _MAY_END)),
+    ((0x80, 0xBE, 1), (0xBF, 0xBF, MAY_END)),
     ((0x90, 0xBF, 2),),
     ((0x80, 0x8F, 2),),
     ((0x80, 0xBC, BETWEEN),),  # U+FFFD would be next, then two noncharacters
@@ -85,7 +85,7 @@ class Utf8Strategy:
         self._target = target
         self._bytes = np.full(target.size, NO_BYTE, np.int64)
         self._bytes[list(target.byte_ids)] = list(target.byte_ids.values())
-        self._legal, self._next = _tables()
+        self._legal, self._next = utf8_tables()
         self._is_byte = self._bytes != NO_BYTE
         self._is_illegal_between = ~self._legal[BETWEEN][self._bytes]
         self._rows = self._begin([])
@@ -194,7 +194,7 @@ class Utf8Strategy:
         """Update each row's state after these bytes, int64 [R]."""
         rows = self._rows
         rows.states = self._next[rows.states, last_bytes]
-        rows.states[(rows.states == _MAY_END) & rows.can_spell_replacement] = _MAY_REPLACE
+        rows.states[(rows.states == MAY_END) & rows.can_spell_replacement] = MAY_REPLACE
 
 
 class Utf8Automaton:
@@ -202,7 +202,7 @@ class Utf8Automaton:
 
     def __init__(self, byte_ids: Mapping[int, int]) -> None:
         self._byte_ids = byte_ids
-        self._legal, self._next = _tables()
+        self._legal, self._next = utf8_tables()
 
     def may_follow(self, state: int, token: int) -> bool:
         """Return whether a token may follow in a state."""
@@ -217,11 +217,11 @@ class Utf8Automaton:
     def after(self, state: int, token: int, can_spell_replacement: bool) -> int:  # noqa: FBT001 -- a fact about the source
         """Return the state after a token."""
         following = int(self._next[state, self._byte_ids.get(token, NO_BYTE)])
-        return _MAY_REPLACE if following == _MAY_END and can_spell_replacement else following
+        return MAY_REPLACE if following == MAY_END and can_spell_replacement else following
 
 
 @lru_cache(1)
-def _tables() -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
+def utf8_tables() -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
     """Return, by state and byte, whether the byte may follow, and the state after it.
 
     A byte that may not follow starts a new character.

@@ -5,7 +5,7 @@ interpreter's lock during every call.
 """
 
 import ctypes
-from ctypes import POINTER, Structure, c_char_p, c_float, c_int32, c_int64, c_void_p
+from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class InstructionRecord(Structure):
 
 
 class StepRequest(Structure):
-    """`Request` of `src/model.h`."""
+    """`Request` of `src/api.cpp`."""
 
     _fields_ = (
         ("last_ids", c_void_p),
@@ -49,6 +49,42 @@ class StepRequest(Structure):
         ("ids", c_void_p),
         ("attention", c_void_p),
         ("attention_width", c_int64),
+    )
+
+
+class SearchOptions(Structure):
+    """`SearchOptions` of `src/search.h`."""
+
+    _fields_ = (
+        ("forced", c_void_p),
+        *(
+            (name, c_int64)
+            for name in (
+                "num_forced",
+                "num_hidden_forced",
+                "begin_id",
+                "max_tokens",
+                "min_tokens",
+                "num_hypotheses",
+                "num_considered",
+            )
+        ),
+        ("length_penalty", c_double),
+        ("early_stopping", c_int32),
+        ("can_spell_replacement", c_int32),
+    )
+
+
+class HypothesisRecord(Structure):
+    """`HypothesisRecord` of `src/api.cpp`."""
+
+    _fields_ = (
+        ("logprob", c_double),
+        ("score", c_double),
+        ("num_tokens", c_int64),
+        ("is_stopped", c_int64),
+        ("num_ids", c_int64),
+        ("ids", POINTER(c_int32)),
     )
 
 
@@ -70,8 +106,21 @@ _FUNCTIONS = {
     "join": (c_void_p, c_void_p, c_int64),
     "step": (c_void_p, POINTER(StepRequest)),
     "select": (c_void_p, c_void_p, c_int64),
+    "new_search": (
+        *(c_void_p, c_int64, c_int32, c_int64, c_void_p, c_void_p, c_void_p, c_int64, c_int32, c_int32),
+        POINTER(c_void_p),
+    ),
+    "free_search": (c_void_p,),
+    "search_join": (c_void_p, c_void_p, POINTER(SearchOptions), c_int64),
+    "search_step": (c_void_p, POINTER(c_int64)),
+    "found_source": (c_void_p, c_int64, POINTER(c_int64), POINTER(c_int64), POINTER(c_int64)),
+    "found_hypothesis": (c_void_p, c_int64, c_int64, POINTER(HypothesisRecord)),
+    "search_remove": (c_void_p, c_char_p),
+    "search_best_ids": (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64)),
 }
-_WITHOUT_RESULT = frozenset({"free_model", "release", "free_steps"})
+_WITHOUT_RESULT = frozenset(
+    {"free_model", "release", "free_steps", "free_search", "found_source", "found_hypothesis"}
+)
 
 
 @cache

@@ -2,7 +2,8 @@
 
 import weakref
 from collections.abc import Sequence
-from ctypes import c_void_p
+from ctypes import CDLL, c_void_p
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -35,6 +36,47 @@ class _Place(IntEnum):
     DECODER = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """A bundle's graphs as programs, and the kernels that run them. Weights are views of mapped files."""
+
+    library: CDLL
+    kernels: str
+    """Name of the kernels."""
+    layers: Layers
+    encoder: Program
+    decoder: Program
+    output: Output
+
+
+def read_programs(bundle: Bundle, kernels: str | None = None) -> Programs:
+    """Read a bundle's graphs; load no weights.
+
+    Args:
+        bundle: verified.
+        kernels: name of the kernels; None for the best that the processor has.
+
+    Raises:
+        NotSupported: the library cannot run the bundle here.
+    """
+    precision, num_heads = bundle.manifest.precision, bundle.manifest.sizes.heads
+    if precision != PRECISION:
+        raise NotSupported(f"its precision is {precision}, and kernels are for {PRECISION}")
+    loaded = library()
+    if loaded is None:
+        raise NotSupported("the kernels were not built when the package was installed")
+    kernels = best_kernels() if kernels is None else kernels
+    if not kernels:
+        raise NotSupported("there are none for this processor")
+    layers = Layers()
+    try:
+        encoder = read_encoder(read_graph(bundle.file(ENCODER_FILE)), layers, num_heads)
+        decoder, output = read_decoder(read_graph(bundle.file(DECODER_FILE)), layers, num_heads)
+    except OnnxFileError as error:
+        raise NotSupported(str(error)) from error
+    return Programs(loaded, kernels, layers, encoder, decoder, output)
+
+
 class NativeModel:
     """Programs and weights in the library. Safe to use from several threads; lives as long as its users."""
 
@@ -48,22 +90,10 @@ class NativeModel:
         Raises:
             NotSupported: the library cannot run the bundle here.
         """
-        manifest = bundle.manifest
-        if manifest.precision != PRECISION:
-            raise NotSupported(f"its precision is {manifest.precision}, and kernels are for {PRECISION}")
-        loaded = library()
-        if loaded is None:
-            raise NotSupported("the kernels were not built when the package was installed")
-        self.kernels = best_kernels() if kernels is None else kernels
-        if not self.kernels:
-            raise NotSupported("there are none for this processor")
-        self.library = loaded
-        sizes, layers = manifest.sizes, Layers()
-        try:
-            encoder = read_encoder(read_graph(bundle.file(ENCODER_FILE)), layers, sizes.heads)
-            decoder, output = read_decoder(read_graph(bundle.file(DECODER_FILE)), layers, sizes.heads)
-        except OnnxFileError as error:
-            raise NotSupported(str(error)) from error
+        programs = read_programs(bundle, kernels)
+        encoder, decoder, output = programs.encoder, programs.decoder, programs.output
+        self.kernels, self.library = programs.kernels, programs.library
+        manifest, sizes = bundle.manifest, bundle.manifest.sizes
         width = sizes.heads * sizes.head_size
         is_recurrent = manifest.autoregression == "ssru"
         num_cells = sizes.decoder_layers if is_recurrent else 0
@@ -71,9 +101,9 @@ class NativeModel:
             width, sizes.heads, sizes.head_size, sizes.decoder_layers, num_cells, manifest.alignment.layer
         )
         self.pointer = c_void_p()
-        check(loaded.dragoman_new_model(self.kernels.encode(), numbers, self.pointer))
-        self._finalizer = weakref.finalize(self, loaded.dragoman_free_model, self.pointer)
-        self._add_layers(layers)
+        check(self.library.dragoman_new_model(self.kernels.encode(), numbers, self.pointer))
+        self._finalizer = weakref.finalize(self, self.library.dragoman_free_model, self.pointer)
+        self._add_layers(programs.layers)
         self._set_program(_Place.ENCODER, encoder, ())
         self._set_embedding(_Place.ENCODER, encoder.embedding, None)
         states = decoder.instructions[-1].target

@@ -5,7 +5,7 @@ Shapes: B sources, R rows (B x beams, the beams of a source adjacent), K candida
 
 import weakref
 from collections.abc import Sequence
-from ctypes import byref, c_void_p
+from ctypes import Array, byref, c_void_p
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,11 @@ class EncodedSources:
     @property
     def num_sources(self) -> int:
         return len(self.sources)
+
+
+def pointers_of(encoded: EncodedSources) -> Array[c_void_p]:
+    """Return the library's pointers to sources."""
+    return (c_void_p * encoded.num_sources)(*(source.pointer for source in encoded.sources))
 
 
 class NativeEncoder:
@@ -97,8 +102,7 @@ class NativeSteps:
 
     def join(self, cross: EncodedSources) -> None:
         """Append sources: `beam_size` rows each, after all others."""
-        pointers = (c_void_p * cross.num_sources)(*(source.pointer for source in cross.sources))
-        check(self._model.library.dragoman_join(self._pointer, pointers, cross.num_sources))
+        check(self._model.library.dragoman_join(self._pointer, pointers_of(cross), cross.num_sources))
         self._lengths += [source.length for source in cross.sources]
         self._num_rows += cross.num_sources * self._beam_size
 

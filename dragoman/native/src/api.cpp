@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "model.h"
+#include "search.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -52,6 +53,41 @@ bool has_avx_vnni() { // which older compilers cannot ask for by name
 #endif
 
 Program &program_of(Model *model, int32_t is_decoder) { return is_decoder ? model->decoder : model->encoder; }
+
+// What a step is asked for.
+struct Request {
+    const int64_t *last_ids; // [R]
+    int64_t num_best;        // K, may be 0
+    int64_t num_wanted;      // W, may be 0
+    const int64_t *wanted;   // [R][W]
+    float *logprobs;         // [R][K + W]
+    int64_t *ids;            // [R][K + W]
+    float *attention;        // null, or [R][attention_width]
+    int64_t attention_width;
+};
+
+// Writes the best and the wanted tokens of each row.
+class RequestedTokens : public LogitsReader {
+  public:
+    RequestedTokens(const Steps &steps, const Request &request) : steps_(steps), request_(request) {}
+
+    void read(int64_t row, const Logits &logits) override {
+        const int64_t num_best = request_.num_best, num_columns = num_best + request_.num_wanted;
+        float *logprobs = request_.logprobs + row * num_columns;
+        int64_t *ids = request_.ids + row * num_columns;
+        find_best(*steps_.model().kernels, logits, num_best, logprobs, ids);
+        for (int64_t i = 0; i < request_.num_wanted; i++) {
+            const int64_t id = request_.wanted[row * request_.num_wanted + i];
+            if (id < 0 || id >= logits.count) throw std::out_of_range("an id is outside the vocabulary");
+            logprobs[num_best + i] = logits.values[id] - logits.normaliser;
+            ids[num_best + i] = id;
+        }
+    }
+
+  private:
+    const Steps &steps_;
+    const Request &request_;
+};
 
 // Copies rows of `width` numbers to rows of `padded_width`, the rest 0.
 template <class T> T *padded_copy(Model *model, const T *rows, int64_t num_rows, int64_t width, int64_t padded_width) {
@@ -210,11 +246,83 @@ int32_t dragoman_join(Steps *steps, Source *const *sources, int64_t num_sources)
 }
 
 int32_t dragoman_step(Steps *steps, const Request *request) {
-    return guarded([&] { steps->step(*request); });
+    return guarded([&] {
+        RequestedTokens tokens(*steps, *request);
+        const AttentionResult attention{request->attention, request->attention_width};
+        steps->step(request->last_ids, request->num_best + request->num_wanted ? &tokens : nullptr,
+                    request->num_wanted > 0, request->attention ? &attention : nullptr);
+    });
 }
 
 int32_t dragoman_select(Steps *steps, const int64_t *rows, int64_t num_rows) {
     return guarded([&] { steps->select(rows, num_rows); });
+}
+
+// bytes [num_tokens] and the tables [num_states][257] of `decoding/utf8.py`; bytes is null without byte pieces
+int32_t dragoman_new_search(const Model *model, int64_t beam_size, int32_t is_shortlisted, int64_t eos_id,
+                            const int16_t *bytes, const uint8_t *legal, const uint8_t *next, int64_t num_states,
+                            int32_t may_end, int32_t may_replace, Search **search) {
+    return guarded([&] {
+        Utf8Tables tables;
+        if (bytes) tables.bytes.assign(bytes, bytes + model->num_outputs);
+        tables.legal.assign(legal, legal + num_states * 257);
+        tables.next.assign(next, next + num_states * 257);
+        tables.may_end = static_cast<uint8_t>(may_end);
+        tables.may_replace = static_cast<uint8_t>(may_replace);
+        *search = new Search(*model, beam_size, is_shortlisted, eos_id, std::move(tables));
+    });
+}
+
+void dragoman_free_search(Search *search) { delete search; }
+
+int32_t dragoman_search_join(Search *search, Source *const *sources, const SearchOptions *options,
+                             int64_t num_sources) {
+    return guarded([&] { search->join(sources, options, num_sources); });
+}
+
+// Makes a step, and writes how many sources are done after it.
+int32_t dragoman_search_step(Search *search, int64_t *num_found) {
+    return guarded([&] {
+        search->step();
+        *num_found = static_cast<int64_t>(search->found().size());
+    });
+}
+
+// Slot of a source that is done, whether it failed, and its number of hypotheses.
+void dragoman_found_source(const Search *search, int64_t index, int64_t *slot, int64_t *is_faulty,
+                           int64_t *num_hypotheses) {
+    const FoundSource &found = search->found()[index];
+    *slot = found.slot;
+    *is_faulty = found.is_faulty;
+    *num_hypotheses = static_cast<int64_t>(found.hypotheses.size());
+}
+
+struct HypothesisRecord {
+    double logprob, score;
+    int64_t num_tokens, is_stopped, num_ids;
+    const int32_t *ids; // valid until the next step
+};
+
+void dragoman_found_hypothesis(const Search *search, int64_t index, int64_t rank, HypothesisRecord *record) {
+    const FoundHypothesis &found = search->found()[index].hypotheses[rank];
+    *record = {found.logprob,    found.score,
+               found.num_tokens, found.is_stopped,
+               static_cast<int64_t>(found.ids.size()), found.ids.data()};
+}
+
+// is_leaving [num_sources]
+int32_t dragoman_search_remove(Search *search, const char *is_leaving) {
+    return guarded([&] { search->remove(std::vector<char>(is_leaving, is_leaving + search->num_sources())); });
+}
+
+// Writes at most `space` ids, and how many there are.
+int32_t dragoman_search_best_ids(const Search *search, int64_t slot, int32_t *ids, int64_t space, int64_t *num_ids) {
+    return guarded([&] {
+        if (slot < 0 || slot >= search->num_sources()) throw std::out_of_range("there is no such slot");
+        const std::vector<int32_t> found = search->best_ids(slot);
+        *num_ids = static_cast<int64_t>(found.size());
+        std::copy_n(found.begin(), std::min<int64_t>(space, *num_ids), ids);
+    });
 }
 
 } // extern "C"

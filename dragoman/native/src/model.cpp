@@ -56,7 +56,7 @@ void *WeightMemory::take_bytes(size_t size) {
 
 void Workspace::fit(const Program &program, int64_t num_rows, int64_t num_scratch_floats) {
     if (num_rows <= num_rows_ && num_scratch_floats <= num_scratch_) return;
-    num_rows_ = std::max(num_rows, num_rows_ + num_rows_ / 2);
+    if (num_rows > num_rows_) num_rows_ = std::max(num_rows, num_rows_ + num_rows_ / 2);
     num_scratch_ = std::max(num_scratch_floats, num_scratch_);
     size_t size = aligned(num_scratch_ * sizeof(float)) + aligned(num_rows_ * program.max_depth * sizeof(int16_t));
     // Kernels load 16 floats at once, also where fewer are left at the end of the last row.

@@ -137,16 +137,30 @@ struct Row {
     std::vector<float> cells; // [num_cells][width]
 };
 
-// What a step is asked for.
-struct Request {
-    const int64_t *last_ids;  // [R]
-    int64_t num_best;         // K, may be 0
-    int64_t num_wanted;       // W, may be 0
-    const int64_t *wanted;    // [R][W]
-    float *logprobs;          // [R][K + W]
-    int64_t *ids;             // [R][K + W]
-    float *attention;         // null, or [R][attention_width], mean over the alignment's heads
-    int64_t attention_width;
+// Logits of one row after a step: of all tokens, or of those on the row's shortlist.
+struct Logits {
+    float *values;      // [count padded to LANES]; suppressed tokens are -inf already
+    int64_t count;
+    const int32_t *ids; // of the tokens, null if all are there
+    float normaliser;   // logarithm of the sum of their exponentials, before tokens were suppressed
+
+    int64_t id(int64_t place) const { return ids ? ids[place] : place; }
+};
+
+// The best tokens of a row, best first, of equal ones the first; then ids[0] at -inf if there are too few.
+void find_best(const Kernels &kernels, const Logits &logits, int64_t num_best, float *logprobs, int64_t *ids);
+
+// Takes the logits of each row in turn.
+class LogitsReader {
+  public:
+    virtual ~LogitsReader() = default;
+    virtual void read(int64_t row, const Logits &logits) = 0;
+};
+
+// Attention of a step to the sources, [R][width]: the mean over the alignment's heads.
+struct AttentionResult {
+    float *weights;
+    int64_t width;
 };
 
 class Steps {
@@ -154,19 +168,19 @@ class Steps {
     Steps(const Model &model, int64_t beam_size, bool is_shortlisted);
     ~Steps();
     void join(Source *const *sources, int64_t num_sources);
-    void step(const Request &request);
+    // Extends every row by one token. Without a reader no token is scored.
+    void step(const int64_t *last_ids, LogitsReader *reader, bool scores_all, const AttentionResult *attention);
     void select(const int64_t *rows, int64_t num_rows);
     int64_t num_rows() const { return static_cast<int64_t>(rows_.size()); }
+    const Model &model() const { return model_; }
 
   private:
-    void run(const Request &request);
+    void run(const int64_t *last_ids, const AttentionResult *attention);
     void prepare_cache(Row &row);
     void attend_self(const Instruction &instruction);
-    void attend_cross(const Instruction &instruction, const Request &request);
-    void pick_of_shortlists(const Request &request);
-    void pick_of_all(const Request &request);
-    void pick(float *logits, int64_t count, const std::vector<int32_t> &suppressed, const int32_t *ids,
-              const Request &request, int64_t row);
+    void attend_cross(const Instruction &instruction, const AttentionResult *attention);
+    void score_shortlists(LogitsReader &reader);
+    void score_all(LogitsReader &reader);
     Block *new_block();
     void drop(Row &row);
 

@@ -101,19 +101,19 @@ void Steps::prepare_cache(Row &row) {
     last = copy;
 }
 
-void Steps::step(const Request &request) {
+void Steps::step(const int64_t *last_ids, LogitsReader *reader, bool scores_all, const AttentionResult *attention) {
     if (rows_.empty()) return;
-    run(request);
-    if (request.num_best + request.num_wanted) {
-        if (is_shortlisted_ && !request.num_wanted)
-            pick_of_shortlists(request);
+    run(last_ids, attention);
+    if (reader) {
+        if (is_shortlisted_ && !scores_all)
+            score_shortlists(*reader);
         else
-            pick_of_all(request);
+            score_all(*reader);
     }
     for (Row &row : rows_) row.length++;
 }
 
-void Steps::run(const Request &request) {
+void Steps::run(const int64_t *last_ids, const AttentionResult *attention) {
     const Program &program = model_.decoder;
     const int64_t width = padded(model_.sizes.width, WIDTH_MULTIPLE);
     int64_t longest = 0;
@@ -123,14 +123,14 @@ void Steps::run(const Request &request) {
         switch (instruction.kind) {
         case Instruction::EMBED:
             for (int64_t i = 0; i < num_rows(); i++)
-                embed_row(model_, program, workspace_.floats(instruction.target) + i * width, request.last_ids[i],
+                embed_row(model_, program, workspace_.floats(instruction.target) + i * width, last_ids[i],
                           rows_[i].length);
             break;
         case Instruction::SELF_ATTENTION:
             attend_self(instruction);
             break;
         case Instruction::CROSS_ATTENTION:
-            attend_cross(instruction, request);
+            attend_cross(instruction, attention);
             break;
         case Instruction::RECUR:
             for (int64_t i = 0; i < num_rows(); i++)
@@ -166,16 +166,16 @@ void Steps::attend_self(const Instruction &instruction) {
     }
 }
 
-void Steps::attend_cross(const Instruction &instruction, const Request &request) {
+void Steps::attend_cross(const Instruction &instruction, const AttentionResult *wanted) {
     const int64_t stride = model_.decoder.float_widths[instruction.source];
     const int64_t out_stride = model_.decoder.float_widths[instruction.target];
     const ModelSizes &sizes = model_.sizes;
-    const bool is_wanted = request.attention && instruction.index == sizes.alignment_layer;
+    if (instruction.index != sizes.alignment_layer) wanted = nullptr;
     for (int64_t i = 0; i < num_rows(); i++) {
         const Source &source = *rows_[i].source;
         const int64_t num_blocks = padded(source.length, BLOCK_POSITIONS) / BLOCK_POSITIONS;
-        float *weights = is_wanted ? request.attention + i * request.attention_width : nullptr;
-        if (weights) std::fill(weights, weights + request.attention_width, 0.0f);
+        float *weights = wanted ? wanted->weights + i * wanted->width : nullptr;
+        if (weights) std::fill(weights, weights + wanted->width, 0.0f);
         const Attention attention{sizes.heads,
                                   sizes.head_size,
                                   source.blocks.data() + instruction.index * num_blocks,
@@ -190,80 +190,73 @@ void Steps::attend_cross(const Instruction &instruction, const Request &request)
     }
 }
 
-void Steps::pick_of_shortlists(const Request &request) {
+void Steps::score_shortlists(LogitsReader &reader) {
     const uint8_t *states = workspace_.bytes(model_.output_register);
+    const Kernels &kernels = *model_.kernels;
     for (int64_t first = 0, end; first < num_rows(); first = end) {
         const Source &source = *rows_[first].source;
         end = first;
         while (end < num_rows() && rows_[end].source == &source) end++;
         const int64_t stride = padded(source.num_listed, LANES);
         products_.resize((end - first) * stride);
-        model_.kernels->score(states + first * model_.output_depth, end - first, model_.output_rows,
-                              model_.output_depth, source.ids.data(), source.num_listed, products_.data(), stride,
-                              workspace_.prepared());
+        kernels.score(states + first * model_.output_depth, end - first, model_.output_rows, model_.output_depth,
+                      source.ids.data(), source.num_listed, products_.data(), stride, workspace_.prepared());
         for (int64_t row = first; row < end; row++) {
             int32_t *products = products_.data() + (row - first) * stride;
-            float *logits = reinterpret_cast<float *>(products);
-            model_.kernels->scale_scores(logits, products, source.correction.data(), source.scale.data(),
-                                         source.bias.data(), stride);
-            pick(logits, source.num_listed, source.suppressed_places, source.ids.data(), request, row);
+            float *values = reinterpret_cast<float *>(products);
+            kernels.scale_scores(values, products, source.correction.data(), source.scale.data(),
+                                 source.bias.data(), stride);
+            const Logits logits{values, source.num_listed, source.ids.data(),
+                                kernels.log_sum_exp(values, source.num_listed)};
+            for (int32_t place : source.suppressed_places) values[place] = -__builtin_inff();
+            reader.read(row, logits);
         }
     }
 }
 
-void Steps::pick_of_all(const Request &request) {
+void Steps::score_all(LogitsReader &reader) {
     const uint8_t *states = workspace_.bytes(model_.output_register);
+    const Kernels &kernels = *model_.kernels;
     const int64_t stride = padded(model_.num_outputs, LANES);
     products_.resize(num_rows() * stride);
     for (int64_t first = 0; first < model_.num_outputs; first += TOKENS_AT_ONCE)
-        model_.kernels->score(states, num_rows(), model_.output_rows + first * model_.output_depth,
-                              model_.output_depth, nullptr, std::min(TOKENS_AT_ONCE, model_.num_outputs - first),
-                              products_.data() + first, stride, workspace_.prepared());
+        kernels.score(states, num_rows(), model_.output_rows + first * model_.output_depth, model_.output_depth,
+                      nullptr, std::min(TOKENS_AT_ONCE, model_.num_outputs - first), products_.data() + first,
+                      stride, workspace_.prepared());
     for (int64_t row = 0; row < num_rows(); row++) {
         int32_t *products = products_.data() + row * stride;
-        float *logits = reinterpret_cast<float *>(products);
-        model_.kernels->scale_scores(logits, products, model_.output_correction, model_.output_scale,
-                                     model_.output_bias, stride);
-        pick(logits, model_.num_outputs, model_.suppressed, nullptr, request, row);
+        float *values = reinterpret_cast<float *>(products);
+        kernels.scale_scores(values, products, model_.output_correction, model_.output_scale, model_.output_bias,
+                             stride);
+        const Logits logits{values, model_.num_outputs, nullptr, kernels.log_sum_exp(values, model_.num_outputs)};
+        for (int32_t token : model_.suppressed) values[token] = -__builtin_inff();
+        reader.read(row, logits);
     }
 }
 
-// Writes a row's best and wanted tokens. `ids` names the tokens of the logits, null if all are there.
-void Steps::pick(float *logits, int64_t count, const std::vector<int32_t> &suppressed, const int32_t *ids,
-                 const Request &request, int64_t row) {
-    const int64_t num_best = request.num_best, num_columns = num_best + request.num_wanted;
-    float *logprobs = request.logprobs + row * num_columns;
-    int64_t *best = request.ids + row * num_columns;
-    const float normaliser = model_.kernels->log_sum_exp(logits, count);
-    for (int32_t place : suppressed) logits[place] = -__builtin_inff();
-    int64_t found;
+void find_best(const Kernels &kernels, const Logits &logits, int64_t num_best, float *logprobs, int64_t *ids) {
+    int64_t found = std::min(num_best, logits.count);
     if (num_best <= MAX_INSERTED) {
-        found = model_.kernels->find_best(logits, count, num_best, logprobs, best);
+        found = kernels.find_best(logits.values, logits.count, num_best, logprobs, ids);
     } else {
-        found = std::min(num_best, count);
-        std::vector<int32_t> places(count);
+        const float *values = logits.values;
+        std::vector<int32_t> places(logits.count);
         std::iota(places.begin(), places.end(), 0);
-        std::partial_sort(places.begin(), places.begin() + found, places.end(), [logits](int32_t a, int32_t b) {
-            return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+        std::partial_sort(places.begin(), places.begin() + found, places.end(), [values](int32_t a, int32_t b) {
+            return values[a] > values[b] || (values[a] == values[b] && a < b);
         });
         for (int64_t i = 0; i < found; i++) {
-            logprobs[i] = logits[places[i]];
-            best[i] = places[i];
+            logprobs[i] = values[places[i]];
+            ids[i] = places[i];
         }
     }
     for (int64_t i = 0; i < found; i++) {
-        logprobs[i] -= normaliser;
-        if (ids) best[i] = ids[best[i]];
+        logprobs[i] -= logits.normaliser;
+        ids[i] = logits.id(ids[i]);
     }
-    for (int64_t i = found; i < num_best; i++) { // fewer tokens than are wanted
+    for (int64_t i = found; i < num_best; i++) {
         logprobs[i] = -__builtin_inff();
-        best[i] = ids ? ids[0] : 0;
-    }
-    for (int64_t i = 0; i < request.num_wanted; i++) {
-        const int64_t id = request.wanted[row * request.num_wanted + i];
-        if (id < 0 || id >= model_.num_outputs) throw std::out_of_range("an id is outside the vocabulary");
-        logprobs[num_best + i] = logits[id] - normaliser;
-        best[num_best + i] = id;
+        ids[i] = logits.id(0);
     }
 }
 
