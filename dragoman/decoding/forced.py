@@ -99,6 +99,8 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
     independent. Use from one thread.
     """
 
+    num_steps = 1
+
     def __init__(
         self, kind: SearchKind, stepper: ForcedStepper[Encoded_contra], target: TargetVocabulary
     ) -> None:
@@ -130,7 +132,7 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
         self._stepper.join(encoded)
         self._targets += readers
 
-    def step(self) -> list[FinishedSource]:
+    def step(self, max_steps: int = 1) -> list[FinishedSource]:  # noqa: ARG002 -- it makes one
         """Make one step and return the sources that are done after it. The lane must not be empty."""
         readers = self._targets
         last_ids = np.array([reader.last_id for reader in readers], np.int64)

@@ -86,8 +86,17 @@ class AnyLane(Protocol[Encoded_contra]):
         """Add sources; `encoded` holds as many, in the same order."""
         ...
 
-    def step(self) -> list[FinishedSource]:
-        """Make one step and return the sources that are done after it. The lane must not be empty."""
+    @property
+    def num_steps(self) -> int:
+        """Number of steps that the last call of `step` made."""
+        ...
+
+    def step(self, max_steps: int = 1) -> list[FinishedSource]:
+        """Make one step, or more until a source is done, and return the sources that are done.
+
+        Args:
+            max_steps: steps that it may make; a lane may always make just one. The lane must not be empty.
+        """
         ...
 
     def remove(self, sources: Collection[Source]) -> None:
@@ -106,6 +115,8 @@ class Lane(Generic[Encoded_contra]):
     rows are independent. Use from one thread.
     """
 
+    num_steps = 1
+
     def __init__(self, kind: SearchKind, stepper: Stepper[Encoded_contra], strategy: Strategy) -> None:
         self.kind = kind
         self._stepper = stepper
@@ -121,7 +132,7 @@ class Lane(Generic[Encoded_contra]):
         self._stepper.join(encoded)
         self._strategy.join(sources)
 
-    def step(self) -> list[FinishedSource]:
+    def step(self, max_steps: int = 1) -> list[FinishedSource]:  # noqa: ARG002 -- it makes one
         """Make one step and return the sources that are done after it. The lane must not be empty."""
         strategy = self._strategy
         logprobs, ids = self._candidates()

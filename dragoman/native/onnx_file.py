@@ -1,14 +1,15 @@
 """Reads an ONNX graph: its nodes and weights, without onnxruntime.
 
 Only what a graph of a bundle consists of: the fields of onnx.proto that name nodes, their attributes, and
-weights as raw little-endian bytes. The file stays mapped, and weights are views of it.
+weights as raw little-endian bytes. The file stays mapped, and weights are views of it. A graph may be in
+several parts, which protobuf joins: each weight can be one.
 """
 
 import math
 import mmap
 import struct
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -30,6 +31,9 @@ ELEMENT_TYPES = {
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 """Kinds of fields in protobuf's encoding."""
 _MAX_VARINT_BYTES = 10
+_MAX_DEPTH = 8
+"""Graphs in graphs; bundles have three."""
+_MAX_DIMS = 8
 _CONTINUES = 0x80
 """Bit of a byte of a variable-length integer: another one follows."""
 
@@ -99,9 +103,9 @@ def read_graph(path: Path) -> Graph:
         OnnxFileError: the file is damaged, or has what no graph of a bundle has.
     """
     try:
-        (graph,) = _collected(_mapped(path))[_Graphs.OF_MODEL]
-        return _graph(_bytes(graph), path.parent)
-    except (KeyError, IndexError, struct.error, ValueError) as error:
+        parts = _collected(_mapped(path))[_Graphs.OF_MODEL]
+        return _graph(parts, path.parent, _MAX_DEPTH)
+    except (KeyError, IndexError, OSError, OverflowError, struct.error, ValueError) as error:
         raise OnnxFileError(f"{path.name} cannot be read: {error}") from error
 
 
@@ -110,23 +114,25 @@ def _mapped(path: Path) -> memoryview:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _graph(content: memoryview, folder: Path) -> Graph:
-    fields = _collected(content)
-    nodes = [_node(_bytes(node), folder) for node in fields[_Graphs.NODE]]
+def _graph(parts: Sequence[int | memoryview], folder: Path, depth: int) -> Graph:
+    if not depth:
+        raise OnnxFileError("there are too many graphs in each other")
+    fields = _collected(*map(_bytes, parts))
+    nodes = [_node(_bytes(node), folder, depth) for node in fields[_Graphs.NODE]]
     return Graph(nodes, dict(_weight(_bytes(weight), folder) for weight in fields[_Graphs.INITIALIZER]))
 
 
-def _node(content: memoryview, folder: Path) -> Node:
+def _node(content: memoryview, folder: Path, depth: int) -> Node:
     fields = _collected(content)
     (operator,) = map(_text, fields[_Nodes.OPERATOR])
     inputs, outputs = (tuple(map(_text, fields[number])) for number in (_Nodes.INPUT, _Nodes.OUTPUT))
     node = Node(operator, inputs, outputs, {}, {}, {})
     for attribute in fields[_Nodes.ATTRIBUTE]:
-        _add_attribute(node, _collected(_bytes(attribute)), folder)
+        _add_attribute(node, _collected(_bytes(attribute)), folder, depth)
     return node
 
 
-def _add_attribute(node: Node, fields: "_Collected", folder: Path) -> None:
+def _add_attribute(node: Node, fields: "_Collected", folder: Path, depth: int) -> None:
     name = _text(fields[_Attributes.NAME][0])
     for value in fields[_Attributes.FLOAT]:
         node.numbers[name] = float(struct.unpack("<f", _bytes(value))[0])
@@ -134,8 +140,8 @@ def _add_attribute(node: Node, fields: "_Collected", folder: Path) -> None:
         node.numbers[name] = _signed(_int(value))
     for value in fields[_Attributes.TEXT]:
         node.texts[name] = _text(value)
-    for value in fields[_Attributes.GRAPH]:
-        node.branches[name] = _graph(_bytes(value), folder)
+    if fields[_Attributes.GRAPH]:
+        node.branches[name] = _graph(fields[_Attributes.GRAPH], folder, depth - 1)
 
 
 def _weight(content: memoryview, folder: Path) -> tuple[str, NDArray[Any]]:
@@ -144,6 +150,8 @@ def _weight(content: memoryview, folder: Path) -> tuple[str, NDArray[Any]]:
     if unknown := fields.keys() - set(_Tensors):
         raise OnnxFileError(f"weight {name}: field {min(unknown)} of a tensor is unknown")
     shape = [size for value in fields[_Tensors.DIMS] for size in _ints(value)]
+    if len(shape) > _MAX_DIMS:
+        raise OnnxFileError(f"weight {name} has {len(shape)} dimensions, more than {_MAX_DIMS}")
     element_type = _int(fields[_Tensors.ELEMENT_TYPE][0])
     if element_type not in ELEMENT_TYPES:
         raise OnnxFileError(f"weight {name}: element type {element_type} is unknown")
@@ -173,11 +181,12 @@ def _external(pairs: "list[_Collected]", folder: Path) -> memoryview:
 _Collected = defaultdict[int, list[int | memoryview]]
 
 
-def _collected(content: memoryview) -> _Collected:
+def _collected(*parts: memoryview) -> _Collected:
     """Return the values of a message's fields by number, in their order."""
     values: _Collected = defaultdict(list)
-    for number, value in _fields(content):
-        values[number].append(value)
+    for part in parts:
+        for number, value in _fields(part):
+            values[number].append(value)
     return values
 
 

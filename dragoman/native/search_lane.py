@@ -50,7 +50,7 @@ class NativeSearchLane:
         self._model = model  # outlives the search
         self._pointer = pointer
         self._finalizer = weakref.finalize(self, self._library.dragoman_free_search, pointer)
-        self._count = c_int64()
+        self._num_steps, self._count = c_int64(), c_int64()
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -71,9 +71,14 @@ class NativeSearchLane:
         )
         self._sources += sources
 
-    def step(self) -> list[FinishedSource]:
-        """Make one step and return the sources that are done after it. The lane must not be empty."""
-        check(self._library.dragoman_search_step(self._pointer, self._count))
+    @property
+    def num_steps(self) -> int:
+        """Number of steps that the last call of `step` made."""
+        return self._num_steps.value
+
+    def step(self, max_steps: int = 1) -> list[FinishedSource]:
+        """Make steps until a source is done, at most so many, and return the sources that are done."""
+        check(self._library.dragoman_search_step(self._pointer, max_steps, self._num_steps, self._count))
         if not self._count.value:
             return []
         finished, is_leaving = [], np.zeros(len(self._sources), np.bool_)

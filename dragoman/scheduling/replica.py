@@ -31,6 +31,9 @@ from dragoman.types import Hypothesis, Method, Priority, SearchKind
 
 MAX_IDLE_LANES = 2
 """Maximum number of empty lanes whose memory is kept for the next sources of their kind."""
+ROWS_AT_ONCE = 8
+"""Limit of rows times steps made at once. Whoever arrives meanwhile waits no longer than for one step of so
+many rows."""
 FORCED_METHODS = (Method.SCORE, Method.ALIGN)
 """Methods of forced decoding, which search for no token."""
 
@@ -258,17 +261,28 @@ class Replica(Generic[Encoded]):
         began_s, num_sources, num_rows = time.monotonic(), work.num_sources, work.num_rows()
         beginning = [request for request in work.beginning if request.source in self._requests]
         work.beginning.clear()
-        for lane in tuple(work.all_lanes()):
-            if lane.sources:
-                self._step(work, lane)
+        lanes = [lane for lane in work.all_lanes() if lane.sources]
+        max_steps = 1 if beginning else self._max_steps(work, num_rows)
+        for lane in lanes:
+            self._step(work, lane, max_steps)
         ended_s = time.monotonic()
+        num_steps = max((lane.num_steps for lane in lanes), default=1)
         if beginning:
             self._engine_metrics.first_token([ended_s - request.queued_s for request in beginning])
-        self._engine_metrics.step_done(num_rows, num_sources, self._capacity.max_rows, ended_s - began_s)
+        for _ in range(num_steps):
+            step_s = (ended_s - began_s) / num_steps
+            self._engine_metrics.step_done(num_rows, num_sources, self._capacity.max_rows, step_s)
         work.apart = [lane for lane in work.apart if lane.sources]
         idle = [kind for kind, lane in work.lanes.items() if not lane.sources]
         for kind in idle[:-MAX_IDLE_LANES]:
             del work.lanes[kind]
+
+    def _max_steps(self, work: _TierWork[Encoded], num_rows: int) -> int:
+        """Return how many steps may be made at once: several of few rows, unless someone waits for each."""
+        is_alone = work.num_sources == self.num_sources and not work.to_encode
+        if self._num_watched or not is_alone:
+            return 1
+        return max(1, ROWS_AT_ONCE // num_rows) if num_rows else 1
 
     def drop_cancelled(self, num_cancels: int) -> None:
         """Drop the sources that were cancelled, or whose deadline has come.
@@ -338,9 +352,9 @@ class Replica(Generic[Encoded]):
             there = [self._requests[source] for source in lane.sources]
             self._break_up(work, lane, list(dict.fromkeys([*there, *requests])), error)
 
-    def _step(self, work: _TierWork[Encoded], lane: AnyLane[Encoded]) -> None:
+    def _step(self, work: _TierWork[Encoded], lane: AnyLane[Encoded], max_steps: int) -> None:
         try:
-            found = lane.step()
+            found = lane.step(max_steps)
         except Exception as error:  # noqa: BLE001 -- the same
             self._break_up(work, lane, [self._requests[source] for source in lane.sources], error)
             return

@@ -280,11 +280,15 @@ int32_t dragoman_search_join(Search *search, Source *const *sources, const Searc
     return guarded([&] { search->join(sources, options, num_sources); });
 }
 
-// Makes a step, and writes how many sources are done after it.
-int32_t dragoman_search_step(Search *search, int64_t *num_found) {
+// Makes steps until a source is done, at most so many; writes how many it made, and how many sources are done.
+int32_t dragoman_search_step(Search *search, int64_t max_steps, int64_t *num_steps, int64_t *num_found) {
     return guarded([&] {
-        search->step();
-        *num_found = static_cast<int64_t>(search->found().size());
+        *num_steps = *num_found = 0;
+        while (*num_steps < max_steps && !*num_found) {
+            search->step();
+            ++*num_steps;
+            *num_found = static_cast<int64_t>(search->found().size());
+        }
     });
 }
 
