@@ -1,0 +1,150 @@
+"""Searches in the kernels' library against the Python strategies over the same kernels, to the last bit."""
+
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.bundle import open_bundle
+from dragoman.decoding.lanes import open_lane
+from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.native.library import library
+from dragoman.native.model import NativeModel
+from dragoman.native.search_lane import NativeSearchLane
+from dragoman.native.search_state import NativeEncoder, NativeSteps
+from dragoman.types import Hypothesis, SearchKind
+
+TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+EOS, START, FIRST_WORD = 3, 2, 5
+VOCABULARY = 360
+
+pytestmark = pytest.mark.skipif(
+    library() is None, reason="the kernels were not built: there is no C++ compiler"
+)
+
+Joins = Sequence[tuple[int, Sequence[Source]]]
+"""Steps before which sources join, and these."""
+
+
+@pytest.fixture(scope="module")
+def model() -> NativeModel:
+    return NativeModel(open_bundle(TINY))
+
+
+def random_source(rng: random.Random, beam_size: int) -> Source:
+    def words(count: int) -> list[int]:
+        return [rng.randrange(FIRST_WORD, VOCABULARY) for _ in range(count)]
+
+    most = rng.randint(4, 30)
+    return Source(
+        [*words(rng.randint(1, 20)), EOS],
+        TargetLimits(most, rng.randint(0, min(most, 8))),
+        (START, *words(int(rng.random() < 0.2))),
+        length_penalty=rng.choice([0.0, 0.6, 1.0, 1.5]),
+        num_hypotheses=rng.randint(1, beam_size),
+        early_stopping=rng.random() < 0.3,
+        prefix=tuple(words(rng.randint(0, 2))),
+        can_spell_replacement=rng.random() < 0.5,
+    )
+
+
+def random_joins(rng: random.Random, beam_size: int) -> Iterator[tuple[int, list[Source]]]:
+    step = 0
+    for _ in range(rng.randint(1, 4)):
+        yield step, [random_source(rng, beam_size) for _ in range(rng.randint(1, 3))]
+        step += rng.randint(0, 6)
+
+
+def random_target(rng: random.Random) -> TargetVocabulary:
+    """Return a vocabulary without byte pieces, or with many, so that they are often among the best."""
+    if rng.random() < 0.3:
+        return TargetVocabulary(EOS, VOCABULARY)
+    pieces = rng.sample(range(FIRST_WORD, VOCABULARY), VOCABULARY // 3)
+    return TargetVocabulary(EOS, VOCABULARY, {piece: rng.randrange(256) for piece in pieces})
+
+
+def shortlist(source: Source) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return candidates that depend on nothing but the source."""
+    rng = np.random.default_rng([abs(id_) for id_ in source.ids])
+    return np.union1d(rng.choice(VOCABULARY, 100, replace=False), [EOS]).astype(np.int64)
+
+
+def run(
+    lane: AnyLane[Any], encoder: NativeEncoder, joins: Joins, max_steps: int = 1
+) -> tuple[dict[Source, list[Hypothesis]], dict[Source, list[list[int]]]]:
+    """Return each source's hypotheses, and its best target before each call of `step`."""
+    waiting, step = list(joins), 0
+    found: dict[Source, list[Hypothesis]] = {}
+    seen: dict[Source, list[list[int]]] = {}
+    while waiting or lane.sources:
+        while waiting and waiting[0][0] <= step:
+            sources = list(waiting.pop(0)[1])
+            lists = [shortlist(source) for source in sources] if lane.kind.is_shortlisted else []
+            lane.join(sources, encoder.run([source.ids for source in sources], lists))
+        for slot, source in enumerate(lane.sources):
+            seen.setdefault(source, []).append(lane.best_ids(slot))
+        if lane.sources:
+            found |= {one.source: one.hypotheses for one in lane.step(max_steps)}
+        step += 1
+    return found, seen
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_search_in_the_library_is_the_search_in_python_to_the_last_bit(
+    seed: int, model: NativeModel
+) -> None:
+    rng = random.Random(seed)  # noqa: S311 -- tests
+    kind = SearchKind(rng.choice([1, 1, 2, 3, 4, 5, 8]), is_shortlisted=rng.random() < 0.5)
+    joins, target, encoder = list(random_joins(rng, kind.beam_size)), random_target(rng), NativeEncoder(model)
+
+    expected = run(open_lane(kind, NativeSteps(model, kind), target), encoder, joins)
+
+    assert run(NativeSearchLane(model, kind, target), encoder, joins) == expected
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_several_steps_at_once_find_the_same(beam_size: int, model: NativeModel) -> None:
+    rng = random.Random(beam_size)  # noqa: S311 -- tests
+    kind, encoder = SearchKind(beam_size), NativeEncoder(model)
+    target = TargetVocabulary(EOS, VOCABULARY)
+    joins = [(0, [random_source(rng, beam_size) for _ in range(5)])]
+
+    expected, _ = run(NativeSearchLane(model, kind, target), encoder, joins)
+    lane = NativeSearchLane(model, kind, target)
+    found, seen = run(lane, encoder, joins, max_steps=7)
+
+    assert found == expected
+    assert max(map(len, seen.values())) <= max(one[0].num_tokens for one in expected.values())
+    assert 1 <= lane.num_steps <= 7
+
+
+def test_a_removed_source_leaves_the_others_as_they_were(model: NativeModel) -> None:
+    rng = random.Random(7)  # noqa: S311 -- tests
+    kind, encoder = SearchKind(3), NativeEncoder(model)
+    target = TargetVocabulary(EOS, VOCABULARY)
+    sources = [random_source(rng, 3) for _ in range(6)]
+    expected, _ = run(NativeSearchLane(model, kind, target), encoder, [(0, sources)])
+    lane = NativeSearchLane(model, kind, target)
+    lane.join(sources, encoder.run([source.ids for source in sources]))
+
+    found = {one.source: one.hypotheses for one in lane.step()}
+    leaving = [source for source in lane.sources if source not in found][:2]
+    lane.remove(leaving)
+    while lane.sources:
+        found |= {one.source: one.hypotheses for one in lane.step()}
+
+    assert found == {source: expected[source] for source in sources if source not in leaving}
+
+
+def test_an_end_of_sentence_cannot_be_forced(model: NativeModel) -> None:
+    lane = NativeSearchLane(model, SearchKind(1), TargetVocabulary(EOS, VOCABULARY))
+    source = Source([FIRST_WORD, EOS], TargetLimits(9, 0), (START,), prefix=(EOS,))
+
+    with pytest.raises(ValueError, match="end-of-sentence"):
+        lane.join([source], NativeEncoder(model).run([source.ids]))
+
+    assert not lane.sources
