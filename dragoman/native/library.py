@@ -12,9 +12,9 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 PATTERN = "_kernels*.so"
 ERRORS = {
-    -1: MemoryError("the kernels found no memory"),
-    -2: IndexError("an id, a row or a position is out of range"),
-    -3: ValueError("the kernels do not know an instruction"),
+    -1: (MemoryError, "the kernels found no memory"),
+    -2: (IndexError, "an id, a row or a position is out of range"),
+    -3: (ValueError, "the kernels do not know an instruction"),
 }
 
 
@@ -152,4 +152,5 @@ def check(status: int) -> None:
         ValueError: an instruction is wrong.
     """
     if status:
-        raise ERRORS[status]
+        error, message = ERRORS[status]
+        raise error(message)

@@ -25,6 +25,7 @@ from dragoman.native.program import (
     read_encoder,
 )
 from dragoman.native.registers import Assignment, assign
+from dragoman.native.shapes import check_shapes
 
 PRECISION = "int8"
 
@@ -72,8 +73,11 @@ def read_programs(bundle: Bundle, kernels: str | None = None) -> Programs:
     try:
         encoder = read_encoder(read_graph(bundle.file(ENCODER_FILE)), layers, num_heads)
         decoder, output = read_decoder(read_graph(bundle.file(DECODER_FILE)), layers, num_heads)
+        check_shapes(bundle.manifest, layers, encoder, decoder, output)
     except OnnxFileError as error:
         raise NotSupported(str(error)) from error
+    except (IndexError, KeyError, StopIteration, ValueError) as error:  # of graphs that look like ours
+        raise NotSupported(f"its graphs have an unknown form: {error!r}") from error
     return Programs(loaded, kernels, layers, encoder, decoder, output)
 
 
@@ -205,5 +209,5 @@ def _record(instruction: Instruction, assignment: Assignment) -> InstructionReco
 
 
 def _c(array: NDArray[Any], dtype: Any = np.float32) -> NDArray[Any]:
-    """Return an array that C can read."""
-    return np.ascontiguousarray(array, dtype)
+    """Return an array that C can read: a weight in a file begins at any byte."""
+    return np.require(array, dtype, ["C", "A"])

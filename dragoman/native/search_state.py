@@ -108,14 +108,14 @@ class NativeSteps:
 
     def step(self, last_ids: Ids, num_best: int) -> tuple[NDArray[np.float32], Ids]:
         """Extend every row by one token; see `DecoderSteps.step`."""
-        request = self._prepared(num_best, 0)
+        last_ids, request = self._one_for_each_row(last_ids), self._prepared(num_best, 0)
         request.last_ids = last_ids.ctypes.data
         check(self._model.library.dragoman_step(self._pointer, request))
         return self._logprobs, self._ids
 
     def step_with(self, last_ids: Ids, num_best: int, wanted_ids: Ids) -> tuple[NDArray[np.float32], Ids]:
         """Extend every row by one token, with the log-probabilities of wanted ones; see `DecoderSteps`."""
-        wanted = np.ascontiguousarray(wanted_ids, np.int64)
+        last_ids, wanted = map(self._one_for_each_row, (last_ids, wanted_ids))
         request = self._prepared(num_best, wanted.shape[1])
         request.last_ids, request.wanted = last_ids.ctypes.data, wanted.ctypes.data
         check(self._model.library.dragoman_step(self._pointer, request))
@@ -125,7 +125,8 @@ class NativeSteps:
         self, last_ids: Ids, wanted_ids: Ids | None
     ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32]]:
         """Extend every row by one token of a given target; see `DecoderSteps.read`."""
-        wanted = None if wanted_ids is None else np.ascontiguousarray(wanted_ids, np.int64)
+        last_ids = self._one_for_each_row(last_ids)
+        wanted = None if wanted_ids is None else self._one_for_each_row(wanted_ids)
         request = self._prepared(0, 0 if wanted is None else 1)
         attention = np.empty((self._num_rows, max(self._lengths)), np.float32)
         request.last_ids = last_ids.ctypes.data
@@ -139,10 +140,15 @@ class NativeSteps:
         """Continue with `len(rows)` rows: new row i continues old row rows[i]; see `DecoderSteps.select`."""
         rows = np.ascontiguousarray(rows, np.int64)
         check(self._model.library.dragoman_select(self._pointer, rows.ctypes.data, len(rows)))
-        if len(rows) != self._num_rows:
-            beams = self._beam_size
-            self._lengths = [self._lengths[row // beams] for row in rows[::beams].tolist()]
-            self._num_rows = len(rows)
+        beams = self._beam_size
+        self._lengths = [self._lengths[row // beams] for row in rows[::beams].tolist()]
+        self._num_rows = len(rows)
+
+    def _one_for_each_row(self, ids: Ids) -> Ids:
+        """Return ids as the library reads them."""
+        if len(ids) != self._num_rows:
+            raise ValueError(f"there are ids for {len(ids)} rows, and {self._num_rows} rows")
+        return np.ascontiguousarray(ids, np.int64)
 
     def _prepared(self, num_best: int, num_wanted: int) -> StepRequest:
         """Return a request with space for its results, which is kept as long as its shape is the same."""

@@ -326,19 +326,18 @@ void attend_source(const float *qkv, int64_t stride, float *out, int64_t out_str
 
 void write_cache(int8_t *block, const float *key, const float *value, int64_t position, int64_t heads,
                  int64_t size) {
-    const int64_t width = heads * size, wide = padded(size, LANES);
-    int8_t *values = block + width * BLOCK_POSITIONS;
-    for (int64_t i = 0; i < width; i += LANES) {
-        int8_t rounded_keys[LANES], rounded_values[LANES];
-        store_signed(rounded_keys, quantised(load(key + i), 1.0f, 0));
-        store_signed(rounded_values, quantised(load(value + i), 1.0f, 0));
-        const int64_t left = width - i < LANES ? width - i : LANES;
-        for (int64_t j = 0; j < left; j++) {
-            block[(i + j) * BLOCK_POSITIONS + position] = rounded_keys[j];
-            const int64_t head = (i + j) / size, place = (i + j) % size;
-            values[(head * BLOCK_POSITIONS + position) * wide + place] = rounded_values[j];
+    const int64_t wide = padded(size, LANES);
+    int8_t *values = block + heads * size * BLOCK_POSITIONS + position * wide;
+    for (int64_t h = 0; h < heads; h++, key += size, value += size, values += BLOCK_POSITIONS * wide)
+        for (int64_t d = 0; d < size; d += LANES) {
+            int8_t rounded_keys[LANES], rounded_values[LANES];
+            store_signed(rounded_keys, quantised(load(key + d), 1.0f, 0));
+            store_signed(rounded_values, quantised(load(value + d), 1.0f, 0));
+            const int64_t left = size - d < LANES ? size - d : LANES;
+            for (int64_t j = 0; j < left; j++)
+                block[(h * size + d + j) * BLOCK_POSITIONS + position] = rounded_keys[j];
+            __builtin_memcpy(values + d, rounded_values, left);
         }
-    }
 }
 
 // A cell of SSRU (Kim et al. 2019, equations 1 to 3): joined is the new value, then the forget gate.

@@ -85,7 +85,6 @@ void release(Source *source) {
     if (source->references.fetch_sub(1) == 1) delete source;
 }
 
-// Runs an instruction whose rows need nothing but their own registers.
 void run_plain(const Model &model, const Program &program, const Instruction &instruction, Workspace &workspace,
                int64_t num_rows) {
     const Kernels &kernels = *model.kernels;

@@ -119,6 +119,12 @@ struct Source {
     std::vector<float> scale, bias;
 };
 
+// Memory that is 0, aligned for the kernels.
+std::unique_ptr<int8_t, void (*)(void *)> allocate_bytes(size_t size);
+// Runs an instruction whose rows need nothing but their own registers.
+void run_plain(const Model &model, const Program &program, const Instruction &instruction, Workspace &workspace,
+               int64_t num_rows);
+void embed_row(const Model &model, const Program &program, float *out, int64_t id, int64_t position);
 void release(Source *source);
 void encode(Model &model, const int64_t *ids, const int32_t *lengths, int64_t num_sources, Source **sources);
 void set_shortlist(const Model &model, Source &source, const int64_t *ids, int64_t num_ids);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace dragoman {
 
@@ -52,6 +53,10 @@ Search::Search(const Model &model, int64_t beam_size, bool is_shortlisted, int64
       eos_id_(eos_id), utf8_(std::move(utf8)), steps_(model, beam_size, is_shortlisted) {}
 
 void Search::join(Source *const *sources, const SearchOptions *options, int64_t num_sources) {
+    for (int64_t i = 0; i < num_sources; i++)
+        for (int64_t j = 0; j < options[i].num_forced; j++)
+            if (options[i].forced[j] < 0 || options[i].forced[j] >= steps_.model().num_outputs)
+                throw std::out_of_range("an id is outside the vocabulary");
     steps_.join(sources, num_sources);
     for (int64_t i = 0; i < num_sources; i++) {
         SourceSearch search;

@@ -7,10 +7,6 @@
 
 namespace dragoman {
 
-void run_plain(const Model &, const Program &, const Instruction &, Workspace &, int64_t num_rows);
-void embed_row(const Model &, const Program &, float *out, int64_t id, int64_t position);
-std::unique_ptr<int8_t, void (*)(void *)> allocate_bytes(size_t size);
-
 namespace {
 
 constexpr int64_t MAX_INSERTED = 32; // candidates up to which inserting is faster than sorting
@@ -174,6 +170,7 @@ void Steps::attend_cross(const Instruction &instruction, const AttentionResult *
     for (int64_t i = 0; i < num_rows(); i++) {
         const Source &source = *rows_[i].source;
         const int64_t num_blocks = padded(source.length, BLOCK_POSITIONS) / BLOCK_POSITIONS;
+        if (wanted && wanted->width < source.length) throw std::out_of_range("no space for a source's attention");
         float *weights = wanted ? wanted->weights + i * wanted->width : nullptr;
         if (weights) std::fill(weights, weights + wanted->width, 0.0f);
         const Attention attention{sizes.heads,
