@@ -77,8 +77,8 @@ def _parser() -> argparse.ArgumentParser:
         "model",
         metavar="MODEL",
         help="folder written by `python -m training`; Hugging Face folder of a Marian (OPUS-MT), M2M-100, "
-        "NLLB or MBart model; folder with Marian's own .npz; .zip or .tar.gz of a folder; or OWNER/NAME on "
-        "the Hugging Face hub",
+        "NLLB or MBart model; folder with Marian's own .npz; folder of CTranslate2; Argos package; .zip or "
+        ".tar.gz of a folder; or OWNER/NAME on the Hugging Face hub",
     )
     parser.add_argument("bundle", type=Path, help="folder to write, such as models/de-en")
     parser.add_argument(

@@ -14,7 +14,10 @@ from huggingface_hub.errors import (
 
 from export.original import ImportRejectedError
 
-PATTERNS = ("*.json", "*.safetensors", "pytorch_model*.bin", "*.spm", "*.model", "LICENSE*", "README.md")
+PATTERNS = (
+    *("*.json", "*.safetensors", "pytorch_model*.bin", "*.spm", "*.model", "LICENSE*", "README.md"),
+    *("model.bin", "*vocabulary.txt"),  # of CTranslate2
+)
 """Files that an import reads; weights in formats of other frameworks are not downloaded."""
 
 

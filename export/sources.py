@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from export import huggingface, marian, trained
+from export import ctranslate2, huggingface, marian, trained
+from export.ctranslate2 import argos
 from export.hub import download
 from export.marian.archive import unpacked
 from export.original import ImportRejectedError, Original, RequestedLanguages
 
-ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
+ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", argos.SUFFIX)
+_HUGGINGFACE_WEIGHTS = ("model.safetensors*", "pytorch_model*")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -23,10 +25,19 @@ class _ModelFormat:
     load: Callable[[Path, RequestedLanguages], Original]
 
 
+def _recognises_huggingface(folder: Path) -> bool:
+    """Return whether a folder is one of Hugging Face; CTranslate2's may have a config.json, too."""
+    weights = (path for pattern in _HUGGINGFACE_WEIGHTS for path in folder.glob(pattern))
+    is_only_ctranslate2 = ctranslate2.recognises(folder) and next(weights, None) is None
+    return huggingface.recognises(folder) and not is_only_ctranslate2
+
+
 KINDS = (
     _ModelFormat("a checkpoint of `python -m training` (model.json)", trained.recognises, trained.load),
-    _ModelFormat("a Hugging Face folder (config.json)", huggingface.recognises, huggingface.load),
+    _ModelFormat("a Hugging Face folder (config.json)", _recognises_huggingface, huggingface.load),
     _ModelFormat("a Marian model (.npz)", marian.recognises, marian.load),
+    _ModelFormat("a CTranslate2 model (model.bin)", ctranslate2.recognises, ctranslate2.load),
+    _ModelFormat("an Argos package (metadata.json)", argos.recognises, argos.load),
 )
 
 
@@ -56,7 +67,9 @@ def found(model: str) -> Iterator[ModelFiles]:
         with unpacked(path) as folder:
             yield ModelFiles(folder)
     elif path.is_file():
-        raise ImportRejectedError(model, ("is a file; give its folder, or a .zip or .tar.gz of the folder",))
+        raise ImportRejectedError(
+            model, ("is a file; give its folder, or a .zip, .tar.gz or .argosmodel of the folder",)
+        )
     elif _HUB_ID.fullmatch(model):
         folder, revision = download(model)
         yield ModelFiles(folder, revision)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -69,13 +69,17 @@ class StoredTensor:
     def num_elements(self) -> int:
         return math.prod(self.shape)
 
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
     def read(self) -> NDArray[np.float32]:
         """Return the tensor, contiguous. One in float32 stays in the file, mapped into memory.
 
         Raises:
             TensorFileError: its type is not one of `FLOATS`.
         """
-        if self.dtype not in FLOATS:
+        if not self.is_float:
             raise TensorFileError(f"elements of type {self.dtype} are not weights")
         if not self.num_elements:
             return np.zeros(self.shape, np.float32)
@@ -86,7 +90,7 @@ class StoredTensor:
         array: NDArray[Any] = as_strided(np.asarray(storage)[self.first :], self.shape, steps)
         if self.dtype == "bfloat16":
             return (array.astype(np.uint32) << 16).view(np.float32)
-        return np.ascontiguousarray(array, np.float32)
+        return np.require(array, np.float32, ("C_CONTIGUOUS", "ALIGNED"))  # some files do not align tensors
 
     @property
     def _type(self) -> np.dtype[Any]:
@@ -99,15 +103,24 @@ class StoredTensor:
         return tuple(math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
 
 
+class ReadableTensor(Protocol):
+    """A tensor that is read from a file on request."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def read(self) -> NDArray[np.float32]: ...
+
+
 class StoredWeights(Mapping[str, NDArray[np.float32]]):
     """Weights by name, some of them in files: these are read at each look-up."""
 
-    def __init__(self, tensors: Mapping[str, StoredTensor | NDArray[np.float32]]) -> None:
+    def __init__(self, tensors: Mapping[str, ReadableTensor | NDArray[np.float32]]) -> None:
         self._tensors = tensors
 
     def __getitem__(self, name: str) -> NDArray[np.float32]:
         tensor = self._tensors[name]
-        return tensor.read() if isinstance(tensor, StoredTensor) else tensor
+        return tensor if isinstance(tensor, np.ndarray) else tensor.read()
 
     def __contains__(self, name: object) -> bool:
         return name in self._tensors

@@ -1,5 +1,7 @@
 """`dragoman import`: convert a model of another toolkit to a bundle in the models folder."""
 
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -22,7 +24,8 @@ def import_model(  # noqa: PLR0913 -- the command's options
         typer.Argument(
             metavar="MODEL",
             help="OWNER/NAME on the Hugging Face hub, a folder, a .zip or a .tar.gz with an OPUS-MT, Marian, "
-            "M2M-100, NLLB or mBART model.",
+            "M2M-100, NLLB, mBART or CTranslate2 model; an .argosmodel; or LibreTranslate's or Argos "
+            "Translate's data folder, whose packages are all imported.",
         ),
     ],
     name: Annotated[
@@ -68,6 +71,7 @@ def import_model(  # noqa: PLR0913 -- the command's options
     try:
         from export.bundle import ExportError  # noqa: PLC0415 -- needs an extra
         from export.checkpoint_folder import CheckpointError  # noqa: PLC0415
+        from export.ctranslate2.argos import find_packages  # noqa: PLC0415
         from export.graph.precision import PRECISIONS  # noqa: PLC0415
         from export.original import ImportRejectedError, RequestedLanguages  # noqa: PLC0415
         from export.run import ExportOptions, export_model  # noqa: PLC0415
@@ -89,10 +93,37 @@ def import_model(  # noqa: PLR0913 -- the command's options
         with_pytorch=prove,
     )
     try:
-        folder = export_model(options, lambda message: typer.echo(message, err=True))
-    except (ExportError, ImportRejectedError, CheckpointError, BundleError) as error:
+        packages = find_packages(Path(model), options.languages)
+    except ImportRejectedError as error:
         _fail(f"import: {error}")
-    typer.echo(folder)
+    models, problems = [options], []
+    if packages is not None:
+        if name is not None:
+            _fail(f"import: {model} has packages, whose bundles are named after their languages, not {name}")
+        own_languages = RequestedLanguages()
+        models = [
+            dataclasses.replace(options, model=str(each.path), languages=own_languages)
+            for each in packages.chosen
+        ]
+        problems = [f"import: {problem}" for problem in packages.rejected]
+        for message in packages.older:
+            typer.echo(f"not imported: {message}", err=True)
+    for each in models:
+        try:
+            folder = export_model(each, lambda message: typer.echo(message, err=True))
+        except (ExportError, ImportRejectedError, CheckpointError, BundleError) as error:
+            problems.append(f"import: {error}")
+        else:
+            typer.echo(folder)
+    _report(problems)
+
+
+def _report(problems: Sequence[str]) -> None:
+    """End with all problems, if there are any."""
+    for problem in problems:
+        typer.echo(f"dragoman: {problem}", err=True)
+    if problems:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _fail(problem: str) -> NoReturn:

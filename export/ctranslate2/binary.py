@@ -1,0 +1,201 @@
+"""Index of a CTranslate2 `model.bin`: names, types, shapes and places of its variables.
+
+All numbers are little-endian. A text has its length with a final zero byte in 2 bytes. After the version come
+the name and the revision of the layout, the variables (name, number of axes, their sizes in 4 bytes each,
+type, size in bytes, content), and the aliases: pairs of a new name and the name of a variable.
+"""
+
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from export.tensors.stored import NUMPY_TYPES, StoredTensor, TensorFileError
+
+MODEL_FILE = "model.bin"
+VERSIONS = range(2, 7)
+"""Versions of the file that are read. Version 1 has no name of its layout."""
+FIRST_WITH_ALIASES, FIRST_WITH_TYPES = 3, 4
+TYPES = ("float32", "int8", "int16", "int32", "float16", "bfloat16")
+"""Types of elements by number."""
+TYPE_OF_SIZE: Mapping[int, str] = {1: "int8", 2: "int16", 4: "float32"}
+"""Types of elements by their size, in files without numbers of types."""
+MAX_VARIABLES = 2**17
+"""Maximum number of variables and of aliases; a layer has about 40."""
+MAX_AXES = 4
+MAX_ATTRIBUTE_BYTES = 4096
+"""Maximum size of a variable that is read as a text."""
+SCALE_SUFFIX = "_scale"
+"""Suffix of the variable with the scales of a quantised one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """Variables of a file, by name; aliases are other names of the same place."""
+
+    path: Path
+    version: int
+    layout: str
+    """Name of the model's class, such as `TransformerSpec`."""
+    revision: int
+    """Revision of the layout."""
+    variables: Mapping[str, StoredTensor]
+
+    def number(self, name: str) -> float:
+        """Return a variable with a single number.
+
+        Raises:
+            TensorFileError: it has several.
+        """
+        variable = self.variables[name]
+        if variable.num_elements != 1:
+            raise TensorFileError(f"{name} has shape {list(variable.shape)}, not one number")
+        return float(variable.read()[()] if variable.is_float else _read_elements(variable)[0])
+
+    def text(self, name: str) -> str:
+        """Return a variable with a text, which is stored as bytes.
+
+        Raises:
+            TensorFileError: it has other elements, is not UTF-8, or is too long.
+        """
+        variable = self.variables[name]
+        if variable.dtype != "int8" or variable.size_bytes > MAX_ATTRIBUTE_BYTES:
+            raise TensorFileError(f"{name} is not a text of at most {MAX_ATTRIBUTE_BYTES} bytes")
+        try:
+            return _read_elements(variable).tobytes().decode()
+        except UnicodeDecodeError as error:
+            raise TensorFileError(f"{name} is not UTF-8: {error}") from error
+
+
+def _read_elements(variable: StoredTensor) -> np.ndarray:
+    with variable.path.open("rb") as file:
+        file.seek(variable.offset_bytes)
+        return np.frombuffer(file.read(variable.size_bytes), NUMPY_TYPES[variable.dtype])
+
+
+def read_version(path: Path) -> int | None:
+    """Return the version that a file begins with; None if it is too short."""
+    with path.open("rb") as file:
+        encoded = file.read(4)
+    return int.from_bytes(encoded, "little") if len(encoded) == 4 else None  # noqa: PLR2004 -- as read
+
+
+def read_model_file(path: Path) -> ModelFile:
+    """Read the index of a file. Contents of variables are not read; every size is checked first.
+
+    Raises:
+        TensorFileError: the file is damaged, or of a version that is not supported.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        reader = _Reader(file, os.fstat(file.fileno()).st_size)
+        version = reader.number("I", "the version")
+        if version not in VERSIONS:
+            raise TensorFileError(
+                f"{MODEL_FILE}: version {version} is not supported, only {VERSIONS[0]} to {VERSIONS[-1]}"
+            )
+        layout, revision = reader.text("the layout's name"), reader.number("I", "the layout's revision")
+        variables: dict[str, StoredTensor] = {}
+        for index in range(reader.count("variables")):
+            name = reader.text(f"the name of variable {index}")
+            if name in variables:
+                raise TensorFileError(f"{MODEL_FILE}: variable {name!r} occurs twice")
+            variables[name] = _read_variable(reader, path, name, has_types=version >= FIRST_WITH_TYPES)
+        if version >= FIRST_WITH_ALIASES:
+            _read_aliases(reader, variables)
+        reader.check_end()
+    return ModelFile(path, version, layout, revision, variables)
+
+
+def _read_variable(reader: "_Reader", path: Path, name: str, *, has_types: bool) -> StoredTensor:
+    num_axes = reader.number("B", f"the number of axes of {name}")
+    if num_axes > MAX_AXES:
+        raise TensorFileError(f"{MODEL_FILE}: {name} has {num_axes} axes; the limit is {MAX_AXES}")
+    shape = tuple(reader.number("I", f"the shape of {name}") for _ in range(num_axes))
+    number = reader.number("B", f"the type of {name}")
+    if has_types:
+        dtype = TYPES[number] if number < len(TYPES) else None
+        size_bytes = reader.number("I", f"the size of {name}")
+    else:
+        dtype = TYPE_OF_SIZE.get(number)
+        size_bytes = number * reader.number("I", f"the size of {name}")
+    if dtype is None:
+        raise TensorFileError(f"{MODEL_FILE}: {name} has elements of unknown type {number}")
+    expected_bytes = np.dtype(NUMPY_TYPES[dtype]).itemsize
+    for size in shape:
+        expected_bytes *= size
+    if size_bytes != expected_bytes:
+        raise TensorFileError(
+            f"{MODEL_FILE}: {name} declares {size_bytes} bytes, "
+            f"but {dtype} {list(shape)} has {expected_bytes}"
+        )
+    return StoredTensor(path, dtype, reader.skip(size_bytes, f"the content of {name}"), size_bytes, shape)
+
+
+def _read_aliases(reader: "_Reader", variables: dict[str, StoredTensor]) -> None:
+    for index in range(reader.count("aliases")):
+        alias, name = reader.text(f"the name of alias {index}"), reader.text(f"the variable of alias {index}")
+        if alias in variables:
+            raise TensorFileError(f"{MODEL_FILE}: alias {alias!r} is the name of a variable, too")
+        if name not in variables:
+            raise TensorFileError(f"{MODEL_FILE}: alias {alias!r} names {name!r}, which is missing")
+        variables[alias] = variables[name]
+        if name + SCALE_SUFFIX in variables:
+            variables.setdefault(alias + SCALE_SUFFIX, variables[name + SCALE_SUFFIX])
+
+
+class _Reader:
+    """Reads a file in order, never beyond its end."""
+
+    def __init__(self, file: BinaryIO, size_bytes: int) -> None:
+        self._file = file
+        self._size_bytes = size_bytes
+        self._position = 0
+
+    def number(self, kind: str, what: str) -> int:
+        """Return a whole number; `kind` is its format in `struct`."""
+        layout = struct.Struct(f"<{kind}")
+        found: int = layout.unpack(self._take(layout.size, what))[0]
+        return found
+
+    def text(self, what: str) -> str:
+        encoded = self._take(self.number("H", what), what)
+        try:
+            return encoded.removesuffix(b"\0").decode()
+        except UnicodeDecodeError as error:
+            raise TensorFileError(f"{MODEL_FILE}: {what} is not UTF-8: {error}") from error
+
+    def count(self, what: str) -> int:
+        found = self.number("I", f"the number of {what}")
+        if found > MAX_VARIABLES:
+            raise TensorFileError(f"{MODEL_FILE}: has {found} {what}; the limit is {MAX_VARIABLES}")
+        return found
+
+    def skip(self, size_bytes: int, what: str) -> int:
+        """Skip some bytes; return the position of the first."""
+        begin = self._position
+        self._advance(size_bytes, what)
+        self._file.seek(self._position)
+        return begin
+
+    def check_end(self) -> None:
+        if self._position != self._size_bytes:
+            raise TensorFileError(
+                f"{MODEL_FILE}: {self._size_bytes - self._position} bytes follow after the last alias"
+            )
+
+    def _take(self, size_bytes: int, what: str) -> bytes:
+        self._advance(size_bytes, what)
+        return self._file.read(size_bytes)
+
+    def _advance(self, size_bytes: int, what: str) -> None:
+        if size_bytes > self._size_bytes - self._position:
+            raise TensorFileError(
+                f"{MODEL_FILE}: ends at byte {self._size_bytes}, inside {what}: "
+                f"{size_bytes} bytes are needed at {self._position}"
+            )
+        self._position += size_bytes

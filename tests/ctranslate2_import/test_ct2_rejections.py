@@ -1,0 +1,332 @@
+"""What cannot be imported is rejected by file and name, and a damaged file before anything is allocated."""
+
+import json
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from export.ctranslate2.binary import MAX_VARIABLES, read_model_file
+from export.original import ImportRejectedError, RequestedLanguages
+from export.sources import load_original
+from export.tensors.stored import TensorFileError
+from tests.ctranslate2_import.ct2_imported import GERMAN_TO_ENGLISH
+from tests.ctranslate2_import.ct2_written import (
+    NLLB_LANGUAGES,
+    WIDTH,
+    Arrays,
+    Ct2Variant,
+    arrays_of,
+    save_binary,
+    source_table,
+    text,
+    write_ct2_folder,
+)
+
+PLAIN = Ct2Variant(is_shared=False)
+QUERY = "encoder/layer_0/self_attention"
+
+
+def rejection_of(folder: Path, wanted: RequestedLanguages = GERMAN_TO_ENGLISH) -> str:
+    with pytest.raises(ImportRejectedError) as caught:
+        load_original(folder, wanted)
+    return str(caught.value)
+
+
+def write_changed(folder: Path, changes: Mapping[str, Any], variant: Ct2Variant = PLAIN) -> Path:
+    """A folder whose file has other variables; None stands for one that is missing."""
+    write_ct2_folder(folder, variant)
+    arrays: dict[str, Any] = {**arrays_of(variant), **changes}
+    kept: Arrays = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
+    save_binary(folder / "model.bin", kept, {}, variant)
+    return folder
+
+
+ZEROS = np.zeros((4, WIDTH), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({f"{QUERY}/relative_position_keys": ZEROS}, "relative_position_keys: relative positions are not"),
+        ({f"{QUERY}/relative_attention_bias": ZEROS}, "relative_attention_bias: relative positions are not"),
+        ({f"{QUERY}/rotary_dim": np.int32(8)}, "rotary_dim: rotary positions are not supported"),
+        ({"encoder/layer_0/ffn/linear_0_noact/weight": ZEROS}, "gated feed-forward layers are not supported"),
+        ({"encoder/embeddings_1/weight": ZEROS}, "embeddings_1/weight: source features are not supported"),
+        ({f"{QUERY}/num_heads_kv": np.int32(1)}, "attention with fewer keys than queries is not supported"),
+        ({"decoder/extra": ZEROS}, "decoder/extra is not supported"),
+        ({"decoder/alibi": np.int8(1)}, "alibi is on, which is not supported"),
+        ({"decoder/activation": np.int8(2)}, "encoder/activation is 0, decoder/activation is 2"),
+        ({"encoder/activation": np.int8(5), "decoder/activation": np.int8(5)}, "activation 5 is not"),
+        ({"encoder/num_heads": np.int16(5), "decoder/num_heads": np.int16(5)}, "num_heads 5 does not divide"),
+        ({"encoder/num_heads": ZEROS}, "encoder/num_heads has shape [4, 32], not one number"),
+        ({"encoder/scale_embeddings": np.float32(3)}, "encoder/scale_embeddings is 3; only 1 and the root"),
+        ({"encoder/scale_embeddings": np.int8(0)}, "scale_embeddings differ; they must be equal"),
+        ({f"{QUERY}/queries_scale": np.float32(1)}, "queries_scale is 1; only 0.353553, for heads of 8"),
+        ({"encoder/layer_norm/gamma": None}, "only the decoder has layer_norm/gamma"),
+        ({"encoder/layer_norm/beta": None}, "encoder/layer_norm/beta is missing"),
+        ({f"{QUERY}/linear_0/weight": ZEROS}, "linear_0/weight has shape [4, 32], the other sizes need [96"),
+        ({f"{QUERY}/linear_1/weight": ZEROS.astype(np.int32)}, "linear_1/weight has shape"),
+        ({f"{QUERY}/linear_1/weight": np.zeros((WIDTH, WIDTH), np.int8)}, "is int8, but has no scales"),
+        ({f"{QUERY}/linear_1/weight": np.zeros((WIDTH, WIDTH), np.int32)}, "is int32; weights are floats"),
+        ({"encoder/layer_1/ffn/linear_1/weight": None}, "encoder/layer_1/ffn/linear_1/weight is missing"),
+        ({"decoder/projection/weight": None}, "decoder/projection/weight is missing"),
+        ({"decoder/projection/weight": ZEROS}, "decoder/projection/weight [4, 32] do not fit: one width"),
+        ({"encoder/embeddings_0/weight": ZEROS[:, :8]}, "encoder/embeddings_0/weight [4, 8], decoder/emb"),
+        ({"decoder/embeddings/weight": ZEROS[0]}, "decoder/embeddings/weight has shape [32]; a table has"),
+        ({"decoder/projection/bias": ZEROS[0]}, "decoder/projection/bias is float32 [32]; 144 floats are"),
+        (
+            {"encoder/position_encodings/encodings": ZEROS},
+            "only the encoder has position_encodings/encodings",
+        ),
+        (
+            {f"{stack}/position_encodings/encodings": ZEROS[:, :4] for stack in ("encoder", "decoder")},
+            "encodings is float32 [4, 4]; floats for a width of 32 are needed",
+        ),
+        ({"encoder/layer_3/ffn/linear_0/weight": ZEROS}, "encoder layers are numbered [0, 1, 3]"),
+    ],
+)
+def test_an_unsupported_variable_is_rejected_by_name(
+    changes: dict[str, Any], expected: str, tmp_path: Path
+) -> None:
+    problem = rejection_of(write_changed(tmp_path, changes))
+
+    assert "model.bin: " in problem
+    assert expected in problem
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
+def test_a_scale_that_is_no_positive_number_is_rejected(scale: float, tmp_path: Path) -> None:
+    name = f"{QUERY}/linear_1/weight"
+    scales = np.full(WIDTH, scale, np.float32)
+    changes = {name: np.zeros((WIDTH, WIDTH), np.int8), f"{name}_scale": scales}
+
+    assert f"{name} has a scale that is not a number above 0" in rejection_of(
+        write_changed(tmp_path, changes)
+    )
+
+
+def test_scales_that_are_fewer_than_the_rows_are_rejected(tmp_path: Path) -> None:
+    name = f"{QUERY}/linear_1/weight"
+    changes = {name: np.zeros((WIDTH, WIDTH), np.int8), f"{name}_scale": np.ones(3, np.float32)}
+
+    assert "has 3 scales of type float32; 32 floats" in rejection_of(write_changed(tmp_path, changes))
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"),
+    [
+        (
+            replace(PLAIN, layout="WhisperSpec"),
+            "'WhisperSpec' of revision 7 is not supported, only Transformer",
+        ),
+        (replace(PLAIN, revision=8), "'TransformerSpec' of revision 8 is not supported"),
+        (replace(PLAIN, version=7), "model.bin: version 7 is not supported, only 2 to 6"),
+        (
+            replace(PLAIN, settings={"multi_query_attention": True}),
+            "config.json: multi_query_attention is on",
+        ),
+        (replace(PLAIN, settings={"layer_norm_epsilon": -1}), "config.json: layer_norm_epsilon is -1"),
+        (
+            replace(PLAIN, settings={"add_source_eos": "yes"}),
+            "config.json: add_source_eos is 'yes', not true",
+        ),
+        (replace(PLAIN, settings={"eos_token": "</end>"}), "does not have '</end>', the eos_token"),
+        (
+            replace(PLAIN, settings={"decoder_start_token": "<x>"}),
+            "target_vocabulary.json does not have '<x>'",
+        ),
+        (replace(PLAIN, settings={"decoder_start_token": None}), "no decoder_start_token is set"),
+    ],
+)
+def test_unsupported_settings_are_rejected_by_name(
+    variant: Ct2Variant, expected: str, tmp_path: Path
+) -> None:
+    assert expected in rejection_of(write_ct2_folder(tmp_path, variant))
+
+
+def _remove(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def _write(name: str, content: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_text(content, encoding="utf8")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            _remove("target_vocabulary.json"),
+            "neither shared_vocabulary nor target_vocabulary (.json or .txt)",
+        ),
+        (_write("source_vocabulary.json", "{"), "source_vocabulary.json is not JSON in UTF-8"),
+        (_write("source_vocabulary.json", '{"a": 0}'), "source_vocabulary.json is not a list of texts"),
+        (
+            _write("target_vocabulary.json", '["<unk>"]'),
+            "target_vocabulary.json has 1 tokens, but its table 144",
+        ),
+        (_remove("config.json"), "config.json cannot be read"),
+        (_remove("source.spm"), "source.spm is missing; of source.spm and target.spm, both are needed"),
+        (_write("source.spm", "x"), "source.spm is not a SentencePiece model"),
+        (_write("bpe.model", "x"), "bpe.model: subwords of Moses' tokenizer are not supported"),
+    ],
+)
+def test_a_damaged_or_missing_file_is_rejected_by_name(
+    change: Callable[[Path], object], expected: str, tmp_path: Path
+) -> None:
+    write_ct2_folder(tmp_path, PLAIN)
+    change(tmp_path)
+
+    assert expected in rejection_of(tmp_path)
+
+
+def test_several_tokenizers_without_names_are_rejected(tmp_path: Path) -> None:
+    write_ct2_folder(tmp_path, Ct2Variant())
+    (tmp_path / "second.model").write_bytes((tmp_path / "sentencepiece.model").read_bytes())
+
+    problem = rejection_of(tmp_path)
+
+    assert "second.model, sentencepiece.model are all SentencePiece models; put one there as" in problem
+
+
+def test_a_folder_without_tokenizers_is_rejected(tmp_path: Path) -> None:
+    write_ct2_folder(tmp_path, Ct2Variant(), has_tokenizers=False)
+
+    assert "has no SentencePiece model; put one there as sentencepiece.model" in rejection_of(tmp_path)
+
+
+def test_a_tokenizer_of_another_model_is_rejected(tmp_path: Path) -> None:
+    write_ct2_folder(tmp_path, PLAIN)
+    tokens = json.loads((tmp_path / "target_vocabulary.json").read_text(encoding="utf8"))
+    others = [*tokens[:4], *(f"{token}#" for token in tokens[4:])]
+    (tmp_path / "target_vocabulary.json").write_text(json.dumps(others), encoding="utf8")
+
+    assert "target.spm has no piece of target_vocabulary.json" in rejection_of(tmp_path)
+
+
+def test_missing_languages_are_requested(tmp_path: Path) -> None:
+    problem = rejection_of(write_ct2_folder(tmp_path, PLAIN), RequestedLanguages())
+
+    assert "no file names its source language; give --source-lang" in problem
+
+
+def test_a_language_that_a_multilingual_model_lacks_is_rejected(tmp_path: Path) -> None:
+    folder = write_ct2_folder(tmp_path, Ct2Variant(languages=NLLB_LANGUAGES))
+
+    assert "fr is not one of its target languages" in rejection_of(
+        folder, RequestedLanguages(("de",), ("fr",))
+    )
+
+
+def test_a_folder_with_weights_of_transformers_as_well_is_rejected(tmp_path: Path) -> None:
+    write_ct2_folder(tmp_path, PLAIN)
+    (tmp_path / "model.safetensors").write_bytes(b"")
+
+    assert "contains a Hugging Face folder (config.json) and a CTranslate2 model" in rejection_of(tmp_path)
+
+
+SMALL = b"".join(
+    [
+        struct.pack("<I", 6) + text("TransformerSpec") + struct.pack("<II", 7, 2),
+        text("a") + struct.pack("<BIIBI", 2, 2, 3, 0, 24) + bytes(24),
+        text("b") + struct.pack("<BBI", 0, 1, 1) + b"\x01",
+        struct.pack("<I", 1) + text("c") + text("a"),
+    ]
+)
+"""A file with two variables and an alias."""
+
+
+def written(folder: Path, content: bytes) -> Path:
+    path = folder / "model.bin"
+    path.write_bytes(content)
+    return path
+
+
+def test_a_small_file_is_read(tmp_path: Path) -> None:
+    file = read_model_file(written(tmp_path, SMALL))
+
+    assert {name: tensor.shape for name, tensor in file.variables.items()} == {
+        "a": (2, 3),
+        "b": (),
+        "c": (2, 3),
+    }
+    assert file.number("b") == 1
+
+
+@pytest.mark.parametrize("length", range(len(SMALL)))
+def test_a_file_that_ends_too_early_is_rejected(length: int, tmp_path: Path) -> None:
+    with pytest.raises(TensorFileError, match=r"^model\.bin: "):
+        read_model_file(written(tmp_path, SMALL[:length]))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@given(position=st.integers(0, len(SMALL) - 1), value=st.integers(0, 255))
+def test_a_file_with_a_wrong_byte_is_read_or_rejected(position: int, value: int, tmp_path: Path) -> None:
+    content = bytearray(SMALL)
+    content[position] = value
+    try:
+        file = read_model_file(written(tmp_path, bytes(content)))
+    except TensorFileError:
+        return
+    assert all(tensor.offset_bytes + tensor.size_bytes <= len(SMALL) for tensor in file.variables.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            struct.pack("<II", 7, 2),
+            struct.pack("<II", 7, MAX_VARIABLES + 1),
+            "variables; the limit is 131072",
+        ),
+        (struct.pack("<BII", 2, 2, 3), struct.pack("<BII", 5, 2, 3), "a has 5 axes; the limit is 4"),
+        (
+            struct.pack("<BI", 0, 24),
+            struct.pack("<BI", 0, 28),
+            "a declares 28 bytes, but float32 [2, 3] has 24",
+        ),
+        (struct.pack("<IIB", 2, 3, 0), struct.pack("<IIB", 2, 3, 9), "a has elements of unknown type 9"),
+        (
+            struct.pack("<IIB", 2, 3, 0),
+            struct.pack("<IIB", 2**31, 2**31, 0),
+            "a declares 24 bytes, but float32",
+        ),
+        (text("b"), text("a"), "variable 'a' occurs twice"),
+        (text("c") + text("a"), text("c") + text("d"), "alias 'c' names 'd', which is missing"),
+        (text("c") + text("a"), text("b") + text("a"), "alias 'b' is the name of a variable, too"),
+        (text("c") + text("a"), text("c") + text("a") + b"12", "2 bytes follow after the last alias"),
+        (text("b"), struct.pack("<H", 2) + b"\xff\0", "the name of variable 1 is not UTF-8"),
+    ],
+)
+def test_wrong_numbers_in_a_file_are_rejected_by_name(
+    old: bytes, new: bytes, expected: str, tmp_path: Path
+) -> None:
+    assert SMALL.count(old) == 1
+
+    with pytest.raises(TensorFileError) as caught:
+        read_model_file(written(tmp_path, SMALL.replace(old, new)))
+
+    assert str(caught.value).startswith("model.bin: ")
+    assert expected in str(caught.value)
+
+
+def test_a_declared_size_is_not_allocated(tmp_path: Path) -> None:
+    huge = struct.pack("<BIIBI", 2, 2**15, 2**15, 1, 2**30)
+    content = SMALL.replace(struct.pack("<BIIBI", 2, 2, 3, 0, 24), huge)
+
+    with pytest.raises(TensorFileError, match="inside the content of a: 1073741824 bytes are needed at"):
+        read_model_file(written(tmp_path, content))
+
+
+def test_the_table_of_an_older_layout_is_found(tmp_path: Path) -> None:
+    variant = Ct2Variant(version=4, revision=3)
+
+    assert source_table(variant) == "encoder/embeddings/weight"
+    assert load_original(write_ct2_folder(tmp_path, variant), GERMAN_TO_ENGLISH).model.config.heads == 4
