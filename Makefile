@@ -9,7 +9,6 @@ CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin
 PLAN ?= shapes
 INPUTS ?= 2000
-REQUESTS ?= 20000
 TRAIN ?= data/multi30k.train.de-en.tsv
 DEV ?= data/val.de data/val.en
 TEST ?= data/test_2016_flickr.de data/test_2016_flickr.en
@@ -17,7 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock audit bench bench-quick bench-page experiments page clean
+.PHONY: help serve train test test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock platforms audit bench bench-quick bench-page experiments page clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,9 +57,9 @@ test-slow: $(VENV)/.development ## Run the tests that take minutes
 test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/guides/gpu.md tells what to install first
 	$(BIN)/python -m pytest -m gpu -rs
 
-fuzz: $(VENV)/.development ## Fuzz parsers and routes with INPUTS each, then send REQUESTS from the OpenAPI document
+fuzz: $(VENV)/.development ## Fuzz parsers and routes with INPUTS each, then send what the OpenAPI document allows and forbids
 	$(BIN)/python -m pytest tests/fuzz --fuzz-inputs $(INPUTS) --timeout 0
-	$(BIN)/python -m tests.openapi --requests $(REQUESTS)
+	$(BIN)/python -m pytest tests/openapi -m slow --timeout 0
 
 lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
 	$(BIN)/ruff check
@@ -83,6 +82,9 @@ page: ## Build the web page from web/ into service/page/static; needs Node.js 20
 
 lock: .venv-lock/.uv ## Write requirements/*.txt anew; ARGUMENTS=--upgrade takes newer releases
 	.venv-lock/bin/python -m requirements.lock $(ARGUMENTS)
+
+platforms: .venv-lock/.uv ## Check that the locked versions have wheels for other platforms and newer Pythons
+	.venv-lock/bin/python -m requirements.platforms
 
 audit: $(VENV)/.development ## Look for known vulnerabilities in the versions of requirements/
 	$(BIN)/python requirements/audit.py $(ARGUMENTS)

@@ -3,6 +3,8 @@
 The export's time is that to read, calibrate, write and validate; its peak is the larger one of the
 exporter and its validation, and includes mapped pages of the original files. Opening hashes every file and
 loads both graphs; the memory includes the interpreter and all libraries.
+
+`--memory` measures only the peaks of the export and of its validation, which is another process.
 """
 
 import subprocess
@@ -13,25 +15,53 @@ from typing import Any
 
 from bench.command import Command, Options, show
 from bench.first_use import measure_first_use
-from bench.processes import MIB, run_process
+from bench.processes import MIB, ProcessRun, run_process
 
 MODELS = ("opus-mt", "nllb-600m")
 """Models of `bench.foreign`, which is not imported here since it needs much memory."""
 PRECISIONS = ("fp32", "int8")
+WEIGHTS = "model.safetensors"
 
 
-def measure(name: str, folder: Path, precision: str) -> dict[str, Any]:
-    """Export and open one of MODELS, after making it if it does not exist."""
-    original, bundle = folder / name, folder / f"{name}-{precision}"
+def make_original(name: str, folder: Path) -> Path:
+    """Return the folder of one of MODELS; make it if it does not exist."""
+    original = folder / name
     if not original.is_dir():
         make = [sys.executable, "-m", "bench.foreign", name, str(original)]
         subprocess.run(make, check=True)  # noqa: S603 -- our own module
-    exported = run_process(sys.executable, "-m", "export", original, bundle, "--precision", precision)
+    return original
+
+
+def export(original: Path, precision: str, sentences: Path | None) -> tuple[Path, ProcessRun]:
+    """Export a model; return its bundle and what that cost."""
+    bundle = original.with_name(f"{original.name}-{precision}")
+    command = [sys.executable, "-m", "export", original, bundle, "--precision", precision]
+    command += ["--sentences", sentences] if sentences is not None else []
+    return bundle, run_process(*command)
+
+
+def measure_memory(original: Path, precision: str, sentences: Path | None) -> dict[str, Any]:
+    """Export a model; compare the peaks with the size of its weights."""
+    _, exported = export(original, precision, sentences)
+    size_bytes = (original / WEIGHTS).stat().st_size
+    return {
+        "model": original.name,
+        "precision": precision,
+        "weights_mib": size_bytes / MIB,
+        "write_peak_mib": exported.own_peak_bytes / MIB,
+        "compare_peak_mib": exported.children_peak_bytes / MIB,
+        "times_weights": exported.peak_bytes / size_bytes,
+    }
+
+
+def measure(original: Path, precision: str, sentences: Path | None) -> dict[str, Any]:
+    """Export a model and open its bundle."""
+    bundle, exported = export(original, precision, sentences)
     used = measure_first_use([bundle], 1)  # in a process without torch
     return {
-        "model": name,
+        "model": original.name,
         "precision": precision,
-        "parameters": (original / "model.safetensors").stat().st_size // 4,
+        "parameters": (original / WEIGHTS).stat().st_size // 4,
         "original_mb": _size_mb(original),
         "bundle_mb": _size_mb(bundle),
         "export_s": exported.seconds,
@@ -48,12 +78,22 @@ def _size_mb(folder: Path) -> float:
 
 
 def main() -> None:
-    options: Options = {"folder": Path("runs/bench/imports"), "--models": MODELS, "--precisions": PRECISIONS}
+    options: Options = {
+        "folder": Path("runs/bench/imports"),
+        "--models": MODELS,
+        "--precisions": PRECISIONS,
+        "--sentences": Path,
+        "--memory measure only the memory of the export": False,
+    }
     command = Command("imports", __doc__, options)
     arguments = command.parse()
     cases = list(product(arguments.models, arguments.precisions))
-    rows = [measure(name, arguments.folder, precision) for name, precision in cases]
-    show(rows)
+    rows = []
+    for name, precision in cases:
+        original = make_original(name, arguments.folder)
+        one = measure_memory if arguments.memory else measure
+        rows.append(one(original, precision, arguments.sentences))
+        show(rows[-1:])
     command.write(arguments.folder / "-".join(cases[0]), {"imports": rows})
 
 

@@ -1,4 +1,4 @@
-"""Tables and plots of docs/reports and of the README: `python -m bench.page` makes them of bench/results.
+"""Tables and plots of docs and of the README: `python -m bench.page` makes them of bench/results.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`, whose text is replaced.
 """
@@ -16,6 +16,7 @@ from bench.tables import origin_line
 
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs" / "reports"
+EXPLANATION = ROOT / "docs" / "explanation"
 README = ROOT / "README.md"
 README_TABLE = re.compile(r"^\| model \| test set \|.*?\n\n", re.DOTALL | re.MULTILINE)
 """The README's only table of results, which stands there without markers."""
@@ -62,7 +63,15 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
         "load": ("online.json", partial(tables.online_table, is_open=False, way="HTTP service")),
     },
     REPORTS / "robustness.md": ROBUSTNESS,
+    REPORTS / "first-five-minutes.md": {
+        "import-memory": ("import-memory-*.json", tables.import_memory_table)
+    },
+    EXPLANATION / "imported-models.md": {"calibration": ("calibration-*.json", tables.calibration_table)},
     REPORTS / "experiments.md": EXPERIMENTS,
+    EXPLANATION / "native-kernels.md": {
+        "equal": ("kernels-*.json", tables.kernels_table),
+        "origin": ("kernels-de-en.json", origin_line),
+    },
 }
 
 

@@ -31,6 +31,8 @@ def origin_line(result: Result) -> str:
     origin = result["provenance"]
     packages = {**origin["packages"], **result.get("packages", {})}
     versions = ", ".join(f"{name} {number}" for name, number in sorted(packages.items()))
+    if origin.get("kernels"):  # older results have none
+        versions += f", kernels {origin['kernels']}"
     return (
         f"{origin['cpu']}, {origin['cores']} cores; Python {origin['python']}, {versions}; commit "
         f"{origin['commit']}, {origin['measured_at'][:10]}."
@@ -155,6 +157,29 @@ def imports_table(result: Result) -> str:
     )
 
 
+def import_memory_table(*results: Result) -> str:
+    """Render the peak memory of imports, next to the size of the weights."""
+    return table(
+        "model | precision | weights, MiB | write, MiB | compare, MiB | peak, times the weights",
+        "{model} | {precision} | {weights_mib:.0f} | {write_peak_mib:.0f} | {compare_peak_mib:.0f}"
+        " | {times_weights:.2f}",
+        (row for result in results for row in result["imports"]),
+    )
+
+
+def calibration_table(*results: Result) -> str:
+    """Render BLEU and chrF by pair, test set and text of calibration."""
+    return table(
+        "pair | test set | calibrated on | BLEU | chrF | lines as in fp32",
+        "{pair} | {test_set} | {calibration} | {bleu:.2f} | {chrf:.2f} | {equal_lines} of {lines}",
+        (
+            {**row, "pair": result["pair"]}
+            for result in results
+            for row in sorted(result["results"], key=lambda row: row["test_set"])
+        ),
+    )
+
+
 def card_quality_table(*cards: Result) -> str:
     """Render BLEU and chrF by model and test set: as shipped, greedy and beam 4, and fp32 weights."""
     rows = []
@@ -173,6 +198,21 @@ def card_quality_table(*cards: Result) -> str:
         " | ".join(["{model} | {set}", *map(scores_cells.format, ("bleu", "chrf"))]),
         rows,
     )
+
+
+def kernels_table(*results: Result) -> str:
+    """Render equal lines and BLEU of the engine's own kernels and onnxruntime."""
+    head = "model | test set | beam | lines | equal | BLEU, onnxruntime | BLEU, native"
+    row = "{model} | {set} | {beam_size} | {lines} | {equal:.1%} | {reference:.2f} | {native:.2f}"
+    rows = []
+    for result in results:
+        reference, native = result["kernels"]
+        model = cell(result["provenance"]["bundle"])
+        for one in result["results"]:
+            scores = {"reference": one["bleu"][reference], "native": one["bleu"][native]}
+            share = {"equal": one["equal"] / one["lines"]}
+            rows.append({**one, **scores, **share, "model": model, "set": cell(one["test_set"])})
+    return table(head, row, rows)
 
 
 def throughput_table(result: Result) -> str:

@@ -45,8 +45,9 @@ PRODUCER = "dragoman export"
 CARD_FILE = "README.md"
 KIND_FIELD, SHAPE_FIELD = "kind", "shape"
 """Fields that an export adds to the manifest's `origin`: kind of the original, and its `ModelConfig`."""
-EXTERNAL_DATA_FROM_BYTES = 1_500_000_000
-"""Weight size from which a graph keeps its weights in a separate file; protobuf messages end at 2 GiB."""
+EXTERNAL_DATA_FROM_BYTES = 100_000_000
+"""Weight size from which a graph keeps its weights in a separate file. onnxruntime maps that file; the
+weights in a graph's own file are all in memory before it packs them. Protobuf messages end at 2 GiB."""
 HEAD_SIZE_MULTIPLE = 8
 """Divisor of the head size that onnxruntime's in-place attention requires."""
 

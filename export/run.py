@@ -173,7 +173,7 @@ def _write(
         calibration = texts
         if options.calibration is not None:
             calibration = choose_texts(original.languages, options.calibration, options.model)
-        samples = _make_samples(original, facts.limits, calibration)
+        samples = make_samples(original, facts.limits, calibration)
     log(f"writing {facts.name} ({options.precision})")
     write_bundle(staging, original, options.precision, facts, samples)
     if options.shortlist_of:
@@ -235,7 +235,7 @@ def read_scores(path: Path) -> Mapping[str, Any]:
     }
 
 
-def _make_samples(original: Original, limits: ModelLimits, texts: Sequence[SampleText]) -> list[Sample]:
+def make_samples(original: Original, limits: ModelLimits, texts: Sequence[SampleText]) -> list[Sample]:
     """Return sources as the engine will read them, each with the ids that begin its target."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

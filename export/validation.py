@@ -9,7 +9,7 @@ import gc
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from operator import eq
@@ -27,10 +27,10 @@ from dragoman.errors import BundleError, InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.process_memory import give_back_free_memory
-from dragoman.graphs.session import SessionOptions
 from dragoman.loading import open_tokenizers
 from dragoman.manifest import Manifest
 from dragoman.pipeline.preparation import Preparer, SegmentInput
+from dragoman.providers import SessionOptions
 from dragoman.types import Pair
 from export.calibration import batches
 from export.model_config import ModelConfig
@@ -50,7 +50,7 @@ MIN_EQUAL_SENTENCES = {"fp32": 1.0, "fp16": 0.9, "int8": 0.6, "int4": 0.4}
 """Share of sentences whose greedy output must equal the model's, token by token."""
 MIN_SENTENCES = 200
 
-Ids = list[list[int]]
+Ids = Sequence[Sequence[int]]
 
 
 @dataclass(slots=True)
@@ -178,22 +178,48 @@ def _run_bundle(
 ) -> list[GreedySearch]:
     """Run the bundle: write its log-probabilities over random batches, return its greedy output.
 
+    Encoder and decoder are never open together: what the encoder has computed for all sources waits on disk.
+
     Raises:
         BundleError: a graph cannot be loaded.
     """
-    encoder, decoder = Encoder(bundle, SessionOptions()), Decoder(bundle, SessionOptions())
-    _give_back_memory()  # loading takes several times the size of a graph
-    for sources, targets in _random_batches(bundle.manifest):
-        steps = _logprobs_by_steps(decoder, encoder.run(sources), targets)
-        logprobs.writelines(found.data for found in steps)
+    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, open_tokenizers(bundle)[0])
+    random = list(_random_batches(bundle.manifest))
+    in_texts = [
+        (preparer.begin(text.pair), batch)
+        for text in texts
+        for batch in batches(_sources(preparer, text), len)
+    ]
     searches: list[GreedySearch] = []
-    try:
-        for text in texts:
-            searches += _search_greedily(bundle, encoder, decoder, text)
-    except FloatingPointError as error:
-        report.problems.append(f"greedy search: {error}")
+    with TemporaryFile(dir=bundle.path.parent) as file:
+        _encode(bundle, [batch for batch, _ in random] + [batch for _, batch in in_texts], file)
+        _give_back_memory()  # loading takes several times the size of a graph
+        decoder = Decoder(bundle, SessionOptions())
+        _give_back_memory()
+        file.seek(0)
+        for batch, targets in random:
+            steps = _logprobs_by_steps(decoder, _read_encoded(file, batch), targets)
+            logprobs.writelines(found.data for found in steps)
+        try:
+            for begin, batch in in_texts:
+                cross = _read_encoded(file, batch)
+                searches.append(_search_greedily(bundle.manifest, decoder, cross, batch, begin))
+        except FloatingPointError as error:
+            report.problems.append(f"greedy search: {error}")
     report.num_sentences = sum(len(each.sources) for each in searches)
     return searches
+
+
+def _encode(bundle: Bundle, sources: Iterable[Ids], file: BinaryIO) -> None:
+    """Write the cross K/V of each batch of sources to a file."""
+    encoder = Encoder(bundle, SessionOptions())
+    for batch in sources:
+        np.save(file, encoder.run(batch).memory, allow_pickle=False)
+
+
+def _read_encoded(file: BinaryIO, sources: Ids) -> CrossKV:
+    """Read the cross K/V of the next batch of sources from a file."""
+    return CrossKV(np.load(file, allow_pickle=False), np.array([len(source) for source in sources], np.int64))
 
 
 def _give_back_memory() -> None:
@@ -239,24 +265,20 @@ def _logprobs_by_steps(
 
 
 def _search_greedily(
-    bundle: Bundle, encoder: Encoder, decoder: Decoder, text: SampleText
-) -> Iterator[GreedySearch]:
-    manifest = bundle.manifest
-    preparer = Preparer(manifest.languages, manifest.limits, open_tokenizers(bundle)[0])
-    begin = preparer.begin(text.pair)
+    manifest: Manifest, decoder: Decoder, cross: CrossKV, sources: Ids, begin: tuple[int, ...]
+) -> GreedySearch:
     target = TargetVocabulary(manifest.special_ids.eos, manifest.sizes.target_vocab)
-    for sources in batches(_sources(preparer, text), len):
-        wanted = min(2 * max(map(len, sources)) + 10, manifest.limits.max_target_tokens)
-        max_tokens = wanted + len(begin) - 1
-        limits = TargetLimits(max_tokens, len(begin) - 1)
-        strategy = make_strategy([Source(source, limits, begin) for source in sources], 1, target)
-        found = search(decoder.start(encoder.run(sources), 1), strategy)
-        yield GreedySearch(sources, begin, max_tokens, [best[0].ids for best in found])
+    wanted = min(2 * max(map(len, sources)) + 10, manifest.limits.max_target_tokens)
+    max_tokens = wanted + len(begin) - 1
+    limits = TargetLimits(max_tokens, len(begin) - 1)
+    strategy = make_strategy([Source(source, limits, begin) for source in sources], 1, target)
+    found = search(decoder.start(cross, 1), strategy)
+    return GreedySearch(sources, begin, max_tokens, [best[0].ids for best in found])
 
 
 def _sources(preparer: Preparer, text: SampleText) -> Ids:
     """Return the segments of all lines as ids, the shortest first."""
-    sources: Ids = []
+    sources: list[Sequence[int]] = []
     for item, line in enumerate(text.lines()):
         with suppress(InputError):
             prepared = preparer.prepare(line, text.pair, item)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from dragoman.contract import Port
-from export.graph.written import ExportedGraph
+from export.graph.written import ExportedGraph, WeightPart
 
 OPSET = 20
 CONTRIB = "com.microsoft"
@@ -38,6 +38,7 @@ class GraphBuilder:
         self._prefix: str = "" if outer is None else f"{outer._prefix}{name}."  # noqa: SLF001 -- same class
         self._nodes: list[onnx.NodeProto] = []
         self._weights: dict[str, NDArray[Any]] = {} if outer is None else outer._weights  # noqa: SLF001 -- same class
+        self._parts: dict[str, WeightPart] = {} if outer is None else outer._parts  # noqa: SLF001
         self._splits: set[tuple[str, tuple[int, ...]]] = set()
         self._num_values = 0
 
@@ -48,6 +49,12 @@ class GraphBuilder:
         """
         self._weights.setdefault(name, np.atleast_1d(array))
         return name
+
+    def rows(self, table: str, rows: range) -> str:
+        """Add adjacent rows of a constant as another constant. It is not copied, and not written again."""
+        name = f"{table}.{rows.start}"
+        self._parts[name] = WeightPart(table, rows.start)
+        return self.weight(name, self._weights[table][rows.start : rows.stop])
 
     @property
     def outermost(self) -> "GraphBuilder":
@@ -172,7 +179,7 @@ class GraphBuilder:
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name=producer)
-        return ExportedGraph(model, self._weights)
+        return ExportedGraph(model, self._weights, self._parts)
 
     def _new_name(self, op_type: str) -> str:
         self._num_values += 1

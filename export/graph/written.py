@@ -6,7 +6,7 @@ graph without its weights, each weight follows as another part of the graph.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +24,15 @@ ALIGNMENT = 4096
 
 
 @dataclass(frozen=True, slots=True)
+class WeightPart:
+    """Adjacent rows of another weight."""
+
+    weight: str
+    """Name of that one, which is not small."""
+    first_row: int
+
+
+@dataclass(frozen=True, slots=True)
 class ExportedGraph:
     """A complete graph and its weights."""
 
@@ -31,11 +40,13 @@ class ExportedGraph:
     """The graph without its weights."""
     weights: Mapping[str, NDArray[Any]]
     """Weights by name; some are views of the model's own."""
+    parts: Mapping[str, WeightPart] = field(default_factory=dict)
+    """Weights that are part of an earlier one, by name: in a separate file, they are the same bytes."""
 
     @property
     def size_bytes(self) -> int:
-        """Total size of all weights."""
-        return sum(weight.nbytes for weight in self.weights.values())
+        """Total size of all weights, parts not counted."""
+        return sum(weight.nbytes for name, weight in self.weights.items() if name not in self.parts)
 
     def whole(self) -> onnx.ModelProto:
         """Return graph and weights as one message, of at most 2 GiB."""
@@ -59,13 +70,14 @@ class ExportedGraph:
         return model, inputs
 
     def save(self, path: Path, external_from_bytes: int) -> None:
-        """Write to a file; if the weights are too large, they go next to it to PATH's stem + .weights.
+        """Write to a file; if the weights are too large, or parts of each other, they go next to it to PATH's
+        stem + .weights.
 
         Args:
             path: path of the graph.
             external_from_bytes: total size from which weights are too large.
         """
-        if self.size_bytes < external_from_bytes:
+        if self.size_bytes < external_from_bytes and not self.parts:
             with path.open("wb") as file:
                 file.write(self.model.SerializeToString())
                 for name, weight in self.weights.items():
@@ -74,13 +86,19 @@ class ExportedGraph:
         model = onnx.ModelProto()
         model.CopyFrom(self.model)
         weights_path = path.with_name(f"{path.stem}.weights")
+        offsets: dict[str, int] = {}
         with weights_path.open("wb") as file:
             for name, weight in self.weights.items():
                 tensor = _add(model, name, weight)
-                if weight.nbytes < INLINE_BYTES:
+                if name in self.parts:
+                    part = self.parts[name]
+                    offset_bytes = offsets[part.weight] + part.first_row * weight[0].nbytes
+                    _refer(tensor, weights_path.name, offset_bytes, weight.nbytes)
+                elif weight.nbytes < INLINE_BYTES:
                     tensor.raw_data = _bytes(weight)
                 else:
-                    _write_external(tensor, weight, file, weights_path.name)
+                    offsets[name] = _write_aligned(file, weight)
+                    _refer(tensor, weights_path.name, offsets[name], weight.nbytes)
         onnx.save_model(model, str(path))
 
 
@@ -118,14 +136,20 @@ def _varint(value: int) -> bytes:
     return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
 
 
-def _write_external(tensor: TensorProto, weight: NDArray[Any], file: BinaryIO, location: str) -> None:
-    file.seek(-(-file.tell() // ALIGNMENT) * ALIGNMENT)
-    place = {"location": location, "offset": str(file.tell()), "length": str(weight.nbytes)}
+def _write_aligned(file: BinaryIO, weight: NDArray[Any]) -> int:
+    """Write a weight at the next page, and return its offset in bytes."""
+    offset_bytes = file.seek(-(-file.tell() // ALIGNMENT) * ALIGNMENT)
+    file.write(_little_endian(weight).data.cast("B"))
+    return offset_bytes
+
+
+def _refer(tensor: TensorProto, location: str, offset_bytes: int, size_bytes: int) -> None:
+    """Let a tensor's content be a part of another file."""
+    place = {"location": location, "offset": str(offset_bytes), "length": str(size_bytes)}
     for key, value in place.items():
         entry = tensor.external_data.add()
         entry.key, entry.value = key, value
     tensor.data_location = TensorProto.EXTERNAL
-    file.write(_little_endian(weight).data.cast("B"))
 
 
 def _bytes(weight: NDArray[Any]) -> bytes:

@@ -10,10 +10,11 @@ import pytest
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """Exit status and standard error of a command."""
+    """Exit status of a command, and what it wrote to standard error and output."""
 
     status: int
     errors: str
+    output: str
 
 
 RunMain = Callable[..., CommandResult]
@@ -25,6 +26,7 @@ def run_main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
     def run(main: Callable[[], int], *arguments: str | Path) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
-        return CommandResult(main(), capsys.readouterr().err)
+        status, written = main(), capsys.readouterr()
+        return CommandResult(status, written.err, written.out)
 
     return run

@@ -1,9 +1,31 @@
-"""Vocabularies that are read in parts."""
+"""Bundles of random models, and vocabularies that are read in parts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from export.graph import projection
-from tests.parity.random_bundles import BLOCK_TOKENS, PART_TOKENS
+from export.reference import ReferenceGraphs
+from tests.parity.random_bundles import BLOCK_TOKENS, PART_TOKENS, random_model, write
+
+Export = Callable[[dict[str, Any], str], Path]
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Export:
+    """Exports a random model of some shape and precision, once with the same parts and calibration."""
+    written: dict[tuple[object, ...], Path] = {}
+
+    def export(shape: dict[str, Any], precision: str) -> Path:
+        parts = projection.MAX_PART_TOKENS, projection.BLOCK_TOKENS
+        key = (str(shape), precision, *parts, ReferenceGraphs.greedy.__name__)
+        if key not in written:
+            written[key] = write(tmp_path_factory.mktemp(precision), random_model(shape), precision)
+        return written[key]
+
+    return export
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from torch import nn
 from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
-from dragoman.graphs.session import SessionOptions
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import AlignmentHeads, DecodingDefaults, ModelLimits
+from dragoman.providers import SessionOptions
 from export.bundle import BundleMetadata, write_bundle
 from export.calibration import Sample
 from export.model import ModelConfig, Transformer

@@ -10,12 +10,13 @@ import torch
 from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
-from dragoman.graphs.session import SessionOptions
 from dragoman.manifest import AlignmentHeads
+from dragoman.providers import SessionOptions
 from dragoman.types import Method, SearchKind
 from export.graph.precision import CALIBRATED, PRECISIONS
 from export.model import Transformer
 from export.model.attention import Attention
+from tests.parity.conftest import Export
 from tests.parity.random_bundles import (
     EOS,
     OWN_TARGET,
@@ -35,9 +36,14 @@ from tests.processor import require_exact_rows
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 READING = SearchKind(1, method=Method.SCORE)
-SHAPES: list[dict[str, Any]] = [{}, {**OWN_TARGET, "norm": "post"}, {"share_kv": True}, SSRU]
 LAST_OF_TWO = AlignmentHeads(1, (2,), reads_token=False)
 SOME_OF_FIRST = AlignmentHeads(0, (3, 0), reads_token=True)
+SHAPES: list[tuple[dict[str, Any], AlignmentHeads]] = [
+    ({}, SOME_OF_FIRST),
+    ({**OWN_TARGET, "norm": "post"}, LAST_OF_TWO),
+    ({"share_kv": True}, LAST_OF_TWO),
+    (SSRU, SOME_OF_FIRST),
+]
 MOST_LOGPROB = {"fp32": 1e-4, "fp16": 4e-2, "int8": 1.0, "int4": 1.0}
 MOST_ATTENTION = {"fp32": 1e-5, "fp16": 4e-3, "int8": 0.1, "int4": 0.15}
 """Every weight of a head that was mixed up with another would differ by more."""
@@ -79,10 +85,10 @@ def read_all(
     return (np.stack(logprobs, axis=1) if logprobs else None), np.stack(attentions, axis=1)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("shape", "alignment"), SHAPES, ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_forced_decoding_gives_the_models_logprobs_and_attention(
-    precision: str, shape: dict[str, Any], tmp_path: Path
+    precision: str, shape: dict[str, Any], alignment: AlignmentHeads, tmp_path: Path
 ) -> None:
     """Sources of several lengths side by side, and three targets of each."""
     model = random_model(shape)
@@ -90,25 +96,24 @@ def test_forced_decoding_gives_the_models_logprobs_and_attention(
     wanted = np.random.default_rng(8).integers(0, model.config.target_vocab_size, targets.shape)
     expected = np.take_along_axis(expected_logprobs(model, sources, targets), wanted[:, :, None], axis=2)
 
-    for name, alignment in (("last", LAST_OF_TWO), ("first", SOME_OF_FIRST)):
-        graphs = open_graphs(write(tmp_path / name, model, precision, alignment))
-        logprobs, attention = read_all(graphs, sources, targets, wanted)
+    graphs = open_graphs(write(tmp_path, model, precision, alignment))
 
-        assert logprobs is not None
-        np.testing.assert_allclose(logprobs, expected[:, :, 0], rtol=0.0, atol=MOST_LOGPROB[precision])
-        own = expected_attention(model, sources, targets, alignment)
-        np.testing.assert_allclose(
-            attention[:, :, : own.shape[2]], own, rtol=0.0, atol=MOST_ATTENTION[precision]
-        )
+    logprobs, attention = read_all(graphs, sources, targets, wanted)
+
+    assert logprobs is not None
+    np.testing.assert_allclose(logprobs, expected[:, :, 0], rtol=0.0, atol=MOST_LOGPROB[precision])
+    own = expected_attention(model, sources, targets, alignment)
+    np.testing.assert_allclose(attention[:, :, : own.shape[2]], own, rtol=0.0, atol=MOST_ATTENTION[precision])
 
 
 @pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_attention_sums_to_one_over_the_source(precision: str, shape: dict[str, Any], tmp_path: Path) -> None:
-    model = random_model(shape)
-    sources, targets = random_inputs(model, num_steps=4, beams=2)
+def test_attention_sums_to_one_over_the_source(
+    precision: str, shape: dict[str, Any], exported: Export
+) -> None:
+    sources, targets = random_inputs(random_model(shape), num_steps=4, beams=2)
 
-    _, attention = read_all(open_graphs(write(tmp_path, model, precision)), sources, targets, None)
+    _, attention = read_all(open_graphs(exported(shape, precision)), sources, targets, None)
 
     assert attention.dtype == np.float32
     np.testing.assert_allclose(attention.sum(axis=2), 1.0, atol=1e-5)
@@ -159,7 +164,7 @@ def test_forced_logprobs_are_bit_identical_to_those_of_a_search(
 @pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_forced_decoding_gives_the_same_result_alone_and_in_a_batch(
-    precision: str, shape: dict[str, Any], tmp_path: Path
+    precision: str, shape: dict[str, Any], exported: Export
 ) -> None:
     """Rows join at other steps and leave; each is then read as one that was alone.
 
@@ -170,8 +175,7 @@ def test_forced_decoding_gives_the_same_result_alone_and_in_a_batch(
     most_logprob, most_attention = (
         (0.0, 0.0) if exact else (4e-6, 1e-6) if precision == "fp32" else (2e-2, 2e-3)
     )
-    graphs = open_graphs(write(tmp_path, random_model(shape), precision))
-    encoder, decoder = graphs
+    graphs = encoder, decoder = open_graphs(exported(shape, precision))
     rng = np.random.default_rng(17)
     lengths = (5, 71, 12, 2, 23, 40)
     sources = [[*rng.integers(4, VOCAB, length).tolist(), EOS] for length in lengths]
@@ -220,16 +224,15 @@ def test_forced_decoding_gives_the_same_result_alone_and_in_a_batch(
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
-def test_forced_decoding_gives_the_same_result_with_device_memory(precision: str, tmp_path: Path) -> None:
-    folder = write(tmp_path, random_model({}), precision)
-    encoder, decoder = open_graphs(folder)
+def test_forced_decoding_gives_the_same_result_with_device_memory(precision: str, exported: Export) -> None:
+    folder = exported({}, precision)
     bundle, on_device = open_bundle(folder), SessionOptions(keeps_memory_on_device=True)
     there = Encoder(bundle, on_device), Decoder(bundle, on_device)
     sources, targets = random_inputs(random_model({}), num_steps=20, beams=1)
     wanted = np.roll(targets, 3)
 
     for scored in (wanted, None):
-        expected = read_all((encoder, decoder), sources, targets, scored)
+        expected = read_all(open_graphs(folder), sources, targets, scored)
         found = read_all(there, sources, targets, scored)
 
         for one, other in zip(found, expected, strict=True):
@@ -238,8 +241,8 @@ def test_forced_decoding_gives_the_same_result_with_device_memory(precision: str
                 np.testing.assert_array_equal(one, other)
 
 
-def test_a_shortlist_of_a_search_does_not_restrict_forced_decoding(tmp_path: Path) -> None:
-    encoder, decoder = open_graphs(write(tmp_path, random_model({}), "int8"))
+def test_a_shortlist_of_a_search_does_not_restrict_forced_decoding(exported: Export) -> None:
+    encoder, decoder = open_graphs(exported({}, "int8"))
     sources, targets = random_inputs(random_model({}), num_steps=1, beams=1)
     cross = encoder.run(sources)
     cross.candidates = [np.array([3, 17, 22])] * len(sources)

@@ -12,6 +12,7 @@ from dragoman.graphs.caches import POSITIONS_MULTIPLE
 from export.graph import projection
 from export.graph.precision import PRECISIONS
 from export.graph.precision.protocol import MIN_SPLIT_PARTS
+from tests.parity.conftest import Export
 from tests.parity.random_bundles import (
     OWN_TARGET,
     PART_TOKENS,
@@ -22,24 +23,18 @@ from tests.parity.random_bundles import (
     logprobs_by_steps,
     random_inputs,
     random_model,
-    write,
 )
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
-def test_growing_caches_keep_every_position(tmp_path: Path) -> None:
-    model = random_model({})
+def test_growing_caches_keep_every_position(exported: Export) -> None:
+    num_steps = 3 * POSITIONS_MULTIPLE + 5
 
-    assert (
-        largest_difference(model, write(tmp_path, model, "fp32"), num_steps=3 * POSITIONS_MULTIPLE + 5) < 1e-4
-    )
+    assert largest_difference(random_model({}), exported({}, "fp32"), num_steps) < 1e-4
 
 
-SPLIT_SHAPES: list[dict[str, Any]] = [
-    {},
-    {**OWN_TARGET, "tied_output": False},
-]
+SPLIT_SHAPES: list[dict[str, Any]] = [{}, {**OWN_TARGET, "tied_output": False}]
 NUMS_BEST = [1, 5, 19, 20, 21, 50, 80]
 """Candidates: fewer than a part has, as many, and more."""
 
@@ -52,9 +47,8 @@ def num_parts(folder: Path) -> int:
 
 @pytest.mark.usefixtures("split")
 @pytest.mark.parametrize("shape", SPLIT_SHAPES, ids=str)
-def test_a_split_vocabulary_gives_the_models_best_logprobs(shape: dict[str, Any], tmp_path: Path) -> None:
-    model = random_model(shape)
-    folder = write(tmp_path, model, "fp32")
+def test_a_split_vocabulary_gives_the_models_best_logprobs(shape: dict[str, Any], exported: Export) -> None:
+    model, folder = random_model(shape), exported(shape, "fp32")
     assert num_parts(folder) == -(-model.config.target_vocab_size // PART_TOKENS)
     sources, targets = random_inputs(model, num_steps=5, beams=2)
     expected = expected_logprobs(model, sources, targets)
@@ -70,12 +64,11 @@ def test_a_split_vocabulary_gives_the_models_best_logprobs(shape: dict[str, Any]
 
 @pytest.mark.parametrize("shape", SPLIT_SHAPES, ids=str)
 def test_int8_finds_the_same_best_tokens_with_split_and_whole_vocabulary(
-    shape: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
+    shape: dict[str, Any], exported: Export, request: pytest.FixtureRequest
 ) -> None:
-    model = random_model(shape)
-    whole = write(tmp_path / "whole", model, "int8")
+    model, whole = random_model(shape), exported(shape, "int8")
     request.getfixturevalue("split")
-    parts = write(tmp_path / "parts", model, "int8")
+    parts = exported(shape, "int8")
     assert (num_parts(whole), num_parts(parts)) == (1, -(-model.config.target_vocab_size // PART_TOKENS))
     sources, targets = random_inputs(model, num_steps=5, beams=2)
 
@@ -90,15 +83,15 @@ def test_int8_finds_the_same_best_tokens_with_split_and_whole_vocabulary(
 @pytest.mark.parametrize("shape", SPLIT_SHAPES, ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_many_vocabulary_parts_are_split_by_one_operator_with_the_same_result(
-    precision: str, shape: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    precision: str, shape: dict[str, Any], exported: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = random_model(shape)
     sources, targets = random_inputs(model, num_steps=3, beams=2)
     vocab_size = model.config.target_vocab_size
-    expected = logprobs_by_steps(write(tmp_path / "whole", model, precision), sources, targets, vocab_size)
+    expected = logprobs_by_steps(exported(shape, precision), sources, targets, vocab_size)
     monkeypatch.setattr(projection, "MAX_PART_TOKENS", 4)
     monkeypatch.setattr(projection, "BLOCK_TOKENS", 2)
-    parts = write(tmp_path / "parts", model, precision)
+    parts = exported(shape, precision)
     nodes = all_nodes(onnx.load(parts / "decoder.onnx").graph)
     (cut,) = (node for node in nodes if node.op_type == "Split")
     assert len(cut.output) == num_parts(parts) == vocab_size // 4 >= MIN_SPLIT_PARTS

@@ -2,7 +2,6 @@
 
 import itertools
 from pathlib import Path
-from typing import get_args
 
 import onnx
 import pytest
@@ -10,19 +9,16 @@ from onnx import TensorProto
 
 from dragoman import contract
 from dragoman.bundle import open_bundle
-from dragoman.contract import Autoregression
 from export.graph.builder import ELEMENT_TYPES
 from export.graph.precision import PRECISIONS
-from tests.parity.random_bundles import all_nodes, random_model, write
+from tests.parity.conftest import Export
+from tests.parity.random_bundles import SSRU, all_nodes
 
-KINDS = list(itertools.product(PRECISIONS, get_args(Autoregression)))
 
-
-@pytest.fixture(scope="module", params=KINDS, ids="-".join)
-def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    precision, autoregression = request.param
-    model = random_model({"autoregression": autoregression})
-    return write(tmp_path_factory.mktemp(precision), model, precision)
+@pytest.fixture(params=itertools.product(PRECISIONS, [{}, SSRU]), ids=str)
+def bundle(request: pytest.FixtureRequest, exported: Export) -> Path:
+    precision, shape = request.param
+    return exported(shape, precision)
 
 
 def load_graphs(bundle: Path) -> tuple[onnx.GraphProto, onnx.GraphProto]:

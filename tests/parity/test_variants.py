@@ -18,6 +18,7 @@ from dragoman.types import SearchKind
 from export.graph import projection
 from export.graph.precision import CALIBRATED, PRECISIONS
 from export.reference import ReferenceGraphs, Rows
+from tests.parity.conftest import Export
 from tests.parity.random_bundles import (
     EOS,
     OWN_TARGET,
@@ -140,7 +141,7 @@ def test_logprobs_of_quantised_graphs_are_close_to_the_models(
 @pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_row_gives_the_same_result_alone_and_in_a_batch(
-    precision: str, shape: dict[str, Any], tmp_path: Path
+    precision: str, shape: dict[str, Any], exported: Export
 ) -> None:
     """Rows join at other steps, change places, double and leave; each then answers as one that was alone.
 
@@ -149,8 +150,7 @@ def test_a_row_gives_the_same_result_alone_and_in_a_batch(
     """
     require_exact_rows(precision)
     atol = 0.0 if precision in CALIBRATED else {"fp32": 2e-6, "fp16": 2e-2}[precision]
-    model = random_model(shape)
-    encoder, decoder = open_graphs(write(tmp_path, model, precision))
+    encoder, decoder = open_graphs(exported(shape, precision))
     rng = np.random.default_rng(11)
     sources = [[*rng.integers(4, VOCAB, length).tolist(), EOS] for length in (5, 31, 12, 2, 23)]
     steps = decoder.open_steps(SearchKind(2))
@@ -222,19 +222,18 @@ def say_the_same(
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("ids", SUPPRESSED, ids=len)
 def test_suppressed_ids_are_never_produced_and_nothing_else_changes(
-    precision: str, ids: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    precision: str, ids: tuple[int, ...], exported: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their probability is lost: the others' stay what they are in a model that may say everything."""
     monkeypatch.setattr(ReferenceGraphs, "greedy", say_the_same)
-    free, bound = random_model(OWN_TARGET), random_model({**OWN_TARGET, "suppressed_ids": ids})
-    sources, targets = random_inputs(free, num_steps=4, beams=2)
+    free, bound = (
+        exported(shape, precision) for shape in (OWN_TARGET, {**OWN_TARGET, "suppressed_ids": ids})
+    )
+    sources, targets = random_inputs(random_model(OWN_TARGET), num_steps=4, beams=2)
     allowed = [token for token in range(SMALLEST_VOCAB) if token not in ids]
 
-    before, after = (
-        logprobs_by_steps(write(tmp_path / name, model, precision), sources, targets, SMALLEST_VOCAB)
-        for name, model in (("free", free), ("bound", bound))
-    )
-    _, best = best_by_steps(tmp_path / "bound", sources, targets, len(allowed))
+    before, after = (logprobs_by_steps(each, sources, targets, SMALLEST_VOCAB) for each in (free, bound))
+    _, best = best_by_steps(bound, sources, targets, len(allowed))
 
     assert (after[:, :, list(ids)] == -np.inf).all()
     np.testing.assert_allclose(after[:, :, allowed], before[:, :, allowed], atol=1e-5)
@@ -276,13 +275,12 @@ ALLOWED = np.array([3, 22, 30, 41, 75])
 @pytest.mark.parametrize("precision", SHORTLIST_PRECISIONS)
 @pytest.mark.parametrize("is_before", [False, True])
 def test_a_shortlist_does_not_re_enable_a_suppressed_id(
-    precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_before: bool
+    precision: str, tmp_path: Path, exported: Export, monkeypatch: pytest.MonkeyPatch, *, is_before: bool
 ) -> None:
     """Suppressed, it takes its probability with it; forbidden before the softmax, it leaves it to others."""
     monkeypatch.setattr(ReferenceGraphs, "greedy", say_the_same)
-    free = random_model(OWN_TARGET)
-    sources, targets = random_inputs(free, num_steps=3, beams=2)
-    before = best_of_lists(write(tmp_path / "free", free, precision), sources, targets, len(LISTED))
+    sources, targets = random_inputs(random_model(OWN_TARGET), num_steps=3, beams=2)
+    before = best_of_lists(exported(OWN_TARGET, precision), sources, targets, len(LISTED))
     bound = random_model(OWN_TARGET if is_before else {**OWN_TARGET, "suppressed_ids": (17, 40, 60)})
     if is_before:
         with torch.no_grad():
@@ -316,15 +314,19 @@ def best_of_lists(folder: Path, sources: list[list[int]], targets: Ids, num_best
 
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_only_vocabulary_parts_with_suppressed_ids_have_a_mask(precision: str, tmp_path: Path) -> None:
-    def masks(shape: dict[str, Any], name: str) -> set[str]:
-        folder = write(tmp_path / name, random_model({**OWN_TARGET, **shape}), precision)
-        weights = onnx.load(folder / "decoder.onnx").graph.initializer
+def test_only_vocabulary_parts_with_suppressed_ids_have_a_mask(
+    precision: str, exported: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReferenceGraphs, "greedy", say_the_same)
+
+    def masks(*suppressed_ids: int) -> set[str]:
+        shape = {**OWN_TARGET, "suppressed_ids": suppressed_ids} if suppressed_ids else OWN_TARGET
+        weights = onnx.load(exported(shape, precision) / "decoder.onnx").graph.initializer
         return {weight.name for weight in weights if weight.name.startswith("suppressed")}
 
     for_shortlists = {"suppressed"} if precision in SHORTLIST_PRECISIONS else set()
     num_parts = -(-SMALLEST_VOCAB // projection.MAX_PART_TOKENS)
-    assert masks({}, "free") == set()
-    assert masks({"suppressed_ids": (0, 7)}, "bound") == {"suppressed.0"} | for_shortlists
+    assert masks() == set()
+    assert masks(0, 7) == {"suppressed.0"} | for_shortlists
     last = {"suppressed.60"} if num_parts > 1 else {"suppressed.0"}
-    assert masks({"suppressed_ids": (79,)}, "late") == last | for_shortlists
+    assert masks(79) == last | for_shortlists

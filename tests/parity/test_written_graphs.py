@@ -58,6 +58,21 @@ def test_external_weights_are_page_aligned_and_small_ones_stay_in_the_graph(tmp_
     onnx.checker.check_model(tmp_path / "product.onnx")
 
 
+def test_rows_of_a_weight_are_the_same_bytes_of_the_file_and_the_same_numbers(tmp_path: Path) -> None:
+    graph = GraphBuilder("sum")
+    table = graph.weight("table", TABLE)
+    parts = [graph.rows(table, range(first, first + 100)) for first in (0, 100, 200)]
+    graph.op("Concat", table, *parts, output="result", attributes={"axis": 0})
+    written = graph.finish((), (Port("result", "float32", ("R", "C")),), {}, "test")
+
+    written.save(tmp_path / "sum.onnx", 2**30)
+
+    assert written.size_bytes == TABLE.nbytes == (tmp_path / "sum.weights").stat().st_size
+    session = onnxruntime.InferenceSession(tmp_path / "sum.onnx", providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {})
+    np.testing.assert_array_equal(found, np.concatenate([TABLE, TABLE]))
+
+
 def test_weights_are_written_without_copying_and_are_the_same_in_one_file_as_in_two(tmp_path: Path) -> None:
     graph = product()
     graph.save(tmp_path / "beside.onnx", 0)

@@ -9,6 +9,10 @@ from dragoman.contract import CacheDType
 from export.graph.builder import GraphBuilder
 from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, Weights, slice_rows
 
+LARGE_TABLE_BYTES = 50_000_000
+"""Size from which each part of a table is a constant of its own. Slices of a constant, which onnxruntime cuts
+when it loads a graph, stay in memory beside what it packs them into."""
+
 
 class Float32:
     """Weights, activations and caches in float32."""
@@ -34,10 +38,12 @@ class Float32:
 
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
         table = self._weight(graph, output.name, output.table)
+        is_large = len(output.parts) > 1 and output.table.nbytes >= LARGE_TABLE_BYTES
+        rows = graph.rows(table, tokens) if is_large else slice_rows(graph, table, output.parts, tokens)
         return graph.op(
             "Gemm",
             value,
-            slice_rows(graph, table, output.parts, tokens),
+            rows,
             self._weight(graph, f"{OUTPUT}.{tokens.start}.bias", output.bias[tokens.start : tokens.stop]),
             attributes={"transB": 1},
         )
