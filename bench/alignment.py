@@ -22,9 +22,9 @@ from bench.command import Command, Options, show
 from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
-from dragoman.graphs.session import SessionOptions
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.word_alignment import link_words
+from dragoman.providers import SessionOptions
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import Link, Method, SearchKind, Span

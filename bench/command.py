@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.provenance import provenance, write_json
+from bench.provenance import ON_CPU, provenance, write_json
+from dragoman.providers import SessionOptions
 
 HELP: Mapping[str, str] = {
     "bundle": "folder of the bundle",
@@ -82,10 +83,10 @@ class Command:
         words = [word for word in self._words if word not in output]
         return f"{self.parser.prog} {shlex.join(map(_short_path, words))}"
 
-    def write(self, bundle: Path, figures: Mapping[str, Any]) -> None:
-        """Write the figures, measured with a bundle, if there is an output."""
+    def write(self, bundle: Path, figures: Mapping[str, Any], session: SessionOptions = ON_CPU) -> None:
+        """Write the figures, measured with a bundle in such a session, if there is an output."""
         if self._output is not None:
-            write_json(self._output, {"provenance": provenance(bundle, str(self)), **figures})
+            write_json(self._output, {"provenance": provenance(bundle, str(self), session), **figures})
 
 
 def _settings(name: str, default: Any) -> dict[str, Any]:

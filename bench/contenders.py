@@ -173,7 +173,7 @@ def share_equal(outputs: Sequence[Ids], expected: Sequence[Ids]) -> float:
 
 
 def parse_variant(text: str) -> Contender:
-    """Parse `NAME=BUNDLE[,option=value,...]`; options are `DecodingOptions` fields, values are JSON.
+    """Parse `NAME=BUNDLE[,option=value,...]`: fields of `DecodingOptions`, or `kernels`; values are JSON.
 
     Raises:
         ValueError: `text` has another form.

@@ -20,7 +20,12 @@ class Dragoman:
     """A bundle with `workers` replicas of one thread each."""
 
     def __init__(self, setup: Setup) -> None:
-        self._translator = Translator.open(setup.model, replicas=setup.workers, threads=1)
+        options = dict(setup.options)
+        self._kernels = options.pop("kernels", "auto")
+        self._decoding = options
+        self._translator = Translator.open(
+            setup.model, replicas=setup.workers, threads=1, kernels=self._kernels
+        )
         self._setup = setup
 
     def search(self, sources: list[Ids], search: Search) -> list[Ids]:
@@ -34,7 +39,8 @@ class Dragoman:
         if name == "static batches":
             # A separate engine for each batch, because one engine would merge two batches.
             engines = [
-                Translator.open(self._setup.model, replicas=1, threads=1) for _ in range(self._setup.workers)
+                Translator.open(self._setup.model, replicas=1, threads=1, kernels=self._kernels)
+                for _ in range(self._setup.workers)
             ]
             calls = [lambda texts, engine=engine: engine.translate(texts, options) for engine in engines]
             batches = StaticBatches(calls, max_texts=STATIC_BATCH_SOURCES, wait_s=STATIC_WAIT_S)
@@ -51,7 +57,7 @@ class Dragoman:
             min_length=search.min_length,
             max_length=search.max_length,
         )
-        return dataclasses.replace(options, **self._setup.options)
+        return dataclasses.replace(options, **self._decoding)
 
 
 if __name__ == "__main__":

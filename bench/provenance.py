@@ -12,17 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import file_sha256, read_bundle
+from dragoman.providers import SessionOptions
+from dragoman.search_model import find_kernels
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("onnxruntime", "onnxruntime-gpu", "numpy", "sentencepiece")
 """Packages whose versions are recorded if installed; only one of the first two is."""
+ON_CPU = SessionOptions()
+CHECKPOINT_WEIGHTS = "model.safetensors"
 
 
-def provenance(bundle: Path, command: str) -> dict[str, Any]:
+def provenance(bundle: Path, command: str, session: SessionOptions = ON_CPU) -> dict[str, Any]:
     """Return everything needed to decide whether two figures are comparable.
 
     `bundle_sha256` is a hash over the hashes of graphs, tokenizers and other files, but not of the model
-    card; of a checkpoint, the hash of its weights.
+    card; of a checkpoint, the hash of its weights. `kernels` are those that run the bundle in such a session
+    if nothing else is chosen.
     """
     return {
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -34,6 +39,7 @@ def provenance(bundle: Path, command: str) -> dict[str, Any]:
         "commit": _commit(),
         "bundle": bundle.name,
         "bundle_sha256": bundle_sha256(bundle),
+        "kernels": _kernels(bundle, session),
     }
 
 
@@ -53,11 +59,18 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def bundle_sha256(bundle: Path) -> str:
     """Return the hash that identifies a bundle or a checkpoint; see `provenance`."""
-    if (weights := bundle / "model.safetensors").is_file():
+    if (weights := bundle / CHECKPOINT_WEIGHTS).is_file():
         return file_sha256(weights)
     files = read_bundle(bundle).manifest.files
     hashes = [f"{name} {record.sha256}" for name, record in sorted(files.items()) if not name.endswith(".md")]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _kernels(bundle: Path, session: SessionOptions) -> str | None:
+    """Return the name of the kernels; None for a checkpoint."""
+    if (bundle / CHECKPOINT_WEIGHTS).is_file():
+        return None
+    return find_kernels(read_bundle(bundle), session, "auto")[0]
 
 
 def _versions() -> dict[str, str]:

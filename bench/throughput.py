@@ -16,7 +16,7 @@ from bench.command import Command, Options, show
 from bench.rounds import interleave, spread
 from bench.workloads import SENTENCES, read_lines
 from dragoman import DecodingOptions, InputError, Translator
-from dragoman.providers import parse_providers
+from dragoman.providers import SessionOptions, parse_providers
 
 BATCHES, BEAM_SIZES, CALLERS = (1, 8, 32), (1, 4), (1, 2, 8)
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
@@ -106,7 +106,7 @@ def main(words: Sequence[str] | None = None) -> None:
         results = measure(translator, sentences, settings, arguments.rounds)
     figures = {"providers": arguments.provider, "gpus": gpu_names(), "sentences": len(sentences)}
     figures |= {"rounds": arguments.rounds, "replicas": replicas, "threads_per_replica": 1}
-    command.write(arguments.bundle, {**figures, "results": results})
+    command.write(arguments.bundle, {**figures, "results": results}, SessionOptions(providers=providers))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ DragomanError
 │  └─ UnsupportedPair   the bundle does not translate between these languages
 ├─ BundleError          the operator must fix it: names the bundle and every bad file or field
 ├─ ProviderError        the operator must fix it: the execution provider cannot run the graphs
+├─ KernelsError         the operator must fix it: the required kernels cannot run the graphs
 ├─ Overloaded           the queue is full: the caller may retry later
 ├─ MemoryBudgetExceeded  bundles in use leave no memory for another one: the caller may retry later
 ├─ DeadlineExceeded     the caller's own time limit passed first
@@ -63,7 +64,7 @@ class ProviderError(DragomanError):
         return f"provider {self.provider!r} {self.problem}"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class KernelsError(DragomanError):
     """The kernels that were asked for cannot run a bundle."""
 

@@ -4,8 +4,8 @@ from dragoman.bundle import Bundle
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.cpus import available_cpus
 from dragoman.errors import BundleError
-from dragoman.graphs.session import SessionOptions
 from dragoman.manifest import Manifest, TokenizerFiles
+from dragoman.providers import SessionOptions
 from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.scheduler import SchedulerOptions
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist

@@ -1,6 +1,7 @@
 """What runs the graphs: kernels, and onnxruntime's execution providers, by their names in settings."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dragoman.errors import ProviderError
@@ -51,3 +52,34 @@ def check_providers(names: Sequence[str]) -> tuple[Provider, ...]:
     if not names:
         raise ProviderError("", f"is missing; give at least one of {', '.join(known)}")
     return tuple(known[name] for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """Options of an onnxruntime session.
+
+    Raises:
+        ProviderError: the combination of providers is invalid.
+    """
+
+    threads: int = 1
+    """Threads per run; set because onnxruntime counts the host's cores, not the container's."""
+    providers: tuple[Provider, ...] = ("cpu",)
+    """In order of preference; a node without a kernel in one provider goes to the next."""
+    keeps_memory_on_device: bool = False
+    """Whether K/V stay in the provider's own memory. Always so with a GPU; on the CPU it tests the same code,
+    more slowly."""
+
+    def __post_init__(self) -> None:
+        check_providers(self.providers)
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.providers[0] != "cpu"
+
+    @property
+    def device_type(self) -> str | None:
+        """Memory type of K/V in onnxruntime's terms; None for plain numpy arrays."""
+        if self.is_gpu:
+            return "cuda"
+        return "cpu" if self.keeps_memory_on_device else None

@@ -12,17 +12,14 @@ from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.errors import KernelsError
-from dragoman.graphs.decoder import Decoder
-from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.process_memory import compacted_memory
-from dragoman.graphs.session import SessionOptions
 from dragoman.loading import open_shortlist
 from dragoman.native.library import best_kernels
 from dragoman.native.model import NativeModel, read_programs
 from dragoman.native.program import NotSupported
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
-from dragoman.providers import ONNXRUNTIME, Kernels
+from dragoman.providers import ONNXRUNTIME, Kernels, SessionOptions
 from dragoman.text.stemming import is_inflected
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Method, SearchKind
@@ -51,25 +48,6 @@ class Backend(Protocol):
     def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[Any]:
         """Return an empty lane for a kind of search."""
         ...
-
-
-class OnnxBackend:
-    """The graphs on onnxruntime."""
-
-    kernels = ONNXRUNTIME
-
-    def __init__(self, bundle: Bundle, session: SessionOptions, why_not_native: str) -> None:
-        self.why_not_native = why_not_native
-        with compacted_memory():
-            self._encoder, self._decoder = Encoder(bundle, session), Decoder(bundle, session)
-
-    def encode(self, sources: Sequence[Sequence[int]], candidates: Sequence[NDArray[np.int64]]) -> CrossKV:
-        cross = self._encoder.run(sources)
-        cross.candidates = candidates
-        return cross
-
-    def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[CrossKV]:
-        return open_lane(kind, self._decoder.open_steps(kind), target)
 
 
 class NativeBackend:
@@ -108,10 +86,17 @@ def open_backend(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> B
         ProviderError: a provider cannot be used.
     """
     native = _try_native(NativeBackend, bundle, session, kernels)
-    backend = OnnxBackend(bundle, session, native) if isinstance(native, str) else native
+    backend = _open_onnx(bundle, session, native) if isinstance(native, str) else native
     reason = backend.why_not_native and f"; the engine's own kernels cannot run it: {backend.why_not_native}"
     logger.info("%s runs on %s%s", bundle.path, backend.kernels, reason)
     return backend
+
+
+def _open_onnx(bundle: Bundle, session: SessionOptions, why_not_native: str) -> Backend:
+    # Native kernels do without onnxruntime, which takes 40 ms and 20 MB to import.
+    from dragoman.graphs.backend import OnnxBackend  # noqa: PLC0415
+
+    return OnnxBackend(bundle, session, why_not_native)
 
 
 def find_kernels(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> tuple[str, str]:

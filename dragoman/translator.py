@@ -11,7 +11,6 @@ from typing import Self, TypeVar, overload
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
-from dragoman.graphs.session import SessionOptions
 from dragoman.loading import open_tokenizers, scheduler_options
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.pipeline.pacing import LARGE_CHARACTERS, Pacer, never_pause
@@ -22,7 +21,7 @@ from dragoman.pipeline.segment_cache import SegmentCache
 from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
 from dragoman.pipeline.submission import TextSubmitter
 from dragoman.pipeline.terminology import TermModel
-from dragoman.providers import Kernels, Provider
+from dragoman.providers import Kernels, Provider, SessionOptions
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.replica import SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -59,6 +58,9 @@ class Translator:
         source_tokenizer, target_tokenizer = open_tokenizers(bundle)
         model = SearchModel(bundle, session, target_tokenizer, kernels)
         self.kernels = model.kernels
+        """Name of what runs the graphs: `onnxruntime`, or the engine's own kernels, such as `avx2`."""
+        self.why_not_native = model.why_not_native
+        """Why the engine's own kernels do not run them; "" if they do, or were not to."""
         self._scheduler = Scheduler(model.encode, model.open_lane, scheduling)
         controls = self.manifest.controls
         term_model = TermModel(

@@ -1,7 +1,7 @@
 """The engine as the settings configure it: which bundles, their options, and which to open at start."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman import BundleError, InputError
@@ -100,14 +100,7 @@ def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) 
         SettingsError: there is no models folder, or two models have the same name.
         BundleError: there is no usable bundle.
     """
-    translators = TranslatorOptions(
-        replicas=settings.replicas,
-        threads=settings.threads,
-        queue_size=settings.queue_size,
-        providers=parse_providers(settings.providers),
-        segment_cache_size=0 if settings.segment_cache == "off" else settings.segment_cache_size,
-        engine_metrics=engine_metrics,
-    )
+    translators = replace(translator_options(settings), engine_metrics=engine_metrics)
     folders = settings.model_folders
     options = RouterOptions(settings.memory_budget_bytes, split_names(settings.pivots), folders.bundled)
     if settings.model is not None:
@@ -117,6 +110,18 @@ def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) 
     for name in folders.replaced():
         logger.info("%s is used in place of the bundled model %s", folders.own / name, name)
     return Router.open(folders.find, translators=translators, options=options)
+
+
+def translator_options(settings: Settings) -> TranslatorOptions:
+    """Return how the settings open every bundle."""
+    return TranslatorOptions(
+        replicas=settings.replicas,
+        threads=settings.threads,
+        queue_size=settings.queue_size,
+        providers=parse_providers(settings.providers),
+        segment_cache_size=0 if settings.segment_cache == "off" else settings.segment_cache_size,
+        kernels=settings.kernels,
+    )
 
 
 def find_models(settings: Settings) -> dict[str, Path]:

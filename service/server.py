@@ -46,6 +46,7 @@ def serve(settings: Settings) -> None:
     Raises:
         BundleError: there is no such bundle, or it cannot be trusted.
         ProviderError: a provider cannot be used.
+        KernelsError: the required kernels cannot run a bundle.
     """
     _limit_arenas()
     configure_logs(settings.log_format, settings.log_level)

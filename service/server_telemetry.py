@@ -1,5 +1,6 @@
 """Telemetry of a server: metrics, traces and request logs, created once per process."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -113,7 +114,7 @@ class Telemetry:
             return ServerState(
                 is_ready=inference.is_ready,
                 num_models=len(models),
-                num_open_models=sum(model.is_open for model in models),
+                open_models=Counter(model.kernels for model in models if model.kernels is not None),
                 memory_bytes=router.used_bytes,
                 queue=router.queue(),
             )

@@ -20,7 +20,7 @@ from pydantic_settings import (
 )
 
 from dragoman import ProviderError
-from dragoman.providers import parse_providers
+from dragoman.providers import Kernels, parse_providers
 from service.accounts.errors import RatesInvalid
 from service.accounts.rates import RateLimits
 from service.model_folders import ModelFolders
@@ -133,6 +133,9 @@ class Settings(BaseSettings):
     providers: Annotated[str, AfterValidator(_check_providers)] = "cpu"
     """Hardware that the model runs on: `cpu`, `cuda`, `tensorrt`, or several separated by commas, the most
     preferred first."""
+    kernels: Kernels = "auto"
+    """What computes the model: `native` for the engine's own kernels, which need int8 and one thread per
+    replica; `onnxruntime`; or `auto` for native kernels wherever they can."""
     queue_size: int = Field(default=4096, ge=1)
     """Maximum number of queued segments; further requests are rejected as too many."""
     segment_cache_size: int = Field(default=4096, ge=0)

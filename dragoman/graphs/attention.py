@@ -17,8 +17,9 @@ from onnxruntime import IOBinding, OrtValue
 from dragoman import contract
 from dragoman.graphs.caches import CrossCaches
 from dragoman.graphs.device import FOLDER
-from dragoman.graphs.session import DEVICE_ID, SessionOptions, new_session
+from dragoman.graphs.session import DEVICE_ID, new_session
 from dragoman.manifest import Manifest
+from dragoman.providers import SessionOptions
 
 ATTENTION_GRAPH = "attention"
 

@@ -19,7 +19,8 @@ from dragoman.graphs.caches import CellCaches, CrossCaches, DecoderState, SelfCa
 from dragoman.graphs.device import Device
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Host, MemoryMaker
-from dragoman.graphs.session import SessionOptions, open_session
+from dragoman.graphs.session import open_session
+from dragoman.providers import SessionOptions
 from dragoman.types import SearchKind
 
 MANY_CANDIDATES = 1024

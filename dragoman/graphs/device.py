@@ -16,7 +16,8 @@ from onnxruntime import IOBinding, OrtValue
 
 from dragoman.contract import CacheDType
 from dragoman.graphs.memory import Shape
-from dragoman.graphs.session import DEVICE_ID, SessionOptions, new_session
+from dragoman.graphs.session import DEVICE_ID, new_session
+from dragoman.providers import SessionOptions
 
 ROW_GRAPHS = ("zeros", "take", "fit", "join")
 FOLDER = Path(__file__).with_name("rows")

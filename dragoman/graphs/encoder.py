@@ -13,7 +13,8 @@ from onnxruntime import OrtValue
 
 from dragoman.bundle import Bundle
 from dragoman.contract import ENCODER_FILE, encoder_inputs, encoder_outputs, padded_width
-from dragoman.graphs.session import DEVICE_ID, SessionOptions, open_session
+from dragoman.graphs.session import DEVICE_ID, open_session
+from dragoman.providers import SessionOptions
 
 
 @dataclass(slots=True)

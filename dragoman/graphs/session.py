@@ -3,7 +3,6 @@
 import contextlib
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import onnxruntime
@@ -11,7 +10,7 @@ import onnxruntime
 from dragoman.bundle import Bundle
 from dragoman.contract import KEPT_ROWS, Port
 from dragoman.errors import BundleError, ProviderError
-from dragoman.providers import EXECUTION_PROVIDERS, PACKAGES, Provider, check_providers
+from dragoman.providers import EXECUTION_PROVIDERS, PACKAGES, SessionOptions
 
 DISABLED_OPTIMISERS = ["SkipLayerNormFusion"]
 """Fuses Add and LayerNormalization into an operator that was eight times slower on the CPU when measured."""
@@ -25,37 +24,6 @@ CPU_MEMORY = "Cpu"
 """onnxruntime's name for host memory."""
 GPU_PRECISION = "fp16"
 """CUDA has no kernels for float32 `GroupQueryAttention` or int8 products: the CPU's would run."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
-    """Options of an onnxruntime session.
-
-    Raises:
-        ProviderError: the combination of providers is invalid.
-    """
-
-    threads: int = 1
-    """Threads per run; set because onnxruntime counts the host's cores, not the container's."""
-    providers: tuple[Provider, ...] = ("cpu",)
-    """In order of preference; a node without a kernel in one provider goes to the next."""
-    keeps_memory_on_device: bool = False
-    """Whether K/V stay in the provider's own memory. Always so with a GPU; on the CPU it tests the same code,
-    more slowly."""
-
-    def __post_init__(self) -> None:
-        check_providers(self.providers)
-
-    @property
-    def is_gpu(self) -> bool:
-        return self.providers[0] != "cpu"
-
-    @property
-    def device_type(self) -> str | None:
-        """Memory type of K/V in onnxruntime's terms; None for plain numpy arrays."""
-        if self.is_gpu:
-            return "cuda"
-        return "cpu" if self.keeps_memory_on_device else None
 
 
 def open_session(

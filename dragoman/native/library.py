@@ -5,6 +5,7 @@ interpreter's lock during every call.
 """
 
 import ctypes
+from contextlib import suppress
 from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
@@ -125,16 +126,21 @@ _WITHOUT_RESULT = frozenset(
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """Return the library, or None if it was not built."""
+    """Return the library, or None if it was not built, or only an older one was."""
     for path in sorted(FOLDER.glob(PATTERN)):
-        loaded = ctypes.CDLL(str(path))
-        loaded.dragoman_best_kernels.restype = c_char_p
-        for name, arguments in _FUNCTIONS.items():
-            function = getattr(loaded, f"dragoman_{name}")
-            function.argtypes = arguments
-            function.restype = None if name in _WITHOUT_RESULT else c_int32
-        return loaded
+        with suppress(OSError, AttributeError):
+            return _opened(path)
     return None
+
+
+def _opened(path: Path) -> ctypes.CDLL:
+    loaded = ctypes.CDLL(str(path))
+    loaded.dragoman_best_kernels.restype = c_char_p
+    for name, arguments in _FUNCTIONS.items():
+        function = getattr(loaded, f"dragoman_{name}")
+        function.argtypes = arguments
+        function.restype = None if name in _WITHOUT_RESULT else c_int32
+    return loaded
 
 
 def best_kernels() -> str:

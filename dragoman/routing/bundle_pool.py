@@ -111,10 +111,10 @@ class BundlePool(Generic[T]):
         with self._changed:
             return {name: entry.bundle for name, entry in self._entries.items()}
 
-    def open_names(self) -> frozenset[str]:
-        """Return the names of bundles that are open now."""
+    def opened_by_name(self) -> dict[str, T]:
+        """Return those of `opened` that take new users, by name."""
         with self._changed:
-            return frozenset(name for name, place in self._current.items() if place.opened is not None)
+            return {name: place.opened for name, place in self._current.items() if place.opened is not None}
 
     def opened(self) -> tuple[T, ...]:
         """Return the bundles that are open now. Without a handle, they may be closed at any time."""

@@ -12,11 +12,10 @@ from typing import Self
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError
-from dragoman.graphs.session import SessionOptions
 from dragoman.loading import scheduler_options
 from dragoman.manifest import Manifest
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
-from dragoman.providers import Provider
+from dragoman.providers import Kernels, Provider, SessionOptions
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import BundleScanner, ReloadReport, bundle_folders, compare
@@ -52,6 +51,7 @@ class TranslatorOptions:
     providers: tuple[Provider, ...] = ("cpu",)
     segment_cache_size: int = 0
     engine_metrics: EngineMetrics = NO_METRICS
+    kernels: Kernels = "auto"
 
     def open(self, path: Path) -> Translator:
         return Translator.open(
@@ -62,12 +62,18 @@ class TranslatorOptions:
             providers=self.providers,
             segment_cache_size=self.segment_cache_size,
             engine_metrics=self.engine_metrics,
+            kernels=self.kernels,
         )
+
+    @property
+    def session(self) -> SessionOptions:
+        """How onnxruntime runs the graphs."""
+        return SessionOptions(self.threads, self.providers)
 
     def estimate_bytes(self, manifest: Manifest) -> int:
         """Return the memory that a bundle takes when it is opened with these options."""
-        session = SessionOptions(self.threads, self.providers)
-        return estimated_bytes(manifest, scheduler_options(session, self.replicas, self.queue_size).replicas)
+        options = scheduler_options(self.session, self.replicas, self.queue_size)
+        return estimated_bytes(manifest, options.replicas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,10 @@ class Model:
     is_open: bool
     memory_bytes: int
     """Estimated memory of the open bundle."""
+    kernels: str | None
+    """Those that run the open bundle; None if it is not open."""
+    why_not_native: str
+    """Why the engine's own do not; "" if they do, or were not to."""
 
 
 class Router:
@@ -184,16 +194,8 @@ class Router:
 
     def models(self) -> tuple[Model, ...]:
         """Return the bundles that may be used now, with their state."""
-        names = self._pool.open_names()
-        return tuple(
-            Model(
-                self._offer(name, bundle),
-                bundle.manifest,
-                name in names,
-                self._estimate_bytes(bundle.manifest),
-            )
-            for name, bundle in sorted(self._pool.bundles().items())
-        )
+        opened, bundles = self._pool.opened_by_name(), sorted(self._pool.bundles().items())
+        return tuple(self._model(name, bundle, opened.get(name)) for name, bundle in bundles)
 
     def queue(self) -> QueueState:
         """Return how many segments wait and run now, in all open bundles together."""
@@ -247,7 +249,7 @@ class Router:
         Returns:
             The future translation. It may be cancelled until it is done; its work then ends within one step.
             It fails with `DeadlineExceeded`, and if a bundle had to be opened also with
-            `MemoryBudgetExceeded`, `BundleError`, `ProviderError` or any error listed below.
+            `MemoryBudgetExceeded`, `BundleError`, `ProviderError`, `KernelsError` or any error listed below.
 
         Raises:
             UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
@@ -322,7 +324,7 @@ class Router:
         Raises:
             InputError: there is no such model.
             BundleError: one cannot be opened, or together they are over the memory budget.
-            ProviderError: a provider cannot be used.
+            ProviderError, KernelsError: what is to run one cannot be used.
         """
         bundles = self._pool.bundles()
         offers = {self.routes.named(name).name for name in names}
@@ -351,6 +353,16 @@ class Router:
         targets = frozenset(() if formality is None else formality.targets)
         is_fallback = bundle.path.parent == self._options.fallback_dir
         return Offer(name, bundle.manifest.name, bundle.manifest.languages, targets, is_fallback)
+
+    def _model(self, name: str, bundle: Bundle, opened: PairTranslator | None) -> Model:
+        return Model(
+            self._offer(name, bundle),
+            bundle.manifest,
+            opened is not None,
+            self._estimate_bytes(bundle.manifest),
+            None if opened is None else opened.kernels,
+            "" if opened is None else opened.why_not_native,
+        )
 
     def _runner(self) -> BundleRunner:
         """Return a runner whose threads have the caller's context, by which metrics label segments."""

@@ -17,7 +17,9 @@ from typing import BinaryIO
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.manifest import Manifest
-from dragoman.routing.router import Router
+from dragoman.providers import ONNXRUNTIME, Provider
+from dragoman.routing.router import Router, TranslatorOptions
+from dragoman.search_model import has_native_kernels
 from dragoman.terms import Terminology
 from dragoman.types import Pair
 from service.batch.errors import InputChanged, JobCancelled
@@ -41,6 +43,7 @@ from service.protection.modes import PlaceholderMode
 from service.versions import installed_version
 
 UNTRANSLATED = "untranslated"
+DEFAULT_TRANSLATORS = TranslatorOptions()
 CUT = "a length limit was reached; the translation may be incomplete"
 
 
@@ -284,7 +287,7 @@ def translator_facts(
     pairs: Collection[Pair],
     options: DecodingOptions,
     model: str | None = None,
-    providers: str = "cpu",
+    translators: TranslatorOptions = DEFAULT_TRANSLATORS,
     placeholders: PlaceholderMode = PlaceholderMode.AUTO,
 ) -> dict[str, str]:
     """Return bundles, versions and options, each under a readable name.
@@ -294,7 +297,7 @@ def translator_facts(
         pairs: languages of all files.
         options: decoding options.
         model: the only bundle to use.
-        providers: execution providers of the graphs, as in the settings.
+        translators: how the bundles are opened.
         placeholders: whether placeholders are kept.
 
     Raises:
@@ -303,7 +306,8 @@ def translator_facts(
     """
     manifests = {known.offer.name: known.manifest for known in router.models()}
     facts = {
-        "engine": _engine(providers),
+        "engine": _engine(translators.providers),
+        "kernels": _kernels(translators),
         "decoding": json.dumps(asdict(replace(options, terminology=None)), sort_keys=True, default=str),
         "terms": _terms_digest(options.terminology),
         "placeholders": str(placeholders),
@@ -330,8 +334,13 @@ def _terms_digest(terminology: Terminology | None) -> str:
     return digest.hexdigest()[:SHOWN_DIGITS]
 
 
-def _engine(providers: str) -> str:
+def _kernels(translators: TranslatorOptions) -> str:
+    """Return whether the engine's own kernels run what they can run: translations may differ by that."""
+    return "native" if has_native_kernels(translators.session, translators.kernels) else ONNXRUNTIME
+
+
+def _engine(providers: Sequence[Provider]) -> str:
     versions = (
         f"{name} {installed_version(name)}" for name in ("dragoman", "onnxruntime", "onnxruntime-gpu")
     )
-    return f"{', '.join(versions)} on {providers}"
+    return f"{', '.join(versions)} on {','.join(providers)}"

@@ -110,6 +110,7 @@ def batch(  # noqa: PLR0913 -- the command's options
         ),
     ] = None,
     providers: cli_options.ProvidersOption = None,
+    kernels: cli_options.KernelsOption = None,
     config: cli_options.ConfigOption = None,
 ) -> None:
     """Translate whole files in many formats.
@@ -132,7 +133,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     from service.engine import file_limits  # noqa: PLC0415
 
     start = StartMode.RESUME if resume else StartMode.OVERWRITE if force else StartMode.NEW
-    settings = load_settings(config, {"model": model, "providers": providers})
+    settings = load_settings(config, {"model": model, "providers": providers, "kernels": kernels})
     decoding = DecodingOptions(
         beam_size=beam_size,
         length_penalty=length_penalty,

@@ -31,6 +31,7 @@ def cluster_job(
         model=arguments.languages.model,
         pivots=split_names(settings.pivots),
         providers=settings.providers,
+        kernels=settings.kernels,
         placeholders=arguments.placeholders,
         threads=settings.threads,
         fallback_dir=folders.bundled,

@@ -29,7 +29,7 @@ from service.batch.texts import EntryTranslator, OnFailure
 from service.cli.batch_bar import progress_bar, show_contents, show_report
 from service.cli.terms import NO_TERMS, TermOptions
 from service.cluster import ClusterOptions
-from service.engine import open_router
+from service.engine import open_router, translator_options
 from service.formats.known import is_known
 from service.formats.review_marks import ReviewMarks
 from service.glossaries.errors import GlossaryInvalid
@@ -137,8 +137,8 @@ def _translate(
     files = plan_files(mappings, arguments.languages, router)
     arguments = _with_terms(arguments, files)
     pairs = {file.pair for file in files}
-    model, providers = arguments.languages.model, resources.settings.providers
-    facts = translator_facts(router, pairs, arguments.decoding, model, providers, arguments.placeholders)
+    model, translators = arguments.languages.model, translator_options(resources.settings)
+    facts = translator_facts(router, pairs, arguments.decoding, model, translators, arguments.placeholders)
     if arguments.memory is not None:
         facts["memory"] = _digest_memory(arguments.memory)
     job = Job(

@@ -18,7 +18,7 @@ GROUPS: Mapping[str, str] = {
         model models_dir model_index preload memory_budget_bytes pivots detection watch_s reload_endpoint
         admin_api
     """,
-    "Engine": "providers replicas threads queue_size segment_cache_size segment_cache",
+    "Engine": "providers kernels replicas threads queue_size segment_cache_size segment_cache",
     "Network": """
         host port uds uds_mode root_path reuse_port trusted_proxies cors_origins drain_s stop_timeout_s
     """,

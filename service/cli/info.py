@@ -1,9 +1,10 @@
 """`dragoman info`: versions and a bundle's properties."""
 
 from dragoman.bundle import read_bundle
+from dragoman.search_model import find_kernels
 from service.cli import options as cli_options
 from service.cli.tables import print_facts, print_versions
-from service.engine import find_models
+from service.engine import find_models, translator_options
 from service.settings import SettingsError, load_settings
 
 app = cli_options.new_command()
@@ -19,4 +20,7 @@ def info(*, model: cli_options.ModelOption = None, config: cli_options.ConfigOpt
         names = ", ".join(folders) or "none"
         raise SettingsError(f"model: choose one with --model; models in {settings.model_folders}: {names}")
     for folder in folders.values():
-        print_facts(read_bundle(folder))
+        bundle = read_bundle(folder)
+        kernels, why_not_native = find_kernels(bundle, translator_options(settings).session, settings.kernels)
+        reason = why_not_native and f", as the engine's own kernels cannot run it: {why_not_native}"
+        print_facts(bundle, f"{kernels}{reason}")

@@ -25,6 +25,15 @@ ProvidersOption = Annotated[
         help="Hardware to run on: cpu, cuda or tensorrt; the most preferred first.",
     ),
 ]
+KernelsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--kernels",
+        metavar="auto|onnxruntime|native",
+        help="What computes the model: onnxruntime, the engine's own kernels (native), or these wherever "
+        "they can (auto). Default: auto.",
+    ),
+]
 ConfigOption = Annotated[
     Path | None,
     typer.Option(

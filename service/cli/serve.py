@@ -31,6 +31,7 @@ def serve(  # noqa: PLR0913 -- the command's options
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Number of threads per replica.")] = None,
     providers: cli_options.ProvidersOption = None,
+    kernels: cli_options.KernelsOption = None,
     watch: Annotated[
         float | None,
         typer.Option(
@@ -53,6 +54,7 @@ def serve(  # noqa: PLR0913 -- the command's options
         "replicas": replicas,
         "threads": threads,
         "providers": providers,
+        "kernels": kernels,
         "watch_s": watch,
         "log_level": log_level,
     }

@@ -54,8 +54,8 @@ def print_versions() -> None:
     )
 
 
-def print_facts(bundle: Bundle) -> None:
-    """Print the facts in a bundle's manifest."""
+def print_facts(bundle: Bundle, kernels: str) -> None:
+    """Print the facts in a bundle's manifest, and what kernels run the bundle."""
     manifest = bundle.manifest
     sizes, limits, decoding = manifest.sizes, manifest.limits, manifest.decoding
     facts = [
@@ -65,6 +65,7 @@ def print_facts(bundle: Bundle) -> None:
         ("precision", manifest.precision),
         ("size", _megabytes(size_bytes(manifest))),
         ("format version", str(manifest.format_version)),
+        ("kernels", kernels),
         ("autoregression", manifest.autoregression),
         ("decoder layers", str(sizes.decoder_layers)),
         ("heads", f"{sizes.heads} of size {sizes.head_size}"),

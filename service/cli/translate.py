@@ -37,6 +37,7 @@ def translate(  # noqa: PLR0913 -- the command's options
     target: cli_options.TargetOption = None,
     model: cli_options.ModelOption = None,
     providers: cli_options.ProvidersOption = None,
+    kernels: cli_options.KernelsOption = None,
     beam_size: cli_options.BeamSizeOption = DEFAULTS.beam_size,
     length_penalty: cli_options.LengthPenaltyOption = DEFAULTS.length_penalty,
     early_stopping: Annotated[
@@ -68,7 +69,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         use_shortlist=use_shortlist,
         formality=formality,
     )
-    settings = load_settings(config, {"model": model, "providers": providers})
+    settings = load_settings(config, {"model": model, "providers": providers, "kernels": kernels})
     names = LanguageNames(source, target)
     with ExitStack() as stack:
         lines = stack.enter_context(open_lines(text, file))

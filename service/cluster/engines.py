@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DragomanError
-from dragoman.providers import parse_providers
+from dragoman.providers import Kernels, parse_providers
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.types import Pair
 from service.batch.entry_translator import translator_for
@@ -60,6 +60,7 @@ class RoutedEngine:
     """The only bundle to use."""
     pivots: tuple[str, ...] = ()
     providers: str = "cpu"
+    kernels: Kernels = "auto"
     placeholders: PlaceholderMode = PlaceholderMode.AUTO
     threads: int = 1
     """Threads of one replica: as many as without a cluster, so that the translations are the same."""
@@ -73,18 +74,17 @@ class RoutedEngine:
             replicas=max(1, num_cpus // self.threads),
             threads=self.threads,
             providers=parse_providers(self.providers),
+            kernels=self.kernels,
         )
         options = RouterOptions(pivots=self.pivots, fallback_dir=self.fallback_dir)
         with Router.open(dict(self.models), translators=translators, options=options) as router:
-            self._check(router)
+            self._check(router, translators)
             yield lambda pair: translator_for(
                 router, pair, self.options, model=self.model, placeholders=self.placeholders
             )
 
-    def _check(self, router: Router) -> None:
-        own = translator_facts(
-            router, self.pairs, self.options, self.model, self.providers, self.placeholders
-        )
+    def _check(self, router: Router, translators: TranslatorOptions) -> None:
+        own = translator_facts(router, self.pairs, self.options, self.model, translators, self.placeholders)
         if own != dict(self.facts):
             differing = [name for name in {**self.facts, **own} if own.get(name) != self.facts.get(name)]
             raise EngineDiffers(

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman import BundleError, DeadlineExceeded, InputError, Overloaded, ProviderError
+from dragoman import BundleError, DeadlineExceeded, InputError, KernelsError, Overloaded, ProviderError
 from dragoman.errors import MemoryBudgetExceeded
 from service import model_errors as models
 from service.accounts import errors as accounts
@@ -260,6 +260,7 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
         InputError,
         BundleError,
         ProviderError,
+        KernelsError,
         accounts.AccountsError,
         glossaries.GlossaryError,
         memories.TranslationMemoryError,
@@ -299,7 +300,7 @@ def _from_service(error: Exception) -> ApiError:
             logger.error("the accounts database failed: %s", error)
             message = "keys and quotas cannot be looked up at the moment; try again later"
             return ApiError(ErrorKind.STORE_UNAVAILABLE, message, headers=RETRY_AFTER)
-        case BundleError() | ProviderError():
+        case BundleError() | ProviderError() | KernelsError():
             logger.error("cannot open a model: %s", error)
             return ApiError(ErrorKind.INTERNAL, "the model cannot be opened; the server's log says why")
     for cause, kind, headers in KNOWN_ERRORS:

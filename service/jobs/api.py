@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from service.engine import client_file_limits
+from service.engine import client_file_limits, translator_options
 from service.glossaries.glossary_service import GlossaryService
 from service.http.authentication import Authenticator
 from service.jobs.job_runner import JobRunner
@@ -35,7 +35,7 @@ def open_job_service(
         database,
         job_service.detection,
         settings.job_texts,
-        settings.providers,
+        translator_options(settings),
         job_service.cache_sharing,
         client_file_limits(settings),
     )

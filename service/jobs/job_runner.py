@@ -12,7 +12,7 @@ from threading import Event
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
-from dragoman.routing.router import Router
+from dragoman.routing.router import Router, TranslatorOptions
 from dragoman.types import Pair
 from service.accounts.database import Database
 from service.batch.entry_translator import BATCH, translator_for
@@ -23,8 +23,8 @@ from service.batch.memory_translator import MemoryTranslator
 from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
+from service.batch.run import DEFAULT_TRANSLATORS, first_failure, run_job, translator_facts
 from service.batch.run import Job as BatchJob
-from service.batch.run import first_failure, run_job, translator_facts
 from service.batch.texts import EntryTranslator, Translated
 from service.formats.entries import FileOptions
 from service.formats.known import depends_on_languages, open_format
@@ -104,8 +104,8 @@ class JobRunner:
     detection: DetectionMode
     max_texts: int
     """Maximum number of a job's texts in the engine at a time."""
-    providers: str = "cpu"
-    """Execution providers of the models, as in the settings."""
+    translators: TranslatorOptions = DEFAULT_TRANSLATORS
+    """How the router opens models."""
     cache_sharing: CachePartitioning = CachePartitioning.PER_KEY
     limits: FileLimits | None = None
     """Limits of file processing; None to read files in this process."""
@@ -157,7 +157,7 @@ class JobRunner:
         options = options_of(job.job_request)
         if terms is not None and pair.source != pair.target:
             options = replace(options, terminology=terms.select(pair))
-        facts = translator_facts(self.router, [pair], options, job.job_request.model, self.providers)
+        facts = translator_facts(self.router, [pair], options, job.job_request.model, self.translators)
         memory = self._memory(job, pair)
         if memory is not None:
             facts["memory"] = f"{memory.id}, version {memory.version}"

@@ -18,7 +18,14 @@ from threading import Event
 
 import anyio
 
-from dragoman.errors import BundleError, InputError, MemoryBudgetExceeded, ProviderError, TranslatorClosed
+from dragoman.errors import (
+    BundleError,
+    InputError,
+    KernelsError,
+    MemoryBudgetExceeded,
+    ProviderError,
+    TranslatorClosed,
+)
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRejected, BatchStopped
 from service.formats.entries import FileFormatError
@@ -368,7 +375,7 @@ def _problem_for_owner(error: Exception) -> str:
     """Return why a job failed, for its owner. Log errors whose details the owner must not see."""
     if isinstance(error, BatchRejected | FileFormatError | InputError):
         return str(error)
-    if isinstance(error, BundleError | ProviderError):
+    if isinstance(error, BundleError | ProviderError | KernelsError):
         logger.error("cannot open a model: %s", error)
         return MODEL_FAILED
     log_unexpected(error)

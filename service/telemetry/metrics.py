@@ -26,7 +26,8 @@ class ServerState:
     is_ready: bool
     num_models: int
     """Number of models offered, open or not."""
-    num_open_models: int
+    open_models: Mapping[str, int]
+    """Number of open models by kernels; see `Translator.kernels`."""
     memory_bytes: int
     """Estimated memory of the open models."""
     queue: QueueState
@@ -164,9 +165,16 @@ def _of_workers(counters: counting.WorkerCounters) -> Iterator[Metric]:
 def _of_state(state: ServerState) -> Iterator[Metric]:
     yield _gauge("ready", "1 if the warm-up sentences are translated, else 0", float(state.is_ready))
     models = GaugeMetricFamily(PREFIX + "models", "Available models, open or closed", labels=["state"])
-    models.add_metric(["open"], state.num_open_models)
-    models.add_metric(["closed"], state.num_models - state.num_open_models)
+    num_open = sum(state.open_models.values())
+    models.add_metric(["open"], num_open)
+    models.add_metric(["closed"], state.num_models - num_open)
     yield models
+    opened = GaugeMetricFamily(
+        PREFIX + "open_models", "Open models, by what computes them", labels=["kernels"]
+    )
+    for kernels, count in state.open_models.items():
+        opened.add_metric([kernels], count)
+    yield opened
     yield _gauge("models_memory_bytes", "Estimated memory of the open models", state.memory_bytes)
     yield _gauge("segments_waiting", "Queued segments", state.queue.num_waiting)
     yield _gauge("segments_running", "Segments in progress on a replica", state.queue.num_running)

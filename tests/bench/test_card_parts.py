@@ -66,49 +66,39 @@ def test_the_last_variants_scores_stand_for_a_test_set_at_beam_4() -> None:
 
     assert (score["bleu"], score["chrf"], score["beam_size"], score["lines"]) == (13, 33, 4, 5)
     assert [one["bleu"] for one in score["variants"]] == [10, 11, 12, 13]
-    assert score["variants"][-1] == {
-        "precision": "int8",
-        "shortlist": True,
-        "beam_size": 4,
-        "bleu": 13,
-        "chrf": 33,
-    }
+    shipped = {"precision": "int8", "shortlist": True, "beam_size": 4, "bleu": 13, "chrf": 33}
+    assert score["variants"][-1] == shipped
 
 
 def test_variants_go_from_the_weights_as_trained_to_the_bundle_as_it_is() -> None:
     fp32, int8 = read_bundle(TINY / "bundle-fp32"), read_bundle(TINY / "bundle-int8")
     listed = read_bundle(ROOT / "models" / "de-en")
 
-    assert [(one.precision, one.shortlist) for one in variants(int8, fp32)] == [
-        ("fp32", False),
-        ("int8", False),
-    ]
-    assert [(one.precision, one.shortlist) for one in variants(listed, fp32)] == [
-        ("fp32", False),
-        ("int8", False),
-        ("int8", True),
-    ]
-    assert [one.precision for one in variants(fp32, fp32)] == ["fp32"]
+    kinds = [("fp32", False), ("int8", False), ("int8", True)]
+    for bundle, num_kinds in ((fp32, 1), (int8, 2), (listed, 3)):
+        assert [(one.precision, one.shortlist) for one in variants(bundle, fp32)] == kinds[:num_kinds]
 
 
 @pytest.mark.parametrize("shortlist", [False, True])
-def test_a_variant_is_searched_with_its_shortlist_or_without(shortlist: bool) -> None:  # noqa: FBT001 -- the case
+def test_a_variant_is_searched_with_its_shortlist_or_without(*, shortlist: bool) -> None:
     options = Variant(Path("i"), "int8", shortlist=shortlist).options(4)
 
     assert (options.use_shortlist, options.beam_size) == (shortlist, 4)
 
 
-def history(path: Path, *points: tuple[int, int, float | None], torn: str = "") -> Path:
-    events = [
-        {"step": step, "pairs_seen": pairs, "train_seconds": 1.0, "loss": None, "bleu": bleu, "chrf": bleu}
-        for step, pairs, bleu in points
-    ]
-    path.write_text("".join(json.dumps(event) + "\n" for event in events) + torn, encoding="utf8")
+def event(step: int, pairs: int, bleu: float | None, **more: str) -> str:
+    """A line of a history."""
+    scores = {"loss": None, "bleu": bleu, "chrf": bleu}
+    return json.dumps({"step": step, "pairs_seen": pairs, "train_seconds": 1.0, **scores, **more}) + "\n"
+
+
+def history(path: Path, *lines: str) -> Path:
+    path.write_text("".join(lines), encoding="utf8")
     return path
 
 
 def test_pairs_are_counted_over_all_runs_also_over_one_without_history(tmp_path: Path) -> None:
-    second = history(tmp_path / "b", (5, 90, 7.0), (10, 200, None), torn='{"step": 1')
+    second = history(tmp_path / "b", event(5, 90, 7.0), event(10, 200, None), '{"step": 1')
 
     found = read_curve([(2, second)], RUNS)
 
@@ -119,12 +109,8 @@ def test_pairs_are_counted_over_all_runs_also_over_one_without_history(tmp_path:
 
 
 def test_a_run_of_both_directions_shows_the_validations_of_the_models_own(tmp_path: Path) -> None:
-    path = history(tmp_path / "a", (40, 1000, None))
-    event = {"step": 20, "pairs_seen": 500, "train_seconds": 1.0, "loss": None, "chrf": 1.0}
-    events = [{**event, "bleu": 5.0, "direction": "de-en"}, {**event, "bleu": 7.0, "direction": "en-de"}]
-    path.write_text(
-        "".join(json.dumps(one) + "\n" for one in events) + path.read_text(encoding="utf8"), encoding="utf8"
-    )
+    validations = (event(20, 500, 5.0, direction="de-en"), event(20, 500, 7.0, direction="en-de"))
+    path = history(tmp_path / "a", *validations, event(40, 1000, None))
 
     found = read_curve([(1, path)], [{**RUNS[0], "source_language": "en", "target_language": "de"}])
 
@@ -132,8 +118,8 @@ def test_a_run_of_both_directions_shows_the_validations_of_the_models_own(tmp_pa
 
 
 def test_points_are_in_the_order_of_the_runs_in_whatever_order_they_are_given(tmp_path: Path) -> None:
-    first = history(tmp_path / "a", (40, 1000, 5.0))
-    second = history(tmp_path / "b", (10, 200, 7.0))
+    first = history(tmp_path / "a", event(40, 1000, 5.0))
+    second = history(tmp_path / "b", event(10, 200, 7.0))
 
     points = read_curve([(2, second), (1, first)], RUNS)["points"]
 
@@ -153,7 +139,7 @@ def test_a_history_that_is_not_of_its_run_is_rejected(
     run: int, points: list[tuple[int, int, float]], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CurveError, match=message):
-        read_curve([(run, history(tmp_path / "x", *points))], RUNS)
+        read_curve([(run, history(tmp_path / "x", *(event(*point) for point in points)))], RUNS)
 
 
 def test_what_is_no_history_is_rejected() -> None:
@@ -163,39 +149,11 @@ def test_what_is_no_history_is_rejected() -> None:
 
 def result(name: str = "de-en") -> dict[str, Any]:
     """As a file of bench/results has it."""
-    variant = {"precision": "int8", "shortlist": False, "beam_size": 4, "bleu": 21.0, "chrf": 41.0}
+    stored = Path(__file__).with_name("card-result.json").read_text(encoding="utf8")
+    measured: dict[str, Any] = json.loads(stored.replace("NAME", name))
     points = [{"run": 1, "pairs_seen": 100 * n, "bleu": float(n), "chrf": 20.0 + n} for n in range(1, 24)]
-    return {
-        "provenance": {
-            "measured_at": "2025-01-02T03:04:05+00:00",
-            "cpu": "Fast_ CPU",
-            "cores": 2,
-            "python": "3.11",
-            "packages": {"numpy": "2"},
-            "commit": "abc",
-            "bundle": name,
-        },
-        "summary": "Translates de to en.",
-        "replicas": 2,
-        "scores": {"news": {"lines": 5, "bleu_signature": "b", "chrf_signature": "c", "variants": [variant]}},
-        "speed": [
-            {
-                "test_set": "news",
-                "beam_size": beam_size,
-                "rounds": 3,
-                "sentences_per_s": {"median": 99.6 / beam_size, "least": 90.2, "most": 120.0},
-            }
-            for beam_size in (1, 4)
-        ],
-        "size_bytes": 12_345_678,
-        "memory": {
-            "before_bytes": 60 * 2**20,
-            "loaded_bytes": 90 * 2**20,
-            "beside": {"name": "en-de", "loaded_bytes": 120 * 2**20},
-        },
-        "examples": None,
-        "curve": {"run_ends": [2300, 2500], "points": points},
-    }
+    measured["curve"]["points"] = points
+    return measured
 
 
 @pytest.mark.parametrize(
@@ -245,14 +203,11 @@ def test_examples_are_whole_rows_of_text_whatever_they_hold() -> None:
 
 
 def test_a_card_has_no_section_of_what_was_not_measured() -> None:
-    bare = result()
-    bare["curve"] = {"run_ends": [1], "points": []}
+    bare = {**result(), "curve": {"run_ends": [1], "points": []}}
+    headings = ["Speed, size and memory", "Learning curve"]
 
-    assert [section.heading for section in card_sections(bare)] == ["Speed, size and memory"]
-    assert [section.heading for section in card_sections(result())] == [
-        "Speed, size and memory",
-        "Learning curve",
-    ]
+    assert [section.heading for section in card_sections(bare)] == headings[:1]
+    assert [section.heading for section in card_sections(result())] == headings
 
 
 def test_the_page_has_a_section_a_model_in_order_with_card_and_picture_each(tmp_path: Path) -> None:

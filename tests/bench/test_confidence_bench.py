@@ -11,24 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.card_page import read_results, render_page
-from bench.confidence import (
-    calibration,
-    main,
-    mean_ranks,
-    reliability_curve,
-    spearman,
-)
+from bench.confidence import calibration, main, mean_ranks, reliability_curve, spearman
 from bench.plots import draw_all
 from bench.provenance import RESULTS
 
 TINY = Path(__file__).parents[1] / "tiny"
 
 
-def test_equal_values_have_the_mean_of_their_ranks() -> None:
+def test_spearman_is_the_correlation_of_the_ranks_of_which_equal_values_have_the_mean() -> None:
     assert mean_ranks(np.array([3.0, 1.0, 3.0, 2.0, 3.0])).tolist() == [4, 1, 4, 2, 4]
-
-
-def test_spearman_is_the_correlation_of_the_ranks() -> None:
     first = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 
     # by hand: differences of ranks 1, 1, 0, 0, 0, so 1 - 6 * 2 / (5 * 24)
@@ -63,12 +54,8 @@ def test_high_confidence_counts_from_0_8_and_a_good_translation_from_chrf_50() -
     assert (found["high"], found["high_good_share"]) == (3, round(2 / 3, 4))
     # by hand: |0.79 - 1|, |0.8 - 0| and twice |0.95 - 1|, over 4 lines
     assert found["calibration_error"] == pytest.approx((0.21 + 0.8 + 0.1) / 4, abs=1e-4)
-
-
-def test_without_high_confidence_there_is_no_share() -> None:
-    found = calibration(np.array([0.1, 0.2]), np.array([90.0, 10.0]))
-
-    assert (found["high"], found["high_good_share"]) == (0, None)
+    low = calibration(np.array([0.1, 0.2]), np.array([90.0, 10.0]))
+    assert (low["high"], low["high_good_share"]) == (0, None)
 
 
 def test_the_command_measures_a_bundle_and_says_whether_the_bar_is_reached(

@@ -5,14 +5,7 @@ from typing import Any
 
 import pytest
 
-from bench.controls import (
-    form_share,
-    measure_formality,
-    measure_terms,
-    misses_of,
-    required_terms,
-    term_share,
-)
+from bench.controls import form_share, measure_formality, measure_terms, misses_of, required_terms, term_share
 from training.controls import FORMAL, INFORMAL, TERM, TERM_END, TRANSLATION, has_control, mark
 from training.corpus import Pair
 from training.variants.terms import TermDictionary

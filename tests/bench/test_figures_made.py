@@ -108,14 +108,8 @@ def test_waiting_clients_and_offered_rates_do_not_share_a_table() -> None:
 
 
 def test_the_memory_table_rounds_to_mebibytes() -> None:
-    row = {
-        "engine": "e",
-        "first_translation_s": 0.456,
-        "loaded_mib": 123.4,
-        "peak_mib": 400.6,
-        "requests": 100,
-        "after_requests_mib": 130.0,
-    }
+    row = {"engine": "e", "first_translation_s": 0.456, "loaded_mib": 123.4, "peak_mib": 400.6}
+    row |= {"requests": 100, "after_requests_mib": 130.0}
 
     assert memory_table({"footprint": [row]}).splitlines()[-1] == "| e | 0.46 | 123 | 401 | 100 | 130 |"
 

@@ -11,13 +11,7 @@ import pytest
 from bench.clients import NO_RESPONSE, RequestOutcome
 from bench.hostile.__main__ import SETTINGS, has_failed, load, make_key, summarise, thirds
 from bench.hostile.attacks import ATTACKS, with_key
-from bench.hostile.clients import (
-    BEHAVIOURS,
-    LEFT,
-    Record,
-    Site,
-    record_expected,
-)
+from bench.hostile.clients import BEHAVIOURS, LEFT, Record, Site, record_expected
 from bench.processes import MIB, MemorySample
 from dragoman.bundle import open_bundle
 from tests.routing.doubles import write_bundle
@@ -43,10 +37,6 @@ def site(tmp_path: Path) -> Iterator[Site]:
         double.released.set()
 
 
-def summary_of(record: Record, wrong_afterwards: int = 0) -> dict[str, object]:
-    return summarise(record, SEEN, 0, wrong_afterwards)
-
-
 @pytest.mark.parametrize(
     ("record", "wrong_afterwards"),
     [
@@ -61,7 +51,7 @@ def summary_of(record: Record, wrong_afterwards: int = 0) -> dict[str, object]:
 def test_a_load_fails_if_an_answer_is_wrong_or_lost_or_the_server_fails(
     record: Record, wrong_afterwards: int
 ) -> None:
-    assert has_failed(summary_of(record, wrong_afterwards))
+    assert has_failed(summarise(record, SEEN, 0, wrong_afterwards))
 
 
 def test_a_load_does_not_fail_for_what_was_refused_or_for_who_left() -> None:
@@ -70,7 +60,9 @@ def test_a_load_does_not_fail_for_what_was_refused_or_for_who_left() -> None:
         "bad JSON": [RequestOutcome(1, 1, 400), RequestOutcome(1, 1, NO_RESPONSE)],
     }
 
-    summary = summary_of(Record([RequestOutcome(1, 0.5, 200), RequestOutcome(2, 1, 429)], [], hostile))
+    record = Record([RequestOutcome(1, 0.5, 200), RequestOutcome(2, 1, 429)], [], hostile)
+
+    summary = summarise(record, SEEN, 0, 0)
 
     assert not has_failed(summary)
     assert summary["ordinary"] == {

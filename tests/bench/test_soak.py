@@ -11,14 +11,7 @@ import pytest
 from bench.clients import RequestOutcome, read_texts
 from bench.plots import draw_all
 from bench.processes import MIB, MemorySample
-from bench.soak import (
-    compare,
-    served_within,
-    slope_bytes_per_s,
-    summarise_load,
-    summarise_memory,
-    timeline,
-)
+from bench.soak import compare, served_within, slope_bytes_per_s, summarise_load, summarise_memory, timeline
 
 PROJECT = Path(__file__).parents[2]
 TINY_BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
@@ -34,9 +27,6 @@ def test_errors_have_no_latency_and_are_not_counted_in_the_rate() -> None:
     assert (summary["requests"], summary["errors"]) == (103, 3)
     assert summary["texts_per_s"] == 1.0
     assert (summary["p50_ms"], summary["p95_ms"], summary["p99_ms"]) == (50.0, 95.0, 99.0)
-
-
-def test_a_load_without_answers_has_no_latencies() -> None:
     assert summarise_load([RequestOutcome(1.0, 1.0, 0)])["p99_ms"] is None
 
 
@@ -51,9 +41,9 @@ def test_memory_is_told_at_the_start_after_a_minute_and_at_the_end() -> None:
 
 
 def test_the_slope_is_that_of_the_line_through_the_points() -> None:
-    assert slope_bytes_per_s([MemorySample(t, int(1000 + 3 * t)) for t in (0.0, 1.0, 5.0)]) == pytest.approx(
-        3.0
-    )
+    rising = [MemorySample(t, int(1000 + 3 * t)) for t in (0.0, 1.0, 5.0)]
+
+    assert slope_bytes_per_s(rising) == pytest.approx(3.0)
     assert slope_bytes_per_s([MemorySample(1.0, 5)]) == 0.0
 
 

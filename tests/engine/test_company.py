@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,20 +10,23 @@ from numpy.typing import NDArray
 
 from dragoman.bundle import open_bundle
 from dragoman.decoding.constraints import Constraints, Form, RequiredPhrase
-from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane, FinishedSource
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
-from dragoman.graphs.decoder import Decoder
-from dragoman.graphs.encoder import CrossKV, Encoder
-from dragoman.graphs.session import SessionOptions
 from dragoman.loading import open_tokenizers
+from dragoman.native.library import best_kernels
+from dragoman.providers import Kernels, SessionOptions
+from dragoman.search_model import open_backend
 from dragoman.types import Method, SearchKind
+from tests.decoding.fake_lanes import run_to_end
 from tests.engine.conftest import FP32, INT8, MODELS, TINY
 from tests.processor import require_exact_rows
 
-BUNDLES = [FP32, INT8, TINY / "bundle-int4", MODELS / "de-en"]
-NUM_SOURCES = 30
+BUNDLES: list[tuple[Path, Kernels]] = [
+    *((path, "onnxruntime") for path in (FP32, INT8, TINY / "bundle-int4", MODELS / "de-en")),
+    *((path, "native") for path in (INT8, MODELS / "de-en")),
+]
+NUM_SOURCES = 20
 KINDS = [
     *(SearchKind(beam_size, is_shortlisted) for beam_size in (1, 4) for is_shortlisted in (False, True)),
     SearchKind(1, method=Method.FILTERED),
@@ -36,11 +40,10 @@ FORCED_METHODS = {Method.SCORE, Method.ALIGN}
 
 
 class Engine:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kernels: Kernels) -> None:
         bundle = open_bundle(path)
         self.manifest = bundle.manifest
-        self.encoder = Encoder(bundle, SessionOptions())
-        self.decoder = Decoder(bundle, SessionOptions())
+        self.backend = open_backend(bundle, SessionOptions(), kernels)
         ids = self.manifest.special_ids
         (target,) = self.manifest.languages.targets.values()
         (self.begin,) = target.begin
@@ -49,13 +52,12 @@ class Engine:
             ids.eos, self.manifest.sizes.target_vocab, tokenizer.byte_ids, tokenizer.text_of
         )
 
-    def open_lane(self, kind: SearchKind) -> AnyLane[CrossKV]:
-        return open_lane(kind, self.decoder.open_steps(kind), self.target)
+    def open_lane(self, kind: SearchKind) -> AnyLane[Any]:
+        return self.backend.open_lane(kind, self.target)
 
-    def join(self, lane: AnyLane[CrossKV], sources: list[Source]) -> None:
-        cross = self.encoder.run([source.ids for source in sources])
-        cross.candidates = [self.shortlist(source) for source in sources]
-        lane.join(sources, cross)
+    def join(self, lane: AnyLane[Any], sources: list[Source]) -> None:
+        candidates = [self.shortlist(source) for source in sources]
+        lane.join(sources, self.backend.encode([source.ids for source in sources], candidates))
 
     def shortlist(self, source: Source) -> NDArray[np.int64]:
         """Some of the tokens, of another number for each source, the end of sentence among them."""
@@ -109,18 +111,14 @@ class Engine:
         return Constraints("en", tuple(phrases), (forbidden,) if forbidden else ())
 
 
-@pytest.fixture(scope="module", params=BUNDLES, ids=lambda path: path.name)
+@pytest.fixture(scope="module", params=BUNDLES, ids=lambda param: f"{param[0].name}-{param[1]}")
 def engine(request: pytest.FixtureRequest) -> Engine:
-    opened = Engine(request.param)
+    path, kernels = request.param
+    if kernels == "native" and not best_kernels():
+        pytest.skip("the kernels are not built, or not for this CPU")
+    opened = Engine(path, kernels)
     require_exact_rows(opened.manifest.precision)
     return opened
-
-
-def run_to_end(lane: AnyLane[CrossKV]) -> list[FinishedSource]:
-    found: list[FinishedSource] = []
-    while lane.sources:
-        found += lane.step()
-    return found
 
 
 def search_in_company(

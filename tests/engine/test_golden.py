@@ -18,12 +18,7 @@ def test_what_was_learned_is_said(
     found = translate_all(request.getfixturevalue(bundle), sources, options)
 
     assert [one.text for one in found] == targets
-
-
-def test_scores_are_mean_logprobs_near_zero_for_what_is_known_by_heart(
-    tiny: Translator, pairs: list[tuple[str, str]]
-) -> None:
-    for translation in translate_all(tiny, [source for source, _ in pairs], GREEDY):
+    for translation in found:  # scores are mean log-probabilities, near 0 for what is known by heart
         assert translation.score is not None
         assert -0.5 < translation.score < 0
         assert translation.finish_reason is FinishReason.STOP

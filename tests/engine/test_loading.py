@@ -3,8 +3,8 @@
 import pytest
 
 from dragoman.cpus import available_cpus
-from dragoman.graphs.session import SessionOptions
 from dragoman.loading import GPU_CAPACITY, scheduler_options
+from dragoman.providers import SessionOptions
 from dragoman.scheduling.policy import Capacity
 
 GPU = SessionOptions(providers=("cuda", "cpu"))

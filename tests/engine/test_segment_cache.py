@@ -177,8 +177,7 @@ def test_a_caller_who_changes_what_he_got_changes_nothing_else(recalling: Transl
 
 @pytest.mark.parametrize("is_list", [False, True])
 def test_a_text_known_in_one_partition_is_searched_for_in_another(
-    recalling: Translator,
-    is_list: bool,  # noqa: FBT001 -- a case, by name
+    recalling: Translator, *, is_list: bool
 ) -> None:
     """Alignments are known as well."""
     request = EngineRequest(DecodingOptions(return_alignment=True), cache_partition="a")

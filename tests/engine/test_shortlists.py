@@ -2,7 +2,6 @@
 
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -55,19 +54,17 @@ def manifest() -> Manifest:
 
 
 @pytest.fixture(scope="module")
-def complete(tmp_path_factory: pytest.TempPathFactory, manifest: Manifest) -> Iterator[Translator]:
+def complete(tmp_path_factory: pytest.TempPathFactory, manifest: Manifest) -> Translator:
     """With every token on the shortlist."""
-    folder = with_shortlist(tmp_path_factory.mktemp("complete") / "tiny", shortlist_of_all(manifest))
-    with Translator.open(folder, replicas=1) as translator:
-        yield translator
+    folder = tmp_path_factory.mktemp("complete") / "tiny"
+    return Translator.open(with_shortlist(folder, shortlist_of_all(manifest)), replicas=1)
 
 
 @pytest.fixture(scope="module")
-def narrow(tmp_path_factory: pytest.TempPathFactory, manifest: Manifest) -> Iterator[Translator]:
+def narrow(tmp_path_factory: pytest.TempPathFactory, manifest: Manifest) -> Translator:
     """With a small shortlist."""
-    folder = with_shortlist(tmp_path_factory.mktemp("narrow") / "tiny", small_shortlist(manifest))
-    with Translator.open(folder, replicas=1) as translator:
-        yield translator
+    folder = tmp_path_factory.mktemp("narrow") / "tiny"
+    return Translator.open(with_shortlist(folder, small_shortlist(manifest)), replicas=1)
 
 
 @pytest.fixture(scope="module")
@@ -166,38 +163,16 @@ def test_a_text_translates_the_same_alone_and_beside_others(
     assert translate_all(translator, texts[::-1], options) == together[::-1]
 
 
-def damage(folder: Path) -> None:
-    content = bytearray((folder / SHORTLIST_FILE).read_bytes())
-    content[len(content) // 2] ^= 1
-    (folder / SHORTLIST_FILE).write_bytes(content)
-
-
-def remove(folder: Path) -> None:
-    (folder / SHORTLIST_FILE).unlink()
-
-
-def vouch_for_another(folder: Path) -> None:
-    """As an exporter of another release might do."""
+def test_a_shortlist_that_cannot_be_used_does_not_open_and_is_named(
+    tmp_path: Path, manifest: Manifest
+) -> None:
+    """Though the manifest vouches for it, as that of an exporter of another release might do."""
+    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
     path = folder / SHORTLIST_FILE
     path.write_bytes(path.read_bytes()[:-2])
     record = FileRecord(file_sha256(path), path.stat().st_size)
     listed = read_bundle(folder).manifest
     write_manifest(folder, dataclasses.replace(listed, files={**listed.files, SHORTLIST_FILE: record}))
 
-
-@pytest.mark.parametrize(
-    ("spoil", "problem"),
-    [
-        (damage, r"\.bin is damaged"),
-        (remove, r"\.bin is missing"),
-        (vouch_for_another, r"\.bin: has \d+"),
-    ],
-)
-def test_a_shortlist_that_cannot_be_used_does_not_open_and_is_named(
-    spoil: Callable[[Path], None], problem: str, tmp_path: Path, manifest: Manifest
-) -> None:
-    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
-    spoil(folder)
-
-    with pytest.raises(BundleError, match="shortlist" + problem):
+    with pytest.raises(BundleError, match=r"shortlist\.bin: has \d+"):
         Translator.open(folder)

@@ -42,10 +42,6 @@ def single() -> Iterator[Translator]:
         yield translator
 
 
-def test_a_submitted_text_is_translated_as_any_other(tiny: Translator) -> None:
-    assert tiny.submit(DOCUMENT).result(TIMEOUT_S) == tiny.translate(DOCUMENT)
-
-
 @pytest.mark.parametrize("text", ["", "  \n ", "42 🙂", "12.345,67 €", "---"])
 def test_nothing_to_translate_is_copied_at_once(tiny: Translator, text: str) -> None:
     future = tiny.submit(text)
@@ -98,11 +94,17 @@ def test_a_callback_that_raises_fails_its_own_text_alone(tiny: Translator, callb
     assert other.result(TIMEOUT_S).text == "Good morning!"
 
 
-def test_a_text_that_cannot_be_used_is_refused_at_once(tiny: Translator) -> None:
+def test_a_text_that_cannot_be_used_and_options_beyond_the_model_are_refused_at_once(
+    tiny: Translator,
+) -> None:
     with pytest.raises(InputError, match="surrogate"):
         tiny.submit("\ud800")
-    with pytest.raises(InputError, match="max_length"):
-        tiny.submit("Ja.", EngineRequest(DecodingOptions(max_length=65)))
+    for field, options in (
+        ("max_length", DecodingOptions(max_length=65)),
+        ("min_length", DecodingOptions(min_length=65)),
+    ):
+        with pytest.raises(InputError, match=f"{field}: 65 exceeds this model's limit of 64 tokens"):
+            tiny.submit("Ja.", EngineRequest(options))
 
 
 def held(translator: Translator, release: threading.Event) -> "Future[Translation]":

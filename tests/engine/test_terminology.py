@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import DecodingOptions, InputError, Translation, Translator
+from dragoman import DecodingOptions, InputError, Translator
 from dragoman.bundle import read_bundle
 from dragoman.decoding.options import Sampling
 from dragoman.pipeline.engine_request import EngineRequest
@@ -66,10 +66,18 @@ def test_required_translations_are_in_the_translation(to_english: Translator, be
             assert text.lower().count(phrase.lower()) >= required.count(phrase), text
 
 
-def test_a_text_without_terms_is_translated_as_without_terminology(to_english: Translator) -> None:
-    sentence = "Wir gehen heute ins Kino. Kommst du mit?"
-
-    assert to_english.translate(sentence, with_terms()) == to_english.translate(sentence)
+@pytest.mark.parametrize(
+    ("sentence", "terminology"),
+    [
+        ("Wir gehen heute ins Kino. Kommst du mit?", TERMS),
+        ("Die Tür ist zu.", Terminology()),
+    ],
+    ids=["without terms", "without terminology"],
+)
+def test_a_text_that_needs_no_terms_is_translated_as_without_terminology(
+    to_english: Translator, sentence: str, terminology: Terminology
+) -> None:
+    assert to_english.translate(sentence, with_terms(terminology)) == to_english.translate(sentence)
 
 
 def test_a_translation_that_has_its_terms_already_is_not_searched_for_again(to_english: Translator) -> None:
@@ -150,10 +158,3 @@ def test_tokens_are_reported_from_the_first_search_and_the_result_has_the_terms(
 def test_terms_exclude_other_methods_of_search(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="terms: not possible with sampling"):
         with_terms(**options)
-
-
-def test_an_empty_terminology_changes_nothing(to_english: Translator) -> None:
-    found = to_english.translate("Die Tür ist zu.", with_terms(Terminology()))
-
-    assert isinstance(found, Translation)
-    assert found == to_english.translate("Die Tür ist zu.")

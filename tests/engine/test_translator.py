@@ -97,28 +97,14 @@ def test_what_is_too_long_is_split_into_segments_that_fit_and_not_cut(
     assert all(2 <= segment.num_source_tokens <= limit for segment in translation.segments)
 
 
-def test_reaching_the_length_limit_is_said(tiny: Translator) -> None:
-    translation = tiny.translate("Das Kind spielt im Garten. Ja.", DecodingOptions(beam_size=1, max_length=2))
+def test_reaching_the_length_limit_is_said_and_scores_can_be_left_out(tiny: Translator) -> None:
+    options = DecodingOptions(beam_size=1, max_length=2, return_scores=False)
+    translation = tiny.translate("Das Kind spielt im Garten. Ja.", options)
 
     assert translation.finish_reason is FinishReason.LENGTH
     found = [(segment.finish_reason, segment.num_target_tokens) for segment in translation.segments]
     assert found == [(FinishReason.LENGTH, 2)] * 2
-
-
-def test_scores_can_be_left_out(tiny: Translator) -> None:
-    translation = tiny.translate("Ja. Nein.", DecodingOptions(return_scores=False))
-
-    assert translation.score is None
-    assert [segment.score for segment in translation.segments] == [None, None]
-
-
-@pytest.mark.parametrize(
-    ("field", "options"),
-    [("max_length", DecodingOptions(max_length=65)), ("min_length", DecodingOptions(min_length=65))],
-)
-def test_options_beyond_the_model_are_refused(tiny: Translator, field: str, options: DecodingOptions) -> None:
-    with pytest.raises(InputError, match=f"{field}: 65 exceeds this model's limit of 64 tokens"):
-        tiny.translate("Ja.", options)
+    assert [translation.score, *(segment.score for segment in translation.segments)] == [None] * 3
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])

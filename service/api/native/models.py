@@ -43,6 +43,14 @@ class ModelOut(BaseModel):
     size_bytes: int = Field(description="Size of all files of the bundle.")
     is_loaded: bool = Field(description="Whether the model is in memory.")
     memory_bytes: int = Field(description="Estimated memory of the loaded model.")
+    kernels: str | None = Field(
+        description="What computes the loaded model: `onnxruntime`, or the engine's own kernels for the "
+        "processor, such as `avx2`; null if it is not loaded."
+    )
+    why_not_native: str | None = Field(
+        description="Why the engine's own kernels do not compute the loaded model; null if they do, or if "
+        "the setting `kernels` is `onnxruntime`."
+    )
     licence: str = Field(description="Licence of the weights.")
     scores: dict[str, Any] = Field(description="Measured quality, by test set.")
 
@@ -121,6 +129,8 @@ def _present_model(model: Model) -> ModelOut:
         size_bytes=size_bytes(manifest),
         is_loaded=model.is_open,
         memory_bytes=model.memory_bytes,
+        kernels=model.kernels,
+        why_not_native=model.why_not_native or None,
         licence=manifest.licence,
         scores=dict(manifest.scores),
     )

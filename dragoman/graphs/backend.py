@@ -1,0 +1,35 @@
+"""A bundle's graphs on onnxruntime, as `SearchModel` uses them. Importing this module loads onnxruntime."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.bundle import Bundle
+from dragoman.decoding.lanes import open_lane
+from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.strategy import TargetVocabulary
+from dragoman.graphs.decoder import Decoder
+from dragoman.graphs.encoder import CrossKV, Encoder
+from dragoman.graphs.process_memory import compacted_memory
+from dragoman.providers import ONNXRUNTIME, SessionOptions
+from dragoman.types import SearchKind
+
+
+class OnnxBackend:
+    """The graphs on onnxruntime."""
+
+    kernels = ONNXRUNTIME
+
+    def __init__(self, bundle: Bundle, session: SessionOptions, why_not_native: str) -> None:
+        self.why_not_native = why_not_native
+        with compacted_memory():
+            self._encoder, self._decoder = Encoder(bundle, session), Decoder(bundle, session)
+
+    def encode(self, sources: Sequence[Sequence[int]], candidates: Sequence[NDArray[np.int64]]) -> CrossKV:
+        cross = self._encoder.run(sources)
+        cross.candidates = candidates
+        return cross
+
+    def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[CrossKV]:
+        return open_lane(kind, self._decoder.open_steps(kind), target)
