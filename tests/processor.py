@@ -18,6 +18,17 @@ def has_vnni() -> bool:
     return CPU_INFO.exists() and "vnni" in CPU_INFO.read_text(encoding="utf8")
 
 
+def x86_kernels() -> list[str]:
+    """Return the names of the engine's kernels that an x86-64 processor can run, the best first."""
+    known = {
+        "avx512-vnni": {"avx512_vnni", "avx512vl", "avx512bw"},
+        "avx-vnni": {"avx_vnni", "avx2", "fma"},
+        "avx2": {"avx2", "fma"},
+    }
+    flags = set(CPU_INFO.read_text(encoding="utf8").split()) if CPU_INFO.exists() else set()
+    return [name for name, needed in known.items() if needed <= flags]
+
+
 def require_exact_rows(precision: str) -> None:
     """Skip a test of equality to the last bit that `precision` does not keep on this processor."""
     if precision == "int4" and not has_vnni():

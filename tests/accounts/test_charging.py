@@ -16,7 +16,6 @@ from service.accounts.errors import QuotaExceeded, StoreError
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import ANONYMOUS, KeyLimits, KeyOptions
 from service.accounts.usage import Charge, Usage, UsageStore
-from tests.accounts.charging import charge_from_threads
 from tests.accounts.conftest import NOON, Times, new_key, open_accounts
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -55,13 +54,6 @@ def test_the_first_charge_of_a_month_cannot_exceed_the_limit(accounts: Accounts,
     with pytest.raises(QuotaExceeded):
         accounts.charge(caller, 11)
     assert accounts.usage(caller) == Usage(MONTH)
-
-
-def test_usage_of_a_key_without_a_limit_is_counted(accounts: Accounts, keys: KeyStore) -> None:
-    caller = accounts.identify(new_key(keys, limited(None)).presented)
-    accounts.charge(caller, 10**12)
-    accounts.charge(caller, 10**12)
-    assert accounts.usage(caller).characters == 2 * 10**12
 
 
 def test_months_begin_at_midnight_utc(accounts: Accounts, keys: KeyStore, times: Times) -> None:
@@ -116,14 +108,6 @@ def test_callers_without_a_key_are_not_counted(url: str, times: Times) -> None:
         accounts.refund(accounts.charge(ANONYMOUS, 10))
 
 
-def test_usage_survives_a_restart(url: str, times: Times, keys: KeyStore) -> None:
-    new = new_key(keys)
-    with open_accounts(url, times, requires_key=True) as accounts:
-        accounts.charge(accounts.identify(new.presented), 10)
-    with open_accounts(url, times, requires_key=True) as accounts:
-        assert accounts.usage(accounts.identify(new.presented)).characters == 10
-
-
 def test_the_usage_of_a_key_is_listed_by_month_newest_first(database: Database, keys: KeyStore) -> None:
     key_id = new_key(keys).key.id
     usage = UsageStore(database)
@@ -134,13 +118,6 @@ def test_the_usage_of_a_key_is_listed_by_month_newest_first(database: Database, 
         ("2026-12", 2),
         ("2026-11", 1),
     ]
-
-
-def test_concurrent_threads_cannot_exceed_the_limit(database: Database, keys: KeyStore) -> None:
-    key_id = new_key(keys).key.id
-    num_passed = charge_from_threads(database, Charge(key_id, MONTH, 7, 0), 400)
-    assert num_passed == 57  # 57 * 7 = 399
-    assert UsageStore(database).get_month(key_id, MONTH) == Usage(MONTH, characters=399, requests=57)
 
 
 def test_concurrent_processes_cannot_exceed_the_limit(url: str, database: Database, keys: KeyStore) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from service.accounts.accounts import Accounts
-from service.accounts.errors import KeyRejected, MissingKey, ScopeMissing, UnknownKey
+from service.accounts.errors import KeyRejected, ScopeMissing, UnknownKey
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import ANONYMOUS, KeyLimits, KeyOptions, Scope
 from tests.accounts.conftest import KEY_TTL_S, NOON, Times, new_key, open_accounts
@@ -43,12 +43,6 @@ def test_a_caller_has_only_the_scopes_of_its_key(accounts: Accounts, keys: KeySt
     assert "`admin`" in str(refused.value)
 
 
-@pytest.mark.parametrize("presented", [None, ""])
-def test_a_missing_key_is_rejected_if_keys_are_required(accounts: Accounts, presented: str | None) -> None:
-    with pytest.raises(MissingKey):
-        accounts.identify(presented)
-
-
 def test_anonymous_callers_are_accepted_if_keys_are_not_required(
     url: str, times: Times, keys: KeyStore
 ) -> None:
@@ -60,14 +54,11 @@ def test_anonymous_callers_are_accepted_if_keys_are_not_required(
             accounts.identify(new.presented[:-1])
 
 
-def test_anonymous_callers_have_no_operator_scopes() -> None:
-    with pytest.raises(ScopeMissing):
-        ANONYMOUS.require(Scope.ADMIN)
-
-
-def test_keys_are_ignored_without_a_database() -> None:
+def test_keys_are_ignored_without_a_database_and_anonymous_callers_are_no_operators() -> None:
     with Accounts.open(None, requires_key=False) as accounts:
         assert accounts.identify("whatever a client insists on sending") is ANONYMOUS
+    with pytest.raises(ScopeMissing):
+        ANONYMOUS.require(Scope.ADMIN)
 
 
 def test_another_secret_or_another_id_is_unknown(accounts: Accounts, keys: KeyStore) -> None:

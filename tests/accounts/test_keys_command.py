@@ -9,11 +9,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from service.accounts.accounts import Accounts
-from service.accounts.errors import KeyInvalid, QuotaExceeded, StoreError, UnknownKey
+from service.accounts.errors import KeyInvalid, QuotaExceeded, StoreError
 from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, Scope
 from service.cli.keys import keys
 from service.jobs.webhooks import key_secret, read_secret
 from service.settings import SettingsError
+from tests.service.keys import id_of
 
 Command = Callable[..., Result]
 
@@ -32,10 +33,6 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 def made_by(result: Result) -> str:
     assert result.exit_code == 0, result.output
     return result.stdout.strip()
-
-
-def id_of(presented: str) -> str:
-    return presented.split("_")[1]
 
 
 @pytest.fixture
@@ -82,13 +79,6 @@ def test_a_list_names_every_key_and_no_secret(command: Command) -> None:
         [id_of(made[1]), "Bob", "valid", "translate"],
     ]
     assert not any(key.split("_", 2)[2] in listed for key in made)
-
-
-def test_a_revoked_key_is_rejected(command: Command, accounts: Accounts) -> None:
-    presented = made_by(command("create", "Ann"))
-    made_by(command("revoke", id_of(presented)))
-    with pytest.raises(UnknownKey):
-        accounts.identify(presented)
 
 
 def test_usage_is_shown_for_all_keys_or_one(command: Command, accounts: Accounts) -> None:

@@ -21,6 +21,7 @@ from tests.accounts.conftest import Times
 
 ANN = Caller("0123abcd", "Ann", DEFAULT_SCOPES, KeyLimits())
 ADDRESS = "192.0.2.7"
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="session")
@@ -60,103 +61,85 @@ async def passes(rates: RateLimiter, identity: str, limits: RateLimits) -> bool:
     return True
 
 
-def test_requests_over_the_limit_are_rejected_with_a_retry_time(storage_url: str) -> None:
-    async def hit() -> None:
-        rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("3 per 1 minute")
-        for _ in range(3):
-            await rates.hit("some", limits)
-        with pytest.raises(RateLimited) as refused:
-            await rates.hit("some", limits)
-        assert refused.value.limit == "3 per 1 minute"
-        assert 1 <= refused.value.retry_after_s <= 60
-        assert str(refused.value).startswith("the limit of 3 per 1 minute is exceeded; try again in ")
-        await rates.hit("another", limits)
+async def test_requests_over_the_limit_are_rejected_with_a_retry_time(storage_url: str) -> None:
+    rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("3 per 1 minute")
+    for _ in range(3):
+        await rates.hit("some", limits)
+    with pytest.raises(RateLimited) as refused:
+        await rates.hit("some", limits)
+    assert refused.value.limit == "3 per 1 minute"
+    assert 1 <= refused.value.retry_after_s <= 60
+    assert str(refused.value).startswith("the limit of 3 per 1 minute is exceeded; try again in ")
+    await rates.hit("another", limits)
+    await rates.close()
+
+
+async def test_requests_pass_again_when_the_window_has_moved(storage_url: str) -> None:
+    rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("1/second")
+    await rates.hit("moving", limits)
+    while not await passes(rates, "moving", limits):  # noqa: ASYNC110 -- time alone changes it
+        await asyncio.sleep(0.05)
+    await rates.close()
+
+
+async def test_several_servers_count_together_in_redis(redis_url: str) -> None:
+    first, second = (RateLimiter.open(redis_url, None) for _ in range(2))
+    limits = RateLimits.parse("3/hour")
+    passed = [await passes(rates, "shared", limits) for rates in (first, second, first, second)]
+    assert passed == [True, True, True, False]
+    for rates in (first, second):
         await rates.close()
-
-    asyncio.run(hit())
-
-
-def test_requests_pass_again_when_the_window_has_moved(storage_url: str) -> None:
-    async def hit() -> None:
-        rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("1/second")
-        await rates.hit("moving", limits)
-        while not await passes(rates, "moving", limits):  # noqa: ASYNC110 -- time alone changes it
-            await asyncio.sleep(0.05)
-        await rates.close()
-
-    asyncio.run(hit())
-
-
-def test_several_servers_count_together_in_redis(redis_url: str) -> None:
-    async def hit() -> None:
-        first, second = (RateLimiter.open(redis_url, None) for _ in range(2))
-        limits = RateLimits.parse("3/hour")
-        passed = [await passes(rates, "shared", limits) for rates in (first, second, first, second)]
-        assert passed == [True, True, True, False]
-        for rates in (first, second):
-            await rates.close()
-
-    asyncio.run(hit())
 
 
 @given(
     amount=st.integers(1, 4),
     hits=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), max_size=40),
 )
-def test_in_no_stretch_of_a_window_do_more_pass_and_none_is_refused_for_nothing(
+async def test_in_no_stretch_of_a_window_do_more_pass_and_none_is_refused_for_nothing(
     amount: int, hits: list[tuple[str, int]]
 ) -> None:
-    async def check() -> None:
-        times = Times()
-        rates, limits = rates_in_memory(times), RateLimits.per_minute(amount)
-        passed: list[tuple[str, float]] = []
-        for identity, pause_s in hits:
-            times.monotonic_s += pause_s
-            now = times.monotonic_s
-            recent = [at for other, at in passed if other == identity and at > now - 60]
-            if len(recent) < amount:
+    times = Times()
+    rates, limits = rates_in_memory(times), RateLimits.per_minute(amount)
+    passed: list[tuple[str, float]] = []
+    for identity, pause_s in hits:
+        times.monotonic_s += pause_s
+        now = times.monotonic_s
+        recent = [at for other, at in passed if other == identity and at > now - 60]
+        if len(recent) < amount:
+            await rates.hit(identity, limits)
+            passed.append((identity, now))
+        else:
+            with pytest.raises(RateLimited) as refused:
                 await rates.hit(identity, limits)
-                passed.append((identity, now))
-            else:
-                with pytest.raises(RateLimited) as refused:
-                    await rates.hit(identity, limits)
-                wait_s = recent[0] + 60 - now
-                assert abs(refused.value.retry_after_s - wait_s) <= 2  # the real clock ran on between
-
-    asyncio.run(check())
+            wait_s = recent[0] + 60 - now
+            assert abs(refused.value.retry_after_s - wait_s) <= 2  # the real clock ran on between
 
 
-def test_a_request_rejected_by_a_short_window_does_not_count_in_a_long_one() -> None:
-    async def check() -> None:
-        times = Times()
-        rates, limits = rates_in_memory(times), RateLimits.parse("3/hour; 1/minute")
-        await rates.hit("some", limits)
-        for _ in range(10):
-            assert not await passes(rates, "some", limits)
-        for _ in range(2):
-            times.monotonic_s += 61
-            await rates.hit("some", limits)
+async def test_a_request_rejected_by_a_short_window_does_not_count_in_a_long_one() -> None:
+    times = Times()
+    rates, limits = rates_in_memory(times), RateLimits.parse("3/hour; 1/minute")
+    await rates.hit("some", limits)
+    for _ in range(10):
+        assert not await passes(rates, "some", limits)
+    for _ in range(2):
         times.monotonic_s += 61
-        with pytest.raises(RateLimited) as refused:
-            await rates.hit("some", limits)
-        assert refused.value.limit == "3 per 1 hour"
+        await rates.hit("some", limits)
+    times.monotonic_s += 61
+    with pytest.raises(RateLimited) as refused:
+        await rates.hit("some", limits)
+    assert refused.value.limit == "3 per 1 hour"
 
-    asyncio.run(check())
 
-
-def test_expired_identities_take_no_memory() -> None:
-    async def check() -> None:
-        times = Times()
-        windows = MemoryWindowStorage(lambda: times.monotonic_s)
-        for number in range(100):
-            await windows.acquire_entry(f"some {number}", 5, 60)
-        times.monotonic_s += 30
-        await windows.acquire_entry("another", 5, 60)
-        times.monotonic_s += 31
-        await windows.acquire_entry("another", 5, 60)
-        assert set(windows._entry_times) == {"another"} == set(windows._empty_at)
-
-    asyncio.run(check())
+async def test_expired_identities_take_no_memory() -> None:
+    times = Times()
+    windows = MemoryWindowStorage(lambda: times.monotonic_s)
+    for number in range(100):
+        await windows.acquire_entry(f"some {number}", 5, 60)
+    times.monotonic_s += 30
+    await windows.acquire_entry("another", 5, 60)
+    times.monotonic_s += 31
+    await windows.acquire_entry("another", 5, 60)
+    assert set(windows._entry_times) == {"another"} == set(windows._empty_at)
 
 
 def test_the_rate_of_a_key_overrides_the_default() -> None:
@@ -176,13 +159,10 @@ def test_the_rate_of_a_key_overrides_the_default() -> None:
     assert asyncio.run(count(replace(ANN, limits=KeyLimits(requests_per_minute=5)))) == 5
 
 
-def test_without_a_default_only_keys_with_a_rate_are_limited() -> None:
-    async def check() -> None:
-        rates = RateLimiter.open(None, None)
-        for _ in range(100):
-            await rates.admit(ANN, ADDRESS)
-
-    asyncio.run(check())
+async def test_without_a_default_only_keys_with_a_rate_are_limited() -> None:
+    rates = RateLimiter.open(None, None)
+    for _ in range(100):
+        await rates.admit(ANN, ADDRESS)
 
 
 def test_keys_are_counted_by_key_and_others_by_address() -> None:

@@ -1,6 +1,5 @@
 """The `dragoman` command, with a double for the engine or with a tiny one."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import Translator
-from service.cli import app as cli
-from tests.routing.doubles import write_bundle
-from tests.service.conftest import DOUBLE_COMMAND, PROJECT, forget_settings
-from tests.service.doubles import open_double
+from tests.service import conftest as service
+from tests.service.conftest import DOUBLE_COMMAND, environment, models_dir, run_engine
+from tests.service.conftest import run as run_double
+
+__all__ = ["environment", "models_dir", "run_double", "run_engine"]
 
 TIMEOUT_S = 120
 
@@ -28,19 +27,6 @@ class Finished:
 
 
 Run = Callable[..., Finished]
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """For commands with the double, which translates from de to en into upper case."""
-    write_bundle(tmp_path / "models" / "tiny", "tiny-de-en")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
-    return {
-        **kept,
-        "PYTHONPATH": str(PROJECT),
-        "DRAGOMAN_MODELS_DIR": str(tmp_path / "models"),
-        "DRAGOMAN_MODEL": "tiny",
-    }
 
 
 @pytest.fixture
@@ -69,27 +55,11 @@ def run_apart(double_command: list[str], environment: dict[str, str], tmp_path: 
 
 
 @pytest.fixture
-def run(
-    environment: dict[str, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Run:
+def run(run_double: service.Run) -> Run:
     """The same in this process: `run("in.txt", "-o", "out.txt")`."""
-    forget_settings(monkeypatch)
-    for name in ("DRAGOMAN_MODELS_DIR", "DRAGOMAN_MODEL"):
-        monkeypatch.setenv(name, environment[name])
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Translator, "open", open_double)
 
     def run_to_end(*arguments: str) -> Finished:
-        monkeypatch.setattr(sys, "argv", ["dragoman", "batch", *arguments])
-        status = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            status = int(end.code or 0)
-        told = capsys.readouterr()
-        return Finished(status, told.out, told.err)
+        finished = run_double("batch", *arguments)
+        return Finished(finished.returncode, finished.stdout.decode(), finished.stderr.decode())
 
     return run_to_end

@@ -3,15 +3,13 @@
 import gzip
 import json
 import os
-import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from service.cli import app as cli
 from tests.batch.conftest import Run
-from tests.service.conftest import TINY_BUNDLE, forget_settings
+from tests.service import conftest as service
+from tests.service.conftest import TINY_BUNDLE
 
 
 @pytest.fixture(autouse=True)
@@ -146,19 +144,16 @@ def test_a_dry_run_counts_and_writes_nothing(run: Run, tmp_path: Path, text: Pat
     assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "models"}
 
 
-def test_the_language_of_each_file_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_language_of_each_file_is_detected(run_engine: service.Run, tmp_path: Path) -> None:
     german = "Ich habe ein Haus und einen kleinen Garten.\n"
     english = "I have a house, and there is a small garden behind it.\n"
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "de.txt").write_text(german)
     (tmp_path / "texts" / "en.txt").write_text(english)
-    command = ["texts", "-o", "out", "--model", str(TINY_BUNDLE), "--source", "auto", "--target", "en"]
-    forget_settings(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["dragoman", "batch", *command])
 
-    with suppress(SystemExit):
-        cli.main()
+    run_engine(
+        "batch", "texts", "-o", "out", "--model", str(TINY_BUNDLE), "--source", "auto", "--target", "en"
+    )
 
     assert (tmp_path / "out" / "en.txt").read_text() == english
     assert (tmp_path / "out" / "de.txt").read_text() not in {"", english, german}

@@ -59,6 +59,7 @@ def test_every_line_keeps_its_place_and_each_distinct_one_is_asked_once(
     tmp_path: Path, lines: list[str], read_ahead: int, chunk_entries: int
 ) -> None:
     job = job_of(tmp_path, lines_file(tmp_path, "a.txt", lines), chunk_entries=chunk_entries)
+    job.problems_path.write_text("of a run before")
     translator = UpperCase(read_ahead)
 
     with journal_in(tmp_path) as journal:
@@ -103,15 +104,6 @@ def test_what_failed_keeps_its_place_and_is_told_of(tmp_path: Path, journal: Jou
     told = problems(job)
     assert told[::2] == [{**failed, "place": "line 2"}, {**failed, "place": "line 5"}]
     assert told[1].items() >= {"file": "a.txt", "outcome": "cut", "place": "line 4", "text": "cut"}.items()
-
-
-def test_a_side_file_of_a_run_before_does_not_stay(tmp_path: Path, journal: Journal) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", ["eins"]))
-    job.problems_path.write_text("of before")
-
-    run_job(job, UpperCase(), journal)
-
-    assert not job.problems_path.exists()
 
 
 def stop_after(job: Job, journal: Journal, outcomes: int) -> None:

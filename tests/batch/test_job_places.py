@@ -59,18 +59,6 @@ def test_files_are_mapped_below_what_is_fixed_of_their_path(
     assert pairs(find(inputs, output=output)) == mapped
 
 
-def test_a_folder_is_mapped_with_its_tree() -> None:
-    found = find("docs", output="en")
-
-    assert pairs(found) == {
-        "docs/a.txt": "en/a.txt",
-        "docs/b.md": "en/b.md",
-        "docs/deep/c.txt": "en/deep/c.txt",
-    }
-    assert found.skipped == (Path("docs/image.png"),)
-    assert [place.name for place in found.mappings] == ["a.txt", "b.md", "deep/c.txt"]
-
-
 def test_earlier_output_is_not_read_as_input() -> None:
     (Path("docs/en")).mkdir()
     (Path("docs/en/a.txt")).write_text("written before")

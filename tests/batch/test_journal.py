@@ -16,11 +16,16 @@ from service.batch.errors import BatchStopped, JournalDamaged, JournalFailed, Ot
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal
 from service.batch.texts import Translated, Untranslated
+from service.formats.review_marks import TextOrigin
 from service.schema.tables import JOURNAL_TABLES, METADATA, TRANSLATIONS
 
-OUTCOMES = st.builds(Translated, st.text(st.characters()), st.booleans()) | st.builds(
-    Untranslated, st.text(min_size=1).filter(lambda problem: "\0" not in problem)
-)
+OUTCOMES = st.builds(
+    Translated,
+    st.text(st.characters()),
+    st.booleans(),
+    origin=st.sampled_from(TextOrigin),
+    confidence=st.none() | st.sampled_from([0.0, 0.25, 1.0]),
+) | st.builds(Untranslated, st.text(min_size=1).filter(lambda problem: "\0" not in problem))
 KEYS = st.binary(min_size=16, max_size=16)
 ONE, OTHER = b"1" * 16, b"2" * 16
 

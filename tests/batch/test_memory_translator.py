@@ -85,16 +85,6 @@ def test_a_tmx_file_is_read_by_digests(tmp_path: Path) -> None:
         read_tmx(tmp_path / "b.tmx", PAIR)
 
 
-def test_the_journal_keeps_origin_and_confidence(tmp_path: Path) -> None:
-    outcomes = {
-        b"a" * 16: Translated("yes", origin=TextOrigin.MEMORY),
-        b"b" * 16: Translated("no", is_cut=True, confidence=0.25),
-    }
-    with journal_in(tmp_path) as journal:
-        journal.commit(outcomes)
-        assert journal.outcomes(list(outcomes)) == outcomes
-
-
 def test_another_mark_is_another_job(tmp_path: Path) -> None:
     job = job_of(tmp_path, lines_file(tmp_path, "a.txt", ["ja"]))
     assert job.review is ReviewMarks.MARK
@@ -119,30 +109,6 @@ def test_a_catalogue_is_marked_unless_marks_are_off(
     assert (second.msgstr, second.flags) == ("done", [])
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.po", PO.format('#, c-format\nmsgid "ja"\nmsgstr "yes"\n\n#, fuzzy\nmsgid "b"\nmsgstr "c"\n')),
-        (
-            "a.xlf",
-            (
-                '<xliff version="1.2"><trans-unit id="1"><source>ja</source>'
-                '<target state="final">yes</target></trans-unit></xliff>'
-            ),
-        ),
-        ("a.tmx", TMX),
-    ],
-)
-def test_a_file_with_nothing_to_translate_comes_back_unchanged(
-    run: Run, tmp_path: Path, name: str, content: str
-) -> None:
-    (tmp_path / name).write_text(content)
-    pair = ("--source", "de", "--target", "en")
-
-    assert run(name, "-o", f"out-{name}", "--review", "confidence", *pair).returncode == 0
-    assert (tmp_path / f"out-{name}").read_text() == content
-
-
 def test_a_text_that_could_not_be_translated_is_marked_too(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.po").write_text(PO.format('msgid "unusable"\nmsgstr ""\n'))
 
@@ -152,17 +118,6 @@ def test_a_text_that_could_not_be_translated_is_marked_too(run: Run, tmp_path: P
 
     assert run("a.po", "-o", "c.po", "--on-failure", OnFailure.EMPTY).returncode == 1
     assert (tmp_path / "c.po").read_text() == (tmp_path / "a.po").read_text()
-
-
-def test_exact_matches_of_a_memory_are_used_and_marked(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "m.tmx").write_text(TMX)
-    (tmp_path / "a.po").write_text(PO.format('msgid "ja"\nmsgstr ""\n\nmsgid "warum"\nmsgstr ""\n'))
-
-    assert run("a.po", "-o", "b.po", "--memory", "m.tmx").returncode == 0
-
-    known, unknown = polib.pofile(str(tmp_path / "b.po"))
-    assert (known.msgstr, known.flags, known.tcomment) == ("yes", [], "dragoman, memory: exact")
-    assert (unknown.msgstr, unknown.flags) == ("WARUM", ["fuzzy"])
 
 
 @pytest.mark.parametrize(

@@ -48,15 +48,6 @@ def test_a_finished_run_leaves_only_its_output(workplace: JobDirectory, output: 
     assert list(output.parent.iterdir()) == [output]
 
 
-def test_a_stopped_run_keeps_its_journal(workplace: JobDirectory, output: Path) -> None:
-    stop_a_run(workplace)
-
-    with pytest.raises(OutputProblem, match="continue it with --resume"):
-        workplace.opened([output], StartMode.NEW).__enter__()
-    with workplace.opened([output], StartMode.RESUME) as journal:
-        assert journal.outcomes([KEY]) == {KEY: Translated("eins")}
-
-
 def test_a_run_that_translated_nothing_leaves_nothing(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace, outcomes=0)
 

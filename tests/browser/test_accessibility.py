@@ -40,7 +40,9 @@ def tab_to(page: Page, selector: str) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_no_state_of_the_page_breaks_a_rule(open_page: Open, bundled: Server, dark: bool, width: int) -> None:  # noqa: FBT001 -- a parameter of pytest
+def test_no_state_of_the_page_breaks_a_rule(
+    open_page: Open, bundled: Server, width: int, *, dark: bool
+) -> None:
     page = open_page(bundled.address, dark=dark, width=width)
     page.wait_for_selector("#target-language option", state="attached")
     assert violations(page) == []
@@ -63,7 +65,7 @@ def test_no_state_of_the_page_breaks_a_rule(open_page: Open, bundled: Server, da
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_documentation_breaks_no_rule(open_page: Open, bundled: Server, dark: bool) -> None:  # noqa: FBT001 -- a parameter of pytest
+def test_the_documentation_breaks_no_rule(open_page: Open, bundled: Server, *, dark: bool) -> None:
     page = open_page(f"{bundled.address}docs", dark=dark)
     page.click("#translate summary")
     page.click("#create_job summary")

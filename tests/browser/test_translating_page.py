@@ -242,18 +242,6 @@ def test_narrow_screens_need_no_horizontal_scrolling(open_page: Open, bundled: S
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_page_is_small(open_page: Open, bundled: Server) -> None:
-    page = open_page(bundled.address)
-    page.wait_for_selector("#target-language option", state="attached")
-
-    size_bytes = page.evaluate(
-        "[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')]"
-        ".reduce((sum, entry) => sum + entry.transferSize, 0)"
-    )
-
-    assert 10_000 < size_bytes < 100_000
-
-
 def test_a_chosen_theme_is_kept(open_page: Open, bundled: Server) -> None:
     page = open_page(bundled.address)
     page.click("#theme")

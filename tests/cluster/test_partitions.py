@@ -70,15 +70,6 @@ def test_any_changed_byte_is_detected(tmp_path: Path) -> None:
         read_outcomes(path)
 
 
-def test_an_incomplete_partition_is_ignored(tmp_path: Path) -> None:
-    folder = PartitionFolder(tmp_path / "job")
-    folder.prepare()
-    (folder.outcomes_path / "x.partial").write_bytes(b"begun")
-    path = write_outcomes(folder.outcomes_path, "1", [b"k"], [Translated("abc")])
-
-    assert list(folder.finished()) == [path]
-
-
 def test_a_failed_write_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -90,9 +81,10 @@ def test_a_failed_write_leaves_no_partial_file(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == []
 
 
-def test_outcomes_of_a_run_before_outlive_preparing_and_entries_do_not(tmp_path: Path) -> None:
+def test_whole_outcomes_of_a_run_before_outlive_preparing_and_entries_do_not(tmp_path: Path) -> None:
     folder = PartitionFolder(tmp_path / "job")
     folder.prepare()
+    (folder.outcomes_path / "x.partial").write_bytes(b"begun")
     kept = write_outcomes(folder.outcomes_path, "1", [b"k"], [Translated("abc")])
     write_partition(folder.entries_path, 1, PAIR, {b"k": Entry("a", "")})
 

@@ -14,15 +14,20 @@ from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router, TranslatorOptions
 from service.batch.entry_translator import RoutedEntryTranslator
 from service.batch.errors import EngineDiffers, JobCancelled, OtherJob, PartitionDamaged
+from service.batch.job_directory import StartMode
 from service.batch.journal import entry_key
+from service.batch.planning import LanguageOptions
 from service.batch.progress import BatchProgress
 from service.batch.run import begin, run_job, translator_facts
-from service.batch.texts import Translated
-from service.cluster import partitions
+from service.batch.texts import OnFailure, Translated
+from service.cli.batch_job import BatchArguments, run_batch
+from service.cluster import ClusterOptions, partitions
 from service.cluster.engines import RoutedEngine
 from service.cluster.partitions import write_outcomes
 from service.cluster.run import run_on_ray
 from service.formats.entries import Entry
+from service.protection.modes import PlaceholderMode
+from service.settings import Settings
 from tests.cluster.conftest import PAIR, Place
 from tests.cluster.doubles import DoubleEngine, upper_case
 from tests.cluster.killed import lines
@@ -37,6 +42,7 @@ pytestmark = [
 PROJECT = Path(__file__).parents[2]
 TINY = PROJECT / "tests" / "tiny"
 DECODING = DecodingOptions(return_scores=False)
+ON_RAY = ClusterOptions(None, 1, 1)
 LINES = [f"line {number % 70}" for number in range(200)]
 LINES[20] = LINES[150] = "fail here"
 LINES[30] = "cut here"
@@ -192,3 +198,26 @@ def test_a_job_can_be_stopped_while_engines_open(place: Place) -> None:
     with pytest.raises(JobCancelled):
         run_on_ray(wanted, place.journal(), on_progress=stop_at_once, stop=stop)
     assert not place.target.exists()
+
+
+@pytest.mark.parametrize(("in_settings", "as_a_wish"), [("second", None), (None, "second")])
+def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(
+    tmp_path: Path, in_settings: str | None, as_a_wish: str | None
+) -> None:
+    (tmp_path / "models").mkdir()
+    for name, bundle in (
+        ("first", "bundle-int4"),
+        ("second", "bundle-int8"),
+    ):  # of two alike the first is best
+        (tmp_path / "models" / name).symlink_to(TINY / bundle)
+    settings = Settings(models_dir=tmp_path / "models", model=in_settings, replicas=1)
+    source = tmp_path / "in.txt"
+    source.write_text("Guten Morgen!\nGute Nacht!\n", encoding="utf8")
+
+    for output, cluster in (("alone.txt", None), ("together.txt", ON_RAY)):
+        languages, modes = LanguageOptions("de", "en", model=as_a_wish), (StartMode.NEW, PlaceholderMode.AUTO)
+        files = (str(source),), str(tmp_path / output)
+        arguments = BatchArguments(*files, languages, DECODING, OnFailure.SOURCE, *modes, cluster)
+        assert run_batch(arguments, settings) == 0
+
+    assert (tmp_path / "together.txt").read_bytes() == (tmp_path / "alone.txt").read_bytes()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane, FinishedSource, Lane, make_strategy, open_strategy, search
@@ -44,7 +45,7 @@ def join(lane: AnyLane[list[int]], sources: list[Source]) -> None:
     lane.join(sources, [source.ids[0] for source in sources])
 
 
-def run_to_end(lane: AnyLane[list[int]]) -> list[FinishedSource]:
+def run_to_end(lane: AnyLane[Any]) -> list[FinishedSource]:
     found: list[FinishedSource] = []
     while lane.sources:
         found += lane.step()
@@ -88,6 +89,23 @@ def check_alone(open_alone: Callable[[], AnyLane[list[int]]], found: FinishedSou
     (alone,) = run_to_end(lane)
     assert found.error is alone.error is None
     assert facts(found.hypotheses) == facts(alone.hypotheses)
+
+
+def check_fault(
+    open_alone: Callable[[], AnyLane[list[int]]],
+    lane: AnyLane[list[int]],
+    sources: list[Source],
+    faulty: Source,
+) -> None:
+    """A source that gets what is not a number fails, and the others find what they find alone."""
+    join(lane, sources)
+    found = {one.source: one for one in run_to_end(lane)}
+    fault = found.pop(faulty)
+    assert isinstance(fault.error, FloatingPointError)
+    assert fault.hypotheses == []
+    assert set(found) == set(sources) - {faulty}
+    for one in found.values():
+        check_alone(open_alone, one)
 
 
 def check_any_company(

@@ -69,6 +69,23 @@ class TableModel:
         return logprobs
 
 
+@dataclass(frozen=True)
+class ShiftedModel:
+    """A model that likes some tokens more or less, by what is added to their log-probabilities."""
+
+    inner: LanguageModel
+    shifts: Mapping[int, float]
+
+    @property
+    def vocab_size(self) -> int:
+        return self.inner.vocab_size
+
+    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+        logprobs = self.inner.logprobs(source, prefix).copy()
+        logprobs[list(self.shifts)] += np.array(list(self.shifts.values()), np.float32)
+        return logprobs
+
+
 def opening(begin: Prefix) -> Prefix:
     """What a row has read of what its target begins with, for a model: `BOS` is as good as nothing."""
     return begin[1:] if begin[0] == BOS else begin

@@ -1,6 +1,5 @@
 """Searches written for reading only: one source, plain Python, the whole vocabulary at every step."""
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -118,27 +117,6 @@ def check_documented(model: LanguageModel, number: int, source: Source, hypothes
         ]
         assert one.logprob == pytest.approx(math.fsum(steps))
         assert one.score == pytest.approx(one.logprob / one.num_tokens**source.length_penalty)
-
-
-def exhaustive(model: LanguageModel, number: int, source: Source) -> list[Found]:
-    """Every possible sequence by score, whether it ends or the limit cuts it."""
-    limits, alpha, num_forced = source.limits, source.length_penalty, len(source.begin) - 1
-    others = [token for token in range(model.vocab_size) if token != EOS]
-    ended = [
-        Found(ids, _logprob(model, number, source, (*ids, EOS)) / (length + 1) ** alpha, FinishReason.STOP)
-        for length in range(max(limits.min_tokens, num_forced), limits.max_tokens)
-        for ids in itertools.product(others, repeat=length - num_forced)
-    ]
-    cut = [
-        Found(ids, _logprob(model, number, source, ids) / limits.max_tokens**alpha, FinishReason.LENGTH)
-        for ids in itertools.product(others, repeat=limits.max_tokens - num_forced)
-    ]
-    return sorted([*ended, *cut], key=lambda found: -found.score)
-
-
-def _logprob(model: LanguageModel, number: int, source: Source, ids: Prefix) -> float:
-    read = opening(source.begin)
-    return sum(float(model.logprobs(number, (*read, *ids[:nth]))[token]) for nth, token in enumerate(ids))
 
 
 @dataclass(frozen=True)

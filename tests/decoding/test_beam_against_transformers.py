@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("one_torch_thread")
 VOCAB_SIZE, EOS, PAD = 40, 0, 39
 MAX_LENGTH = 20
 """As Transformers counts: with the token that starts the decoder."""
-NUM_INPUTS = 100
+NUM_INPUTS = 50
 Model = Any
 """A `MarianMTModel`: its own types do not know that it generates."""
 
@@ -237,11 +237,11 @@ def test_the_models_give_searches_something_to_differ_about(model: Model, inputs
         best[SearchCase(1.0, *options)] for options in ((False, None), (True, None), (False, 7))
     )
 
-    assert sum(first.ids != second.ids for first, second in zip(early, late, strict=True)) > 20
-    assert sum(first.ids != second.ids for first, second in zip(forced, late, strict=True)) > 20
-    assert 20 < sum(one.finish_reason is FinishReason.LENGTH for one in late) < NUM_INPUTS - 20
+    for other in (early, forced):
+        assert sum(first.ids != second.ids for first, second in zip(other, late, strict=True)) > 10
+    assert 10 < sum(one.finish_reason is FinishReason.LENGTH for one in late) < NUM_INPUTS - 10
     assert len({one.num_tokens for one in late}) > 8
-    assert len({one.ids for one in late}) > 40
+    assert len({one.ids for one in late}) > 20
 
 
 PLAIN = SearchCase(1.0, early_stopping=False, forced_bos_token_id=None)
@@ -277,4 +277,4 @@ def test_filters_find_something_to_change(model: Model, inputs: Inputs) -> None:
     unchanged, *changed = search_all(model, inputs, kind, kinds).values()
 
     for results in changed:
-        assert sum(ours != before for ours, before in zip(results, unchanged, strict=True)) > 20
+        assert sum(ours != before for ours, before in zip(results, unchanged, strict=True)) > 10

@@ -45,22 +45,20 @@ def test_an_option_out_of_range_is_refused_with_its_name_and_range(
         assert limit in raised.value.problem
 
 
+FILTERED = SearchKind(4, method=Method.FILTERED)
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "kind_with_shortlist"),
     [
         (DecodingOptions(), SearchKind(4), SearchKind(4, is_shortlisted=True)),
         (DecodingOptions(use_shortlist=False), SearchKind(4), SearchKind(4)),
-        *(
-            (options, kind, kind)
-            for options, kind in (
-                (DecodingOptions(repetition_penalty=1.1), SearchKind(4, method=Method.FILTERED)),
-                (DecodingOptions(no_repeat_ngram_size=3), SearchKind(4, method=Method.FILTERED)),
-                (DecodingOptions(num_hypotheses=3, sampling=Sampling()), SearchKind(3, method=Method.SAMPLE)),
-                (
-                    DecodingOptions(sampling=Sampling(), repetition_penalty=2.0),
-                    SearchKind(1, method=Method.SAMPLE),
-                ),
-            )
+        (DecodingOptions(repetition_penalty=1.1), FILTERED, FILTERED),
+        (DecodingOptions(no_repeat_ngram_size=3), FILTERED, FILTERED),
+        (DecodingOptions(num_hypotheses=3, sampling=Sampling()), *[SearchKind(3, method=Method.SAMPLE)] * 2),
+        (
+            DecodingOptions(sampling=Sampling(), repetition_penalty=2.0),
+            *[SearchKind(1, method=Method.SAMPLE)] * 2,
         ),
     ],
 )
@@ -100,9 +98,7 @@ def test_the_ends_of_every_range_are_accepted(options: dict[str, Any]) -> None:
     ("options", "expected"), [({}, (6, 0.6)), ({"beam_size": 1, "length_penalty": 0.0}, (1, 0.0))]
 )
 def test_what_was_not_wished_for_is_the_models_default(
-    options: dict[str, Any],
-    expected: tuple[int, float],
-    early_stopping: bool,  # noqa: FBT001 -- a case, by name
+    options: dict[str, Any], expected: tuple[int, float], *, early_stopping: bool
 ) -> None:
     wish: dict[str, Any] = {"early_stopping": early_stopping} if options else {}
 
@@ -137,11 +133,9 @@ def test_what_was_not_wished_for_is_the_models_default(
 def test_options_without_a_default_of_the_model_stay_as_they_are(options: DecodingOptions) -> None:
     resolved = options.resolve(4, 1.0, early_stopping=False)
 
-    assert replace(
-        options, beam_size=resolved.beam_size, length_penalty=1.0, early_stopping=False
-    ) == replace(
-        DecodingOptions(), **{field.name: getattr(resolved, field.name) for field in fields(resolved)}
-    )
+    beam_size = resolved.beam_size
+    expected = replace(options, beam_size=beam_size, length_penalty=1.0, early_stopping=False)
+    assert all(getattr(resolved, each.name) == getattr(expected, each.name) for each in fields(resolved))
 
 
 def test_more_hypotheses_than_the_models_own_beam_holds_are_refused() -> None:

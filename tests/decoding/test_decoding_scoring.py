@@ -17,6 +17,7 @@ def test_a_text_scores_as_one_long_hypothesis(alpha: float, expected: float) -> 
     segments = [hypothesis_of(-6.0, 4), hypothesis_of(-2.0, 5)]
 
     assert text_score(segments, alpha) == pytest.approx(expected)
+    assert text_score([], alpha) == 0.0
 
 
 @given(st.floats(-1e3, 0.0), st.integers(1, 500), st.floats(0.0, 3.0))
@@ -26,7 +27,3 @@ def test_a_text_of_one_segment_scores_as_its_hypothesis(
     score = text_score([hypothesis_of(logprob, num_tokens)], alpha)
 
     assert score == normalised_score(logprob, num_tokens, alpha)
-
-
-def test_a_text_with_nothing_translated_scores_0() -> None:
-    assert text_score([], 1.0) == 0.0

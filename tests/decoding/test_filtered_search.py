@@ -26,7 +26,7 @@ def search_filtered(
 
 
 @given(wide_models, st.integers(1, 5), st.data())
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_a_search_with_filters_finds_what_plain_python_does(
     model: RandomModel, beam_size: int, data: st.DataObject
 ) -> None:
@@ -62,15 +62,8 @@ def test_the_end_of_sentence_may_come_although_it_starts_the_decoder(beam_size: 
 
 @pytest.mark.parametrize("method", [Method.FILTERED, Method.SAMPLE])
 def test_what_filters_forbid_is_forced_where_it_must_be(method: Method) -> None:
-    source = Source(
-        (),
-        TargetLimits(9, 0),
-        (BOS, 2, 2),
-        repetition_penalty=5.0,
-        no_repeat_ngram_size=1,
-        prefix=(2, 2),
-        sampling=Sampling(),
-    )
+    plain = Source((), TargetLimits(9, 0), (BOS, 2, 2), prefix=(2, 2), sampling=Sampling())
+    source = replace(plain, repetition_penalty=5.0, no_repeat_ngram_size=1)
 
     ((hypothesis,),) = search_with(FakeStepper(sentences(5, [(2, 2, 2, 2, 3)]), [0]), [source], method)
 

@@ -15,8 +15,8 @@ from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, ForcedDecoding, Hypothesis, Method, SearchKind
 from tests.decoding.fake_lanes import (
     KINDS,
-    check_alone,
     check_any_company,
+    check_fault,
     join,
     lane_over,
     run_to_end,
@@ -144,23 +144,13 @@ def test_what_a_search_found_is_read_with_the_score_that_it_found(
 @pytest.mark.parametrize("is_attention_faulty", [False, True], ids=["logprobs", "attention"])
 @pytest.mark.parametrize("kind", [SCORE, ALIGN], ids=str)
 def test_what_is_not_a_number_fails_only_the_source_it_is_for(
-    kind: SearchKind,
-    is_attention_faulty: bool,  # noqa: FBT001 -- a case, by name
+    kind: SearchKind, *, is_attention_faulty: bool
 ) -> None:
     stepper = FakeReadingStepper(MODEL, LENGTHS)
     stepper.faulty, stepper.is_attention_faulty = (1, 2), is_attention_faulty
-    lane = open_empty(kind, stepper)
     sources = [source_of(number, (5, 6, 7, 8)) for number in range(3)]
-    join(lane, sources)
 
-    found = {one.source: one for one in run_to_end(lane)}
-
-    fault = found.pop(sources[1])
-    assert isinstance(fault.error, FloatingPointError)
-    assert fault.hypotheses == []
-    assert set(found) == {sources[0], sources[2]}
-    for one in found.values():
-        check_alone(lambda: open_empty(kind), one)
+    check_fault(lambda: open_empty(kind), open_empty(kind, stepper), sources, sources[1])
 
 
 def test_a_source_leaves_after_the_step_that_says_its_end_of_sentence() -> None:

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-from dragoman.decoding.loop import open_strategy
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.sampling import draw_columns, segment_seed
-from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
-from dragoman.types import Hypothesis, Method, SearchKind
+from dragoman.decoding.strategy import Source, TargetLimits
+from dragoman.types import Hypothesis, Method
 from tests.decoding.fake_lanes import search_with
 from tests.decoding.fake_stepper import (
     BOS,
@@ -34,7 +33,7 @@ from tests.decoding.random_sources import sources as random_sources
 from tests.decoding.reference_search import check_documented
 
 NUM_DRAWS = 32
-CRITICAL_VALUES = {2: 13.8, 3: 16.3, 4: 18.5, 5: 20.5, 6: 22.5, 7: 24.3, 8: 26.1}
+CRITICAL_VALUES = {1: 10.8, 2: 13.8, 3: 16.3, 4: 18.5, 5: 20.5, 6: 22.5, 7: 24.3, 8: 26.1}
 """Of chi-square by degrees of freedom: above once in 1000 times if the draws are right."""
 
 
@@ -98,11 +97,6 @@ def test_tokens_come_as_often_as_their_probability_says(
     counts = counted(ONE_TOKEN, sampling)
 
     possible = {() if token == EOS else (token,): weight for token, weight in weights.items() if weight}
-    if len(possible) == 2:
-        assert set(counts) == set(possible)
-        share = possible[2,] / sum(possible.values())
-        assert counts[2,] / counts.total() == pytest.approx(share, abs=0.025)
-        return
     total = sum(possible.values())
     check_counts(counts, {ids: weight / total for ids, weight in possible.items()})
 
@@ -176,9 +170,8 @@ def test_draws_are_counted_and_scored_as_the_model_says_whatever_the_temperature
 def test_a_seed_draws_the_same_again_and_another_something_else() -> None:
     model = RandomModel(30, seed=8, sharpness=0.5)
     limits = TargetLimits(8, 7)
-    sources = [
-        Source((), limits, (BOS,), num_hypotheses=4, sampling=Sampling(), seed=seed) for seed in (1, 2, 1)
-    ]
+    source = Source((), limits, (BOS,), num_hypotheses=4, sampling=Sampling())
+    sources = [replace(source, seed=seed) for seed in (1, 2, 1)]
 
     first, other, again = draw_all(model, sources, 4)
 
@@ -205,15 +198,6 @@ def test_as_many_candidates_as_the_widest_source_draws_among_are_asked_for() -> 
     search_with(stepper, sources, Method.SAMPLE)
 
     assert stepper.num_best == [100, 100, 16, 16]
-
-
-def test_a_source_that_does_not_say_how_to_draw_is_refused() -> None:
-    strategy = open_strategy(SearchKind(1, method=Method.SAMPLE), TargetVocabulary(EOS, 9))
-
-    with pytest.raises(ValueError, match="requires sampling options"):
-        strategy.join([Source((), TargetLimits(9, 0), (BOS,))])
-
-    assert list(strategy.sources) == []
 
 
 def test_segments_have_seeds_of_their_own_that_follow_from_the_texts() -> None:

@@ -116,16 +116,25 @@ def test_the_steppers_candidates_are_not_written_to_where_tokens_are_forced_or_e
     assert (logprobs == -1.0).all()
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize(("begin", "prefix"), [((BOS, EOS), ()), ((BOS,), (2, EOS))])
-def test_a_forced_end_of_sentence_is_refused_before_anything_joins(
-    kind: SearchKind, begin: Prefix, prefix: Prefix
+GOOD = Source((), TargetLimits(9, 0), (EOS, 2), sampling=Sampling())
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad", "problem"),
+    [
+        *((kind, replace(GOOD, begin=(BOS, EOS)), "contain the end-of-sentence id") for kind in KINDS),
+        *((kind, replace(GOOD, prefix=(2, EOS)), "contain the end-of-sentence id") for kind in KINDS),
+        (KINDS[-1], replace(GOOD, sampling=None), "requires sampling options"),
+    ],
+    ids=str,
+)
+def test_a_forced_end_of_sentence_or_no_way_to_draw_is_refused_before_anything_joins(
+    kind: SearchKind, bad: Source, problem: str
 ) -> None:
     strategy = open_strategy(kind, TargetVocabulary(EOS, 9))
-    good = Source((), TargetLimits(9, 0), (EOS, 2), sampling=Sampling())
 
-    with pytest.raises(ValueError, match="contain the end-of-sentence id"):
-        strategy.join([good, replace(good, begin=begin, prefix=prefix)])
+    with pytest.raises(ValueError, match=problem):
+        strategy.join([GOOD, bad])
 
     assert list(strategy.sources) == []
     assert len(strategy.last_ids) == 0

@@ -8,15 +8,12 @@ import deepl
 import httpx
 import pytest
 from deepl import __main__ as deepl_command
-from deepl.api_data import ModelType
 
-from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.router import Router
-from service.accounts.keys import KeyLimits
-from tests.deepl.conftest import ClientOf, Keys, error_of, translate
+from tests.deepl.conftest import auth_of, error_of, translate, upload
 from tests.routing.doubles import DoubleBundles, until, write_bundle
-from tests.service.conftest import SIZE_BYTES, ready_client
+from tests.service.conftest import QUICK_FILES, double_server, ready_client, router_over
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
 
 Auth = dict[str, str]
 GERMAN = "Das Wetter ist heute sehr schön, und wir gehen in den Garten."
@@ -29,14 +26,11 @@ def keyless(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Iterator[ht
     folder = tmp_path_factory.mktemp("keyless")
     write_bundle(folder / "a", "german")
     write_bundle(folder / "b", "variants", ["en-US"], ["en-GB"])
-    bundles = DoubleBundles()
     with (
-        Router(lambda: bundle_folders(folder), bundles.open, lambda _: SIZE_BYTES) as router,
-        ready_client(router, database_url=keys.url, detection="on", preload="a") as client,
+        router_over(folder, DoubleBundles()) as router,
+        ready_client(router, database_url=keys.url, detection="on", preload="a", **QUICK_FILES) as client,
     ):
         yield client
-        for opened in bundles.opened:
-            opened.released.set()
 
 
 @pytest.mark.parametrize("target", ["EN-US", "en-gb", "EN"])
@@ -45,7 +39,7 @@ def test_a_text_into_a_variant_of_its_own_language_comes_back_and_is_charged(
 ) -> None:
     double.seen.clear()
     key = keys.make()
-    auth = {"Authorization": f"DeepL-Auth-Key {key}"}
+    auth = auth_of(key)
     answer = translate(http, auth, source_lang="EN", target_lang=target, show_billed_characters=True)
     assert answer == {"detected_source_language": "EN", "text": "Hallo", "billed_characters": 5}
     assert double.seen == []
@@ -58,7 +52,7 @@ def test_a_model_between_variants_is_used(keyless: httpx.Client) -> None:
 
 
 def test_what_comes_back_unchanged_is_within_all_limits(http: httpx.Client, keys: Keys) -> None:
-    auth = {"Authorization": f"DeepL-Auth-Key {keys.make(KeyLimits(characters_per_month=4))}"}
+    auth = auth_of(keys.make(characters_per_month=4))
     wanted = {"text": ["Hallo"], "source_lang": "EN", "target_lang": "EN-US"}
     assert error_of(http.post("/v2/translate", json=wanted, headers=auth))[0] == 456
     many = {**wanted, "text": ["x"] * 1001}
@@ -104,13 +98,6 @@ def test_the_client_finds_the_words_it_looks_for(client: deepl.DeepLClient) -> N
         client.translate_document_get_status(deepl.DocumentHandle("12AB" * 8, "CD34" * 16))
 
 
-def test_a_formality_is_refused_in_deepls_words(http: httpx.Client, auth: Auth) -> None:
-    wanted = {"text": ["Hallo"], "target_lang": "EN", "formality": "more"}
-    response = http.post("/v2/translate", json=wanted, headers=auth)
-    assert error_of(response) == (400, "'formality' is not supported for given 'target_lang'.")
-    assert "prefer_more" in response.json()["detail"]
-
-
 def test_ids_of_documents_are_upper_case_hexadecimal_and_taken_in_any_case(
     http: httpx.Client, auth: Auth
 ) -> None:
@@ -141,7 +128,7 @@ def test_a_document_in_the_target_language_already_is_an_error_and_costs_nothing
     keyless: httpx.Client, keys: Keys
 ) -> None:
     key = keys.make()
-    auth = {"Authorization": f"DeepL-Auth-Key {key}"}
+    auth = auth_of(key)
     form = {"target_lang": "EN-GB"}
     ended = {}
     for name, text in (("english", ENGLISH), ("german", GERMAN), ("numbers", "12 + 3")):
@@ -169,19 +156,13 @@ def test_any_key_is_accepted_if_none_is_required(keyless: httpx.Client, keys: Ke
         )
         assert client.translate_document_get_status(handle).ok
         client.close()  # type: ignore[no-untyped-call]
-    translate(keyless, {"Authorization": f"DeepL-Auth-Key {own}"}, source_lang="DE")
+    translate(keyless, auth_of(own), source_lang="DE")
     assert keys.usage(own).characters == 5
 
 
 def test_an_unknown_key_counts_once_in_the_rate_of_its_address(tmp_path: Path, keys: Keys) -> None:
-    write_bundle(tmp_path / "models" / "a", "german")
-    bundles = DoubleBundles()
-    with (
-        Router(lambda: bundle_folders(tmp_path / "models"), bundles.open, lambda _: SIZE_BYTES) as router,
-        ready_client(router, database_url=keys.url, rate_limit="3/minute") as client,
-    ):
-        auth = {"Authorization": "DeepL-Auth-Key any"}
-        statuses = [client.get("/v2/usage", headers=auth).status_code for _ in range(4)]
+    with double_server(tmp_path, database_url=keys.url, rate_limit="3/minute") as (client, _):
+        statuses = [client.get("/v2/usage", headers=auth_of("any")).status_code for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
 
 
@@ -190,10 +171,7 @@ def test_the_time_left_is_told_of_all_that_is_not_done(
 ) -> None:
     double.released.clear()
     double.is_waiting.clear()
-    handles = [
-        client.translate_document_upload(f"wait {number}", target_lang="EN-GB", filename="a.txt")
-        for number in range(5)
-    ]
+    handles = [upload(client, f"wait {number}") for number in range(5)]
     until(double.is_waiting.is_set)
     states = set()
     for handle in handles:
@@ -206,14 +184,6 @@ def test_the_time_left_is_told_of_all_that_is_not_done(
     until(lambda: all(client.translate_document_get_status(handle).done for handle in handles))
 
 
-def test_the_client_of_a_text_gets_all_it_reads(client: deepl.DeepLClient) -> None:
-    for model_type in ModelType:
-        result = client.translate_text("Hallo", target_lang="EN-US", model_type=model_type)
-        assert isinstance(result, deepl.TextResult)
-        assert result.model_type_used == model_type.value.removeprefix("prefer_")
-        assert result.billed_characters == 5
-
-
 def test_the_client_takes_texts_of_any_kind_and_languages_that_it_was_told(client: deepl.DeepLClient) -> None:
     [source] = client.get_source_languages()
     for target in client.get_target_languages():
@@ -221,17 +191,6 @@ def test_the_client_takes_texts_of_any_kind_and_languages_that_it_was_told(clien
         results = client.translate_text(texts, source_lang=source, target_lang=target)
         assert isinstance(results, list)
         assert [result.text for result in results] == [f"TEXT {number}" for number in range(120)]
-
-
-def test_a_document_is_found_again_by_its_ids_alone(client_of: ClientOf, key: str) -> None:
-    """As a program does that kept them over a restart."""
-    sent = client_of(key).translate_document_upload("Hallo", target_lang="EN-GB", filename="a.txt")
-    again = deepl.DocumentHandle(sent.document_id, sent.document_key)
-    other = client_of(key)
-    until(lambda: other.translate_document_get_status(again).done)
-    response = other.translate_document_download(again)
-    assert response is not None
-    assert b"".join(response.iter_content(chunk_size=2)) == b"HALLO"
 
 
 def test_the_clients_own_command_works(

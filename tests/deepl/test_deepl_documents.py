@@ -3,20 +3,18 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from io import BytesIO
 from pathlib import Path
 
 import deepl
-import docx
 import httpx
 import pytest
 
-from service.accounts.keys import KeyLimits, Scope
+from service.accounts.keys import Scope
 from service.jobs.job_runner import CHUNKS
-from service.jobs.worker import DOCUMENTS_AT_A_TIME
-from tests.deepl.conftest import ClientOf, Keys, error_of
+from tests.deepl.conftest import ClientOf, error_of, fetch, upload
 from tests.routing.doubles import until
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
 
 Auth = dict[str, str]
 Waiting = Callable[[], None]
@@ -36,14 +34,21 @@ def translated(client: deepl.DeepLClient, handle: deepl.DocumentHandle) -> deepl
     return client.translate_document_wait_until_done(handle)
 
 
+def sent_and_done(http: httpx.Client, auth: Auth, **form: str) -> tuple[str, dict[str, str]]:
+    """Send `Hallo` as a document; its path and its key in JSON, once it is done."""
+    data = {"target_lang": "EN", **form}
+    handle = http.post("/v2/document", data=data, files={"file": ("a.txt", b"Hallo")}, headers=auth).json()
+    path, body = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+    until(lambda: http.post(path, data=body, headers=auth).json()["status"] == "done")
+    return path, body
+
+
 def test_a_document_is_sent_waited_for_and_fetched(client: deepl.DeepLClient) -> None:
-    handle = client.translate_document_upload("Größe.\n\nZwei.\n", target_lang="EN-GB", filename="a.txt")
+    handle = upload(client, "Größe.\n\nZwei.\n")
     assert (len(bytes.fromhex(handle.document_id)), len(bytes.fromhex(handle.document_key))) == (16, 32)
     status = translated(client, handle)
     assert (status.ok, status.done, status.billed_characters) == (True, True, 11)  # of the two lines
-    output = BytesIO()
-    client.translate_document_download(handle, output)
-    assert output.getvalue().decode() == "GRÖSSE.\n\nZWEI.\n"
+    assert fetch(client, handle).decode() == "GRÖSSE.\n\nZWEI.\n"
 
 
 def test_a_file_on_the_disk_is_translated_into_another(
@@ -61,7 +66,7 @@ def test_a_file_on_the_disk_is_translated_into_another(
 def test_a_document_is_not_ready_before_it_is_done(
     client: deepl.DeepLClient, double: DoubleTranslator, release: Waiting
 ) -> None:
-    handle = client.translate_document_upload("wait", target_lang="EN-GB", filename="a.txt")
+    handle = upload(client, "wait")
     until(double.is_waiting.is_set)
     assert client.translate_document_get_status(handle).status.value == "translating"
     with pytest.raises(deepl.DocumentNotReadyException):
@@ -84,37 +89,17 @@ def test_the_time_left_is_told_once_it_is_known(
     assert (done.done, done.seconds_remaining) == (True, None)
 
 
-def test_documents_wait_for_those_before_them(
-    client: deepl.DeepLClient, double: DoubleTranslator, release: Waiting
-) -> None:
-    at_a_time = 1 + DOCUMENTS_AT_A_TIME  # the setting's own, which takes jobs as well
-    handles = [
-        client.translate_document_upload(f"wait {i}", target_lang="EN-GB", filename="a.txt")
-        for i in range(at_a_time + 1)
-    ]
-    until(double.is_waiting.is_set)
-    assert client.translate_document_get_status(handles[-1]).status.value == "queued"
-    release()
-    assert all(translated(client, handle).done for handle in handles)
-
-
 def test_a_result_is_had_once(client: deepl.DeepLClient) -> None:
-    handle = client.translate_document_upload("Hallo", target_lang="EN-GB", filename="a.txt")
+    handle = upload(client)
     translated(client, handle)
-    response = client.translate_document_download(handle)
-    assert response is not None
-    assert response.content == b"HALLO"
+    assert fetch(client, handle) == b"HALLO"
     for ask in (client.translate_document_download, client.translate_document_get_status):
         with pytest.raises(deepl.DeepLException, match="Not found"):
             ask(handle)
 
 
 def test_a_result_is_a_download_under_a_name_that_does_no_harm(http: httpx.Client, auth: Auth) -> None:
-    name = '../ä"X-Evil: 1;.txt'
-    form = {"target_lang": "EN", "filename": name}
-    handle = http.post("/v2/document", data=form, files={"file": ("x", b"Hallo")}, headers=auth).json()
-    path, body = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
-    until(lambda: http.post(path, data=body, headers=auth).json()["status"] == "done")
+    path, body = sent_and_done(http, auth, filename='../ä"X-Evil: 1;.txt')
     response = http.post(f"{path}/result", json=body, headers=auth)
     assert response.content == b"HALLO"
     assert response.headers["content-type"] == "application/octet-stream"
@@ -122,17 +107,6 @@ def test_a_result_is_a_download_under_a_name_that_does_no_harm(http: httpx.Clien
     assert response.headers["content-disposition"] == expected
     assert "x-evil" not in response.headers
     assert response.headers["x-trace-id"]
-
-
-def test_equal_languages_are_an_error_of_the_document(client: deepl.DeepLClient) -> None:
-    handle = client.translate_document_upload(
-        "Hello", source_lang="EN", target_lang="EN-GB", filename="a.txt"
-    )
-    status = client.translate_document_get_status(handle)
-    assert not status.ok
-    assert str(status.error_message) == "Source and target language are equal."
-    with pytest.raises(deepl.DeepLException, match="Not found"):
-        client.translate_document_download(handle)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +121,7 @@ def test_what_fails_on_the_way_is_told_and_not_charged(
 ) -> None:
     key = keys.make()
     client = client_of(key)
-    handle = client.translate_document_upload(text, target_lang="EN-GB", filename="a.txt")
+    handle = upload(client, text)
     status = translated(client, handle)
     assert not status.ok
     assert problem in str(status.error_message)
@@ -192,7 +166,7 @@ def test_an_upload_without_a_file_is_rejected(http: httpx.Client, auth: Auth) ->
 def test_a_document_is_had_by_its_sender_with_its_own_key_alone(
     client: deepl.DeepLClient, client_of: ClientOf, keys: Keys
 ) -> None:
-    handle = client.translate_document_upload("Hallo", target_lang="EN-GB", filename="a.txt")
+    handle = upload(client)
     other = deepl.DocumentHandle(handle.document_id, "0" * 64)
     nowhere = deepl.DocumentHandle("0" * 32, handle.document_key)
     for asker, asked in ((client, other), (client, nowhere), (client_of(keys.make()), handle)):
@@ -202,64 +176,38 @@ def test_a_document_is_had_by_its_sender_with_its_own_key_alone(
 
 
 def test_a_document_over_the_quota_is_rejected_at_the_upload(client_of: ClientOf, keys: Keys) -> None:
-    key = keys.make(KeyLimits(characters_per_month=10))
+    key = keys.make(characters_per_month=10)
     client = client_of(key)
     with pytest.raises(deepl.QuotaExceededException):
-        client.translate_document_upload("x" * 11, target_lang="EN-GB", filename="a.txt")
-    handle = client.translate_document_upload("x" * 10, target_lang="EN-GB", filename="a.txt")
+        upload(client, "x" * 11)
+    handle = upload(client, "x" * 10)
     assert translated(client, handle).done
     assert keys.usage(key).characters == 10
 
 
 def test_a_key_must_be_for_documents(client_of: ClientOf, keys: Keys) -> None:
-    client = client_of(keys.make(scopes=frozenset({Scope.TRANSLATE})))
+    client = client_of(keys.make(Scope.TRANSLATE))
     with pytest.raises(deepl.AuthorizationException, match="documents"):
-        client.translate_document_upload("x", target_lang="EN-GB", filename="a.txt")
+        upload(client, "x")
 
 
 def test_one_of_two_simultaneous_downloads_gets_the_document(http: httpx.Client, auth: Auth) -> None:
-    for _ in range(5):
-        form = {"target_lang": "EN"}
-        handle = http.post(
-            "/v2/document", data=form, files={"file": ("a.txt", b"Hallo")}, headers=auth
-        ).json()
-        path, body = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
-        until(lambda: http.post(path, data=body, headers=auth).json()["status"] == "done")  # noqa: B023 -- at once
+    for _ in range(2):
+        path, body = sent_and_done(http, auth)
 
-        def fetch(_: int) -> httpx.Response:
+        def download(_: int) -> httpx.Response:
             return http.post(f"{path}/result", json=body, headers=auth)  # noqa: B023 -- before the next
 
         with ThreadPoolExecutor(4) as threads:
-            fetched = list(threads.map(fetch, range(4)))
+            fetched = list(threads.map(download, range(4)))
         assert sorted(each.status_code for each in fetched) == [200, 404, 404, 404]
         assert [each.content for each in fetched if each.status_code == 200] == [b"HALLO"]
-
-
-def test_files_of_all_kinds_are_taken(client: deepl.DeepLClient, tmp_path: Path) -> None:
-    letter = docx.Document()
-    letter.add_paragraph("Ein ").add_run("fetter").bold = True
-    letter.save(str(tmp_path / "letter.docx"))
-    (tmp_path / "a.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHallo\n", encoding="utf8")
-    (tmp_path / "b.txt").write_bytes("Größe\r\n".encode("utf-16"))
-    fetched = {}
-    for name in ("letter.docx", "a.srt", "b.txt"):
-        with (tmp_path / name).open("rb") as file:
-            handle = client.translate_document_upload(file, target_lang="EN-GB", filename=name)
-        assert translated(client, handle).ok
-        output = BytesIO()
-        client.translate_document_download(handle, output)
-        fetched[name] = output.getvalue()
-
-    runs = docx.Document(BytesIO(fetched["letter.docx"])).paragraphs[0].runs
-    assert [(run.text, bool(run.bold)) for run in runs] == [("EIN ", False), ("FETTER", True)]
-    assert fetched["a.srt"] == b"1\n00:00:01,000 --> 00:00:02,000\nHALLO\n"
-    assert fetched["b.txt"] == "GRÖSSE\r\n".encode("utf-16")
 
 
 def test_documents_are_charged_with_their_upload_and_counted(client_of: ClientOf, keys: Keys) -> None:
     key = keys.make()
     client = client_of(key)
-    handle = client.translate_document_upload("Hallo", target_lang="EN-GB", filename="a.txt")
+    handle = upload(client)
     usage = keys.usage(key)
     assert (usage.characters, usage.documents) == (5, 1)
     assert translated(client, handle).ok

@@ -2,16 +2,16 @@
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import deepl
 import httpx
 import pytest
 
 from service.api.deepl import translation
-from tests.deepl.conftest import ClientOf, Keys
+from tests.deepl.conftest import auth_of
 from tests.routing.doubles import until
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
 
 GIVES_UP_AFTER_S = 0.2
 TEXT = "wait for me"
@@ -28,7 +28,7 @@ def released(double: DoubleTranslator) -> Iterator[threading.Event]:
 
 
 def ask(http: httpx.Client, key: str, timeout_s: float) -> httpx.Response:
-    headers = {"Authorization": f"DeepL-Auth-Key {key}"}
+    headers = auth_of(key)
     wanted = {"text": [TEXT], "target_lang": "EN-GB", "show_billed_characters": True}
     # A client of its own, so that it closes its connection when it gives up.
     return httpx.post(f"{http.base_url}/v2/translate", json=wanted, headers=headers, timeout=timeout_s)
@@ -36,34 +36,6 @@ def ask(http: httpx.Client, key: str, timeout_s: float) -> httpx.Response:
 
 def seen(double: DoubleTranslator) -> list[str]:
     return [text for text, _ in double.seen]
-
-
-def test_the_client_that_comes_again_is_given_what_it_did_not_wait_for(
-    client_of: ClientOf,
-    keys: Keys,
-    double: DoubleTranslator,
-    released: threading.Event,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The client's own settings make it impatient: it waits 1 s, and asks anew at once."""
-    monkeypatch.setattr(deepl.http_client, "min_connection_timeout", GIVES_UP_AFTER_S)
-    monkeypatch.setattr(deepl.http_client, "max_network_retries", 5)
-    asked: list[str] = []
-    monkeypatch.setattr(
-        deepl.http_client,
-        "log_info",
-        lambda message, **_: asked.append(message) if "retry" in message else None,
-    )
-    key = keys.make()
-    client = client_of(key)
-    with ThreadPoolExecutor(1) as threads:
-        answer = threads.submit(client.translate_text, TEXT, target_lang="EN-GB")
-        until(lambda: any("Starting retry 1" in message for message in asked))
-        released.set()
-        assert str(answer.result()) == TEXT.upper()
-    assert seen(double) == [TEXT]
-    usage = keys.usage(key)
-    assert (usage.characters, usage.requests) == (len(TEXT), 1)
 
 
 def test_any_client_may_leave_and_come_again(
@@ -80,18 +52,6 @@ def test_any_client_may_leave_and_come_again(
     assert double.cancelled == []
     usage = keys.usage(key)
     assert (usage.characters, usage.requests) == (len(TEXT), 1)
-
-
-def test_what_was_done_while_nobody_waited_is_kept(
-    http: httpx.Client, keys: Keys, double: DoubleTranslator, released: threading.Event
-) -> None:
-    key = keys.make()
-    with pytest.raises(httpx.ReadTimeout):
-        ask(http, key, GIVES_UP_AFTER_S)
-    released.set()
-    assert ask(http, key, 60).status_code == 200
-    assert seen(double) == [TEXT]
-    assert keys.usage(key).characters == len(TEXT)
 
 
 def test_another_key_asks_for_itself(http: httpx.Client, keys: Keys, released: threading.Event) -> None:

@@ -1,5 +1,6 @@
 """Texts through DeepL's own client, and as others send them."""
 
+import re
 from typing import Any
 
 import deepl
@@ -7,7 +8,8 @@ import httpx
 import pytest
 
 from dragoman.types import Splitting
-from tests.deepl.conftest import ClientOf, Keys, error_of, translate
+from tests.deepl.conftest import error_of, translate, translations_of
+from tests.service.conftest import engine_server
 from tests.service.doubles import DoubleTranslator
 
 GERMAN = "Das Wetter ist heute sehr schön, und wir gehen in den Garten."
@@ -25,13 +27,6 @@ def test_a_translation_has_its_detected_language_and_billed_characters(client: d
     result = client.translate_text("Größe?", target_lang="EN-GB")
     assert isinstance(result, deepl.TextResult)
     assert (result.text, result.detected_source_lang, result.billed_characters) == ("GRÖSSE?", "DE", 6)
-
-
-def test_many_texts_come_back_in_their_order(client: deepl.DeepLClient) -> None:
-    results = client.translate_text([f"text {i}" for i in range(60)], target_lang="EN-US", source_lang="de")
-    assert isinstance(results, list)
-    assert [result.text for result in results] == [f"TEXT {i}" for i in range(60)]
-    assert {result.detected_source_lang for result in results} == {"DE"}
 
 
 @pytest.mark.parametrize("target", ["EN", "en", "EN-GB", "en-us", "En-Gb"])
@@ -61,11 +56,6 @@ def test_the_language_is_told_in_upper_case_whatever_became_of_the_text(
     assert translate(many, text=[text], target_lang=target)["detected_source_language"] == language
 
 
-def test_the_characters_charged_are_told_where_they_are_asked_for(http: httpx.Client, auth: Auth) -> None:
-    assert "billed_characters" not in translate(http, auth)
-    assert translate(http, auth, show_billed_characters=True)["billed_characters"] == 5
-
-
 @pytest.mark.parametrize(
     ("asked", "used", "beam_size"),
     [
@@ -79,7 +69,10 @@ def test_the_type_of_model_is_how_wide_the_search_is(
 ) -> None:
     assert translate(http, auth, model_type=asked)["model_type_used"] == used
     assert double.seen[-1][1].beam_size == beam_size
-    assert "model_type_used" not in translate(http, auth)
+    assert translate(http, auth).keys() == {
+        "detected_source_language",
+        "text",
+    }  # nothing that is not asked for
 
 
 @pytest.mark.parametrize(
@@ -120,11 +113,6 @@ def test_html_is_handled(http: httpx.Client, auth: Auth) -> None:
     assert (answer["text"], answer["tag_handling_version"]) == ("<p>EIN <b>HUND &amp; KATZE</b><br>", "v1")
     answer = translate(http, auth, tag_handling="html", tag_handling_version="v2")
     assert answer["tag_handling_version"] == "v2"
-
-
-def test_tags_in_plain_text_are_kept(http: httpx.Client, auth: Auth) -> None:
-    answer = translate(http, auth, text=["<b>x</b>"], ignore_tags=["b"])
-    assert answer == {"detected_source_language": "DE", "text": "<b>X</b>"}
 
 
 def test_xml_that_is_not_well_formed_is_rejected_by_its_text(http: httpx.Client, auth: Auth) -> None:
@@ -208,24 +196,11 @@ def test_a_url_will_do_and_may_have_the_key(http: httpx.Client, key: str) -> Non
 
 def test_weblate_is_answered(http: httpx.Client, auth: Auth) -> None:
     """Its request, with placeholders that nothing may touch."""
-    wanted = {
-        "text": ['Hallo <x id="7"></x>, wie geht es <x id="12"></x>?'],
-        "source_lang": "DE",
-        "target_lang": "EN",
-        "formality": "default",
-        "tag_handling": "xml",
-        "ignore_tags": ["x"],
-    }
-    response = http.post("/v2/translate", json=wanted, headers=auth)
-    assert response.json() == {
-        "translations": [
-            {
-                "detected_source_language": "DE",
-                "text": 'HALLO <x id="7"></x>, WIE GEHT ES <x id="12"></x>?',
-                "tag_handling_version": "v1",
-            }
-        ]
-    }
+    text = 'Hallo <x id="7"></x>, wie geht es <x id="12"></x>?'
+    tags = {"tag_handling": "xml", "ignore_tags": ["x"]}
+    answer = translate(http, auth, text=[text], source_lang="DE", formality="default", **tags)
+    found = {"detected_source_language": "DE", "tag_handling_version": "v1"}
+    assert answer == {**found, "text": 'HALLO <x id="7"></x>, WIE GEHT ES <x id="12"></x>?'}
     for kind, expected in (("source", {"DE"}), ("target", {"EN-GB", "EN-US"})):
         languages = http.get("/v2/languages", params={"type": kind}, headers=auth).json()
         assert {each["language"] for each in languages} == expected
@@ -233,24 +208,10 @@ def test_weblate_is_answered(http: httpx.Client, auth: Auth) -> None:
 
 def test_mastodon_is_answered(http: httpx.Client, auth: Auth) -> None:
     """Its request: a form, several texts, plain `EN`, HTML."""
-    form = {
-        "text": ["<p>Hallo <a href='https://a.example/Ä'>Welt</a></p>", "Bild"],
-        "source_lang": "DE",
-        "target_lang": "en",
-        "tag_handling": "html",
-    }
-    response = http.post("/v2/translate", data=form, headers=auth)
-    translations = response.json()["translations"]
-    assert [each["text"] for each in translations] == [
-        "<p>HALLO <a href='https://a.example/Ä'>WELT</a></p>",
-        "BILD",
-    ]
-
-
-def test_languages_are_listed_for_the_client(client: deepl.DeepLClient) -> None:
-    assert [(each.code, each.name) for each in client.get_source_languages()] == [("DE", "German")]
-    targets = [(each.code, each.supports_formality) for each in client.get_target_languages()]
-    assert targets == [("EN-GB", False), ("EN-US", False)]
+    texts = ["<p>Hallo <a href='https://a.example/Ä'>Welt</a></p>", "Bild"]
+    form = {"text": texts, "source_lang": "DE", "target_lang": "en", "tag_handling": "html"}
+    found = http.post("/v2/translate", data=form, headers=auth).json()["translations"]
+    assert [each["text"] for each in found] == ["<p>HALLO <a href='https://a.example/Ä'>WELT</a></p>", "BILD"]
 
 
 def test_languages_are_what_is_served(many: httpx.Client) -> None:
@@ -262,22 +223,11 @@ def test_languages_are_what_is_served(many: httpx.Client) -> None:
     assert all("supports_formality" not in each for each in sources)
 
 
-def test_usage_counts_what_was_translated(client_of: ClientOf, keys: Keys) -> None:
-    client = client_of(keys.make())
-    client.translate_text(["Größe", "ab"], target_lang="EN-GB")
-    usage = client.get_usage()
-    assert (usage.character.count, usage.character.limit) == (7, 10**12)
-    assert not usage.any_limit_reached
-
-
-def test_the_real_engine_translates(engine_http: httpx.Client) -> None:
-    client = deepl.DeepLClient("any", server_url=str(engine_http.base_url))
+def test_the_real_engine_translates() -> None:
     texts = ["<p>Guten <b>Morgen</b>.</p>", "<p>Ein Hund rennt.</p>"]
-    results = client.translate_text(texts, target_lang="EN-GB", source_lang="DE", tag_handling="html")
-    client.close()  # type: ignore[no-untyped-call]
-    assert isinstance(results, list)
-    for text, result in zip(texts, results, strict=True):
-        assert result.text.startswith("<p>")
-        assert result.text.endswith("</p>")
-        assert result.text.count("<b>") == text.count("<b>")
-        assert result.billed_characters == len(text)
+    with engine_server() as http:
+        translations = translations_of(http, text=texts, tag_handling="html", show_billed_characters=True)
+    for text, found in zip(texts, translations, strict=True):
+        assert re.fullmatch("<p>.*</p>", found["text"])
+        assert found["text"].count("<b>") == text.count("<b>")
+        assert found["billed_characters"] == len(text)

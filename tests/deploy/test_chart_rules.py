@@ -289,7 +289,7 @@ def test_pods_are_counted_by_a_metric_that_is_made_of_the_servers_own() -> None:
 
 def _exposed() -> set[str]:
     state = ServerState(
-        is_ready=True, num_models=1, num_open_models=1, memory_bytes=1, queue=QueueState(0, 1, 0)
+        is_ready=True, num_models=1, open_models={"avx2": 1}, memory_bytes=1, queue=QueueState(0, 1, 0)
     )
     families = Metrics(
         EngineMetricsCollector(), RequestCounters(), WorkerCounters(), lambda: state, None

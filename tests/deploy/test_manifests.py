@@ -21,22 +21,15 @@ def _check(document: Document, release: str) -> None:
     kubernetes_validate.validate(document, release, strict=True)
 
 
-def _check_pod(template: Document, release: str) -> None:
-    named = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "any"}, "template": template}
-    _check(named, release)
+def _template(name: str) -> Document:
+    named = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "any"}}
+    return {**named, "template": pod_template(name)}
 
 
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("profile", PROFILES)
-def test_kubernetes_knows_every_field_of_the_chart(profile: str, release: str) -> None:
-    for document in chart(profile):
-        if document["apiVersion"] not in OPERATORS:
-            _check(document, release)
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_kubernetes_knows_every_field_for_kuberay(release: str) -> None:
-    for document in kuberay():
+@pytest.mark.parametrize("origin", [*PROFILES, "kuberay"])
+def test_kubernetes_knows_every_field(origin: str, release: str) -> None:
+    for document in kuberay() if origin == "kuberay" else chart(origin):
         if document["apiVersion"] not in OPERATORS:
             _check(document, release)
 
@@ -44,7 +37,7 @@ def test_kubernetes_knows_every_field_for_kuberay(release: str) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", PODS)
 def test_kubernetes_knows_every_field_of_a_pod(name: str, release: str) -> None:
-    _check_pod(pod_template(name), release)
+    _check(_template(name), release)
 
 
 def test_kuberay_knows_every_field() -> None:
@@ -53,12 +46,12 @@ def test_kuberay_knows_every_field() -> None:
 
 def test_a_misspelt_field_is_found() -> None:
     job = copy.deepcopy(of_kind("RayJob", kuberay()))
-    template = copy.deepcopy(pod_template("ray head"))
+    pod = copy.deepcopy(_template("ray head"))
     job["spec"]["rayClusterSpec"]["workerGroupSpec"] = []
-    template["spec"]["containers"][0]["resource"] = {}
+    pod["template"]["spec"]["containers"][0]["resource"] = {}
 
     with pytest.raises(kubernetes_validate.ValidationError):
-        _check_pod(template, OLDEST)
+        _check(pod, OLDEST)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft202012Validator(RAYJOB).validate(job)
 

@@ -11,7 +11,6 @@ import pytest
 from service.cli.help import GROUPS, grouped_settings
 from service.cli.settings_page import PageError, update_tables
 from service.settings import ENV_PREFIX, Settings, load_settings
-from tests.service.conftest import forget_settings
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -63,7 +62,6 @@ def test_a_default_reads_as_it_may_be_written(name: str, monkeypatch: pytest.Mon
         assert Settings.model_fields[name].default is None
         return
 
-    forget_settings(monkeypatch)
     monkeypatch.setenv(setting.variable, "" if setting.default == "empty" else setting.default)
 
     assert getattr(load_settings(), name) == Settings.model_fields[name].default

@@ -16,19 +16,13 @@ import pytest
 
 from dragoman.routing.router import Router, TranslatorOptions
 from tests.routing.doubles import TIMEOUT_S, Meddler, until
-from tests.service.conftest import PROJECT, TINY_BUNDLE, forget_settings, is_ready
+from tests.service.conftest import PROJECT, TINY_BUNDLE, answers
 
 URL = "/v1/translate"
 HOST = "127.0.0.1"
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 PORTS = iter(range(20_000 + 1000 * WORKER, 21_000 + 1000 * WORKER))
 """Ports of servers, each used once; every process of a test run has its own."""
-
-
-@pytest.fixture(autouse=True)
-def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of whoever runs the tests change none of them."""
-    forget_settings(monkeypatch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +90,7 @@ def serving(log: Path, settings: dict[str, object]) -> Iterator[Server]:
         running.callback(process.kill)
         address = f"http://{HOST}:{chosen['port']}"
         client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S))
-        until(lambda: process.poll() is not None or _answers(client))
+        until(lambda: process.poll() is not None or answers(client))
         assert process.poll() is None, log.read_text()
         yield Server(process, HOST, int(str(chosen["port"])), client, log)
 
@@ -108,13 +102,6 @@ def free_port() -> int:
             one.bind((HOST, port))
             return port
     raise AssertionError("all ports are in use")
-
-
-def _answers(client: httpx.Client) -> bool:
-    try:
-        return is_ready(client)
-    except httpx.TransportError:
-        return False
 
 
 @pytest.fixture

@@ -1,16 +1,17 @@
 """What a connection does, before and beside its requests, is bounded, and hurts no other."""
 
 import select
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
 
 from tests.faults.conftest import URL, Server, StartServer, serving
-from tests.routing.doubles import TIMEOUT_S, until
-from tests.service.test_request_bodies import answer_of
+from tests.routing.doubles import until
+from tests.service.test_request_bodies import Connect, answer_of, connect
+
+__all__ = ["connect"]
 
 OK = httpx.codes.OK
 HOST = b"Host: test\r\n"
@@ -20,7 +21,6 @@ CHUNKED = POST + b"Transfer-Encoding: chunked\r\n"
 JSON = b'{"text": "Ja."}'
 LENGTH = f"Content-Length: {len(JSON)}\r\n".encode()
 DOCUMENT = b"GET /openapi.json HTTP/1.1\r\n" + HOST + b"\r\n"
-Connect = Callable[..., socket.socket]
 
 
 @pytest.fixture(scope="module")
@@ -28,20 +28,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that a module's tests share."""
     with serving(tmp_path_factory.mktemp("server") / "server.log", {}) as running:
         yield running
-
-
-@pytest.fixture
-def connect() -> Iterator[Connect]:
-    """Connect to a server from `source`, and send something."""
-    with ExitStack() as opened:
-
-        def begin(server: Server, sent: bytes = b"", source: str = "127.0.0.1") -> socket.socket:
-            connection = socket.create_connection(server.address, TIMEOUT_S, (source, 0))
-            opened.enter_context(connection)
-            connection.sendall(sent)
-            return connection
-
-        yield begin
 
 
 @pytest.mark.parametrize(
@@ -70,7 +56,7 @@ def connect() -> Iterator[Connect]:
 def test_a_malformed_request_is_rejected_and_its_connection_closed(
     server: Server, connect: Connect, sent: bytes, problem: bytes
 ) -> None:
-    connection = connect(server)
+    connection = connect(server.client)
     with suppress(ConnectionError):
         connection.sendall(sent)
     if sent.startswith(ALIVE):
@@ -101,7 +87,7 @@ def test_a_malformed_request_is_rejected_and_its_connection_closed(
     ids=["chunks", "trailer", "websocket", "accept", "if-none-match", "90 headers"],
 )
 def test_unusual_but_valid_requests_are_answered(server: Server, connect: Connect, sent: bytes) -> None:
-    connection = connect(server, sent + ALIVE)
+    connection = connect(server.client, sent + ALIVE)
 
     assert answer_of(connection)[0] == OK
     assert answer_of(connection)[0] == OK  # what follows on the connection
@@ -125,7 +111,7 @@ def test_unusual_but_valid_requests_are_answered(server: Server, connect: Connec
 def test_odd_targets_and_methods_are_answered(
     server: Server, connect: Connect, line: bytes, status: int
 ) -> None:
-    connection = connect(server, line + b"\r\n" + HOST + b"\r\n")
+    connection = connect(server.client, line + b"\r\n" + HOST + b"\r\n")
 
     assert answer_of(connection, has_body=not line.startswith(b"HEAD"))[0] == status
 
@@ -134,7 +120,7 @@ def test_garbage_after_an_early_response_closes_the_connection_without_a_failure
     server: Server, connect: Connect
 ) -> None:
     connection = connect(
-        server, b"POST /nothing HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1\r\n"
+        server.client, b"POST /nothing HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1\r\n"
     )
     assert answer_of(connection)[0] == 404
 
@@ -149,18 +135,18 @@ def test_connections_are_limited_in_total_and_per_address_that_is_no_trusted_pro
 ) -> None:
     server = start_server(max_connections=4, max_connections_of_address=2, trusted_proxies="127.0.1.0/24")
     server.client.close()
-    here = [connect(server, ALIVE), connect(server, ALIVE)]
+    here = [connect(server.client, ALIVE), connect(server.client, ALIVE)]
     assert [answer_of(one)[0] for one in here] == [OK, OK]
 
-    status, body = answer_of(connect(server))
+    status, body = answer_of(connect(server.client))
     assert (status, b"2 connections from this address" in body) == (429, True)
-    elsewhere = [connect(server, ALIVE, "127.0.0.2"), connect(server, ALIVE, "127.0.0.3")]
+    elsewhere = [connect(server.client, ALIVE, "127.0.0.2"), connect(server.client, ALIVE, "127.0.0.3")]
     assert [answer_of(one)[0] for one in elsewhere] == [OK, OK]
-    status, body = answer_of(connect(server, b"", "127.0.0.4"))
+    status, body = answer_of(connect(server.client, b"", "127.0.0.4"))
     assert (status, b"4 connections" in body) == (429, True)
 
     here[0].close()
-    until(lambda: answer_of(connect(server, ALIVE))[0] == OK)
+    until(lambda: answer_of(connect(server.client, ALIVE))[0] == OK)
     for one in (*here, *elsewhere):
         one.close()
     until(lambda: are_answered(server, connect, "127.0.1.1", 3))
@@ -169,13 +155,13 @@ def test_connections_are_limited_in_total_and_per_address_that_is_no_trusted_pro
 def are_answered(server: Server, connect: Connect, source: str, count: int) -> bool:
     """Whether so many connections from one address are served at the same time."""
     with ExitStack() as opened:
-        found = [opened.enter_context(connect(server, ALIVE, source)) for _ in range(count)]
+        found = [opened.enter_context(connect(server.client, ALIVE, source)) for _ in range(count)]
         return {answer_of(one)[0] for one in found} == {OK}
 
 
 def ask_and_read_nothing(server: Server, connect: Connect) -> None:
     """Ask for more than any buffer holds, over and over, until nothing more is taken or it is cut off."""
-    connection = connect(server)
+    connection = connect(server.client)
     connection.settimeout(0)
     with suppress(BlockingIOError, ConnectionError):
         while select.select([], [connection], [], 1)[1]:
@@ -193,7 +179,7 @@ def test_clients_that_do_not_read_or_never_end_do_not_delay_the_shutdown(
     start_server: StartServer, connect: Connect
 ) -> None:
     server = start_server(client_timeout_s=1000, stop_timeout_s=1)
-    connect(server, CHUNKED + b"\r\n1\r\n{\r\n")
+    connect(server.client, CHUNKED + b"\r\n1\r\n{\r\n")
     ask_and_read_nothing(server, connect)
     until(lambda: server.gauge("requests_in_flight") > 2)
 

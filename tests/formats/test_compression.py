@@ -69,21 +69,15 @@ def test_what_is_packed_depends_on_the_content_alone(suffix: str, tmp_path: Path
 
 @SUFFIXES
 @pytest.mark.parametrize("is_streamed", [True, False])
-def test_a_file_that_is_cut_or_not_compressed_is_refused(suffix: str, *, is_streamed: bool) -> None:
+def test_a_file_that_is_cut_damaged_or_not_compressed_is_refused(suffix: str, *, is_streamed: bool) -> None:
     whole = compressed(SENTENCES, suffix)
     file_format = CompressedFormat(LINES, suffix, is_streamed)
 
     for content in (b"Hallo\n", *(whole[:size] for size in range(1, len(whole), 7))):
         with pytest.raises(FileFormatError, match=r"^it cannot be unpacked beyond [\d,]+ bytes: "):
             entries(file_format, content)
-
-
-@SUFFIXES
-def test_damage_is_told(suffix: str) -> None:
-    whole = compressed(SENTENCES, suffix)
-
     with pytest.raises(FileFormatError, match=r"it is damaged or cut$"):
-        entries(CompressedFormat(LINES, suffix, is_streamed=True), whole[:-1] + bytes([whole[-1] ^ 0xFF]))
+        entries(file_format, whole[:-1] + bytes([whole[-1] ^ 0xFF]))
 
 
 @SUFFIXES

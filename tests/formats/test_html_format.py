@@ -52,7 +52,7 @@ def test_a_page_says_another_language_only_if_it_said_that_of_the_source() -> No
     assert rewritten(PAGES, page.encode(), shouted).decode() == page.replace("Ja", "JA")
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(HTML)
 def test_any_page_comes_back_with_its_own_text(html: str) -> None:
     content = html.encode("utf-8", "replace")
@@ -60,7 +60,7 @@ def test_any_page_comes_back_with_its_own_text(html: str) -> None:
     assert rewritten(PAGES, content, own) == content
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(GOOD_HTML)
 def test_entries_are_the_blocks_that_readers_see(html: str) -> None:
     blocks = parse(html, MarkupOptions(MarkupLanguage.HTML)).blocks
@@ -77,7 +77,7 @@ def _tags(html: str) -> list[str]:
     return sorted(lexeme.raw for lexeme in lex(html) if lexeme.kind in {LexemeKind.START, LexemeKind.END})
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(GOOD_HTML, SEEDS)
 def test_whatever_is_said_tags_are_there_once_each(html: str, random: Random) -> None:
     result = rewritten(PAGES, html.encode(), anything(random)).decode()

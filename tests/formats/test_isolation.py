@@ -3,8 +3,6 @@
 import io
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.formats.entries import Entry, FileFormat, FileFormatError
-from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStoppedError
+from service.formats.isolation import ReaderError, ReaderStoppedError
 from service.formats.known import open_format
 from service.formats.limits import FileLimitError, FileLimits
 from tests.formats.rewriting import OPTIONS, shouted
@@ -173,15 +171,3 @@ def test_files_are_read_on_several_threads_at_a_time(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(read, range(4))) == [1000] * 4
-
-
-def test_the_reader_has_neither_the_engine_nor_the_environment() -> None:
-    code = "import sys, service.formats.isolated_reader; print(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-
-    loaded = {name.split(".")[0] for name in run.stdout.split()}
-    assert loaded.isdisjoint({"dragoman", "numpy", "onnxruntime", "fastapi", "pydantic", "sqlalchemy"})
-
-
-def test_opening_without_limits_reads_in_this_process() -> None:
-    assert not isinstance(open_format("a.txt", OPTIONS), IsolatedFormat)

@@ -1,17 +1,10 @@
 """Kinds of files by the ends of their names."""
 
 import gzip
-import subprocess
 import sys
-from io import BytesIO
-from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import zstandard
 
-from service.formats import known
 from service.formats.compression import CompressedFormat
 from service.formats.delimited import CommaFormat, TabFormat
 from service.formats.entries import FileFormatError, FileOptions
@@ -20,9 +13,7 @@ from service.formats.known import is_known, open_format
 from service.formats.parquet import ParquetFormat
 from service.formats.plain_text import PlainTextFormat
 from service.formats.subtitles import SrtFormat, VttFormat
-from tests.formats.rewriting import OPTIONS, texts, written
-
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.formats.rewriting import OPTIONS, texts
 
 
 @pytest.mark.parametrize(
@@ -64,16 +55,6 @@ def test_columns_are_passed_on() -> None:
     assert texts(file_format, gzip.compress(b"a,b\n1,Hallo\n")) == ["Hallo"]
 
 
-def test_a_compressed_table_that_is_sought_in_is_translated() -> None:
-    table = BytesIO()
-    pq.write_table(pa.table({"text": ["Hallo"]}), table)
-
-    result = written(open_format("a.parquet.zst", OPTIONS), zstandard.compress(table.getvalue()), "Hello")
-
-    plain = zstandard.ZstdDecompressor().stream_reader(result).read()
-    assert pq.read_table(BytesIO(plain)).to_pylist() == [{"text": "Hello"}]
-
-
 def test_a_kind_whose_library_is_missing_tells_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "service.formats.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -81,13 +62,3 @@ def test_a_kind_whose_library_is_missing_tells_what_to_install(monkeypatch: pyte
     problem = r"^\.parquet files need pyarrow.*pip install 'dragoman\[parquet\]'$"
     with pytest.raises(FileFormatError, match=problem):
         open_format("a.parquet", OPTIONS)
-
-
-def test_nothing_is_loaded_for_kinds_that_do_not_come() -> None:
-    program = "import service.formats.known, sys; print(*sys.modules)"
-    finished = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, cwd=PROJECT, text=True
-    )
-    modules = {f"service.formats.{kind.module}" for kind in known._FORMATS.values()}
-
-    assert set(finished.stdout.split()).isdisjoint({"pyarrow", "lxml", "docx", *modules})

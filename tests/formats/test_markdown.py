@@ -146,13 +146,13 @@ DOCUMENTS = st.lists(
 ).flatmap(lambda blocks: st.sampled_from(["\n\n", "\n", "\r\n\r\n"]).map(lambda gap: gap.join(blocks)))
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(DOCUMENTS)
 def test_any_document_comes_back_with_its_own_text(markdown: str) -> None:
     assert rewritten(MARKDOWN, markdown.encode(), own) == markdown.encode()
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(DOCUMENTS, SEEDS)
 def test_whatever_is_said_code_and_targets_are_there_again(markdown: str, random: Random) -> None:
     assume("<div>" not in markdown)  # up to the next blank line all is text of HTML

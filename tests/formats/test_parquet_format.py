@@ -3,6 +3,7 @@
 import gc
 import io
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -152,13 +153,6 @@ def test_parts_of_lists_keep_their_names(*, is_compliant: bool) -> None:
     assert (after.path_in_schema, after.compression) == (before.path_in_schema, before.compression)
 
 
-def test_a_file_without_rows_comes_back() -> None:
-    content = stored(RICH.slice(0, 0))
-
-    assert entries(of(), content) == []
-    assert table_of(written(of(), content)).equals(table_of(content))
-
-
 def test_a_column_may_have_a_dot_in_its_name() -> None:
     content = stored(pa.table({"a.b": ["x"], "a": [{"b": 1}]}))
 
@@ -166,39 +160,31 @@ def test_a_column_may_have_a_dot_in_its_name() -> None:
     assert table_of(written(of("a.b"), content, "y")).to_pylist() == [{"a.b": "y", "a": {"b": 1}}]
 
 
-class Flow(io.RawIOBase):
-    """Takes what is written, until it is full, and cannot be sought in."""
+class Flow(io.BytesIO):
+    """Takes what is written, and cannot be sought in."""
 
-    def __init__(self, *, is_full: bool = False) -> None:
-        super().__init__()
-        self.content = b""
-        self._is_full = is_full
+    def seekable(self) -> bool:
+        return False
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, chunk: Any, /) -> int:
-        if self._is_full:
-            raise OSError(28, "No space left on device")
-        self.content += bytes(chunk)
-        return len(chunk)
+    def seek(self, *_: object) -> int:
+        raise io.UnsupportedOperation("seek")
 
 
 def test_a_target_need_not_be_seekable_and_both_files_stay_open() -> None:
     flow, source = Flow(), io.BytesIO(stored(RICH))
 
-    of().write(source, iter([entry.text for entry in of().read(source)]), flow)  # type: ignore[arg-type]
+    of().write(source, iter([entry.text for entry in of().read(source)]), flow)
 
     gc.collect()
     assert not flow.closed
     assert not source.closed
-    assert table_of(flow.content).equals(RICH)
+    assert table_of(flow.getvalue()).equals(RICH)
 
 
 def test_a_full_disk_is_no_problem_of_the_file() -> None:
     content = stored(RICH)
-    with pytest.raises(OSError, match="No space left"):
-        of().write(io.BytesIO(content), iter(texts(of(), content)), Flow(is_full=True))  # type: ignore[arg-type]
+    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(OSError, match="No space left"):
+        of().write(io.BytesIO(content), iter(texts(of(), content)), full)
 
 
 @pytest.mark.parametrize(

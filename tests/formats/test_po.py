@@ -65,6 +65,7 @@ def test_what_is_missing_is_filled_in_and_nothing_else(what: str, line_end: str)
     before, after = ((HEADER + each).replace("\n", line_end).encode() for each in CATALOGUES[what])
 
     assert rewritten(PO, before, shouted) == after
+    assert rewritten(PO, before, lambda _: "") == before
 
 
 def test_tags_stay_and_may_move_and_placeholders_are_part_of_the_text() -> None:
@@ -97,12 +98,6 @@ def test_entries_are_messages_and_an_icu_message_with_tags_is_one_text() -> None
     [entry] = entries(PO, _entry(message).encode())
 
     assert (entry.text, entry.markup, entry.is_message) == (message, None, True)
-
-
-def test_an_empty_text_leaves_the_translation_missing() -> None:
-    catalogue = _entry("%d Dateien").encode()
-
-    assert rewritten(PO, catalogue, lambda _: "") == catalogue
 
 
 def test_other_encodings_are_kept_and_what_they_lack_is_refused() -> None:
@@ -138,7 +133,7 @@ _TEXTS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(_TEXTS, max_size=5), SEEDS)
 def test_whatever_is_said_tags_are_there_once_each(msgids: list[str], random: Random) -> None:
     catalogue = (HEADER + "\n".join(str(polib.POEntry(msgid=msgid)) for msgid in msgids)).encode()

@@ -9,12 +9,12 @@ import pytest
 from lxml import etree
 
 from service.formats.bilingual_xml import TmxFormat, XliffFormat
-from service.formats.entries import FileFormat, FileOptions
-from service.formats.known import SUFFIXES, open_format
+from service.formats.known import open_format
 from service.formats.limits import FileLimits
 from service.formats.po import PoFormat
 from service.formats.review_marks import TargetText, TextOrigin
-from tests.formats.rewriting import OPTIONS, entries, written
+from tests.formats.rewriting import OPTIONS, texts, written
+from tests.fuzz.seeds import FILES
 
 MACHINE, MEMORY, SOURCE = TextOrigin.MACHINE, TextOrigin.MEMORY, TextOrigin.SOURCE
 V2 = "urn:oasis:names:tc:xliff:document:2.0"
@@ -56,26 +56,14 @@ def po_entries(*translations: str) -> list[polib.POEntry]:
     return list(polib.pofile(written(PoFormat(OPTIONS), PO.encode(), *translations).decode()))
 
 
-def test_a_machine_translation_is_fuzzy_and_other_flags_and_comments_stay() -> None:
-    first, second, third = po_entries(TargetText("one", MACHINE), TargetText("two", MACHINE))
+def test_a_machine_translation_is_fuzzy_with_its_confidence_and_other_flags_and_comments_stay() -> None:
+    first, second, third = po_entries(TargetText("one", MACHINE, 0.876), TargetText("two", MACHINE))
 
     assert (first.msgstr, first.flags, first.previous_msgid) == ("one", ["fuzzy", "c-format"], "alt")
-    assert (first.tcomment, first.comment, first.occurrences) == ("von Hand", "Hinweis", [("a.c", "1")])
-    assert (second.msgstr, second.flags) == ("two", ["fuzzy"])
-    assert (third.msgstr, third.flags) == ("three", [])
-
-
-def test_the_confidence_of_an_entry_is_in_a_comment() -> None:
-    first, second, _ = po_entries(TargetText("one", MACHINE, 0.876), TargetText("two", MACHINE))
-
     assert first.tcomment == "von Hand\ndragoman, confidence: 0.88"
-    assert second.tcomment == ""
-
-
-def test_a_match_of_a_memory_is_not_fuzzy_and_says_so() -> None:
-    first, *_ = po_entries(TargetText("one", MEMORY), "")
-
-    assert (first.flags, first.tcomment) == (["c-format"], "von Hand\ndragoman, memory: exact")
+    assert (first.comment, first.occurrences) == ("Hinweis", [("a.c", "1")])
+    assert (second.msgstr, second.flags, second.tcomment) == ("two", ["fuzzy"], "")
+    assert (third.msgstr, third.flags) == ("three", [])
 
 
 def test_plural_forms_share_a_flag_and_the_lowest_confidence() -> None:
@@ -86,10 +74,6 @@ def test_plural_forms_share_a_flag_and_the_lowest_confidence() -> None:
     (entry,) = polib.pofile(found.decode())
     assert (entry.flags, entry.tcomment) == (["fuzzy"], "dragoman, confidence: 0.40")
     assert entry.msgstr_plural == {0: "A", 1: "B"}
-
-
-def test_a_text_that_is_not_filled_in_is_not_marked() -> None:
-    assert written(PoFormat(OPTIONS), PO.encode(), TargetText("", MACHINE), "") == PO.encode()
 
 
 def test_carriage_returns_stay() -> None:
@@ -194,18 +178,11 @@ def test_marks_reach_a_file_that_another_process_writes(tmp_path: Path) -> None:
     assert target.getvalue() == written(XliffFormat(OPTIONS), XLIFF_1.encode(), text)
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl", "a.srt", "a.html", "a.md"])
-def test_other_formats_have_no_marks(name: str) -> None:
-    assert any(name.endswith(suffix) for suffix in SUFFIXES)
-    content = {
-        "a.csv": b"text\nHallo\n",
-        "a.jsonl": b'{"text": "Hallo"}\n',
-        "a.srt": b"1\n00:00:01,000 --> 00:00:02,000\nHallo\n",
-        "a.html": b"<p>Hallo</p>",
-    }.get(name, b"Hallo\n")
-    file_format: FileFormat = open_format(name, FileOptions("de", "en"))
-    plain = ["Hello" for _ in entries(file_format, content)]
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".jsonl", ".srt", ".html", ".md"])
+def test_other_formats_have_no_marks(suffix: str) -> None:
+    content, file_format = FILES[suffix][0], open_format(f"a{suffix}", OPTIONS)
+    own = texts(file_format, content)
 
-    marked = written(file_format, content, *(TargetText(text, MACHINE, 0.5) for text in plain))
+    marked = written(file_format, content, *(TargetText(text, MACHINE, 0.5) for text in own))
 
-    assert marked == written(file_format, content, *plain)
+    assert marked == written(file_format, content, *own)

@@ -198,7 +198,6 @@ def test_all_tags_come_back_from_what_the_translator_is_given(parts: list[str], 
     text = CueText.of(running, style)
     if text.is_blank:
         return
-
     if text.markup is not None:
         parse(text.entry_text, text.markup)  # well-formed
     [line] = text.break_lines(text.entry_text, 1)

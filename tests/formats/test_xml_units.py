@@ -23,7 +23,7 @@ def _all(parts: list[str | Element]) -> str:
     return "".join(part if isinstance(part, str) else part.raw for part in parts)
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(XML_FRAGMENTS, st.sampled_from(["utf-8", "utf-16", "iso-8859-15"]), st.integers(1, 50))
 def test_all_of_a_document_is_given_back(inner: str, encoding: str, chunk_bytes: int) -> None:
     document = (
@@ -50,7 +50,7 @@ def _told_by_lxml(element: etree._Element) -> tuple[object, ...]:
     return (name.namespace or "", name.localname, sorted(map(str, element.attrib.values())), text, children)
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(XML_FRAGMENTS)
 def test_trees_are_what_lxml_finds(inner: str) -> None:
     content = f'<doc xmlns:n="urn:n">{inner}</doc>'.encode()

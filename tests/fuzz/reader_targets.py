@@ -17,7 +17,6 @@ from service.batch.journal_file import JournalFile, remove_journal
 from service.batch.texts import Translated, Untranslated
 from service.settings import SettingsError, load_settings
 from tests.fuzz.target import TINY, Inputs, Target, World, seeded
-from tests.service.conftest import forget_settings
 
 JSON_TOKENS = (
     b"{",
@@ -57,16 +56,13 @@ def vocabulary(world: World, data: bytes) -> None:
 def settings_file(world: World, data: bytes) -> None:
     path = world.folder / "settings.toml"
     path.write_bytes(data)
-    with pytest.MonkeyPatch.context() as patch:
-        forget_settings(patch)
-        with suppress(SettingsError):
-            load_settings(path)
+    with suppress(SettingsError):
+        load_settings(path)
 
 
 def settings_variables(_world: World, data: bytes) -> None:
     """Variables of the environment, a line each."""
     with pytest.MonkeyPatch.context() as patch, suppress(SettingsError):
-        forget_settings(patch)
         for line in data.replace(b"\0", b"").split(b"\n"):
             name, _, value = line.partition(b"=")
             if name:

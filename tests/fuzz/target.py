@@ -8,11 +8,8 @@ from pathlib import Path
 import httpx
 from hypothesis import strategies as st
 
-from dragoman.bundle import open_bundle
 from tests.formats.rewriting import pack
-from tests.routing.doubles import write_bundle
-from tests.service.conftest import ready_client, router_of
-from tests.service.doubles import DoubleTranslator
+from tests.service.conftest import double_server
 
 TINY = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
 MAX_EDITS = 6
@@ -43,17 +40,11 @@ class Target:
 @contextmanager
 def open_world(folder: Path) -> Iterator[World]:
     """A server, and a folder for files."""
-    bundle = write_bundle(folder / "models" / "tiny", "tiny-de-en")
-    double = DoubleTranslator(open_bundle(bundle).manifest)
     database = f"sqlite:///{folder / 'accounts.db'}"
     scratch = folder / "scratch"
     scratch.mkdir()
-    with (
-        router_of(double, bundle) as router,
-        ready_client(router, database_url=database, reload_endpoint=True) as client,
-    ):
+    with double_server(folder, database_url=database, reload_endpoint=True) as (client, _):
         yield World(scratch, client)
-        double.released.set()
 
 
 def encode(text: str) -> bytes:

@@ -129,19 +129,6 @@ def test_merged_entries_replace_those_of_equal_source_terms(store: GlossaryStore
     assert merged.terms[0].targets == ("bonnet",)
 
 
-def test_a_pair_that_a_glossary_lacks_cannot_be_removed(store: GlossaryStore, owner: str) -> None:
-    with pytest.raises(UnknownDictionary, match="no entries for fr -> en; it has de -> en"):
-        store.remove_dictionary(owner, add(store, owner).id, FRENCH)
-
-
-def test_a_deleted_glossary_is_gone(store: GlossaryStore, owner: str) -> None:
-    kept, made = (add(store, owner) for _ in range(2))
-    store.delete(owner, made.id)
-    assert store.list(owner) == [kept]
-    with pytest.raises(UnknownGlossary):
-        store.delete(owner, made.id)
-
-
 @pytest.mark.parametrize("name", [" ", "é" * 513, "a\x00b", "\ud800"])
 def test_an_invalid_name_is_rejected(store: GlossaryStore, owner: str, name: str) -> None:
     made = add(store, owner)

@@ -44,18 +44,6 @@ def test_a_request_without_terms_has_none(service: GlossaryService) -> None:
     assert service.find_terms(ANONYMOUS, [], NONE) is None
 
 
-def test_equal_requests_get_one_object_until_a_glossary_changes(service: GlossaryService) -> None:
-    glossary_id = add(service, DOG)
-    first = find(service, glossary_id)
-    assert find(service, glossary_id) is first
-    assert find(service, glossary_id).select(PAIR) is first.select(PAIR)
-    service.store.put_dictionary(None, glossary_id, Dictionary(PAIR, (HOUND,)))
-    changed = find(service, glossary_id)
-    assert changed is not first
-    assert changed.select(PAIR).terms == (HOUND,)
-    assert first.select(PAIR).terms == (DOG,)
-
-
 def test_equal_own_terms_get_one_object(service: GlossaryService) -> None:
     assert find(service, own=RequestTerms((DOG,))) is find(service, own=RequestTerms((DOG,)))
     assert find(service, own=RequestTerms((DOG,))) is not find(service, own=RequestTerms((HOUND,)))

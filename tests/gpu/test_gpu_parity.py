@@ -11,9 +11,8 @@ from dragoman import DecodingOptions, InputError, Translator
 from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
-from dragoman.graphs.session import SessionOptions
 from dragoman.manifest import ModelLimits
-from dragoman.providers import EXECUTION_PROVIDERS, Provider
+from dragoman.providers import EXECUTION_PROVIDERS, Provider, SessionOptions
 from dragoman.text.tokenizer import Tokenizer
 from export import trained
 from export.bundle import BundleMetadata, write_bundle

@@ -17,7 +17,7 @@ from dragoman.graphs.caches import CellCaches, SelfCaches
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.device import DeviceMemory
 from dragoman.graphs.encoder import CrossKV, Encoder
-from dragoman.graphs.session import SessionOptions
+from dragoman.providers import SessionOptions
 from dragoman.types import Hypothesis, SearchKind
 from tests.parity.random_bundles import random_model, write
 

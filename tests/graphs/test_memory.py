@@ -17,7 +17,8 @@ from dragoman.graphs.caches import KEPT_CAPACITY, CellCaches, CrossCaches, SelfC
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS, Device, DeviceMemory
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Host, HostMemory, Memory, MemoryMaker
-from dragoman.graphs.session import SessionOptions, new_session
+from dragoman.graphs.session import new_session
+from dragoman.providers import SessionOptions
 from export import row_graphs
 
 LAYERS, HEADS, HEAD_SIZE = 2, 2, 3

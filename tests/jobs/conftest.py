@@ -8,37 +8,28 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import select
 
 from dragoman.bundle import open_bundle
 from dragoman.routing.router import Router
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
-from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyLimits, KeyOptions
 from service.jobs.documents import key_sha256
 from service.jobs.job import ClaimKind, Job, JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
 from service.jobs.webhooks import WebhookOptions
-from service.schema.tables import USAGE
 from service.translation.source_language import DetectionMode
-from tests.accounts.conftest import NOON, Times
+from tests.accounts.conftest import Times
 from tests.routing.doubles import until, write_bundle
-from tests.service.conftest import TINY_BUNDLE, forget_settings, ready_client, router_of
+from tests.service.conftest import QUICK_FILES, TINY_BUNDLE, double_server, ready_client, router_of
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
 
 ServeJobs = Callable[..., httpx.Client]
 SECRET = "a secret of some length"  # noqa: S105 -- of tests
 ENDED = ("done", "failed", "cancelled")
 LEASE_S = 30.0
-
-
-@pytest.fixture(autouse=True)
-def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of whoever runs the tests change none of them."""
-    forget_settings(monkeypatch)
 
 
 @pytest.fixture
@@ -106,24 +97,27 @@ def end_next(store: JobStore, result: StoredFile | None = None, errors: StoredFi
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
-    """Of the servers."""
-    return f"sqlite:///{tmp_path / 'dragoman.db'}"
+def keys(tmp_path: Path) -> Keys:
+    """Keys of the servers' database."""
+    return Keys(f"sqlite:///{tmp_path / 'dragoman.db'}")
 
 
-def _starter(running: ExitStack, database_url: str, open_router: Callable[[], Router]) -> ServeJobs:
+def _starter(running: ExitStack, keys: Keys, open_router: Callable[[], Router]) -> ServeJobs:
+    defaults = {"apis": "native", "database_url": keys.url, **QUICK_FILES}
+
     def start(**settings: Any) -> httpx.Client:
-        router = running.enter_context(open_router())
-        return running.enter_context(ready_client(router, **{"database_url": database_url, **settings}))
+        return running.enter_context(
+            ready_client(running.enter_context(open_router()), **{**defaults, **settings})
+        )
 
     return start
 
 
 @pytest.fixture
-def serve_jobs(database_url: str) -> Iterator[ServeJobs]:
+def serve_jobs(keys: Keys) -> Iterator[ServeJobs]:
     """Start a server with the real engine, a tiny model and these settings; gives a client."""
     with ExitStack() as running:
-        yield _starter(running, database_url, lambda: Router.open({"tiny": TINY_BUNDLE}))
+        yield _starter(running, keys, lambda: Router.open({"tiny": TINY_BUNDLE}))
 
 
 @pytest.fixture
@@ -135,42 +129,26 @@ def double(tmp_path: Path) -> Iterator[DoubleTranslator]:
 
 
 @pytest.fixture
-def serve_double(double: DoubleTranslator, tmp_path: Path, database_url: str) -> Iterator[ServeJobs]:
+def serve_double(double: DoubleTranslator, tmp_path: Path, keys: Keys) -> Iterator[ServeJobs]:
     """The same with the double in the engine's place."""
     with ExitStack() as running:
-        yield _starter(running, database_url, lambda: router_of(double, tmp_path / "double"))
+        yield _starter(running, keys, lambda: router_of(double, tmp_path / "double"))
         double.released.set()
 
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of a server with the double, which all tests share that leave nothing running."""
-    bundle = write_bundle(tmp_path_factory.mktemp("shared") / "double", "tiny-de-en")
-    double = DoubleTranslator(open_bundle(bundle).manifest)
-    url = f"sqlite:///{bundle.parent / 'dragoman.db'}"
-    with (
-        router_of(double, bundle) as router,
-        ready_client(router, database_url=url, webhook_secret=SECRET) as client,
-    ):
+    folder = tmp_path_factory.mktemp("shared")
+    url = f"sqlite:///{folder / 'dragoman.db'}"
+    with double_server(folder, database_url=url, webhook_secret=SECRET, **QUICK_FILES) as (client, _):
         yield client
 
 
-def new_key(database_url: str, name: str = "someone", characters_per_month: int | None = None) -> str:
-    """A key as its holder presents it."""
-    with closing(Database.open(database_url)) as database:
-        options = KeyOptions(name, limits=KeyLimits(characters_per_month=characters_per_month))
-        return KeyStore(database).create(options, NOON).presented
-
-
-def used(database_url: str) -> tuple[int, int]:
-    """Characters and documents of the only key."""
-    with closing(Database.open(database_url)) as database, database.reading() as connection:
-        row = connection.execute(select(USAGE)).one()
-        return row.characters, row.documents
-
-
-def bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
+def used(keys: Keys, client: httpx.Client) -> tuple[int, int]:
+    """Characters and documents of a client's key."""
+    usage = keys.usage(client.headers["Authorization"])
+    return usage.characters, usage.documents
 
 
 def post(client: httpx.Client, content: bytes, name: str = "a.txt", **fields: Any) -> httpx.Response:

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.jobs.conftest import ServeJobs, ended, run_job, send
+from tests.service.conftest import ALL_APIS
 
 MEMORY_BYTES = 2**27
 MESSAGE = "exceeds the limit of 128 MiB of memory per file; split it into smaller files"
@@ -12,7 +13,9 @@ LARGE = "a.po", b'msgid "eins"\nmsgstr ""\n\n# ' + b"x" * 50_000_000 + b"\n"
 def test_a_job_or_document_over_the_file_limit_is_rejected_and_the_next_one_succeeds(
     serve_double: ServeJobs,
 ) -> None:
-    client = serve_double(file_memory_bytes=MEMORY_BYTES, max_document_bytes=2**30)
+    client = serve_double(
+        apis=ALL_APIS, file_isolation="on", file_memory_bytes=MEMORY_BYTES, max_document_bytes=2**30
+    )
     native = {"source": "de", "target": "en"}
     deepl = {"source_lang": "DE", "target_lang": "EN"}
     for path, fields, status in (
@@ -31,7 +34,7 @@ def test_a_job_over_the_workers_limits_fails_and_the_worker_continues(serve_doub
     name, content = LARGE
     large, small = send(receiving, content, name), send(receiving, b"eins\n")
 
-    working = serve_double(file_memory_bytes=MEMORY_BYTES)
+    working = serve_double(file_isolation="on", file_memory_bytes=MEMORY_BYTES)
 
     job = ended(working, large["id"])
     assert job["state"] == "failed"
@@ -49,7 +52,7 @@ def test_a_bug_in_a_parser_fails_the_job_and_the_worker_continues(
     with_bug, other = send(receiving, b"<p>eins</p>", "a.html"), send(receiving, b"eins\n")
     monkeypatch.setattr("service.formats.html.HtmlFormat.read", broken)
 
-    working = serve_double(file_isolation="off")
+    working = serve_double()
 
     assert ended(working, with_bug["id"])["state"] == "failed"
     assert ended(working, other["id"])["state"] == "done"

@@ -8,7 +8,7 @@ from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions
 from service.accounts.usage import UsageStore
-from service.jobs.documents import new_document_key, opens
+from service.jobs.documents import new_document_key
 from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
 from service.jobs.job import (
     ClaimKind,
@@ -16,7 +16,6 @@ from service.jobs.job import (
     JobLimits,
     JobOutcome,
     JobState,
-    RunProgress,
     StoredFile,
 )
 from service.jobs.store import JobStore
@@ -70,24 +69,6 @@ def test_document_workers_claim_only_documents(store: JobStore) -> None:
     assert claimed(store, "for any").id == job.id
 
 
-def test_a_document_is_found_by_id_and_not_listed_as_a_job(
-    store: JobStore, new_key_id: Iterator[str]
-) -> None:
-    for key_id in (None, next(new_key_id)):
-        document_key = new_document_key()
-        document, job = add(store, key_id, document_key), add(store, key_id)
-        found = store.get_document(document.id)
-
-        assert [each.id for each in store.page(key_id, 10)] == [job.id]
-        assert opens(document_key, found)
-        assert not opens(new_document_key(), found)
-        assert not opens("", job)
-        with pytest.raises(UnknownJob):
-            store.get(key_id, document.id)
-        with pytest.raises(UnknownJob):
-            store.get_document(job.id)
-
-
 def test_documents_and_jobs_have_separate_limits(database: Database, store: JobStore) -> None:
     few = JobStore(database, JobLimits(max_jobs_of_key=1), store.clock)
     for document_key in (None, new_document_key()):
@@ -124,15 +105,6 @@ def test_a_job_added_as_ended_costs_only_storage(
     assert store.claim("worker") is None
     with pytest.raises(JobsFull):
         small.add_ended(new_job(small, key_id), outcome)
-
-
-def test_a_detected_source_language_is_stored(store: JobStore) -> None:
-    jobs = add(store), add(store)
-    store.beat(claimed(store, "one").id, "one", RunProgress(0, 0, None, "de"))
-    store.end(claimed(store, "two"), "two", JobOutcome(JobState.DONE, detected_source="fr"))
-
-    assert {store.again(job).detected_source for job in jobs} == {"de", "fr"}
-    assert {store.again(job).job_request.source for job in jobs} == {None}
 
 
 def test_unfinished_jobs_are_filtered_from_many_ids(store: JobStore) -> None:

@@ -6,7 +6,8 @@ import httpx
 import polib
 import pytest
 
-from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, problem_of, run_job, send
+from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send
+from tests.service.keys import Keys
 
 PO = b"""msgid ""
 msgstr "Content-Type: text/plain; charset=UTF-8\\n"
@@ -57,33 +58,24 @@ def test_a_job_chooses_its_marks(shared: httpx.Client, review: str, flags: list[
         assert bool(entry.tcomment) is bool(comment)
 
 
-@pytest.mark.parametrize(
-    ("fields", "status", "problem"),
-    [
+def test_what_does_not_fit_is_rejected(shared: httpx.Client) -> None:
+    french = new_memory(shared, "fr")
+    for fields, status, problem in (
         ({"review": "yes"}, 422, "review: must be one of mark, confidence, off"),
         ({"memory": "nothing"}, 404, "memory 'nothing' not found"),
-    ],
-)
-def test_what_is_unknown_is_rejected(
-    shared: httpx.Client, fields: dict[str, str], status: int, problem: str
-) -> None:
-    response = post(shared, PO, "a.po", **fields)
-    assert (response.status_code, problem_of(response)) == (status, problem)
+        ({"memory": french}, 422, "source: is de, but the memory is for fr -> en; use another one"),
+    ):
+        response = post(shared, PO, "a.po", **fields)
+        assert (response.status_code, problem_of(response)) == (status, problem)
 
 
-def test_a_memory_for_other_languages_is_rejected(shared: httpx.Client) -> None:
-    response = post(shared, PO, "a.po", memory=new_memory(shared, "fr"))
-    assert response.status_code == 422
-    assert problem_of(response) == "source: is de, but the memory is for fr -> en; use another one"
-
-
-def test_a_memory_of_another_key_is_not_found(serve_double: ServeJobs, database_url: str) -> None:
+def test_a_memory_of_another_key_is_not_found(serve_double: ServeJobs, keys: Keys) -> None:
     client = serve_double()
-    client.headers.update(bearer(new_key(database_url)))
+    client.headers.update(keys.bearer())
     memory = new_memory(client)
     assert post(client, PO, "a.po", memory=memory).status_code == 202
 
-    client.headers.update(bearer(new_key(database_url)))
+    client.headers.update(keys.bearer())
     assert post(client, PO, "a.po", memory=memory).status_code == 404
 
 

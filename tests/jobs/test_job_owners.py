@@ -2,58 +2,53 @@
 
 import httpx
 
-from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, post, run_job, send, used
+from tests.jobs.conftest import ServeJobs, ended, look, post, run_job, send, used
 from tests.routing.doubles import until
+from tests.service.keys import Keys
 
 
-def with_key(client: httpx.Client, key: str) -> httpx.Client:
-    client.headers.update(bearer(key))
+def with_key(client: httpx.Client, keys: Keys, **limits: int) -> httpx.Client:
+    client.headers.update(keys.bearer(**limits))
     return client
 
 
-def test_jobs_require_a_key_if_the_server_requires_keys(serve_double: ServeJobs) -> None:
+def test_a_caller_cannot_see_jobs_of_other_callers(serve_double: ServeJobs, keys: Keys) -> None:
     client = serve_double(requires_key=True)
+    one, other = keys.bearer(), keys.bearer()
+    client.headers.update(one)
+    job_id = run_job(client, b"x\n")["id"]
 
-    assert client.get("/v1/jobs").status_code == 401
-    assert post(client, b"x\n").status_code == 401
-
-
-def test_a_caller_cannot_see_jobs_of_other_callers(serve_double: ServeJobs, database_url: str) -> None:
-    client = serve_double(requires_key=True)
-    one, other = new_key(database_url, "one"), new_key(database_url, "other")
-    job_id = run_job(with_key(client, one), b"x\n")["id"]
-
-    with_key(client, other)
+    client.headers.update(other)
     assert client.get("/v1/jobs").json()["jobs"] == []
     for path in ("", "/result", "/errors", "/events"):
         assert client.get(f"/v1/jobs/{job_id}{path}").status_code == 404
     assert client.delete(f"/v1/jobs/{job_id}").status_code == 404
-    with_key(client, one)
+    client.headers.update(one)
     assert look(client, job_id)["state"] == "done"
 
 
-def test_a_file_over_the_quota_is_rejected_and_removed(serve_double: ServeJobs, database_url: str) -> None:
+def test_a_file_over_the_quota_is_rejected_and_removed(serve_double: ServeJobs, keys: Keys) -> None:
     client = serve_double(requires_key=True)
-    with_key(client, new_key(database_url, characters_per_month=10))
+    with_key(client, keys, characters_per_month=10)
     response = post(client, b"x" * 11)
     assert (response.status_code, response.json()["error"]["type"]) == (429, "quota_exceeded")
     assert client.get("/v1/jobs").json()["jobs"] == []
 
     run_job(client, b"x" * 10)
-    assert used(database_url) == (10, 1)
+    assert used(keys, client) == (10, 1)
 
 
-def test_failed_entries_are_not_charged(serve_double: ServeJobs, database_url: str) -> None:
-    client = with_key(serve_double(requires_key=True), new_key(database_url))
+def test_failed_entries_are_not_charged(serve_double: ServeJobs, keys: Keys) -> None:
+    client = with_key(serve_double(requires_key=True), keys)
     run_job(client, b"eins\nunusable\neins\n")
 
-    assert used(database_url) == (8, 1)
+    assert used(keys, client) == (8, 1)
 
 
 def test_a_running_job_can_be_cancelled_and_is_charged_for_its_translated_part(
-    serve_double: ServeJobs, database_url: str
+    serve_double: ServeJobs, keys: Keys
 ) -> None:
-    client = with_key(serve_double(requires_key=True), new_key(database_url))
+    client = with_key(serve_double(requires_key=True), keys)
     job = send(client, b"first\n" + b"".join(b"slow %04d\n" % number for number in range(1000)))
     until(lambda: look(client, job["id"])["progress"]["done"] >= 1)
     cancelling = client.delete(f"/v1/jobs/{job['id']}")
@@ -62,7 +57,7 @@ def test_a_running_job_can_be_cancelled_and_is_charged_for_its_translated_part(
     assert (cancelled["state"], cancelled["result"]) == ("cancelled", None)
     assert client.get(f"/v1/jobs/{job['id']}/result").status_code == 404
 
-    characters, documents = used(database_url)
+    characters, documents = used(keys, client)
     assert documents == 0
     assert 5 <= characters < job["progress"]["characters"]
     assert (characters - 5) % len("slow 0000") == 0

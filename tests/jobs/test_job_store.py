@@ -182,16 +182,6 @@ def test_a_heartbeat_reports_that_the_job_is_being_cancelled(store: JobStore) ->
     assert store.beat(job_id, "worker", RunProgress(0, 0)) is True
 
 
-def test_a_key_sees_only_its_own_jobs(store: JobStore, key_id: str) -> None:
-    mine, nobodys = add(store, key_id), add(store)
-
-    assert [job.id for job in store.page(key_id, 10)] == [mine.id]
-    assert [job.id for job in store.page(None, 10)] == [nobodys.id]
-    with pytest.raises(UnknownJob):
-        store.get(None, mine.id)
-    assert store.get(key_id, mine.id).state is JobState.QUEUED
-
-
 def test_a_job_that_has_not_ended_is_not_removed(store: JobStore, times: Times) -> None:
     job = add(store)
     with pytest.raises(UnknownJob):

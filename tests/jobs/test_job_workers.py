@@ -13,12 +13,10 @@ from service.jobs.store import UPLOAD_S
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import (
     ServeJobs,
-    bearer,
     end_next,
     ended,
     look,
     new_job,
-    new_key,
     pass_s,
     run_job,
     send,
@@ -27,6 +25,7 @@ from tests.jobs.conftest import (
 from tests.routing.doubles import until
 from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
 
 
 def test_the_sweep_removes_expired_jobs_and_orphaned_files(
@@ -102,13 +101,13 @@ def test_a_job_whose_file_is_missing_fails_with_that_problem(serve_double: Serve
 
 
 def test_a_stopping_server_requeues_its_job_which_is_charged_for_its_finished_part_if_cancelled(
-    serve_double: ServeJobs, double: DoubleTranslator, tmp_path: Path, database_url: str
+    serve_double: ServeJobs, double: DoubleTranslator, tmp_path: Path, keys: Keys
 ) -> None:
     content = b"first\n" + b"".join(b"slow %03d\n" % number for number in range(200))
-    headers = bearer(new_key(database_url))
+    headers = keys.bearer()
     with (
         router_of(DoubleTranslator(double.manifest), tmp_path / "double") as router,
-        ready_client(router, database_url=database_url) as client,
+        ready_client(router, database_url=keys.url) as client,
     ):
         client.headers.update(headers)
         job = send(client, content)
@@ -122,7 +121,7 @@ def test_a_stopping_server_requeues_its_job_which_is_charged_for_its_finished_pa
     client = serve_double()
     client.headers.update(headers)
     assert ended(client, job["id"])["state"] == "cancelled"
-    characters, documents = used(database_url)
+    characters, documents = used(keys, client)
     assert documents == 0
     assert (characters - 5) % len("slow 000") == 0
     assert 5 <= characters < job["progress"]["characters"]

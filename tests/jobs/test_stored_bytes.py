@@ -14,13 +14,15 @@ from service.jobs.errors import JobsFull, TooManyBytes
 from service.jobs.job import JobLimits, StoredFile
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_by_key, stored_bytes_of_key
-from tests.jobs.conftest import ServeJobs, bearer, end_next, new_job, new_key, post, run_job
+from tests.jobs.conftest import ServeJobs, end_next, new_job, post, run_job
 from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.conftest import ALL_APIS
+from tests.service.keys import Keys
 
 
-def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, database_url: str) -> None:
+def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, keys: Keys) -> None:
     client = serve_double(max_jobs_bytes_of_key=3000)
-    client.headers.update(bearer(new_key(database_url)))
+    client.headers.update(keys.bearer())
     content = b"eins" + b" " * 996
     job = run_job(client, content)
     kept = client.get("/v1/jobs").json()
@@ -30,7 +32,7 @@ def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, database
     refused = post(client, content + b"x")
     assert (refused.status_code, refused.json()["error"]["type"]) == (429, "quota_exceeded")
     assert "1000 bytes of the limit of 3000" in refused.text
-    client.headers.update(bearer(new_key(database_url, "other")))
+    client.headers.update(keys.bearer())
     assert post(client, content + b"x").status_code == 202
 
 
@@ -92,7 +94,7 @@ def test_a_key_is_one_client_across_all_apis(header: tuple[bytes, bytes]) -> Non
 def test_an_upload_over_the_limit_of_simultaneous_bytes_is_rejected_before_it_is_read(
     serve_double: ServeJobs,
 ) -> None:
-    client = serve_double(max_uploads_bytes_of_client=10_000)
+    client = serve_double(apis=ALL_APIS, max_uploads_bytes_of_client=10_000)
     has_begun, may_go_on = threading.Event(), threading.Event()
     headers = {"Content-Type": "application/jsonl"}
     line = b'{"text": "' + b"x" * 4486 + b'"}\n\n'

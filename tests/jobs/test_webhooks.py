@@ -8,8 +8,9 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -44,28 +45,11 @@ from service.settings import SettingsError
 from tests.jobs.conftest import SECRET, ServeJobs, ended, look, post, send
 from tests.routing.doubles import TIMEOUT_S, until
 
-PRIVATE = [
-    "127.0.0.1",
-    "10.1.2.3",
-    "172.16.0.1",
-    "192.168.1.1",
-    "169.254.169.254",
-    "100.64.0.1",
-    "0.0.0.0",  # noqa: S104 -- an address that must not be sent to
-    "224.0.0.1",
-    "255.255.255.255",
-    "::1",
-    "::",
-    "fe80::1",
-    "fe80::1%eth0",
-    "fd00::1",
-    "fec0::1",
-    "ff02::1",
-    "::ffff:127.0.0.1",
-    "::ffff:169.254.169.254",
-    "2002:7f00:1::",
-    "64:ff9b::a00:1",
-]
+PRIVATE = (
+    "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.1",
+    "0.0.0.0", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fd00::1", "fec0::1", "ff02::1",  # noqa: S104 -- not to be sent to
+    "::ffff:127.0.0.1", "::ffff:169.254.169.254", "2002:7f00:1::", "64:ff9b::a00:1",
+)  # fmt: skip
 
 
 @dataclass
@@ -83,7 +67,8 @@ def receiving(*statuses: int) -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            receiver.seen.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            receiver.seen.append((headers | {"path": self.path}, body))
             status = receiver.statuses[min(len(receiver.seen), len(receiver.statuses)) - 1]
             self.send_response(status)
             if status == 302:
@@ -147,46 +132,23 @@ def test_a_failed_delivery_can_be_retried_and_a_redirect_is_not_followed() -> No
     assert all(is_signed(headers, body, OPTIONS.secret) for headers, body in receiver.seen)
 
 
-@contextmanager
-def answering_with(pieces: Iterator[bytes]) -> Iterator[tuple[str, threading.Event]]:
-    """A server that sends these to whoever comes, until it is left; gives its URL, and what is set then."""
-    is_left = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as server:
+@pytest.mark.parametrize(
+    ("piece", "pause_s"), [(b"HTTP/1.1 200 OK\r\nX", 0.02), (b"HTTP/1.1 100 Continue\r\n\r\n", 0.0)]
+)
+def test_a_delivery_ends_however_slow_or_long_the_response_is(piece: bytes, pause_s: float) -> None:
+    def answer() -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):  # it is left
+            while True:
+                connection.sendall(piece)
+                time.sleep(pause_s)
 
-        def answer() -> None:
-            connection, _ = server.accept()
-            with connection:
-                try:
-                    for piece in pieces:
-                        connection.sendall(piece)
-                except OSError:
-                    pass
-            is_left.set()
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/", is_left
-        thread.join()
-
-
-def trickle() -> Iterator[bytes]:
-    yield b"HTTP/1.1 200 OK\r\n"
-    while True:
-        time.sleep(0.02)
-        yield b"X"
-
-
-def endless_answer() -> Iterator[bytes]:
-    while True:
-        yield b"HTTP/1.1 100 Continue\r\n\r\n"
-
-
-@pytest.mark.parametrize("answer", [trickle, endless_answer])
-def test_a_delivery_ends_however_slow_or_long_the_response_is(answer: Callable[[], Iterator[bytes]]) -> None:
-    with answering_with(answer()) as (url, is_left):
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as threads:
+        answering = threads.submit(answer)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
         with pytest.raises(DeliveryFailed):
             send_message(url, replace(OPTIONS, max_attempt_s=0.5))
-        assert is_left.wait(TIMEOUT_S)
+        answering.result(TIMEOUT_S)
 
 
 def test_each_key_has_its_own_secret_and_the_previous_one_still_signs() -> None:

@@ -3,8 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,37 +18,17 @@ from service.jobs.webhooks import MAX_TRIES, WebhookOptions
 from service.jobs.worker import JobWorkers
 from service.readiness import Readiness
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
-from tests.jobs.conftest import SECRET, ServeJobs, bearer, end_next, ended, look, new_job, new_key, send
+from tests.jobs.conftest import SECRET, ServeJobs, end_next, ended, look, new_job, send
 from tests.jobs.test_webhooks import receiving
 from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.keys import Keys
 
 POLL_S = 0.01
 
 
-@contextmanager
-def tar_pit() -> Iterator[tuple[str, threading.Event]]:
-    """Takes connections and never answers; gives its URL, and what is set once one has come."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        has_come = threading.Event()
-        taken = []
-
-        def take() -> None:
-            while True:
-                try:
-                    taken.append(server.accept()[0])
-                except OSError:
-                    return
-                has_come.set()
-
-        thread = threading.Thread(target=take)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.getsockname()[1]}/", has_come
-        finally:
-            server.shutdown(socket.SHUT_RDWR)
-            thread.join()
-            for connection in taken:
-                connection.close()
+def url_of(server: socket.socket) -> str:
+    """Of one that takes connections, and never answers."""
+    return f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
 async def reached(event: threading.Event) -> None:
@@ -69,12 +48,14 @@ def work_until(workers: JobWorkers, condition: Callable[[], Awaitable[object]]) 
 def test_a_stopping_server_does_not_wait_for_a_hanging_delivery(
     services: JobStorage, runner: JobRunner
 ) -> None:
-    with tar_pit() as (url, has_come):
-        job = services.store.add(new_job(services.store, webhook_url=url))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        job = services.store.add(new_job(services.store, webhook_url=url_of(silent)))
         end_next(services.store)
 
         # A try may last for an hour.
-        work_until(JobWorkers(services, runner, 1, poll_s=POLL_S), lambda: reached(has_come))
+        workers, taken = JobWorkers(services, runner, 1, poll_s=POLL_S), list[socket.socket]()
+        work_until(workers, lambda: asyncio.to_thread(lambda: taken.append(silent.accept()[0])))
+        taken[0].close()
 
     assert services.store.again(job).webhook_state is WebhookState.PENDING
 
@@ -147,18 +128,18 @@ def test_readiness_names_silent_workers(serve_double: ServeJobs) -> None:
 
 
 def test_slow_webhook_receivers_of_one_key_do_not_delay_other_keys(
-    serve_double: ServeJobs, database_url: str
+    serve_double: ServeJobs, keys: Keys
 ) -> None:
-    with tar_pit() as (slow, has_come), receiving(200) as receiver:
+    with socket.create_server(("127.0.0.1", 0)) as silent, receiving(200) as receiver:
         client = serve_double(webhook_secret=SECRET, webhook_private=True)
-        client.headers.update(bearer(new_key(database_url, "slow")))
-        jobs = [send(client, b"eins\n", webhook_url=slow)["id"] for _ in range(4)]
+        client.headers.update(keys.bearer())
+        jobs = [send(client, b"eins\n", webhook_url=url_of(silent))["id"] for _ in range(4)]
         for job_id in jobs:
             ended(client, job_id)
-        assert has_come.wait(TIMEOUT_S)
+        connection, _ = silent.accept()
 
         slow_headers = dict(client.headers)
-        client.headers.update(bearer(new_key(database_url, "other")))
+        client.headers.update(keys.bearer())
         job = send(client, b"zwei\n", webhook_url=receiver.url)
         until(lambda: look(client, job["id"])["webhook"]["state"] == "delivered")
 
@@ -167,6 +148,7 @@ def test_slow_webhook_receivers_of_one_key_do_not_delay_other_keys(
         assert {each["problem"] for each in told} == {None}
         assert sorted(each["tries"] for each in told) == [0, 0, 1, 1]
         assert 'dragoman_webhook_tries_total{outcome="delivered"} 1.0' in client.get("/metrics").text
+        connection.close()
 
 
 def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOptions) -> Job:

@@ -2,32 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from dragoman import Translator
-from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.router import Router
-from service.accounts.database import Database
-from service.accounts.key_store import KeyStore
-from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyLimits, KeyOptions, Scope
 from tests.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import SIZE_BYTES, TINY_BUNDLE, forget_settings, ready_client, router_of
+from tests.service.conftest import QUICK_FILES, engine_server, ready_client, router_over
+from tests.service.keys import Keys
 
 Serve = Callable[..., httpx.Client]
-MakeKey = Callable[..., str]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_settings_around() -> Iterator[None]:
-    """Settings of whoever runs the tests change none of them."""
-    with pytest.MonkeyPatch.context() as patch:
-        forget_settings(patch)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +27,17 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bundles() -> Iterator[DoubleBundles]:
+def bundles() -> DoubleBundles:
     """Doubles that put their names behind what they translate."""
-    doubles = DoubleBundles()
-    yield doubles
-    for double in doubles.opened:
-        double.released.set()
+    return DoubleBundles()
 
 
 @pytest.fixture(scope="module")
 def client(models: Path, bundles: DoubleBundles) -> Iterator[httpx.Client]:
     """A client of a server that detects languages, which a module's tests share."""
     with (
-        Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES) as router,
-        ready_client(router, detection="on") as shared,
+        router_over(models, bundles) as router,
+        ready_client(router, detection="on", **QUICK_FILES) as shared,
     ):
         yield shared
 
@@ -63,45 +45,25 @@ def client(models: Path, bundles: DoubleBundles) -> Iterator[httpx.Client]:
 @pytest.fixture
 def serve(models: Path) -> Iterator[Serve]:
     """Start another server over the same models with these settings; gives a client once it is ready."""
-    bundles = DoubleBundles()
     with ExitStack() as running:
 
         def start(**settings: object) -> httpx.Client:
-            router = Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES)
-            running.enter_context(router)
-            return running.enter_context(ready_client(router, **settings))
+            router = running.enter_context(router_over(models, DoubleBundles()))
+            return running.enter_context(ready_client(router, **QUICK_FILES, **settings))
 
         yield start
 
 
 @pytest.fixture(scope="module")
 def engine_client() -> Iterator[httpx.Client]:
-    """A client of a server with the real engine and a tiny model, de -> en."""
-    with (
-        Translator.open(TINY_BUNDLE) as translator,
-        router_of(translator, TINY_BUNDLE) as router,
-        ready_client(router, detection="on") as shared,
-    ):
+    with engine_server(detection="on") as shared:
         yield shared
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'accounts.db'}"
-
-
-@pytest.fixture
-def make_key(database_url: str) -> MakeKey:
-    """Make a key with these limits."""
-
-    def make(limits: KeyLimits = NO_LIMITS, scopes: frozenset[Scope] = DEFAULT_SCOPES) -> str:
-        database = Database.open(database_url, timeout_s=5.0)
-        try:
-            return KeyStore(database).create(KeyOptions("test", scopes, limits), datetime.now(UTC)).presented
-        finally:
-            database.close()
-
-    return make
+def keys(tmp_path: Path) -> Keys:
+    """Of the database of a test's own servers."""
+    return Keys(f"sqlite:///{tmp_path / 'accounts.db'}")
 
 
 def translate(client: httpx.Client, **body: object) -> dict[str, Any]:

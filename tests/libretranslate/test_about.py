@@ -5,15 +5,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.router import Router
 from dragoman.routing.routes import Routes
 from service.api.languages import english_name
 from service.api.libretranslate.languages import catalogue
 from service.formats.known import SUFFIXES
 from tests.libretranslate.conftest import Serve, error_of
 from tests.routing.doubles import DoubleBundles, offer, write_bundle
-from tests.service.conftest import SIZE_BYTES, ready_client
+from tests.service.conftest import ready_client, router_over
+from tests.service.keys import Keys
 
 GERMAN = "Das ist ein schönes Haus am Ufer des Flusses"
 
@@ -31,10 +30,10 @@ def test_languages_are_named_in_english_with_new_codes_and_reach_themselves(clie
 
 def test_languages_of_models_that_come_later_are_listed(tmp_path: Path) -> None:
     write_bundle(tmp_path / "models" / "a", "german")
-    bundles = DoubleBundles()
-    router = Router(lambda: bundle_folders(tmp_path / "models"), bundles.open, lambda _: SIZE_BYTES)
-
-    with router, ready_client(router, reload_endpoint=True) as client:
+    with (
+        router_over(tmp_path / "models", DoubleBundles()) as router,
+        ready_client(router, reload_endpoint=True) as client,
+    ):
         assert [language["code"] for language in client.get("/languages").json()] == ["en", "de"]
         write_bundle(tmp_path / "models" / "b", "french", ["en"], ["fr"])
         client.post("/v1/models/reload")
@@ -108,8 +107,8 @@ def test_the_settings_tell_what_there_is(client: httpx.Client) -> None:
     }
 
 
-def test_the_settings_tell_of_keys_and_of_detection(serve: Serve, database_url: str) -> None:
-    told = serve(database_url=database_url, requires_key=True).get("/frontend/settings").json()
+def test_the_settings_tell_of_keys_and_of_detection(serve: Serve, keys: Keys) -> None:
+    told = serve(database_url=keys.url, requires_key=True).get("/frontend/settings").json()
 
     assert (told["apiKeys"], told["keyRequired"]) == (True, True)
     assert told["language"]["source"] == {"code": "en", "name": "English"}

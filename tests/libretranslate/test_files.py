@@ -9,13 +9,12 @@ import httpx
 import pytest
 
 from dragoman.bundle import open_bundle
-from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.router import Router
-from service.accounts.keys import KeyLimits, Scope
-from tests.libretranslate.conftest import MakeKey, Serve, error_of
-from tests.routing.doubles import DoubleBundles, until
-from tests.service.conftest import SIZE_BYTES, ready_client, router_of
+from service.accounts.keys import Scope
+from tests.libretranslate.conftest import Serve, error_of
+from tests.routing.doubles import until
+from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
 
 PAIR = {"source": "de", "target": "en"}
 
@@ -52,18 +51,15 @@ def test_a_page_keeps_its_markup(client: httpx.Client) -> None:
     assert fetched.headers["content-type"] == "application/octet-stream"
 
 
-def test_the_language_of_a_file_is_detected(client: httpx.Client) -> None:
-    text = "Das ist ein schönes Haus am Ufer des Flusses"
+def test_the_language_of_a_file_is_detected_and_one_in_the_target_language_comes_back(
+    client: httpx.Client,
+) -> None:
+    text, into_english = "Das ist ein schönes Haus am Ufer des Flusses", {"target": "EN"}
+    detected = send(client, "a.txt", text.encode(), {"source": "auto", **into_english})
+    assert fetch(client, detected).text == f"{text}|german"
 
-    assert fetch(client, send(client, "a.txt", text.encode(), {"source": "auto", "target": "en"})).text == (
-        f"{text}|german"
-    )
-
-
-def test_a_file_in_the_target_language_comes_back_as_it_is(client: httpx.Client) -> None:
     content = b"\xef\xbb\xbfHello\r\n"
-
-    assert fetch(client, send(client, "a.txt", content, {"source": "en", "target": "EN"})).content == content
+    assert fetch(client, send(client, "a.txt", content, {"source": "en", **into_english})).content == content
 
 
 @pytest.mark.parametrize(
@@ -143,9 +139,9 @@ def test_files_may_be_larger_than_other_bodies(serve: Serve) -> None:
     assert error_of(send(client, "a.txt", b"\n" * 3000))[0] == 413
 
 
-def test_files_need_a_key_that_is_for_them(serve: Serve, database_url: str, make_key: MakeKey) -> None:
-    client = serve(database_url=database_url, requires_key=True)
-    key, other = make_key(KeyLimits(characters_per_month=5)), make_key(scopes=frozenset({Scope.TRANSLATE}))
+def test_files_need_a_key_that_is_for_them(serve: Serve, keys: Keys) -> None:
+    client = serve(database_url=keys.url, requires_key=True)
+    key, other = keys.make(characters_per_month=5), keys.make(Scope.TRANSLATE)
 
     assert error_of(send(client, "a.txt", b"Hallo"))[0] == 400
     assert error_of(send(client, "a.txt", b"Hallo", {**PAIR, "api_key": other}))[0] == 403
@@ -178,8 +174,8 @@ def test_files_of_all_kinds_are_taken(client: httpx.Client, tmp_path: Path) -> N
     assert fetch(client, send(client, "a.txt", text)).content == "Grüße|german\r\n".encode("utf-16")
 
 
-def test_a_file_is_fetched_at_any_server_on_the_database(serve: Serve, database_url: str) -> None:
-    working, idle = serve(database_url=database_url), serve(database_url=database_url, jobs_at_a_time=0)
+def test_a_file_is_fetched_at_any_server_on_the_database(serve: Serve, keys: Keys) -> None:
+    working, idle = serve(database_url=keys.url), serve(database_url=keys.url, jobs_at_a_time=0)
     sent = send(idle, "a.txt", b"Hallo")  # another works on it
 
     path = urlsplit(sent.json()["translatedFileUrl"]).path
@@ -189,22 +185,9 @@ def test_a_file_is_fetched_at_any_server_on_the_database(serve: Serve, database_
     assert error_of(working.get(wrong))[0] == 404
 
 
-def test_a_translated_file_outlives_the_server(models: Path, database_url: str, serve: Serve) -> None:
-    doubles = DoubleBundles()
-    with (
-        Router(lambda: bundle_folders(models), doubles.open, lambda _: SIZE_BYTES) as router,
-        ready_client(router, database_url=database_url) as first,
-    ):
-        path = urlsplit(send(first, "a.txt", b"Hallo").json()["translatedFileUrl"]).path
-
-    assert serve(database_url=database_url).get(path).content == b"Hallo|german"
-
-
-def test_a_file_that_fails_costs_nothing_and_is_not_kept(
-    serve: Serve, database_url: str, make_key: MakeKey, tmp_path: Path
-) -> None:
-    client = serve(database_url=database_url, requires_key=True)
-    key = make_key(KeyLimits(characters_per_month=20))
+def test_a_file_that_fails_costs_nothing_and_is_not_kept(serve: Serve, keys: Keys, tmp_path: Path) -> None:
+    client = serve(database_url=keys.url, requires_key=True)
+    key = keys.make(characters_per_month=20)
     for _ in range(3):
         assert error_of(send(client, "a.txt", b"gut\nunusable\n", {**PAIR, "api_key": key}))[0] == 400
 
@@ -215,12 +198,12 @@ def test_a_file_that_fails_costs_nothing_and_is_not_kept(
 
 @pytest.mark.parametrize("jobs_at_a_time", [0, 1])
 def test_a_client_that_leaves_takes_its_file_with_it(
-    models: Path, database_url: str, make_key: MakeKey, tmp_path: Path, jobs_at_a_time: int
+    models: Path, keys: Keys, tmp_path: Path, jobs_at_a_time: int
 ) -> None:
     double = DoubleTranslator(open_bundle(models / "a").manifest)
-    key = make_key()
+    key = keys.make()
     headers = {"Authorization": f"DeepL-Auth-Key {key}"}
-    settings = {"database_url": database_url, "requires_key": True, "jobs_at_a_time": jobs_at_a_time}
+    settings = {"database_url": keys.url, "requires_key": True, "jobs_at_a_time": jobs_at_a_time}
     content = b"".join(b"slow %04d\n" % number for number in range(1000))
     with router_of(double, models / "a") as router, ready_client(router, **settings) as client:
         with pytest.raises(httpx.ReadTimeout):
@@ -232,24 +215,3 @@ def test_a_client_that_leaves_takes_its_file_with_it(
             )
         until(lambda: client.get("/v2/usage", headers=headers).json()["character_count"] == 0)
         until(lambda: not list((tmp_path / "dragoman-jobs").glob("*/*")))
-
-
-def test_a_page_is_translated_as_the_same_text_is(engine_client: httpx.Client) -> None:
-    page = "<h1>Ein Haus</h1>\n<p>Ein <b>Hund</b> rennt. Zwei Kinder spielen.</p>"
-    sent = send(engine_client, "a.html", page.encode())
-    alone = {**PAIR, "q": page, "format": "html"}
-
-    assert (
-        fetch(engine_client, sent).text
-        == engine_client.post("/translate", json=alone).json()["translatedText"]
-    )
-
-
-def test_a_text_is_translated_as_the_same_text_is(engine_client: httpx.Client) -> None:
-    text = "ein haus. zwei kinder\n\n  ein hund rennt\nzwei\n" + "ein mann geht. " * 400
-    sent = send(engine_client, "a.txt", text.encode())
-
-    assert (
-        fetch(engine_client, sent).text
-        == engine_client.post("/translate", json={**PAIR, "q": text}).json()["translatedText"]
-    )

@@ -71,7 +71,7 @@ def _xml_paths(xml: str) -> Iterator[Path]:
     yield from paths
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(XML, XML_OPTIONS, SEEDS)
 def test_xml_is_well_formed_and_every_mark_is_there_once_where_it_belongs(
     xml: str, options: MarkupOptions, random: Random
@@ -81,7 +81,7 @@ def test_xml_is_well_formed_and_every_mark_is_there_once_where_it_belongs(
     assert xml_paths(translated) == xml_paths(xml)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(HTML, HTML_OPTIONS, SEEDS)
 def test_html_has_every_mark_once(html: str, options: MarkupOptions, random: Random) -> None:
     translated = rejoined(random, parse(html, options))
@@ -89,7 +89,7 @@ def test_html_has_every_mark_once(html: str, options: MarkupOptions, random: Ran
     assert lexemes(translated) == lexemes(html)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(GOOD_HTML, SEEDS)
 def test_well_nested_html_stays_well_nested(html: str, random: Random) -> None:
     translated = rejoined(random, parse(html, MarkupOptions(MarkupLanguage.HTML)))
@@ -97,7 +97,7 @@ def test_well_nested_html_stays_well_nested(html: str, random: Random) -> None:
     assert _Paths(translated).paths == _Paths(html).paths
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(HTML, SEEDS)
 def test_text_is_what_the_translator_said(html: str, random: Random) -> None:
     options = MarkupOptions(MarkupLanguage.HTML)

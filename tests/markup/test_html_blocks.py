@@ -24,13 +24,21 @@ def blocks(html: str, options: MarkupOptions = HTML) -> tuple[str, ...]:
         ("<!DOCTYPE html><!-- no -->Yes", ("Yes",)),
         ("<noscript><p>One</p>Two</noscript>Three", ("One", "Two", "Three")),
         ("<p>One<svg><script/><title/></svg></p>Two", ("One", "Two")),
+        ("&lt;b&gt; &amp;amp; &#8211;&#x2013;", ("<b> &amp; \u2013\u2013",)),
+        ("AT&T &copy 2 &notit; &bogus; &", ("AT&T © 2 ¬it; &bogus; &",)),
+        ("&NotEqualTilde;", ("\u2242\u0338",)),
+        ("a&#xFDD0;b", ("a\ufdd0b",)),
+        ("&#128;&#0;&#xD800;", ("\u20ac\ufffd\ufffd",)),
+        ("&ampamp; &notnot", ("&amp; ¬not",)),
         # An ignored element without an end tag ends as in a browser.
         ("<p>a <span translate=no>no<p>yes", ("a", "yes")),
         ("<ul><li translate=no>no<b>no<li>yes</ul>", ("yes",)),
         ("<div class=notranslate>no<p>no</div>yes", ("yes",)),
     ],
 )
-def test_blocks_part_texts(html: str, expected: tuple[str, ...]) -> None:
+def test_blocks_part_texts_and_references_are_read_as_browsers_read_them(
+    html: str, expected: tuple[str, ...]
+) -> None:
     assert blocks(html) == expected
 
 
@@ -47,21 +55,6 @@ def test_blocks_part_texts(html: str, expected: tuple[str, ...]) -> None:
 )
 def test_white_space_is_what_a_reader_sees(html: str, expected: str) -> None:
     assert blocks(html)[0] == expected
-
-
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("&lt;b&gt; &amp;amp; &#8211;&#x2013;", "<b> &amp; \u2013\u2013"),
-        ("AT&T &copy 2 &notit; &bogus; &", "AT&T © 2 ¬it; &bogus; &"),
-        ("&NotEqualTilde;", "\u2242\u0338"),
-        ("a&#xFDD0;b", "a\ufdd0b"),
-        ("&#128;&#0;&#xD800;", "\u20ac\ufffd\ufffd"),
-        ("&ampamp; &notnot", "&amp; ¬not"),
-    ],
-)
-def test_references_are_read_as_browsers_read_them(html: str, expected: str) -> None:
-    assert blocks(html) == (expected,)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.markup.documents import HTML, HTML_OPTIONS, XML, XML_OPTIONS
 from tests.markup.translations import as_it_is
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(HTML, HTML_OPTIONS)
 def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) -> None:
     marked_up = parse(html, options)
@@ -20,7 +20,7 @@ def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) 
     assert marked_up.rejoin([as_it_is(text) for text in marked_up.blocks]) == html
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(XML, XML_OPTIONS)
 def test_xml_translated_to_itself_is_itself(xml: str, options: MarkupOptions) -> None:
     marked_up = parse(xml, options)
@@ -38,7 +38,7 @@ _TOKENS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(_ANYTHING | st.lists(st.sampled_from(_TOKENS), max_size=10).map("".join), XML_OPTIONS | HTML_OPTIONS)
 def test_any_text_is_html_and_is_xml_or_rejected(text: str, options: MarkupOptions) -> None:
     try:

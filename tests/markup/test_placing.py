@@ -92,6 +92,38 @@ ELEMENTS = {
         "0-2 1-1 2-0",
         "<i>drei zwei eins</b>",
     ),
+    "of crossed elements the outer one stays whole": (
+        "a <b>one <i>two</b> three</i> four",
+        "VIER DREI ZWEI EINS A",
+        "0-4 1-3 2-2 3-1 4-0",
+        "VIER DREI</i> <b><i>ZWEI EINS</b> A",
+    ),
+    "an empty pair of tags stands like a word": (
+        '<p>see <i class="icon"></i> now</p>',
+        "jetzt sehen",
+        "0-1 1-0",
+        '<p>jetzt sehen <i class="icon"></i></p>',
+    ),
+    "what stands after an element does not get into it": (
+        "<b>one two</b><img> three",
+        "zwei eins drei",
+        "0-1 1-0 2-2",
+        "<b>zwei eins</b><img> drei",
+    ),
+    "what stands before an element does not get into it": (
+        "three <img><b>one two</b>",
+        "zwei eins drei",
+        "0-2 1-1 2-0",
+        "<img><b>zwei eins</b> drei",
+    ),
+    "without links words are taken to follow each other": ("a b <i>c</i> d", "A B C D", "", "A B <i>C</i> D"),
+    "without links or spaces characters are": ("a b <i>c</i> d", "甲乙丙丁", "", "甲乙<i>丙</i>丁"),
+    "changed text is escaped and keeps its no-break spaces": (
+        "<p>a</p>",
+        '<b>"1\u00a0€" & x',
+        "",
+        '<p>&lt;b&gt;"1\u00a0€" &amp; x</p>',
+    ),
 }
 
 
@@ -216,37 +248,6 @@ def test_the_example_of_the_page_is_true() -> None:
     pairs = "0-0 1-4 2-2 3-3 4-5"
 
     assert translate(source, "Ich habe den Hund gesehen.", pairs) == target
-
-
-def test_of_crossed_elements_the_outer_one_stays_whole() -> None:
-    html = "a <b>one <i>two</b> three</i> four"
-    pairs = "0-4 1-3 2-2 3-1 4-0"
-
-    assert translate(html, "VIER DREI ZWEI EINS A", pairs) == "VIER DREI</i> <b><i>ZWEI EINS</b> A"
-
-
-def test_an_empty_pair_of_tags_stands_like_a_word() -> None:
-    html = '<p>see <i class="icon"></i> now</p>'
-
-    assert translate(html, "jetzt sehen", "0-1 1-0") == '<p>jetzt sehen <i class="icon"></i></p>'
-
-
-def test_what_stands_beside_an_element_does_not_get_into_it() -> None:
-    pairs = "0-1 1-0 2-2"
-
-    assert translate("<b>one two</b><img> three", "zwei eins drei", pairs) == "<b>zwei eins</b><img> drei"
-    assert translate("three <img><b>one two</b>", "zwei eins drei", "0-2 1-1 2-0") == (
-        "<img><b>zwei eins</b> drei"
-    )
-
-
-def test_without_links_words_are_taken_to_follow_each_other() -> None:
-    assert translate("a b <i>c</i> d", "A B C D", "") == "A B <i>C</i> D"
-    assert translate("a b <i>c</i> d", "甲乙丙丁", "") == "甲乙<i>丙</i>丁"
-
-
-def test_changed_text_is_escaped_and_keeps_its_no_break_spaces() -> None:
-    assert translate("<p>a</p>", '<b>"1\u00a0€" & x', "") == '<p>&lt;b&gt;"1\u00a0€" &amp; x</p>'
 
 
 def test_text_before_a_change_cannot_become_markup() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from service.memories.errors import MemoryInvalid
-from service.memories.memory_service import MAX_SEARCHED_TEXTS, MemoryService, TextMatches
+from service.memories.memory_service import MemoryService, TextMatches
 from service.memories.pairs import MemoryMatch, SegmentPair, fit_target, normalise, source_digest
 from service.memories.similarity import MAX_SEARCHED_CHARACTERS, SimilarityIndex
 from service.memories.store import Memory, MemoryStore
@@ -94,10 +93,3 @@ def test_a_change_of_the_memory_is_seen_by_the_next_search(
     changed = store.add_pairs(owner, memory.id, [SegmentPair(SENTENCE + "!", "x")])
 
     assert [match.target for match in service.find_matches(changed, [SENTENCE], 3)[0].similar] == ["x"]
-
-
-def test_similar_pairs_of_too_many_texts_are_rejected(store: MemoryStore, memory: Memory) -> None:
-    texts = ["a"] * (MAX_SEARCHED_TEXTS + 1)
-    assert len(MemoryService(store).find_matches(memory, texts, 0)) == len(texts)
-    with pytest.raises(MemoryInvalid, match="must be 0 for more than 100 texts"):
-        MemoryService(store).find_matches(memory, texts, 1)

@@ -2,10 +2,7 @@
 
 from io import BytesIO
 
-import pytest
-
 from dragoman.types import Pair
-from service.formats.entries import FileFormatError
 from service.memories.pairs import SegmentPair
 from service.memories.tmx import TmxPairs
 
@@ -46,8 +43,3 @@ def test_codes_are_the_text_that_they_hold() -> None:
 def test_a_code_without_content_skips_the_unit() -> None:
     pairs = TmxPairs(_tmx(_variant("de", 'a<ph x="1"/>') + _variant("en", "b")), Pair("de", "en"))
     assert (list(pairs), pairs.num_skipped) == ([], 1)
-
-
-def test_a_damaged_file_is_rejected() -> None:
-    with pytest.raises(FileFormatError, match="not well-formed"):
-        list(TmxPairs(BytesIO(b"<tmx><tu>"), Pair("de", "en")))

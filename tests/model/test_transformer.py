@@ -16,7 +16,6 @@ from export.model.layers import DecoderLayer, EncoderLayer
 OPTIONS: dict[str, tuple[object, ...]] = {
     "norm": ("pre", "post"),
     "positions": ("sinusoidal", "learned"),
-    "activation": ("relu", "gelu", "swish"),
     "shared_vocab": (True, False),
     "tied_output": (True, False),
     "share_kv": (True, False),
@@ -24,7 +23,6 @@ OPTIONS: dict[str, tuple[object, ...]] = {
 IMPORTED: dict[str, tuple[object, ...]] = {
     "norm": ("pre", "post"),
     "positions": ("tensor2tensor", "learned"),
-    "activation": ("gelu_tanh", "quick_gelu"),
     "autoregression": ("attention", "ssru"),
     "final_norm": (True, False),
     "embedding_norm": (True,),
@@ -127,33 +125,10 @@ def test_options_decide_which_weights_exist(options: dict[str, Any]) -> None:
         assert not recurrence
 
 
-def attentions(model: Transformer) -> tuple[list[EncoderLayer], list[DecoderLayer]]:
-    encoder = [layer for layer in model.encoder if isinstance(layer, EncoderLayer)]
-    decoder = [layer for layer in model.decoder if isinstance(layer, DecoderLayer)]
-    return encoder, decoder
-
-
-def test_cross_keys_and_values_are_projected_with_each_decoder_layers_own_weights() -> None:
-    model = random_model({})
-    encoder, decoder = attentions(model)
-    memory = torch.randn(2, 5, 12)
-    with torch.no_grad():
-        for layer in encoder:
-            for projection in (layer.self_attention.key, layer.self_attention.value):
-                assert projection is not None
-                projection.weight.zero_()
-                projection.bias.fill_(3.0)
-
-    for decoder_layer, cross in zip(decoder, model.cross_keys_values(memory), strict=True):
-        attention = decoder_layer.cross_attention
-        for found, own in zip(cross, (attention.key, attention.value), strict=True):
-            assert own is not None
-            torch.testing.assert_close(found.transpose(1, 2).flatten(2), own(memory))
-
-
 def test_attention_layers_share_no_weights_before_and_after_a_training_step() -> None:
     model = random_model({}).train()
-    encoder, decoder = attentions(model)
+    encoder = [layer for layer in model.encoder if isinstance(layer, EncoderLayer)]
+    decoder = [layer for layer in model.decoder if isinstance(layer, DecoderLayer)]
     encoder_keys = [layer.self_attention.key.weight for layer in encoder]
     cross_keys = [layer.cross_attention.key.weight for layer in decoder]
     with torch.no_grad():

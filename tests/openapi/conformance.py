@@ -16,11 +16,8 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from dragoman.bundle import open_bundle
 from tests.openapi.documented import DOCUMENT
-from tests.routing.doubles import write_bundle
-from tests.service.conftest import ready_client, router_of
-from tests.service.doubles import DoubleTranslator
+from tests.service.conftest import double_server
 
 CHECKS = [
     checks.not_a_server_error,
@@ -43,20 +40,11 @@ def lines(_context: object, value: object) -> bytes:
 @contextmanager
 def open_server(folder: Path) -> Iterator[str]:
     """The address of a server with all APIs and every switch on; its files are in `folder`."""
-    bundle = write_bundle(folder / "models" / "tiny", "tiny-de-en")
-    double = DoubleTranslator(open_bundle(bundle).manifest)
     database = f"sqlite:///{folder / 'dragoman.db'}"
-    with (
-        router_of(double, bundle) as router,
-        ready_client(
-            router,
-            models_dir=folder / "models",
-            database_url=database,
-            reload_endpoint=True,
-            admin_api=True,
-            detection="on",
-            suggestions="on",
-        ) as client,
+    switches = {"reload_endpoint": True, "admin_api": True, "detection": "on", "suggestions": "on"}
+    with double_server(folder, models_dir=folder / "models", database_url=database, **switches) as (
+        client,
+        _,
     ):
         yield str(client.base_url)
 

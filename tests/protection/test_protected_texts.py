@@ -48,7 +48,7 @@ def _done(plan: TextPlan | PlanResult | None, random: Random) -> PlanResult:
     return plan
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(_TEXTS, SEEDS)
 def test_whatever_is_answered_each_span_is_there_once_or_the_source_is(text: str, random: Random) -> None:
     plan = plan_text(text, None, CONTEXT)
@@ -63,7 +63,7 @@ def test_whatever_is_answered_each_span_is_there_once_or_the_source_is(text: str
     assert not result.failures or result.text == text
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(_TEXTS, SEEDS)
 def test_the_same_holds_within_markup(text: str, random: Random) -> None:
     html = f"<p>{text.replace('<', '&lt;')} <i>{{z}}</i> Ende</p>"

@@ -84,15 +84,7 @@ def test_no_file_names_an_index_a_host_or_a_folder(name: str) -> None:
         (["development.txt", "torch.txt"], ["dev"]),
         (["development.txt", "torch-cpu.txt"], ["dev"]),
     ],
-    ids=[
-        "serving",
-        "build",
-        "image",
-        "image with export",
-        "Ray",
-        "development",
-        "development with a CPU build",
-    ],
+    ids=str,
 )
 def test_all_that_pyproject_wants_is_locked_in_a_version_that_it_takes(
     locks: list[str], extras: list[str] | None

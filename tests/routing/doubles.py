@@ -193,6 +193,7 @@ class DoubleTranslator:
         self.is_waiting = threading.Event()
         self.is_closed = False
         self.minds_closing = True
+        self.kernels, self.why_not_native = "doubled", "it is a double"
         self.num_under_way = 0
         self.seen: list[tuple[str, DecodingOptions]] = []
         self.requests: list[EngineRequest] = []

@@ -55,17 +55,16 @@ def test_however_both_steps_cut_words_go_with_their_own(
 ) -> None:
     """The pivot says every word twice over, the target three times, so every place differs."""
     (text, sources), (pivot, pivots), (target, targets) = (by_words(words, count) for count in (1, 2, 3))
-    first = translated(
-        text,
-        pivot,
-        list(zip(cut(sources, first_cuts), cut(pivots, first_cuts), strict=True)),
-        [Link(*spans) for spans in zip(sources, pivots, strict=True)],
-    )
-    second = translated(
-        pivot,
-        target,
-        list(zip(cut(pivots, second_cuts), cut(targets, second_cuts), strict=True)),
-        [Link(*spans) for spans in zip(pivots, targets, strict=True)],
+    first, second = (
+        translated(
+            *texts,
+            list(zip(cut(before, cuts), cut(after, cuts), strict=True)),
+            [Link(*spans) for spans in zip(before, after, strict=True)],
+        )
+        for texts, before, after, cuts in (
+            ((text, pivot), sources, pivots, first_cuts),
+            ((pivot, target), pivots, targets, second_cuts),
+        )
     )
 
     joined = join_alignments(text, first, second)

@@ -21,7 +21,7 @@ def test_a_bundle_is_opened_on_first_use_and_stays(shelf: Shelf) -> None:
 
     assert pool.acquire("a").done()
     assert shelf.bundles.names == ["a"]
-    assert (pool.open_names(), pool.used_bytes) == (frozenset({"a"}), 10)
+    assert (list(pool.opened_by_name()), pool.used_bytes) == (["a"], 10)
 
 
 def test_many_first_users_open_a_bundle_once(shelf: Shelf) -> None:

@@ -144,8 +144,7 @@ def test_a_bundle_that_just_has_no_folder_is_waited_for(
 
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_a_bundle_that_is_damaged_is_tried_once_and_one_that_is_replaced_again_and_again_fails_in_the_end(
-    folder: Path,
-    is_replaced: bool,  # noqa: FBT001 -- a case, by name
+    folder: Path, *, is_replaced: bool
 ) -> None:
     tried: list[Path] = []
 

@@ -9,11 +9,11 @@ import pytest
 
 from dragoman import Deadline, EngineRequest
 from dragoman.bundle import read_bundle
-from dragoman.errors import BundleError, DeadlineExceeded, InputError, TranslatorClosed
+from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
 from dragoman.routing.bundle_pool import BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.pivot_translation import PivotTranslation
-from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
+from dragoman.routing.router import PREPARING_THREADS, Router
 from dragoman.routing.routes import Offer, Routes
 from tests.routing.conftest import SIZE_BYTES, only_one_fits
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
@@ -67,8 +67,9 @@ def test_cancelling_cancels_the_step_that_runs(
     second: DoubleTranslator,
     source: str,
     target: str,
-    is_second: bool,  # noqa: FBT001 -- a case, by name
     text: str,
+    *,
+    is_second: bool,
 ) -> None:
     runs, other = (second, first) if is_second else (first, second)
     if is_second:
@@ -147,12 +148,6 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
     pool.close()
 
 
-@pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES - 1)])
-def test_a_bundle_over_the_budget_is_refused(router: Router) -> None:
-    with pytest.raises(BundleError, match="needs about 10 bytes of memory, but the budget is 9"):
-        router.submit("Hallo", "de", "en")
-
-
 def test_closing_fails_what_is_under_way(router: Router, first: DoubleTranslator) -> None:
     first.minds_closing = False
     coming = router.submit("wait", "de", "fr")
@@ -170,12 +165,8 @@ def test_closing_fails_what_is_under_way(router: Router, first: DoubleTranslator
 def test_closing_fails_what_waits_for_a_thread(router: Router) -> None:
     """Work that was never begun resolves no future by itself."""
     is_closing = threading.Event()
-
-    def block() -> None:
-        is_closing.wait(TIMEOUT_S)
-
     for _ in range(PREPARING_THREADS):
-        router._threads.submit(block)
+        router._threads.submit(is_closing.wait, TIMEOUT_S)
     coming = router.submit("Hallo", "de", "en")
     until(lambda: bool(router._threads._work_queue.qsize()))
     threading.Timer(0.02, is_closing.set).start()

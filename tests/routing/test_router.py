@@ -37,7 +37,7 @@ def write_beside(folder: Path, name: str, source: str = "de", target: str = "en"
 
 
 def test_offers_are_the_folders_and_open_ones_are_told(router: Router) -> None:
-    router.translate("Hallo", "de", "en")
+    assert router.translate("Hallo", "de", "en", model="de-en").translation.text == "Hallo|de-en"
 
     offers, models = router.offers(), router.models()
     assert [(offer.name, offer.title) for offer in offers] == [("a", "de-en"), ("b", "en-fr"), ("c", "many")]
@@ -47,14 +47,8 @@ def test_offers_are_the_folders_and_open_ones_are_told(router: Router) -> None:
         ("c", False),
     ]
     assert {model.memory_bytes for model in models} == {SIZE_BYTES}
-
-
-def test_a_bundle_may_be_asked_for(router: Router) -> None:
-    assert router.translate("Hallo", "de", "en").translation.text == "Hallo|de-en"
-    assert router.translate("Hallo", "de", "en", model="c").translation.text == "Hallo|many"
-    assert router.translate("Hallo", "de", "en", model="many").steps[0].model == "c"
-    with pytest.raises(InputError, match=r"^model: no such model; available are: a, b, c$"):
-        router.submit("Hallo", "de", "en", model="d")
+    told = [(model.kernels, model.why_not_native) for model in models]
+    assert told == [("doubled", "it is a double"), (None, ""), (None, "")]
 
 
 def test_preloading_opens_and_says_what_is_wrong(router: Router, bundles: DoubleBundles) -> None:
@@ -189,7 +183,7 @@ def test_every_option_of_a_translator_is_handed_on(
         return bundles.open(path)
 
     monkeypatch.setattr("dragoman.translator.Translator.open", open_double)
-    translators = TranslatorOptions(3, 2, 100, ("cuda", "cpu"), 50)
+    translators = TranslatorOptions(3, 2, 100, ("cuda", "cpu"), 50, kernels="onnxruntime")
 
     with Router.open(models, translators=translators) as router:
         router.translate("Hallo", "de", "en")

@@ -2,8 +2,7 @@
 
 import math
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -18,6 +17,7 @@ from dragoman.scheduling.replica import Outcome, SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.types import Hypothesis, Priority, SearchKind
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel
+from tests.routing.doubles import until
 
 MODEL = RandomModel(vocab_size=9, seed=3)
 ENDLESS = 10_000
@@ -157,11 +157,3 @@ def endless(count: int, first: int = 0, priority: Priority = Priority.INTERACTIV
     for one in asked:
         one.request.priority = priority
     return asked
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition, but not for ever."""
-    deadline_s = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline_s, "waited too long"
-        time.sleep(0.002)

@@ -15,6 +15,7 @@ from dragoman.errors import Overloaded
 from dragoman.scheduling.metrics import NoMetrics, QueueState, SegmentOutcome, SegmentRecord, add_queues
 from dragoman.scheduling.scheduler import Scheduler
 from dragoman.types import Method, Pair, SearchKind
+from tests.routing.doubles import until
 from tests.scheduling.doubles import (
     CAPACITY_ROWS,
     ENDLESS,
@@ -26,7 +27,6 @@ from tests.scheduling.doubles import (
     queueing,
     scheduling,
     submit,
-    until,
 )
 
 TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
@@ -226,13 +226,10 @@ def test_all_translators_of_a_router_tell_one_meter_and_their_queues_add_up(note
             router.translate("ab cd", *pair, model=model)
 
         assert router.queue() == QueueState(0, 14, 0)
+        assert add_queues([QueueState(1, 10, 2), QueueState(3, 20, 4)]) == QueueState(4, 30, 6)
         assert router.used_bytes > 0
     # Though the text waited for its bundle to be opened and then was taken apart on another thread.
     assert [passage.mark for passage in notes.passages] == ["me", "me"]
-
-
-def test_queues_add_up() -> None:
-    assert add_queues([QueueState(1, 10, 2), QueueState(3, 20, 4)]) == QueueState(4, 30, 6)
 
 
 def test_no_lock_is_held_while_a_meter_is_told() -> None:

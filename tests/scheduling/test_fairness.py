@@ -7,16 +7,8 @@ import pytest
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.policy import LIGHT_TOKENS, Tier
 from dragoman.types import Priority
-from tests.scheduling.doubles import (
-    ENDLESS,
-    AwaitedSegment,
-    Engine,
-    endless,
-    outcomes_of,
-    scheduling,
-    submit,
-    until,
-)
+from tests.routing.doubles import until
+from tests.scheduling.doubles import ENDLESS, AwaitedSegment, Engine, endless, outcomes_of, scheduling, submit
 
 SHORT = 1
 """The number of the short text's source."""

@@ -11,6 +11,7 @@ from dragoman.scheduling import scheduler as scheduler_module
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.types import Priority
+from tests.routing.doubles import until
 from tests.scheduling.doubles import (
     ENDLESS,
     AwaitedSegment,
@@ -21,7 +22,6 @@ from tests.scheduling.doubles import (
     queueing,
     scheduling,
     submit,
-    until,
 )
 
 

@@ -2,6 +2,8 @@
 
 import io
 import os
+import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -12,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
@@ -22,7 +25,8 @@ from service.app import create_app
 from service.cli import app as cli
 from service.engine import preloaded
 from service.server import create_server
-from service.settings import Settings, load_settings
+from service.server_telemetry import Telemetry
+from service.settings import load_settings
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.service.doubles import DoubleTranslator, open_double
 from tests.service.keys import Keys
@@ -30,18 +34,18 @@ from tests.service.keys import Keys
 PROJECT = Path(__file__).resolve().parents[2]
 DOUBLE_COMMAND = PROJECT / "tests" / "service" / "doubles.py"
 TINY_BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
+ALL_APIS = "native,libretranslate,deepl"
+QUICK_FILES = {"file_isolation": "off"}
+"""For servers of tests that are not about what a file costs to read: no process is started for it."""
 SIZE_BYTES = 10
 """What every double is reckoned to take."""
 
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients: to load certificates, as each does of itself, takes longer than a test's requests."""
+
 Serve = Callable[..., httpx.Client]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-
-
-def forget_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of whoever runs the tests change none of them."""
-    for name in os.environ:
-        if name.upper().startswith("DRAGOMAN_"):
-            monkeypatch.delenv(name)
+Served = tuple[httpx.Client, DoubleTranslator]
 
 
 @pytest.fixture
@@ -64,17 +68,13 @@ def keys(tmp_path: Path) -> Keys:
 
 
 @contextmanager
-def listening(router: Router, settings: Settings) -> Iterator[str]:
-    """A real server in a thread; yields its address."""
-    app = create_app(router, settings, preloaded(settings, router))
-    server = create_server(app, settings)
-    server.config.port = 0
-    thread = threading.Thread(target=server.run)
+def running(server: uvicorn.Server, sockets: list[socket.socket] | None = None) -> Iterator[None]:
+    """Run a server in a thread."""
+    thread = threading.Thread(target=server.run, args=(sockets,))
     thread.start()
     try:
         until(lambda: server.started)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
+        yield
     finally:
         server.should_exit = True
         thread.join(TIMEOUT_S)
@@ -95,19 +95,28 @@ def is_ready(client: httpx.Client) -> bool:
     return client.get("/readyz").status_code == httpx.codes.OK
 
 
+def answers(client: httpx.Client) -> bool:
+    """Whether a server listens, and is ready."""
+    try:
+        return is_ready(client)
+    except httpx.TransportError:
+        return False
+
+
 @contextmanager
-def client_of(router: Router, overrides: Mapping[str, object]) -> Iterator[httpx.Client]:
+def client_of(
+    router: Router, overrides: Mapping[str, object], telemetry: Telemetry | None = None
+) -> Iterator[httpx.Client]:
     """A client of a server with default settings, or these, which may not be ready yet. Languages are not
     detected, as the double's words are no German.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        forget_settings(patch)
-        settings = load_settings(overrides={"detection": "off", **overrides})
-    with (
-        listening(router, settings) as address,
-        httpx.Client(base_url=address, timeout=TIMEOUT_S) as client,
-    ):
-        yield client
+    settings = load_settings(overrides={"detection": "off", **overrides})
+    server = create_server(create_app(router, settings, preloaded(settings, router), telemetry), settings)
+    server.config.port = 0
+    with running(server):
+        port = server.servers[0].sockets[0].getsockname()[1]
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT_S, verify=NO_TLS) as client:
+            yield client
 
 
 @contextmanager
@@ -118,14 +127,31 @@ def ready_client(router: Router, **overrides: object) -> Iterator[httpx.Client]:
         yield client
 
 
+@contextmanager
+def double_server(folder: Path, **settings: object) -> Iterator[Served]:
+    """A client of a ready server whose only model is the double, and the double."""
+    bundle = write_bundle(folder / "models" / "tiny", "tiny-de-en")
+    double = DoubleTranslator(open_bundle(bundle).manifest)
+    with router_of(double, bundle) as router, ready_client(router, **settings) as client:
+        yield client, double
+        double.released.set()
+
+
+@contextmanager
+def engine_server(**settings: object) -> Iterator[httpx.Client]:
+    """A client of a ready server with the real engine and a tiny model, de -> en."""
+    with Router.open({"tiny": TINY_BUNDLE}) as router, ready_client(router, **settings) as client:
+        yield client
+
+
 @pytest.fixture
 def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
-    """Start a server with these settings; gives a client once it is ready."""
+    """Start a server of the native API with these settings; gives a client once it is ready."""
     with ExitStack() as running:
 
         def start(*, await_ready: bool = True, **settings: object) -> httpx.Client:
             router = running.enter_context(router_of(translator, models_dir / "tiny"))
-            client = running.enter_context(client_of(router, settings))
+            client = running.enter_context(client_of(router, {"apis": "native", **settings}))
             if await_ready:
                 until(lambda: is_ready(client))
                 translator.seen.clear()
@@ -137,12 +163,23 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A client of a server with the double, which a module's tests share."""
-    bundle = write_bundle(tmp_path_factory.mktemp("models") / "tiny", "tiny-de-en")
-    double = DoubleTranslator(open_bundle(bundle).manifest)
-    with router_of(double, bundle) as router, ready_client(router) as shared:
+def shared_server(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Served]:
+    """A server with the double, which a module's tests share."""
+    with double_server(tmp_path_factory.mktemp("shared")) as shared:
         yield shared
+
+
+@pytest.fixture(scope="module")
+def client(shared_server: Served) -> httpx.Client:
+    return shared_server[0]
+
+
+@pytest.fixture(scope="module")
+def double(shared_server: Served) -> DoubleTranslator:
+    """The engine of the shared server."""
+    return shared_server[1]
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +217,7 @@ def serve_models(models: Path, bundles: DoubleBundles) -> Iterator[Serve]:
 
         def start(budget_bytes: int | None = None, **settings: object) -> httpx.Client:
             router = running.enter_context(router_over(models, bundles, budget_bytes))
-            return running.enter_context(ready_client(router, **settings))
+            return running.enter_context(ready_client(router, **{"apis": "native", **settings}))
 
         yield start
         bundles.may_open.set()
@@ -193,6 +230,11 @@ def translate(client: httpx.Client, **body: object) -> dict[str, Any]:
     assert response.status_code == 200, response.text
     answer: dict[str, Any] = response.json()
     return answer
+
+
+def refusal(response: httpx.Response) -> tuple[int, str]:
+    """Status and type of an error."""
+    return response.status_code, response.json()["error"]["type"]
 
 
 def fields_of(response: httpx.Response) -> list[str]:

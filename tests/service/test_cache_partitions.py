@@ -6,11 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from dragoman.scheduling.metrics import NoMetrics
-from service.engine import open_router
-from service.settings import load_settings
 from tests.routing.doubles import until
-from tests.service.conftest import TINY_BUNDLE, Serve
+from tests.service.conftest import QUICK_FILES, Serve
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
@@ -34,15 +31,6 @@ def send_job(client: httpx.Client, headers: Headers) -> None:
     until(lambda: client.get(path, headers=headers).json()["state"] == "done")
 
 
-class CountingMeter(NoMetrics):
-    """Counts segments that were known."""
-
-    num_known = 0
-
-    def cache_hit(self) -> None:
-        self.num_known += 1
-
-
 @pytest.mark.parametrize(("setting", "num_partitions"), [("per_key", 3), ("shared", 1)])
 @pytest.mark.parametrize(
     "work",
@@ -59,7 +47,7 @@ def test_each_key_has_a_partition_of_its_own_and_all_without_a_key_have_one(
     serve: Serve, translator: DoubleTranslator, keys: Keys, callers: list[Headers], work: Work,
     setting: str, num_partitions: int,
 ) -> None:  # fmt: skip
-    client = serve(database_url=keys.url, segment_cache=setting)
+    client = serve(database_url=keys.url, segment_cache=setting, **QUICK_FILES)
     for headers in (*callers, *callers):
         work(client, headers)
 
@@ -68,22 +56,11 @@ def test_each_key_has_a_partition_of_its_own_and_all_without_a_key_have_one(
     assert len(set(partitions[:3])) == num_partitions
 
 
-@pytest.mark.parametrize(("setting", "num_known"), [("off", 0), ("shared", 1), ("per_key", 1)])
-def test_without_a_cache_nothing_is_remembered(setting: str, num_known: int) -> None:
-    settings = load_settings(overrides={"model": str(TINY_BUNDLE), "segment_cache": setting, "replicas": 1})
-    engine_metrics = CountingMeter()
-    with open_router(settings, engine_metrics) as router:
-        assert router.translate("Guten Morgen.") == router.translate("Guten Morgen.")
-    assert engine_metrics.num_known == num_known
-
-
 def test_equal_orders_of_several_keys_are_not_joined(
     serve: Serve, translator: DoubleTranslator, keys: Keys, callers: list[Headers]
 ) -> None:
-    client, work = (
-        serve(database_url=keys.url, segment_cache="shared"),
-        post("/v1/translate", {"text": "wait"}),
-    )
+    client = serve(database_url=keys.url, segment_cache="shared")
+    work = post("/v1/translate", {"text": "wait"})
     with ThreadPoolExecutor(3) as threads:
         asking = [threads.submit(work, client, headers) for headers in callers]
         until(lambda: len(translator.seen) == 3)

@@ -6,15 +6,12 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import termios
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -42,9 +39,7 @@ def test_files_may_stand_in_for_stdin_and_stdout(run: Run, tmp_path: Path) -> No
 
     assert (tmp_path / "out.txt").read_bytes() == b"EINS\nZWEI\n"
     assert run("translate", "-", stdin=b"eins").stdout == b"EINS"
-    assert run("translate", "--file", "in.txt", "-o", "./in.txt").returncode == 2, (
-        "it would be emptied before it is read"
-    )
+    assert run("translate", "--file", "in.txt", "-o", "./in.txt").returncode == 2  # it would be emptied first
     assert (tmp_path / "in.txt").read_bytes() == b"eins\nzwei\n"
 
 
@@ -91,13 +86,6 @@ def test_what_a_user_can_mend_is_said_in_one_line(run: Run, arguments: list[str]
     assert re.fullmatch(f"dragoman: .*{re.escape(message)}.*\n", finished.stderr.decode())
 
 
-def test_wrong_environment_variables_stop_a_command(run: Run) -> None:
-    finished = run("models", DRAGOMAN_MODELS_DIR="absent")
-
-    assert finished.returncode == 2
-    assert b"dragoman: models_dir: folder absent not found\n" in finished.stderr
-
-
 def test_a_damaged_bundle_is_refused(
     run: Run, command: list[str], environment: dict[str, str], models_dir: Path
 ) -> None:
@@ -132,20 +120,17 @@ def test_a_reader_that_leaves_is_no_error_to_speak_of(
         assert process.wait(TIMEOUT_S) == 128 + signal.SIGPIPE
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "written"), [("translate", b"ja\n", b"JA\n"), ("score", b"ja\tyes\n", b"-1.000000\n")]
-)
 def test_an_interrupt_ends_quietly_after_a_whole_line(
-    command: list[str], environment: dict[str, str], name: str, line: bytes, written: bytes
+    command: list[str], environment: dict[str, str]
 ) -> None:
-    with started([*command, name], environment, **PIPES) as process:
+    with started([*command, "translate"], environment, **PIPES) as process:
         # More than an output buffer holds, so that something comes out before the input ends.
-        process.stdin.write(line * 4000)
+        process.stdin.write(b"ja\n" * 4000)
         process.stdin.flush()
         first_line = process.stdout.readline()
         process.send_signal(signal.SIGINT)
 
-        assert (first_line + process.stdout.read()).endswith(written)
+        assert (first_line + process.stdout.read()).endswith(b"JA\n")
         assert process.stderr.read().strip() == b""
         assert process.wait(TIMEOUT_S) == 128 + signal.SIGINT
 
@@ -213,57 +198,27 @@ def test_info_tells_versions_and_the_facts_of_the_bundle(run: Run) -> None:
         "score: captions": "bleu 31.5",
     }
     assert facts | expected == facts
-
-
-def test_the_module_is_the_command(environment: dict[str, str]) -> None:
-    version_of = [sys.executable, "-m", "service", "--version"]
-
-    assert subprocess.check_output(version_of, env=environment).startswith(b"dragoman ")
-
-
-def address_of(stderr: IO[str]) -> str:
-    """Where a server listens by its log."""
-    return next(found[0] for line in stderr if (found := re.search(r"http://[\d.:]+", line)))
-
-
-@pytest.fixture
-def server(command: list[str], environment: dict[str, str]) -> Iterator[tuple[Any, httpx.Client]]:
-    """A `dragoman serve` process that is ready and watches its models, and a client."""
-    arguments = ["serve", "--port", "0", "--watch", "0.1"]
-    del environment["DRAGOMAN_MODEL"]
-    with (
-        started([*command, *arguments], environment, stderr=subprocess.PIPE, text=True) as process,
-        httpx.Client(base_url=address_of(process.stderr), timeout=TIMEOUT_S) as client,
-    ):
-        until(lambda: is_ready(client))
-        yield process, client
+    assert facts["kernels"].startswith("onnxruntime, as the engine's own kernels cannot run it: ")
 
 
 def test_a_server_finds_new_models_and_ends_with_status_0_when_told_to_stop(
-    server: tuple[Any, httpx.Client], models_dir: Path
+    command: list[str], environment: dict[str, str], models_dir: Path
 ) -> None:
-    process, client = server
-    write_bundle(models_dir / "later", "tiny-en-fr", ["en"], ["fr"])
-    body = {"text": "eins", "source": "de", "target": "fr"}
-    until(lambda: client.post("/v1/translate", json=body).status_code == httpx.codes.OK)
-    assert client.post("/v1/translate", json=body).json()["model"] == "tiny-de-en + tiny-en-fr"
-
-    process.send_signal(signal.SIGTERM)
-
-    assert process.wait(TIMEOUT_S) == 0
-    assert "Traceback" not in process.stderr.read()
-
-
-def test_requests_under_way_are_answered_before_the_server_stops(server: tuple[Any, httpx.Client]) -> None:
-    process, client = server
-    with ThreadPoolExecutor(1) as clients:
-        answer = clients.submit(client.post, "/v1/translate", json={"text": ["slow"] * 2})
-        time.sleep(0.4)
+    serve = [*command, "serve", "--port", "0", "--watch", "0.1"]
+    del environment["DRAGOMAN_MODEL"]
+    with started(serve, environment, stderr=subprocess.PIPE, text=True) as process:
+        address = next(found[0] for line in process.stderr if (found := re.search(r"http://[\d.:]+", line)))
+        with httpx.Client(base_url=address, timeout=TIMEOUT_S) as client:
+            until(lambda: is_ready(client))
+            write_bundle(models_dir / "later", "tiny-en-fr", ["en"], ["fr"])
+            body = {"text": "eins", "source": "de", "target": "fr"}
+            until(lambda: client.post("/v1/translate", json=body).status_code == httpx.codes.OK)
+            assert client.post("/v1/translate", json=body).json()["model"] == "tiny-de-en + tiny-en-fr"
 
         process.send_signal(signal.SIGTERM)
 
-        assert answer.result(TIMEOUT_S).status_code == 200
-    assert process.wait(TIMEOUT_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
+        assert "Traceback" not in process.stderr.read()
 
 
 def test_an_address_in_use_is_an_error(command: list[str], environment: dict[str, str]) -> None:

@@ -1,7 +1,5 @@
 """The `dragoman` command with several models: which languages, which model, what is listed."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,6 @@ from tests.routing.doubles import write_bundle
 from tests.service.conftest import Run
 from tests.service.test_command_line import rows_of
 
-ROOT = Path(__file__).parents[2]
 MANY = [f"x{number:02}" for number in range(20)]
 
 
@@ -86,13 +83,3 @@ def test_info_about_one_of_several_wants_its_name(run: Run) -> None:
     assert finished.returncode == 2
     assert finished.stderr.startswith(b"dragoman: model: choose one with --model; models in ")
     assert b"model" in run("info", "--model", "many").stdout
-
-
-def test_a_formality_that_the_model_lacks_is_rejected_in_one_line() -> None:
-    command = [sys.executable, "-m", "service", "translate", "--source", "de", "--target", "en"]
-    finished = subprocess.run(
-        [*command, "--formality", "formal", "eins"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-
-    assert finished.stderr.startswith("dragoman: formality: this model knows no forms of address in en")
-    assert (len(finished.stderr.splitlines()), finished.returncode) == (1, 2)

@@ -4,7 +4,7 @@ import pytest
 
 from service.accounts.keys import Scope
 from service.settings import SettingsError, load_settings
-from tests.service.conftest import Serve
+from tests.service.conftest import ALL_APIS, Serve
 from tests.service.keys import Keys
 
 DISCOVERY = ("/v1/models", "/v1/languages", "/openapi.json")
@@ -12,7 +12,7 @@ ALWAYS_OPEN = ("/docs", "/healthz", "/readyz", "/languages", "/frontend/settings
 
 
 def test_with_keys_discovery_takes_any_key_and_metrics_one_of_the_operator(serve: Serve, keys: Keys) -> None:
-    client = serve(database_url=keys.url, requires_key=True)
+    client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
     any_key, operators = keys.bearer(Scope.GLOSSARIES), keys.bearer(Scope.ADMIN)
 
     for path in (*DISCOVERY, "/metrics"):
@@ -27,15 +27,15 @@ def test_with_keys_discovery_takes_any_key_and_metrics_one_of_the_operator(serve
 
 
 def test_without_keys_all_is_open(serve: Serve) -> None:
-    client = serve()
+    client = serve(apis=ALL_APIS)
 
     for path in (*DISCOVERY, *ALWAYS_OPEN, "/metrics"):
         assert client.get(path).status_code == 200, path
 
 
 def test_what_keys_close_may_be_opened_and_the_other_way_round(serve: Serve, keys: Keys) -> None:
-    opened = serve(database_url=keys.url, requires_key=True, discovery="open", metrics="open")
-    closed = serve(database_url=keys.url, discovery="key", metrics="key")
+    opened = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True, discovery="open", metrics="open")
+    closed = serve(apis=ALL_APIS, database_url=keys.url, discovery="key", metrics="key")
 
     for path in (*DISCOVERY, "/metrics"):
         assert opened.get(path).status_code == 200, path
@@ -44,7 +44,7 @@ def test_what_keys_close_may_be_opened_and_the_other_way_round(serve: Serve, key
 
 
 def test_the_document_says_which_routes_want_a_key(serve: Serve, keys: Keys) -> None:
-    client = serve(database_url=keys.url, requires_key=True)
+    client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
 
     paths = client.get("/openapi.json", headers=keys.bearer()).json()["paths"]
 

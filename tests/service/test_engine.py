@@ -9,7 +9,7 @@ import pytest
 from dragoman import BundleError
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NoMetrics
-from service.engine import find_bundle, find_models, list_bundles, open_router, preloaded
+from service.engine import find_bundle, find_models, open_router, preloaded
 from service.model_folders import ModelFolders
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import write_bundle
@@ -95,7 +95,7 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
         given.update(asdict(translators) | asdict(options))
 
     monkeypatch.setattr(Router, "open", note)
-    same = {"replicas": 3, "threads": 2, "queue_size": 100, "segment_cache_size": 50}
+    same = {"replicas": 3, "threads": 2, "queue_size": 100, "segment_cache_size": 50, "kernels": "native"}
     wishes = {"providers": "cuda,cpu", "memory_budget_bytes": 123, "pivots": "fr,en"}
 
     open_router(load_settings(overrides={"models_dir": several, **same, **wishes}))
@@ -104,29 +104,10 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
     assert given == {**same, "providers": ("cuda", "cpu"), "budget_bytes": 123, "pivots": ("fr", "en")} | {
         "fallback_dir": None
     }
-
-
-@pytest.mark.parametrize("given", ["a", "{several}/a"])
-def test_a_bundle_is_found_by_its_folder_or_by_its_name_in_the_models_folder(
-    several: Path, given: str
-) -> None:
-    assert find_bundle(given.format(several=several), ModelFolders(several)) == several / "a"
+    open_router(load_settings(overrides={"models_dir": several, **same, "segment_cache": "off"}))
+    assert given["segment_cache_size"] == 0
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known(several: Path) -> None:
     with pytest.raises(BundleError, match=r"models in .*: a, b; `dragoman pull NAME`"):
         find_bundle("tony", ModelFolders(several))
-
-
-def test_each_folder_is_judged_on_its_own(several: Path) -> None:
-    (several / "b" / "encoder.onnx").write_bytes(b"")
-    (several / "another").mkdir()
-    (several / ".unfinished").mkdir()
-    (several / "a-file").touch()
-
-    listings = list_bundles(ModelFolders(several))
-
-    assert [(each.name, len(each.problems)) for each in listings] == [("a", 0), ("another", 1), ("b", 1)]
-    assert listings[0].bundle is not None
-    assert "manifest.json is missing" in listings[1].problems[0]
-    assert "encoder.onnx has 0 bytes" in listings[2].problems[0]

@@ -7,11 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.bundle import open_bundle
 from dragoman.terms import Term, Terminology
 from service.accounts.keys import Scope
-from tests.routing.doubles import until, write_bundle
-from tests.service.conftest import Serve, fields_of, ready_client, router_of, translate
+from tests.routing.doubles import until
+from tests.service.conftest import Serve, fields_of, translate
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
@@ -27,25 +26,6 @@ TBX = """<martif><text><body><termEntry>
 <langSet xml:lang="de"><tig><term>Hund</term></tig></langSet>
 <langSet xml:lang="en"><tig><term>dog</term></tig><tig><term>hound</term></tig></langSet>
 </termEntry></body></text></martif>"""
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_bundle(tmp_path_factory.mktemp("models") / "tiny", "tiny-de-en")
-
-
-@pytest.fixture(scope="module")
-def double(bundle: Path) -> Iterator[DoubleTranslator]:
-    translator = DoubleTranslator(open_bundle(bundle).manifest)
-    yield translator
-    translator.released.set()
-
-
-@pytest.fixture(scope="module")
-def client(double: DoubleTranslator, bundle: Path) -> Iterator[httpx.Client]:
-    """Of a server without keys or a database."""
-    with router_of(double, bundle) as router, ready_client(router) as shared:
-        yield shared
 
 
 @pytest.fixture
@@ -214,22 +194,11 @@ def test_a_key_sees_its_own_glossaries_only(serve: Serve, keys: Keys) -> None:
     assert client.get("/v1/glossaries", headers=keys.bearer(Scope.TRANSLATE)).status_code == 403
 
 
-def test_a_glossary_outlives_a_server_with_a_database(serve: Serve, keys: Keys) -> None:
-    glossary_id = serve(database_url=keys.url).post("/v1/glossaries", json=NEW).json()["id"]
-    assert serve(database_url=keys.url).get(f"/v1/glossaries/{glossary_id}").status_code == 200
-
-
-def test_a_server_without_jobs_has_glossaries_too(serve: Serve) -> None:
-    client = serve(jobs="off")
-    glossary_id = client.post("/v1/glossaries", json=NEW).json()["id"]
-    assert translate(client, text="Hund", glossary=glossary_id)
-
-
-def test_a_translation_uses_the_glossary(
-    client: httpx.Client, double: DoubleTranslator, made: dict[str, Any]
-) -> None:
-    translate(client, text="Ein Hund", glossary=made["id"])
-    assert used(double).terms == TERMS
+def test_a_glossary_outlives_a_server_with_a_database_with_or_without_jobs(serve: Serve, keys: Keys) -> None:
+    first, second = serve(database_url=keys.url, jobs="off"), serve(database_url=keys.url)
+    glossary_id = first.post("/v1/glossaries", json=NEW).json()["id"]
+    for client in (first, second):
+        assert translate(client, text="Hund", glossary=glossary_id)
 
 
 def test_equal_requests_use_one_terminology_until_the_glossary_changes(
@@ -244,16 +213,6 @@ def test_equal_requests_use_one_terminology_until_the_glossary_changes(
     assert third is not first
     assert third is not None
     assert third.terms == TERMS
-
-
-def test_terms_of_the_request_come_after_those_of_the_glossary(
-    client: httpx.Client, double: DoubleTranslator, made: dict[str, Any]
-) -> None:
-    own = [{"source": "Hund", "target": "cur"}, {"source": "Maus", "targets": ["mouse", "mice"]}]
-    translate(client, text="Ein Hund", glossary=made["id"], terms=own, forbidden=["mutt"])
-    # Of terms with the same source, the engine uses the last.
-    assert used(double).terms == (*TERMS, Term("Hund", ("cur",)), Term("Maus", ("mouse", "mice")))
-    assert used(double).forbidden == ("mutt",)
 
 
 @pytest.mark.parametrize("path", ["/v1/translate", "/v1/translate/stream"])

@@ -1,31 +1,15 @@
 """Whatever a client sends, the answer is JSON of one form, and never the server's fault."""
 
-import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.service.conftest import Serve
 
 URL = "/v1/translate"
 JSON = {"Content-Type": "application/json"}
-
-many_examples = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-request_bodies = st.dictionaries(
-    st.sampled_from(["text", "source", "beam_size", "length_penalty", "max_length"]) | st.text(max_size=5),
-    json_values,
-    max_size=5,
-)
 
 
 def assert_is_error(response: httpx.Response, status: int, kind: str) -> None:
@@ -86,10 +70,9 @@ def test_a_body_not_declared_as_json_is_refused(client: httpx.Client, declared: 
     assert_is_error(response, 415, "unsupported_media_type")
 
 
-def test_a_charset_beside_the_content_type_is_fine(client: httpx.Client) -> None:
-    headers = {"Content-Type": "application/json; charset=utf-8"}
-
-    response = client.post(URL, content='{"text": "ä"}'.encode(), headers=headers)
+@pytest.mark.parametrize("declared", ["application/json; charset=utf-8", "Application/JSON"])
+def test_json_may_be_declared_in_any_case_and_with_a_charset(client: httpx.Client, declared: str) -> None:
+    response = client.post(URL, content='{"text": "ä"}'.encode(), headers={"Content-Type": declared})
 
     assert response.json()["translations"][0]["text"] == "Ä"
 
@@ -209,15 +192,6 @@ def test_a_refused_request_disturbs_no_other(client: httpx.Client) -> None:
         statuses = list(clients.map(lambda body: client.post(URL, json=body).status_code, bodies))
 
     assert statuses == [422 if number % 3 == 0 else 200 for number in range(30)]
-
-
-@many_examples
-@given(request_bodies.map(json.dumps).map(str.encode) | st.binary(max_size=40))
-def test_any_body_is_answered_with_json_and_never_500(client: httpx.Client, body: bytes) -> None:
-    response = client.post(URL, content=body, headers=JSON)
-
-    assert response.status_code in {200, 400, 422}
-    assert isinstance(response.json(), dict)
 
 
 @pytest.mark.parametrize(

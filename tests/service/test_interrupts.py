@@ -70,16 +70,12 @@ def test_a_second_interrupt_does_not_wait() -> None:
         work()
 
 
-def test_interrupts_are_as_before_when_the_block_is_over() -> None:
+def test_lines_are_those_of_the_source_and_interrupts_are_as_before_when_the_block_is_over() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with defer_interrupts():
-        assert signal.getsignal(signal.SIGINT) != before
-    assert signal.getsignal(signal.SIGINT) == before
-
-
-def test_lines_are_those_of_the_source() -> None:
     with defer_interrupts() as interrupts:
         assert list(interrupts.lines([b"a\n", b"", b"b"])) == [b"a\n", b"", b"b"]
+        assert signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) == before
 
 
 def test_an_interrupt_between_scores_waits_until_the_next_is_written(

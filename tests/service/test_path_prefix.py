@@ -6,10 +6,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from dragoman import Translator
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import TIMEOUT_S, until
-from tests.service.conftest import TINY_BUNDLE, ready_client, router_of
+from tests.service.conftest import engine_server
 
 PREFIX = "/some/where"
 
@@ -37,9 +36,7 @@ class PrefixProxy(httpx.BaseTransport):
 def public() -> Iterator[httpx.Client]:
     """A client of the proxy."""
     with (
-        Translator.open(TINY_BUNDLE) as translator,
-        router_of(translator, TINY_BUNDLE) as router,
-        ready_client(router, root_path=PREFIX) as server,
+        engine_server(root_path=PREFIX) as server,
         httpx.Client(
             transport=PrefixProxy(server), base_url="http://public.test", timeout=TIMEOUT_S
         ) as client,

@@ -10,7 +10,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import parse_qsl
@@ -22,8 +21,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from service.accounts.key_store import AdminStores
-from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, KeyOptions
 from service.http.errors import ErrorForms
 from service.http.forms import FormError, read_multipart, read_urlencoded
 from service.http.limits import BodyLimitMiddleware, BodyLimits
@@ -36,7 +33,8 @@ from service.http.request_bodies import (
     read_body,
 )
 from tests.routing.doubles import TIMEOUT_S, until
-from tests.service.conftest import Serve
+from tests.service.conftest import ALL_APIS, Serve
+from tests.service.keys import Keys
 from tests.service.test_hostile_requests import JSON, assert_is_error
 
 BODY_PATHS = ("/v1/translate", "/v1/translate/stream", "/v1/score", "/v1/detect", "/v1/jobs")
@@ -46,16 +44,11 @@ Connect = Callable[..., socket.socket]
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'accounts.db'}"
-
-
-@pytest.fixture
 def connect() -> Iterator[Connect]:
     """Send the beginning of a request on a connection of its own, from `source`."""
     with ExitStack() as opened:
 
-        def begin(client: httpx.Client, beginning: bytes, source: str = "127.0.0.1") -> socket.socket:
+        def begin(client: httpx.Client, beginning: bytes = b"", source: str = "127.0.0.1") -> socket.socket:
             address = (client.base_url.host, client.base_url.port or 0)
             connection = socket.create_connection(address, TIMEOUT_S, (source, 0))
             opened.enter_context(connection)
@@ -84,46 +77,35 @@ def answer_of(connection: socket.socket, *, has_body: bool = True) -> tuple[int,
     return int(head.split(b" ", 2)[1]), body
 
 
-@pytest.mark.parametrize("path", BODY_PATHS)
 @pytest.mark.parametrize("lines", [(), (f"Authorization: Bearer {WRONG}",), (f"X-API-Key: {WRONG}",)])
 def test_a_body_is_not_awaited_from_whom_has_no_key(
-    serve: Serve, database_url: str, connect: Connect, path: str, lines: tuple[str, ...]
+    serve: Serve, keys: Keys, connect: Connect, lines: tuple[str, ...]
 ) -> None:
-    client = serve(database_url=database_url, requires_key=True)
+    client = serve(database_url=keys.url, requires_key=True)
 
-    status, _ = answer_of(connect(client, head(path, 1000, *lines)))
+    for path in BODY_PATHS:
+        assert answer_of(connect(client, head(path, 1000, *lines)))[0] == 401, path
 
-    assert status == 401
 
-
-@pytest.mark.parametrize("path", OTHERS_PATHS)
-@pytest.mark.parametrize("field", ["header", "query"])
 def test_a_wrong_key_before_the_body_is_refused_without_it(
-    serve: Serve, database_url: str, connect: Connect, path: str, field: str
+    serve: Serve, keys: Keys, connect: Connect
 ) -> None:
-    client = serve(database_url=database_url, requires_key=True)
-    scheme, name = ("DeepL-Auth-Key", "auth_key") if path.startswith("/v2") else ("Bearer", "api_key")
-    lines = (f"Authorization: {scheme} {WRONG}",) if field == "header" else ()
-    query = f"?{name}={WRONG}" if field == "query" else ""
+    client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
 
-    status, _ = answer_of(connect(client, head(path + query, 1000, *lines)))
+    for path in OTHERS_PATHS:
+        scheme, name = ("DeepL-Auth-Key", "auth_key") if path.startswith("/v2") else ("Bearer", "api_key")
+        in_header = head(path, 1000, f"Authorization: {scheme} {WRONG}")
+        in_query = head(f"{path}?{name}={WRONG}", 1000)
+        assert [answer_of(connect(client, sent))[0] for sent in (in_header, in_query)] == [403, 403], path
 
-    assert status == 403
 
-
-@pytest.mark.parametrize("path", BODY_PATHS)
-def test_a_body_is_not_awaited_from_whom_comes_too_often(
-    serve: Serve, database_url: str, connect: Connect, path: str
-) -> None:
-    client = serve(database_url=database_url)
-    with AdminStores.open(database_url) as stores:
-        wishes = KeyOptions("often", DEFAULT_SCOPES, KeyLimits(requests_per_minute=1))
-        key = stores.keys.create(wishes, datetime.now(UTC)).presented
+def test_a_body_is_not_awaited_from_whom_comes_too_often(serve: Serve, keys: Keys, connect: Connect) -> None:
+    client = serve(database_url=keys.url)
+    key = keys.make(requests_per_minute=1)
     client.post("/v1/translate", json={"text": "ja"}, headers={"X-API-Key": key})
 
-    status, _ = answer_of(connect(client, head(path, 1000, f"X-API-Key: {key}")))
-
-    assert status == 429
+    for path in BODY_PATHS:
+        assert answer_of(connect(client, head(path, 1000, f"X-API-Key: {key}")))[0] == 429, path
 
 
 @pytest.mark.parametrize(
@@ -131,11 +113,10 @@ def test_a_body_is_not_awaited_from_whom_comes_too_often(
     [("/translate", "Bearer", "api_key"), ("/v2/translate", "DeepL-Auth-Key", "auth_key")],
 )
 def test_a_body_with_another_key_than_the_head_is_refused(
-    serve: Serve, database_url: str, path: str, scheme: str, field: str
+    serve: Serve, keys: Keys, path: str, scheme: str, field: str
 ) -> None:
-    client = serve(database_url=database_url, requires_key=True)
-    with AdminStores.open(database_url) as stores:
-        one, other = (stores.keys.create(KeyOptions(name), datetime.now(UTC)).presented for name in "ab")
+    client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
+    one, other = keys.make(), keys.make()
     body = {"q": "ja", "source": "de", "target": "en", "text": "ja", "target_lang": "EN"}
 
     def status(key: str) -> int:
@@ -234,7 +215,7 @@ def test_bodies_under_way_are_bounded_in_all_and_for_each_address(serve: Serve, 
 def test_a_body_that_finds_no_disk_is_told_to_come_again(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
 ) -> None:
-    client = serve()
+    client = serve(apis=ALL_APIS)
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
 
     response = client.post(path, **body)
@@ -269,13 +250,14 @@ def test_a_body_that_fails_once_the_answer_has_begun_ends_it_as_a_client_does_th
 
 
 def test_temporary_files_are_closed_with_their_request(serve: Serve) -> None:
-    client = serve()
+    client = serve(apis=ALL_APIS)
     open_files = Path("/proc/self/fd")
     before = len(list(open_files.iterdir()))
 
     for _ in range(5):
         client.post("/v1/translate", json={"text": "a" * 2 * SPOOL_BYTES})
         client.post("/translate_file", files={"file": ("a.txt", b"a" * 2 * SPOOL_BYTES)})
+    client.close()
 
     until(lambda: len(list(open_files.iterdir())) <= before)
 

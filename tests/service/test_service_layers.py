@@ -4,7 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from service.formats import known
+
 PROJECT = Path(__file__).resolve().parents[2]
+ENGINE_AND_SERVER = ("dragoman", "numpy", "onnxruntime", "fastapi", "pydantic", "sqlalchemy")
+FORMATS = ("pyarrow", "lxml", "docx", *(f"service.formats.{kind.module}" for kind in known._FORMATS.values()))
 
 
 def modules_after(statement: str) -> set[str]:
@@ -15,22 +21,18 @@ def modules_after(statement: str) -> set[str]:
     return set(finished.stdout.split())
 
 
-def test_the_application_needs_no_torch() -> None:
-    loaded = modules_after("import service.app")
+@pytest.mark.parametrize(
+    ("module", "needed", "others"),
+    [
+        ("app", "fastapi", ("torch", "export", "training")),
+        ("server", "uvicorn", ("torch", "export", "training")),
+        ("cli.app", "typer", ("fastapi", "uvicorn", "torch")),
+        ("formats.isolated_reader", "service.formats.entries", ENGINE_AND_SERVER),
+        ("formats.known", "service.formats.entries", FORMATS),
+    ],
+)
+def test_a_module_loads_no_more_than_it_needs(module: str, needed: str, others: tuple[str, ...]) -> None:
+    loaded = modules_after(f"import service.{module}")
 
-    assert "fastapi" in loaded
-    assert loaded.isdisjoint({"torch", "export", "training"})
-
-
-def test_the_server_needs_no_torch() -> None:
-    loaded = modules_after("import service.server")
-
-    assert "uvicorn" in loaded
-    assert loaded.isdisjoint({"torch", "export", "training"})
-
-
-def test_the_command_line_starts_without_the_web_framework() -> None:
-    loaded = modules_after("import service.cli.app")
-
-    assert "typer" in loaded
-    assert loaded.isdisjoint({"fastapi", "uvicorn", "torch"})
+    assert needed in loaded
+    assert loaded.isdisjoint(others)

@@ -4,7 +4,6 @@ import pytest
 
 from service.service_links import describe_ignored
 from service.settings import SettingsError, load_settings
-from tests.service.conftest import forget_settings
 
 LINK = "tcp://10.0.0.1:80"
 LINKS = {
@@ -19,11 +18,6 @@ LINKS = {
     "DRAGOMAN_REDIS_PORT": LINK,
 }
 """What Kubernetes sets for the services `dragoman` and `dragoman-redis`."""
-
-
-@pytest.fixture(autouse=True)
-def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_settings(monkeypatch)
 
 
 def test_typing_errors_are_named_with_the_nearest_setting(
@@ -46,18 +40,12 @@ def test_service_links_are_ignored_with_a_warning_about_the_port(
         monkeypatch.setenv(name, value)
 
     assert load_settings().port == 8000
-
     [warning] = caplog.messages
+    assert load_settings(overrides={"port": 9}).port == 9
+
     assert all(name in warning for name in LINKS)
     assert "--port" in warning
     assert "nearest" not in warning
-
-
-def test_service_links_leave_a_port_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in LINKS.items():
-        monkeypatch.setenv(name, value)
-
-    assert load_settings(overrides={"port": 9}).port == 9
 
 
 def test_an_address_that_no_service_has_is_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,15 +53,6 @@ def test_an_address_that_no_service_has_is_no_port(monkeypatch: pytest.MonkeyPat
 
     with pytest.raises(SettingsError, match=r"port .*DRAGOMAN_PORT.*tcp://10.0.0.1:80"):
         load_settings()
-
-
-def test_known_variables_cause_no_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv("DRAGOMAN_PORT", "9")
-
-    assert load_settings().port == 9
-    assert caplog.messages == []
 
 
 def test_a_name_with_control_characters_is_escaped_in_the_warning() -> None:

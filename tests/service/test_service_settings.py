@@ -20,7 +20,8 @@ def test_defaults_serve_locally() -> None:
 
     assert (settings.host, settings.port, settings.model) == ("127.0.0.1", 8000, None)
     assert (settings.max_body_bytes, settings.max_texts, settings.max_characters) == (2**20, 1000, 100_000)
-    assert (settings.replicas, settings.threads, settings.providers) == (None, 1, "cpu")
+    assert (settings.replicas, settings.threads) == (None, 1)
+    assert (settings.providers, settings.kernels) == ("cpu", "auto")
     assert (settings.memory_budget_bytes, settings.pivots, settings.preload) == (None, "en", None)
     assert (settings.watch_s, settings.reload_endpoint) == (0.0, False)
 
@@ -47,7 +48,13 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     given |= {"documents": "off", "metrics": "off", "discovery": "key", "log_format": "json"}
     given |= {"otlp_endpoint": "http://there", "jobs": "off", "jobs_files": "s3://there"}
     given |= {"root_path": "/here", "uds_mode": "666", "model_index": "index.toml"}
-    given |= {"segment_cache": "off", "file_isolation": "off", "page": "off", "suggestions": "on"}
+    given |= {
+        "kernels": "native",
+        "segment_cache": "off",
+        "file_isolation": "off",
+        "page": "off",
+        "suggestions": "on",
+    }
     sizes = {"file_memory_bytes": 2**30}
     given |= {name: str(size) for name, size in sizes.items()}
     # A server has no port as well as a socket, and no one model where models are managed.
@@ -90,6 +97,7 @@ def test_unknown_names_in_the_file_are_refused(tmp_path: Path, line: str) -> Non
         ("request_timeout_s", "inf"),
         ("max_body_bytes", "0"),
         ("log_level", "loud"),
+        ("kernels", "avx2"),
         ("providers", ""),
         ("providers", "gpu"),
         ("providers", "cpu,cuda"),

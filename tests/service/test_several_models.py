@@ -6,10 +6,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
-from dragoman import BundleError
+from dragoman import BundleError, DragomanError, KernelsError
 from dragoman.routing.router import Router
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.service.conftest import (
@@ -19,6 +18,7 @@ from tests.service.conftest import (
     fields_of,
     is_ready,
     ready_client,
+    refusal,
     router_over,
     translate,
 )
@@ -27,11 +27,6 @@ URL = "/v1/translate"
 DE_EN, EN_FR, DE_FR = (
     dict(zip(("source", "target"), pair.split(), strict=True)) for pair in ("de en", "en fr", "de fr")
 )
-
-
-def error_of(response: httpx.Response) -> tuple[int, str, str]:
-    error = response.json()["error"]
-    return response.status_code, error["type"], error["message"]
 
 
 def test_the_pair_decides_which_model_translates(serve_models: Serve) -> None:
@@ -51,14 +46,9 @@ def test_through_a_third_language_both_steps_are_told(serve_models: Serve) -> No
     quality = {"score": -0.75, "confidence": 0.25, "finish_reason": "stop"}
     alternatives = [{"text": "Hallo|german|french!", "score": -1.75}]
     steps = [{"model": "german", **DE_EN, "score": -0.5}, {"model": "french", **EN_FR, "score": -0.25}]
-    translation = {
-        "text": "Hallo|german|french",
-        **DE_FR,
-        **quality,
-        "alternatives": alternatives,
-        "steps": steps,
-    }
-    assert answer == {"model": "german + french", "translations": [translation]}
+    found = {**DE_FR, **quality, "alternatives": alternatives, "steps": steps}
+    expected = {"text": "Hallo|german|french", **found}
+    assert answer == {"model": "german + french", "translations": [expected]}
 
 
 def test_no_texts_take_no_model_but_want_a_pair_that_is_served(serve_models: Serve) -> None:
@@ -96,7 +86,7 @@ def test_a_pair_that_is_not_served_is_refused_naming_what_is(
     response = serve_models().post(URL, json={"text": "Hallo"} | body)
 
     assert fields_of(response) == [message.partition(":")[0]]
-    assert error_of(response)[2].startswith(message)
+    assert response.json()["error"]["message"].startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +117,8 @@ def test_models_are_opened_on_first_use_and_told(serve_models: Serve, bundles: D
     ]
     assert (listed[2]["sources"], listed[2]["targets"]) == (["cs", "de"], ["cs", "de"])
     assert {each["memory_bytes"] for each in listed} == {SIZE_BYTES}
+    told = [(each["kernels"], each["why_not_native"]) for each in listed]
+    assert told == [("doubled", "it is a double"), (None, None), (None, None)]
 
 
 def test_languages_tell_what_each_reaches_and_how(serve_models: Serve) -> None:
@@ -145,17 +137,6 @@ def test_languages_tell_what_each_reaches_and_how(serve_models: Serve) -> None:
         ("de", "pivot", ["german", "french"], ["fr"]),
         ("en", "direct", ["french"], ["fr"]),
     ]
-
-
-def test_hundreds_of_languages_are_told_shortly(tmp_path: Path, bundles: DoubleBundles) -> None:
-    codes = [f"x{number:03}" for number in range(200)]
-    write_bundle(tmp_path / "hundreds", "hundreds", codes, codes)
-    with router_over(tmp_path, bundles) as router, ready_client(router) as client:
-        answer = client.get("/v1/languages")
-
-    assert len(answer.content) < 500_000
-    targets = [each["reaches"][0]["targets"] for each in answer.json()["languages"]]
-    assert [len(each) for each in targets] == [199] * 200
 
 
 def test_two_models_with_room_for_one_take_turns(serve_models: Serve, bundles: DoubleBundles) -> None:
@@ -181,22 +162,39 @@ def test_without_room_in_time_the_client_may_come_back(serve_models: Serve, bund
 
         bundles.named("german").released.set()
         in_use.result(TIMEOUT_S)
-    status, kind, message = error_of(refused)
-    assert (status, kind) == (503, "no_room")
-    assert message.startswith("model b needs about 10 bytes of memory")
+    assert refusal(refused) == (503, "no_room")
+    assert "model b needs about 10 bytes of memory" in refused.text
     assert int(refused.headers["retry-after"]) > 0
 
 
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        (
+            BundleError("/secret/place/a", ("decoder.onnx is damaged",)),
+            "/secret/place/a: decoder.onnx is damaged",
+        ),
+        (
+            KernelsError("native", "/secret/place/a", "no compiler"),
+            "/secret/place/a: the native kernels cannot",
+        ),
+    ],
+)
 def test_a_model_that_cannot_be_opened_is_the_servers_fault(
-    serve_models: Serve, bundles: DoubleBundles, caplog: pytest.LogCaptureFixture
+    serve_models: Serve,
+    bundles: DoubleBundles,
+    caplog: pytest.LogCaptureFixture,
+    failure: DragomanError,
+    message: str,
 ) -> None:
     client = serve_models()
-    bundles.failure = BundleError("/secret/place/a", ("decoder.onnx is damaged",))
+    bundles.failure = failure
 
-    failure = (500, "internal", "the model cannot be opened; the server's log says why")
     for _ in range(2):
-        assert error_of(client.post(URL, json={"text": "Hallo", **DE_EN})) == failure
-    assert "/secret/place/a: decoder.onnx is damaged" in caplog.text
+        failed = client.post(URL, json={"text": "Hallo", **DE_EN})
+        assert refusal(failed) == (500, "internal")
+        assert "the model cannot be opened; the server's log says why" in failed.text
+    assert message in caplog.text
 
 
 def test_waiting_for_one_model_holds_up_no_other(serve_models: Serve, bundles: DoubleBundles) -> None:

@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 
 from dragoman import Overloaded
-from dragoman.bundle import open_bundle
-from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
 from service.accounts.keys import ANONYMOUS
 from service.http.limits import TextLimits
@@ -20,7 +17,7 @@ from service.translation.inference import MAX_PREPARING, Inference
 from service.translation.request import TranslationRequest
 from service.translation.source_language import DetectionMode
 from service.translation.translation_service import TranslationService
-from tests.routing.doubles import write_bundle
+from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator
 
 TIMEOUT_S = 60.0
@@ -28,14 +25,11 @@ LIMITS = TextLimits(max_texts=1000, max_characters=100_000)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[TranslationService]:
-    write_bundle(tmp_path / "models" / "a", "german")
-    router = Router(
-        lambda: bundle_folders(tmp_path / "models"),
-        lambda path: DoubleTranslator(open_bundle(path).manifest),
-        lambda _: 10,
-    )
-    with router, Accounts.open(None, requires_key=False) as accounts:
+def desk(translator: DoubleTranslator, models_dir: Path) -> Iterator[TranslationService]:
+    with (
+        router_of(translator, models_dir / "tiny") as router,
+        Accounts.open(None, requires_key=False) as accounts,
+    ):
         yield TranslationService(Inference(router, TIMEOUT_S, ()), accounts, LIMITS, DetectionMode.OFF)
 
 

@@ -3,15 +3,13 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import deepl
 import httpx
 import pytest
 
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
-from tests.routing.doubles import until
+from tests.service import conftest
 from tests.service.conftest import Run, ready_client
 from tests.service.test_text_commands import MODELS, bundled
 
@@ -43,17 +41,8 @@ def glossary_id(client: httpx.Client) -> str:
     return str(client.post("/v1/glossaries", json=NEW).json()["id"])
 
 
-@pytest.fixture(scope="module")
-def deepl_client(client: httpx.Client) -> Iterator[deepl.DeepLClient]:
-    opened = deepl.DeepLClient("any", server_url=str(client.base_url))
-    yield opened
-    opened.close()  # type: ignore[no-untyped-call]
-
-
 def translate(client: httpx.Client, **body: object) -> list[str]:
-    response = client.post("/v1/translate", json=body)
-    assert response.status_code == 200, response.text
-    return [each["text"] for each in response.json()["translations"]]
+    return [each["text"] for each in conftest.translate(client, **body)["translations"]]
 
 
 def test_without_terms_it_does_not_occur(client: httpx.Client) -> None:
@@ -77,47 +66,13 @@ def test_terms_of_the_request_apply(client: httpx.Client) -> None:
     assert "dog" not in without.lower()
 
 
-def test_they_apply_to_a_stream(client: httpx.Client, glossary_id: str) -> None:
-    body = {"text": TEXT, "source": "de", "target": "en", "glossary": glossary_id}
-    assert UNUSUAL in client.post("/v1/translate/stream", json=body).text.lower()
-
-
-def test_they_apply_to_a_job(client: httpx.Client, glossary_id: str) -> None:
-    data = {"source": "de", "target": "en", "glossary": glossary_id}
-    job = client.post("/v1/jobs", data=data, files={"file": ("a.txt", TEXT.encode())}).json()
-    path = f"/v1/jobs/{job['id']}"
-    until(lambda: client.get(path).json()["state"] == "done")
-    assert UNUSUAL in client.get(f"{path}/result").text.lower()
-
-
-def test_they_apply_to_deepls_client(deepl_client: deepl.DeepLClient, glossary_id: str) -> None:
-    made = deepl_client.create_glossary("any", "DE", "EN", {WORD: UNUSUAL})
-    for glossary in (made, deepl_client.get_multilingual_glossary(glossary_id)):
-        result: Any = deepl_client.translate_text(
-            TEXT, source_lang="DE", target_lang="EN-GB", glossary=glossary
-        )
-        assert UNUSUAL in result.text.lower()
-
-
-def test_they_apply_to_markup(deepl_client: deepl.DeepLClient) -> None:
-    made = deepl_client.create_glossary("any", "DE", "EN", {WORD: UNUSUAL})
-    result: Any = deepl_client.translate_text(
-        f"<p>{TEXT.replace(WORD, f'<b>{WORD}</b>')}</p>",
-        source_lang="DE",
-        target_lang="EN-GB",
-        glossary=made,
-        tag_handling="html",
-    )
-    assert UNUSUAL in result.text.lower()
-    assert result.text.count("<b>") == result.text.count("</b>") == 1
-
-
-def test_they_apply_to_a_document(deepl_client: deepl.DeepLClient, glossary_id: str, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(TEXT)
-    deepl_client.translate_document_from_filepath(
-        tmp_path / "a.txt", tmp_path / "b.txt", source_lang="DE", target_lang="EN-GB", glossary=glossary_id
-    )
-    assert UNUSUAL in (tmp_path / "b.txt").read_text().lower()
+def test_they_apply_to_markup(client: httpx.Client, glossary_id: str) -> None:
+    pair = {"source_lang": "DE", "target_lang": "EN-GB", "glossary_id": glossary_id}
+    html = f"<p>{TEXT.replace(WORD, f'<b>{WORD}</b>')}</p>"
+    response = client.post("/v2/translate", json={"text": [html], "tag_handling": "html", **pair})
+    text = response.json()["translations"][0]["text"]
+    assert UNUSUAL in text.lower()
+    assert text.count("<b>") == text.count("</b>") == 1
 
 
 PAIR = ("--source", "de", "--target", "en")
@@ -154,11 +109,11 @@ def test_a_resumed_batch_must_have_the_same_terms(bundled: Run, tmp_path: Path) 
     ],
 )
 def test_terms_that_cannot_be_used_are_rejected(
-    bundled: Run, tmp_path: Path, command: tuple[str, ...], option: tuple[str, ...], problem: str
+    run: Run, tmp_path: Path, command: tuple[str, ...], option: tuple[str, ...], problem: str
 ) -> None:
     (tmp_path / "bad.csv").write_text("a,b\na,c\n")
     (tmp_path / "in.txt").write_text(f"{TEXT}\n")
-    finished = bundled(*command, *PAIR, *option)
+    finished = run(*command, *PAIR, *option)
     assert problem in finished.stderr.decode()
     assert finished.returncode == 2
     assert not (tmp_path / "out.txt").exists()

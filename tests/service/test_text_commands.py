@@ -37,12 +37,10 @@ def test_a_text_is_translated_and_its_language_reported_apart(bundled: Run) -> N
     assert finished.returncode == 0
 
 
-@pytest.mark.parametrize("arguments", [(), ("-",), ("--file", "in.txt")])
-def test_lines_come_from_a_pipe_or_a_file(bundled: Run, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_the_language_of_lines_from_a_pipe_is_detected(bundled: Run) -> None:
     lines = b"Guten Morgen!\n\nEin Hund rennt.\n"
-    (tmp_path / "in.txt").write_bytes(lines)
 
-    finished = bundled("translate", *arguments, "--source", "auto", "--target", "en", stdin=lines)
+    finished = bundled("translate", "--source", "auto", "--target", "en", stdin=lines)
 
     assert finished.stdout == b"Good morning!\n\nA dog is running.\n"
 
@@ -63,14 +61,14 @@ def test_a_language_without_a_model_names_the_commands_that_add_one(bundled: Run
     assert finished.returncode == 2
 
 
-def test_a_formality_chooses_the_form_of_address(bundled: Run) -> None:
-    texts = [
-        bundled("translate", "Where do you live?", "--target", "de", "--formality", formality).stdout.decode()
-        for formality in ("formal", "informal")
-    ]
+def test_a_formality_chooses_the_form_of_address_where_there_are_forms(bundled: Run) -> None:
+    for formality, form in (("formal", b" Sie?"), ("informal", b" du?")):
+        question = ("Where do you live?", "--target", "de", "--formality", formality)
+        assert form in bundled("translate", *question).stdout
 
-    assert " Sie?" in texts[0]
-    assert " du?" in texts[1]
+    finished = bundled("translate", "eins", "--source", "de", "--target", "en", "--formality", "formal")
+    assert finished.stderr.startswith(b"dragoman: formality: this model knows no forms of address in en")
+    assert (finished.stderr.count(b"\n"), finished.returncode) == (1, 2)
 
 
 def test_detect_prints_languages_with_their_confidence(bundled: Run) -> None:

@@ -1,10 +1,10 @@
 """A server listens on a Unix socket instead of a port, and takes the path only if nobody else uses it."""
 
+import re
 import socket
 import stat
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,14 +15,8 @@ from service.app import create_app
 from service.listening import open_sockets
 from service.server import create_server
 from service.settings import Settings, SettingsError, load_settings
-from tests.routing.doubles import TIMEOUT_S, until
-from tests.service.conftest import forget_settings, router_of
+from tests.service.conftest import router_of, running
 from tests.service.doubles import DoubleTranslator
-
-
-@pytest.fixture(autouse=True)
-def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_settings(monkeypatch)
 
 
 @pytest.fixture
@@ -36,28 +30,19 @@ def settings_of(path: Path, **overrides: object) -> Settings:
 
 
 @contextmanager
-def running(settings: Settings, translator: DoubleTranslator, models_dir: Path) -> Iterator[httpx.Client]:
-    with ExitStack() as opened:
-        router = opened.enter_context(router_of(translator, models_dir / "tiny"))
+def serving(settings: Settings, translator: DoubleTranslator, models_dir: Path) -> Iterator[httpx.Client]:
+    transport = httpx.HTTPTransport(uds=str(settings.uds))
+    with router_of(translator, models_dir / "tiny") as router, open_sockets(settings) as sockets:
         server = create_server(create_app(router, settings, []), settings)
-        sockets = opened.enter_context(open_sockets(settings))
-        thread = threading.Thread(target=server.run, args=(sockets,))
-        thread.start()
-        try:
-            until(lambda: server.started)
-            transport = httpx.HTTPTransport(uds=str(settings.uds))
-            with httpx.Client(transport=transport, base_url="http://here", timeout=TIMEOUT_S) as client:
-                yield client
-        finally:
-            server.should_exit = True
-            thread.join(TIMEOUT_S)
+        with running(server, sockets), httpx.Client(transport=transport, base_url="http://here") as client:
+            yield client
 
 
 @pytest.mark.parametrize("mode", ["660", "600"])
 def test_the_socket_serves_with_its_permissions_and_ends_with_the_server(
     path: Path, mode: str, translator: DoubleTranslator, models_dir: Path
 ) -> None:
-    with running(settings_of(path, uds_mode=mode), translator, models_dir) as client:
+    with serving(settings_of(path, uds_mode=mode), translator, models_dir) as client:
         assert client.post("/v1/translate", json={"text": "eins"}).json()["translations"][0]["text"] == "EINS"
         assert stat.S_IMODE(path.stat().st_mode) == int(mode, 8)
     assert not path.exists()
@@ -68,7 +53,7 @@ def test_a_trusted_proxy_at_the_socket_names_its_clients(
     path: Path, proxies: str, statuses: list[int], translator: DoubleTranslator, models_dir: Path
 ) -> None:
     settings = settings_of(path, trusted_proxies=proxies, rate_limit="1/hour")
-    with running(settings, translator, models_dir) as client:
+    with serving(settings, translator, models_dir) as client:
         assert [
             client.post(
                 "/v1/translate", json={"text": "eins"}, headers={"X-Forwarded-For": address}
@@ -87,16 +72,23 @@ def test_a_socket_that_a_killed_server_left_is_replaced(path: Path) -> None:
             client.connect(str(path))
 
 
-def test_a_socket_in_use_is_left_to_its_owner(path: Path) -> None:
+def rejection(path: Path) -> str:
+    with pytest.raises(SettingsError) as rejected, open_sockets(settings_of(path)):
+        pass
+    return str(rejected.value)
+
+
+def test_what_is_somebody_elses_or_cannot_be_bound_is_rejected(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(path))
         other.listen()
-        with (
-            pytest.raises(SettingsError, match=r"uds: cannot listen on .*another process"),
-            open_sockets(settings_of(path)),
-        ):
-            pass
+        assert re.search("uds: cannot listen on .*another process", rejection(path))
         assert path.is_socket()
+    path.unlink()
+    path.write_text("mine")
+    assert "not a socket" in rejection(path)
+    assert path.read_text() == "mine"
+    assert re.search("uds: cannot listen on .*too long", rejection(path.parent / ("x" * 200)))
 
 
 def test_a_socket_of_a_later_server_is_not_removed(path: Path) -> None:
@@ -104,21 +96,6 @@ def test_a_socket_of_a_later_server_is_not_removed(path: Path) -> None:
         path.unlink()
         later.bind(str(path))
     assert path.is_socket()
-
-
-def test_a_file_is_not_replaced(path: Path) -> None:
-    path.write_text("mine")
-    with pytest.raises(SettingsError, match="not a socket"), open_sockets(settings_of(path)):
-        pass
-    assert path.read_text() == "mine"
-
-
-def test_a_path_that_cannot_be_bound_is_an_error(path: Path) -> None:
-    with (
-        pytest.raises(SettingsError, match=r"uds: cannot listen on .*too long"),
-        open_sockets(settings_of(path / ("x" * 200))),
-    ):
-        pass
 
 
 @pytest.mark.parametrize("other", [{"host": "::1"}, {"port": 9}, {"reuse_port": True}])

@@ -11,6 +11,7 @@ import onnxruntime
 import pytest
 
 from dragoman import DecodingOptions, Translation, Translator
+from dragoman.native.library import best_kernels
 from dragoman.routing.router import Router
 from tests.routing.conftest import relabel
 from tests.service.conftest import TINY_BUNDLE, Run, fields_of, ready_client
@@ -95,32 +96,58 @@ def test_a_typed_line_is_answered_before_the_next(environment: dict[str, str]) -
             os.close(terminal)
 
 
-def test_lone_surrogates_and_limits_of_the_model_are_the_clients_to_mend(engine_client: httpx.Client) -> None:
-    json_type = {"Content-Type": "application/json"}
-    surrogate = rb'{"source": "de", "text": ["a", "\ud800"]}'
-    length = b'{"source": "de", "text": "ja", "max_length": 100000}'
+def test_a_limit_of_the_model_is_the_clients_to_mend(engine_client: httpx.Client) -> None:
+    body = {"source": "de", "text": "ja", "max_length": 100_000}
 
-    for body, field in ((surrogate, "text[1]"), (length, "max_length")):
-        assert fields_of(engine_client.post("/v1/translate", content=body, headers=json_type)) == [field]
+    assert fields_of(engine_client.post("/v1/translate", json=body)) == ["max_length"]
 
 
 @pytest.mark.skipif(
     "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
 )
+def test_commands_run_on_the_provider_asked_for_or_not_at_all(
+    run_engine: Run, environment: dict[str, str]
+) -> None:
+    serve = [sys.executable, "-m", "service", "serve", "--model", str(TINY_BUNDLE)]
+    variables = environment | {"DRAGOMAN_PROVIDERS": "cuda,cpu"}
+    served = subprocess.run(serve, capture_output=True, check=False, env=variables)
+
+    for finished in (served, run_engine("translate", "--providers", "cuda,cpu", "--model", str(TINY_BUNDLE))):
+        assert (finished.returncode, finished.stdout) == (2, b"")
+        assert finished.stderr.startswith(b"dragoman: provider 'cuda' is missing in onnxruntime")
+        assert b"install onnxruntime-gpu" in finished.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "variables"),
-    [(["translate", "--providers", "cuda,cpu"], {}), (["serve"], {"DRAGOMAN_PROVIDERS": "cuda,cpu"})],
-    ids=["translate", "serve"],
+    [
+        (["translate", "--kernels", "native"], {"DRAGOMAN_THREADS": "2"}),
+        (["serve", "--kernels", "native", "--threads", "2"], {}),
+        (["serve"], {"DRAGOMAN_KERNELS": "native", "DRAGOMAN_THREADS": "2"}),
+    ],
+    ids=["translate", "serve", "serve with a variable"],
 )
-def test_commands_run_on_the_provider_asked_for_or_not_at_all(
+def test_commands_run_on_the_kernels_required_or_not_at_all(
     environment: dict[str, str], arguments: list[str], variables: dict[str, str]
 ) -> None:
     command = [sys.executable, "-m", "service", *arguments, "--model", str(TINY_BUNDLE)]
     finished = subprocess.run(command, capture_output=True, check=False, env=environment | variables)
 
     assert (finished.returncode, finished.stdout) == (2, b"")
-    assert finished.stderr.startswith(b"dragoman: provider 'cuda' is missing in onnxruntime")
-    assert b"install onnxruntime-gpu" in finished.stderr
+    assert (
+        b"the native kernels cannot run this bundle: a replica has one thread with them, not 2"
+        in finished.stderr
+    )
+    assert b"Traceback" not in finished.stderr
+
+
+def test_a_server_tells_what_computes_its_model(engine_client: httpx.Client) -> None:
+    (model,) = engine_client.get("/v1/models").json()["models"]
+    kernels = best_kernels()
+
+    assert model["kernels"] == (kernels or "onnxruntime")
+    assert (model["why_not_native"] is None) is bool(kernels)
+    assert f'dragoman_open_models{{kernels="{model["kernels"]}"}} 1.0' in engine_client.get("/metrics").text
 
 
 def test_a_text_in_an_unknown_script_comes_back_as_it_is_by_every_api(engine_client: httpx.Client) -> None:

@@ -1,8 +1,6 @@
 """`python -m export.shortlist` on the tiny bundle."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
 
@@ -16,25 +14,15 @@ from export.shortlist import __main__ as shortlist
 from export.shortlist.install import ORIGIN_FIELD, copy_without_shortlist, write_shortlist
 from export.shortlist.vocabularies import read_vocabularies
 from export.validation import ValidationReport
+from tests.export.conftest import RunMain
 
 TINY = Path(__file__).parents[1] / "tiny"
 PAIRS = TINY / "pairs.tsv"
-Run = Callable[..., int]
-"""Runs the main function of a command with arguments."""
 
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
     return copytree(TINY / "bundle-int8", tmp_path / "tiny")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    def call(main: Callable[[], int], *arguments: str | Path) -> int:
-        monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
-        return main()
-
-    return call
 
 
 def everything(shortlist_bundle: Path) -> Shortlist:
@@ -47,13 +35,15 @@ def everything(shortlist_bundle: Path) -> Shortlist:
 
 
 def test_the_command_adds_a_shortlist_that_covers_the_models_output(
-    bundle: Path, tmp_path: Path, run: Run
+    bundle: Path, tmp_path: Path, run_main: RunMain
 ) -> None:
     held_out = tmp_path / "held-out.de"
     lines = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf8").splitlines()]
     held_out.write_text("\n".join(lines), encoding="utf8")
 
-    assert run(shortlist.main, bundle, "--pairs", PAIRS, "--held-out", held_out, "--min-tokens", "1") == 0
+    done = run_main(shortlist.main, bundle, "--pairs", PAIRS, "--held-out", held_out, "--min-tokens", "1")
+
+    assert done.status == 0
 
     manifest = open_bundle(bundle).manifest
     sizes, eos_id = manifest.sizes, manifest.special_ids.eos
@@ -75,8 +65,7 @@ def test_the_command_adds_a_shortlist_that_covers_the_models_output(
 )
 def test_a_rejected_shortlist_leaves_the_bundle_unchanged(
     tmp_path: Path,
-    run: Run,
-    capsys: pytest.CaptureFixture[str],
+    run_main: RunMain,
     name: str,
     arguments: list[str | Path],
     status: int,
@@ -85,9 +74,10 @@ def test_a_rejected_shortlist_leaves_the_bundle_unchanged(
     bundle = copytree(TINY / f"bundle-{name}", tmp_path / "tiny")
     before = {path.name: path.read_bytes() for path in bundle.iterdir()}
 
-    assert run(shortlist.main, bundle, *arguments) == status
+    done = run_main(shortlist.main, bundle, *arguments)
 
-    assert problem in capsys.readouterr().err
+    assert done.status == status
+    assert problem in done.errors
     assert {path.name: path.read_bytes() for path in bundle.iterdir()} == before
     assert [path.name for path in bundle.parent.iterdir()] == [bundle.name]
 
@@ -128,23 +118,24 @@ def calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_export_copies_the_shortlist_of_another_bundle_with_its_record(
-    bundle: Path, tmp_path: Path, calibration: Path, run: Run
+    bundle: Path, tmp_path: Path, calibration: Path, run_main: RunMain
 ) -> None:
     write_shortlist(bundle, everything(bundle), {"pairs": 12})
     new, options = tmp_path / "new", ("--calibration", calibration, "--shortlist-of", bundle)
 
-    assert run(export.main, TINY / "checkpoint", new, *options, *LIMITS) == 0
+    assert run_main(export.main, TINY / "checkpoint", new, *options, *LIMITS).status == 0
 
     assert (new / SHORTLIST_FILE).read_bytes() == (bundle / SHORTLIST_FILE).read_bytes()
     assert open_bundle(new).manifest.origin[ORIGIN_FIELD] == {"pairs": 12}
 
 
 def test_an_export_rejects_a_bundle_without_a_shortlist_to_copy(
-    bundle: Path, tmp_path: Path, calibration: Path, run: Run, capsys: pytest.CaptureFixture[str]
+    bundle: Path, tmp_path: Path, calibration: Path, run_main: RunMain
 ) -> None:
     new, options = tmp_path / "new", ("--calibration", calibration, "--shortlist-of", bundle)
 
-    assert run(export.main, TINY / "checkpoint", new, *options, *LIMITS) == 1
+    done = run_main(export.main, TINY / "checkpoint", new, *options, *LIMITS)
 
-    assert f"bundle {bundle}: has no shortlist.bin" in capsys.readouterr().err
+    assert done.status == 1
+    assert f"bundle {bundle}: has no shortlist.bin" in done.errors
     assert not new.exists()

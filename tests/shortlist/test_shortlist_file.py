@@ -92,6 +92,9 @@ def test_the_highest_target_id_can_be_stored(tmp_path: Path, target_vocab: int, 
     assert loaded.candidates([0]).tolist() == [EOS, target_vocab - 1]
 
 
+WRONG_LENGTH = "bytes, but its header says"
+
+
 def header(num_always: int, num_listed: int) -> bytes:
     return MAGIC + COUNTS.pack(SOURCE_VOCAB, TARGET_VOCAB, num_always, num_listed)
 
@@ -105,11 +108,11 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda _: b"", "not a shortlist"),
     "cut in the header": (lambda content: content[: HEADER_BYTES - 1], "not a shortlist"),
     "another format": (lambda content: b"PK" + content[2:], "not a shortlist"),
-    "cut at the end": (lambda content: content[:-1], "bytes, but its header says"),
-    "too long": (lambda content: content + b"\0", "bytes, but its header says"),
+    "cut at the end": (lambda content: content[:-1], WRONG_LENGTH),
+    "too long": (lambda content: content + b"\0", WRONG_LENGTH),
     "lies about its length": (
         lambda content: header(2**32 - 1, 2**32 - 1) + content[HEADER_BYTES:],
-        "bytes, but its header says",
+        WRONG_LENGTH,
     ),
     "listed id too high": (lambda _: raw([0, 1, 1, 1, 1, 1], [3], [50]), "listed holds ids 50 to 50"),
     "always id too high": (lambda _: raw([0] * 6, [3, 50], []), "always holds ids 3 to 50"),

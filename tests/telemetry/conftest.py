@@ -2,28 +2,22 @@
 
 import io
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 from prometheus_client.parser import text_string_to_metric_families
 
 from dragoman.routing.router import Router, TranslatorOptions
-from service import app as application
-from service.engine import preloaded
 from service.server_telemetry import Telemetry, TelemetryOptions
-from service.settings import load_settings
 from tests.routing.doubles import until
-from tests.service.conftest import TINY_BUNDLE, forget_settings, is_ready, models_dir, router_of, translator
+from tests.service.conftest import TINY_BUNDLE, client_of, is_ready, models_dir, router_of, translator
 from tests.service.doubles import DoubleTranslator
 
 __all__ = ["models_dir", "translator"]
 
-TIMEOUT_S = 60
 Observe = Callable[..., httpx.Client]
 Exposed = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 """Samples by name and labels."""
@@ -32,25 +26,9 @@ Exposed = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 @contextmanager
 def observed(router: Router, observer: Telemetry, **overrides: object) -> Iterator[httpx.Client]:
     """A client of a ready server that an observer surrounds."""
-    with ExitStack() as opened:
-        patch = opened.enter_context(pytest.MonkeyPatch.context())
-        forget_settings(patch)
-        settings = load_settings(overrides={"apis": "native", "detection": "off", **overrides})
-        names = preloaded(settings, router)
-        app = application.create_app(router, settings, names, observer)
-        config = uvicorn.Config(app, port=0, loop="asyncio", log_config=None, access_log=False, ws="none")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        try:
-            until(lambda: server.started)
-            port = server.servers[0].sockets[0].getsockname()[1]
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT_S) as client:
-                until(lambda: is_ready(client))
-                yield client
-        finally:
-            server.should_exit = True
-            thread.join(TIMEOUT_S)
+    with client_of(router, {"apis": "native", **overrides}, observer) as client:
+        until(lambda: is_ready(client))
+        yield client
 
 
 @pytest.fixture

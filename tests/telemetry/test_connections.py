@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.routing.doubles import until
-from tests.service.conftest import TINY_BUNDLE, is_ready
+from tests.service.conftest import TINY_BUNDLE, answers
 
 PROJECT = Path(__file__).parents[2]
 TIMEOUT_S = 60
@@ -85,7 +85,7 @@ def test_nothing_leaves_the_machine_while_a_server_starts_and_translates(tmp_pat
     with subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True) as server:
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT_S) as client:
-                until(lambda: server.poll() is not None or _answers(client))
+                until(lambda: server.poll() is not None or answers(client))
                 translated = client.post("/v1/translate", json={"text": "ab cd", "source": "de"})
                 client.post("/v1/translate", json={"text": "Das ist ein deutscher Satz."})
         finally:
@@ -134,10 +134,3 @@ def surroundings() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("DRAGOMAN_", "ORT_", "XDG_", "CI", "GITHUB_"))
     }
-
-
-def _answers(client: httpx.Client) -> bool:
-    try:
-        return is_ready(client)
-    except httpx.TransportError:
-        return False

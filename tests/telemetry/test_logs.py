@@ -101,37 +101,32 @@ def test_lines_of_one_request_have_one_name_and_of_others_another(
     assert by_name == [(name, logger) for name in ("first", "second") for logger in expected]
 
 
-@pytest.mark.parametrize("wanted", [None, "", "a b", "x" * 65, "ä", 'a"b', "a\tb", f"{WORD}?q=1"])
-def test_a_name_that_does_not_fit_is_replaced(
-    observe: Observe, logged: io.StringIO, wanted: str | None
-) -> None:
+def test_a_name_that_does_not_fit_is_replaced(observe: Observe, logged: io.StringIO) -> None:
     configure_logs("json", "info", logged)
-    headers = {} if wanted is None else {"X-Request-ID": wanted.encode()}
-    response = observe(Telemetry()).get("/v1/models", headers=headers)  # type: ignore[arg-type]
+    client = observe(Telemetry())
+    for wanted in (None, "", "a b", "x" * 65, "ä", 'a"b', "a\tb", f"{WORD}?q=1"):
+        headers = [] if wanted is None else [(b"X-Request-ID", wanted.encode())]
+        given_name = client.get("/v1/models", headers=headers).headers["x-request-id"]
 
-    given_name = response.headers["x-request-id"]
-    assert re.fullmatch(r"[0-9a-f]{16}", given_name)
-    assert access_lines(logged)[-1]["request_id"] == given_name
+        assert re.fullmatch(r"[0-9a-f]{16}", given_name)
+        until(lambda name=given_name: access_lines(logged)[-1]["request_id"] == name)  # type: ignore[misc]
 
 
-@given(st.text(max_size=80))
-def test_a_request_is_named_by_no_more_than_a_word(wanted: str) -> None:
+@given(st.none() | st.text(max_size=80))
+def test_a_request_is_named_by_no_more_than_a_word(wanted: str | None) -> None:
     name = begin_request(wanted).request_id
 
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name)
-    assert name == wanted or name not in wanted
+    assert name == wanted or (wanted is None or name not in wanted)
+    assert name == wanted or begin_request(wanted).request_id != name
 
 
-def test_two_requests_are_not_named_alike() -> None:
-    assert begin_request(None).request_id != begin_request(None).request_id
-
-
-@pytest.mark.parametrize("path", ["/v1/models", "/nowhere", "/v1/translate"])
-def test_every_answer_tells_the_name(observe: Observe, path: str) -> None:
-    response = observe(Telemetry(), max_body_bytes=10).post(path, content=b"x" * 100)
-
-    assert response.status_code >= 400
-    assert response.headers["x-request-id"]
+def test_every_answer_tells_the_name(observe: Observe) -> None:
+    client = observe(Telemetry(), max_body_bytes=10)
+    for path in ("/v1/models", "/nowhere", "/v1/translate"):
+        response = client.post(path, content=b"x" * 100)
+        assert response.status_code >= 400
+        assert response.headers["x-request-id"]
 
 
 def test_probes_have_lines_of_level_debug(observe: Observe, logged: io.StringIO) -> None:
@@ -216,12 +211,6 @@ def test_a_client_that_left_unanswered_is_told_apart(logged: io.StringIO) -> Non
     serve_directly(leave, RequestLogOptions())
 
     assert access_lines(logged)[0]["status"] == 499
-
-
-def test_texts_are_noted_nowhere_outside_a_request() -> None:
-    record_texts(["Hallo"])
-
-    assert CURRENT_REQUEST.get() is None
 
 
 def _provoke(client: httpx.Client) -> None:

@@ -4,9 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import anyio
 import httpx
@@ -19,6 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from service.server_telemetry import Telemetry, TelemetryOptions
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
 from service.telemetry.tracing import NO_TRACING, TracingError, open_tracing
+from tests.jobs.test_webhooks import receiving
 from tests.telemetry.conftest import Observe, observed_engine
 
 PROJECT = Path(__file__).parents[2]
@@ -187,26 +186,12 @@ def test_an_endpoint_without_the_packages_is_rejected_with_what_to_do(
 
 
 def test_spans_are_sent_to_the_collector() -> None:
-    received: list[tuple[str, bytes]] = []
-
-    class Collector(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            received.append((self.path, body))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the library's
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Collector) as collector:
-        Thread(target=collector.serve_forever, daemon=True).start()
-        endpoint = f"http://127.0.0.1:{collector.server_port}/"
-        observer = Telemetry.open(TelemetryOptions(otlp_endpoint=endpoint))
+    with receiving(200) as collector:
+        observer = Telemetry.open(TelemetryOptions(otlp_endpoint=f"{collector.url}/"))
         with observed_engine(observer) as client:
             client.get("/v1/models")
         observer.close()
-        collector.shutdown()
 
-    assert {path for path, _ in received} == {"/v1/traces"}
-    assert any(b"GET /v1/models" in body or body[:2] == b"\x1f\x8b" for _, body in received)
+    assert {headers["path"] for headers, _ in collector.seen} == {"/v1/traces"}
+    bodies = [body for _, body in collector.seen]
+    assert any(b"GET /v1/models" in body or body[:2] == b"\x1f\x8b" for body in bodies)

@@ -44,25 +44,12 @@ def test_every_piece_fits_and_nothing_is_lost(tokenizer: Tokenizer, text: str, m
 
 
 CUTS = {
-    "a segment that fits stays whole": ("eins, zwei, drei", 3, ["eins, zwei, drei"]),
-    "of two clause ends the one nearer the middle is taken": (
-        "ab cd, ef gh, ij kl mn op",
-        5,
-        ["ab cd, ef gh,", "ij kl mn op"],
-    ),
-    "a clause end far from the middle is not worth a scrap": (
-        "Ja, das ist so wie es immer war",
-        5,
-        ["Ja, das ist so", "wie es immer war"],
-    ),
-    "a comma inside a number ends no clause": (
-        "das kostet 3,50 und nicht mehr",
-        3,
-        ["das kostet 3,50", "und nicht mehr"],
-    ),
+    "a segment that fits stays whole": (3, ["eins, zwei, drei"]),
+    "of two clause ends the one nearer the middle is taken": (5, ["ab cd, ef gh,", "ij kl mn op"]),
+    "a clause end far from the middle is not worth a scrap": (5, ["Ja, das ist so", "wie es immer war"]),
+    "a comma inside a number ends no clause": (3, ["das kostet 3,50", "und nicht mehr"]),
     **{
         f"a clause end is preferred to a nearer space: {mark}": (
-            f"eins zwei drei{mark} vier fünf sechs sieben acht",
             6,
             [f"eins zwei drei{mark}", "vier fünf sechs sieben acht"],
         )
@@ -73,9 +60,9 @@ CUTS = {
 
 @pytest.mark.parametrize("rule", CUTS)
 def test_a_long_segment_is_cut_between_words_where_it_hurts_least(rule: str) -> None:
-    text, max_words, pieces = CUTS[rule]
+    max_words, pieces = CUTS[rule]
 
-    assert split_to_fit(text, words, max_words).segments == tuple(pieces)
+    assert split_to_fit(" ".join(pieces), words, max_words).segments == tuple(pieces)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +138,7 @@ def test_the_tokenizer_reads_a_text_only_log_n_times(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", ["a", "ä ", "字", "e\u0301", "x, ", "👩\u200d"])
 def test_nothing_is_lost_of_a_very_long_segment(tokenizer: Tokenizer, unit: str) -> None:
-    text = (unit * 100_000)[:100_000]
+    text = (unit * 30_000)[:30_000]
 
     document = split_to_fit(text, tokenizer.count, 128)
 

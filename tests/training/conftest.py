@@ -10,15 +10,20 @@ from typing import Any
 
 import pytest
 
+from tests.export.conftest import run_main
 from training.config import Corpus, TrainingConfig
 from training.corpus import Pair
 from training.run import train
 from training.variants.copies import copied
 from training.variants.inserts import Languages
 
+__all__ = ["run_main"]
+
 LONG_STEPS = 120
 FEW_STEPS = {"steps": 2, "warmup_steps": 1, "decay_steps": 1}
 """Settings of [optimisation] for tests in which a run only has to reach its end."""
+
+WriteRecipe = Callable[[dict[str, Any]], Path]
 
 GERMAN_TO_ENGLISH = ("de", "en")
 ENGLISH_TO_GERMAN = ("en", "de")
@@ -96,29 +101,34 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[st
 
 
 @pytest.fixture
-def write_recipe(tmp_path: Path) -> Callable[[dict[str, Any]], Path]:
-    """Writes a recipe as TOML; JSON spells strings, numbers, booleans and lists of them as TOML does."""
+def write_recipe(tmp_path: Path) -> WriteRecipe:
+    """Writes a recipe as TOML."""
 
     def write(recipe: dict[str, Any]) -> Path:
-        lines = [f"run_dir = {json.dumps(recipe['run_dir'])}"]
-        for name, section in recipe.items():
-            if not isinstance(section, dict):
-                continue
-            lines.append(f"[{name}]")
-            plain = {key: value for key, value in section.items() if key != "corpora"}
-            lines += [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
-            for corpus in section.get("corpora", []):
-                lines.append(f"[[{name}.corpora]]")
-                variants = corpus.get("variants", {})
-                plain = {key: value for key, value in corpus.items() if key != "variants"}
-                lines += [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
-                lines.append(f"[{name}.corpora.variants]")
-                lines += [f"{key} = {json.dumps(value)}" for key, value in variants.items()]
         path = tmp_path / "recipe.toml"
-        path.write_text("\n".join(lines) + "\n", encoding="utf8")
+        path.write_text("".join(f"{key} = {to_toml(value)}\n" for key, value in recipe.items()), "utf8")
         return path
 
     return write
+
+
+def to_toml(value: object) -> str:
+    """A value on one line; JSON spells strings, numbers and booleans as TOML does."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {to_toml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(to_toml, value)) + "]"
+    return json.dumps(value)
+
+
+def change(recipe: dict[str, Any], changes: Mapping[str, object]) -> None:
+    """Set keys that are named as in messages, such as `data.corpora.0.weight`."""
+    for name, value in changes.items():
+        section: Any = recipe
+        *outer, key = name.split(".")
+        for part in outer:
+            section = section[int(part) if part.isdigit() else part]
+        section[key] = value
 
 
 def make_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from export.checkpoint import CheckpointError, load_checkpoint
+from tests.export.conftest import RunMain
 from training.average import average, main
 
 TINY = Path(__file__).parents[1] / "tiny" / "checkpoint"
@@ -60,11 +60,8 @@ def test_averaging_checkpoints_of_different_shape_or_vocabulary_is_rejected(tmp_
     assert not (tmp_path / "mean").exists()
 
 
-def test_the_command_names_a_folder_that_is_no_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["average", str(TINY), str(tmp_path), "-o", str(tmp_path / "x")])
+def test_the_command_names_a_folder_that_is_no_checkpoint(tmp_path: Path, run_main: RunMain) -> None:
+    done = run_main(main, TINY, tmp_path, "-o", tmp_path / "x")
 
-    assert main() == 2
-
-    assert "model.safetensors" in capsys.readouterr().err
+    assert done.status == 2
+    assert "model.safetensors" in done.errors

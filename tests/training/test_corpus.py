@@ -25,32 +25,48 @@ def read(*paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0)
     return list(read_pairs(corpus, data, seed=1))
 
 
-def test_lines_with_two_and_three_columns_can_be_mixed(tmp_path: Path) -> None:
+LINES = {
+    "two and three columns can be mixed": (
+        "Hund\tdog\ntag-7\tKatze\tcat\n",
+        [Pair("Hund", "dog"), Pair("Katze", "cat")],
+    ),
+    "only line feeds end lines": (
+        "eins\u2028zwei\tone\u2028two\r\ndrei\tthree",
+        [Pair("eins zwei", "one two"), Pair("drei", "three")],
+    ),
+    "normalised like the engine's input": (
+        "Ba\u0308r  und\u00a0Hund\tbear\u200b and dog\n",
+        [Pair("Bär und Hund", "bear and dog")],
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", LINES)
+def test_lines_are_read_as_pairs(tmp_path: Path, rule: str) -> None:
+    path, (content, pairs) = tmp_path / "x.tsv", LINES[rule]
+    path.write_bytes(content.encode())
+
+    assert read(path) == pairs
+    assert read(path, is_reversed=True) == [Pair(pair.target, pair.source) for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"nur eine Spalte", "1 columns"),
+        (b"a\tb\tc\td", "4 columns"),
+        (b"", "1 columns"),
+        (b"B\xe4r\tbear", "not UTF-8"),
+    ],
+)
+def test_a_line_of_other_columns_or_not_in_utf8_is_named(tmp_path: Path, line: bytes, problem: str) -> None:
     path = tmp_path / "x.tsv"
-    path.write_text("Hund\tdog\ntag-7\tKatze\tcat\n", encoding="utf8")
-
-    assert read(path) == [Pair("Hund", "dog"), Pair("Katze", "cat")]
-
-
-@pytest.mark.parametrize(("line", "columns"), [("nur eine Spalte", 1), ("a\tb\tc\td", 4), ("", 1)])
-def test_a_line_with_another_number_of_columns_is_named(tmp_path: Path, line: str, columns: int) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text(f"Hund\tdog\n{line}\nKatze\tcat\n", encoding="utf8")
+    path.write_bytes(b"Hund\tdog\n" + line + b"\nKatze\tcat\n")
 
     with pytest.raises(CorpusError) as caught:
         read(path)
 
-    assert str(caught.value).startswith(f"{path}:2: {columns} columns")
-
-
-def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_bytes(b"Hund\tdog\nKatze\tcat\nB\xe4r\tbear\n")
-
-    with pytest.raises(CorpusError) as caught:
-        read(path)
-
-    assert str(caught.value).startswith(f"{path}:3: not UTF-8")
+    assert str(caught.value).startswith(f"{path}:2: {problem}")
 
 
 @pytest.mark.parametrize(
@@ -81,13 +97,6 @@ def test_a_truncated_or_misnamed_compressed_file_is_named(
         assert str(caught.value).startswith(f"{path}: ")
 
 
-def test_only_line_feeds_end_lines(tmp_path: Path) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_bytes("eins\u2028zwei\tone\u2028two\r\ndrei\tthree".encode())
-
-    assert read(path) == [Pair("eins zwei", "one two"), Pair("drei", "three")]
-
-
 def test_duplicate_pairs_are_skipped_across_the_files_of_a_corpus(tmp_path: Path) -> None:
     first, second = tmp_path / "1.tsv", tmp_path / "2.tsv"
     first.write_text("Hund\tdog\nHund\tdog\nHund\thound\n", encoding="utf8")
@@ -103,17 +112,3 @@ def test_pairs_with_an_empty_or_far_longer_side_are_skipped(tmp_path: Path) -> N
     assert read(path, max_length_ratio=2.0) == [Pair("Hund", "x" * 28)]
     assert is_clean(Pair("x" * 28, "Hund"), 2.0)
     assert not is_clean(Pair("x" * 29, "Hund"), 2.0)
-
-
-def test_reversed_files_have_the_target_first(tmp_path: Path) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text("Hund\tdog\ntag\tKatze\tcat\n", encoding="utf8")
-
-    assert read(path, is_reversed=True) == [Pair("dog", "Hund"), Pair("cat", "Katze")]
-
-
-def test_training_text_is_normalised_like_the_engines_input(tmp_path: Path) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text("Ba\u0308r  und\u00a0Hund\tbear\u200b and dog\n", encoding="utf8")
-
-    assert read(path) == [Pair("Bär und Hund", "bear and dog")]

@@ -19,6 +19,7 @@ from training.errors import TrainingStopped, WorkerLostError
 from training.parallel import ProcessGroup, StepCounts, meet, start_workers
 from training.resume import ResumePointCallback, resume_points
 
+SHARED_STEPS = LONG_STEPS // 2
 STOP_STEP = 45
 
 
@@ -34,19 +35,22 @@ class SignalCallback(ResumePointCallback):
             signal.raise_signal(signal.SIGTERM)
 
 
+def make_shared_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    recipe = make_long_recipe(folder, pairs)
+    recipe["optimisation"] |= {"processes": 2, "steps": SHARED_STEPS}
+    return recipe
+
+
 @pytest.fixture
-def shared_recipe(long_recipe: dict[str, Any]) -> dict[str, Any]:
+def shared_recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     """A few seconds' training in two processes."""
-    long_recipe["optimisation"]["processes"] = 2
-    return long_recipe
+    return make_shared_recipe(tmp_path, pairs)
 
 
 @pytest.fixture(scope="module")
 def uninterrupted_pair(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
     """The run folder of `shared_recipe`, trained to its end without a break."""
-    recipe = make_long_recipe(tmp_path_factory.mktemp("pair"), pairs)
-    recipe["optimisation"]["processes"] = 2
-    return train_in_process(recipe).parent
+    return train_in_process(make_shared_recipe(tmp_path_factory.mktemp("pair"), pairs)).parent
 
 
 def averaged(workers: ProcessGroup) -> tuple[list[torch.Tensor], StepCounts]:
@@ -111,5 +115,5 @@ def test_two_processes_read_the_pairs_that_one_reads_in_twice_the_steps(
     alone = {event.step: event.pairs_seen for event in events(uninterrupted)}
     together = {event.step: event.pairs_seen for event in events(uninterrupted_pair)}
 
-    for step in range(20, LONG_STEPS // 2 + 1, 20):
+    for step in range(20, SHARED_STEPS + 1, 20):
         assert together[step] == alone[2 * step]

@@ -11,37 +11,7 @@ from training.errors import RunFolderError
 from training.prepare import prepare
 from training.vocabulary import load_vocabularies
 
-OLD_RECIPE = """{
-  "start_from": null,
-  "data": {
-    "source_language": "de",
-    "target_language": "en",
-    "is_reversed": false,
-    "corpora": [
-      {
-        "name": "tiny",
-        "files": [
-          "FILE"
-        ],
-        "weight": 1.0,
-        "variants": {
-          "lower_source": 0.03,
-          "upper": 0.0,
-          "no_final_stop": 0.0
-        },
-        "licence": "CC0-1.0"
-      }
-    ],
-    "max_tokens": 60,
-    "max_length_ratio": 4.0
-  },
-  "vocabulary": {
-    "size": 330,
-    "is_shared": true,
-    "character_coverage": 0.9995,
-    "sample_pairs": 400000
-  }
-}"""
+OLD_RECIPE = Path(__file__).with_name("recipe-before-variants.json")
 """As it was written before there were more variants and generated corpora."""
 
 
@@ -65,7 +35,8 @@ def old_folder(recipe: dict[str, Any]) -> Path:
     recipe["data"]["corpora"][0]["variants"] = {"lower_source": 0.03}
     prepare(TrainingConfig.model_validate(recipe))
     path = Path(recipe["run_dir"]) / "data" / "recipe.json"
-    path.write_text(OLD_RECIPE.replace("FILE", recipe["data"]["corpora"][0]["files"][0]), encoding="utf8")
+    corpus = recipe["data"]["corpora"][0]["files"][0]
+    path.write_text(OLD_RECIPE.read_text(encoding="utf8").rstrip().replace("FILE", corpus), encoding="utf8")
     return path
 
 

@@ -1,33 +1,24 @@
 """`python -m training.show_variants` shows the copies that a recipe makes of its corpora."""
 
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.export.conftest import RunMain
+from tests.training.conftest import WriteRecipe, change
 from training.show_variants import main
-
-WriteRecipe = Callable[[dict[str, Any]], Path]
 
 
 def test_the_command_counts_and_shows_copies(
-    recipe: dict[str, Any],
-    write_recipe: WriteRecipe,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    recipe: dict[str, Any], write_recipe: WriteRecipe, run_main: RunMain
 ) -> None:
-    recipe["data"]["corpora"][0]["variants"] = {"upper": 0.999999999}
+    change(recipe, {"data.corpora.0.variants": {"upper": 0.999999999}})
     recipe["data"]["corpora"] += [
         {"name": "made", "generated_pairs": 30, "weight": 0.1, "licence": "CC0-1.0"}
     ]
-    path = write_recipe(recipe)
-    monkeypatch.setattr(sys, "argv", ["variants", str(path), "--pairs", "20", "--examples", "2"])
 
-    assert main() == 0
+    done = run_main(main, write_recipe(recipe), "--pairs", "20", "--examples", "2")
 
-    lines = capsys.readouterr().out.splitlines()
+    lines = done.output.splitlines()
+    assert done.status == 0
     assert lines[0] == "tiny, de-en: 20 pairs, 20 copies (100.0%)"
     assert lines[4] == "  upper: 20 (100.0%)"
     assert lines[5] == "    DER HUND SCHLÄFT IM GARTEN.\tTHE DOG SLEEPS IN THE GARDEN."
@@ -36,13 +27,11 @@ def test_the_command_counts_and_shows_copies(
 
 
 def test_an_invalid_recipe_gives_one_message_and_status_2(
-    recipe: dict[str, Any],
-    write_recipe: WriteRecipe,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    recipe: dict[str, Any], write_recipe: WriteRecipe, run_main: RunMain
 ) -> None:
-    recipe["data"]["corpora"][0]["variants"] = {"uper": 0.1}
-    monkeypatch.setattr(sys, "argv", ["variants", str(write_recipe(recipe))])
+    change(recipe, {"data.corpora.0.variants": {"uper": 0.1}})
 
-    assert main() == 2
-    assert "data.corpora.0.variants.uper: unknown key" in capsys.readouterr().err
+    done = run_main(main, write_recipe(recipe))
+
+    assert done.status == 2
+    assert "data.corpora.0.variants.uper: unknown key" in done.errors

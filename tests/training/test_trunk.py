@@ -3,7 +3,6 @@
 import copy
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import sentencepiece
 import torch
 
 from export.checkpoint import load_checkpoint, untied_weights
-from tests.training.conftest import FEW_STEPS
+from tests.training.conftest import FEW_STEPS, WriteRecipe
 from training.config import TrainingConfig
 from training.errors import ConfigError, RunFolderError
 from training.history import History, read_events
@@ -20,8 +19,6 @@ from training.prepare import prepare
 from training.resume import resume_points
 from training.run import train
 from training.trunk import begin, branch, main, save
-
-WriteRecipe = Callable[[dict[str, Any]], Path]
 
 
 @pytest.fixture(scope="module")

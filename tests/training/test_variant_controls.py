@@ -66,13 +66,10 @@ def test_the_formality_control_precedes_only_english_sources() -> None:
     assert formality(Pair(pair.target, pair.source), GERMAN_TO_ENGLISH) is None
 
 
-def test_a_term_is_annotated_with_the_translation_in_the_target() -> None:
+def test_a_term_is_annotated_with_the_translation_that_is_in_the_target() -> None:
     expected = "Das <term> Haus <translation> building </term> ist alt."
 
     assert annotated("Das Haus ist alt.", "The building is old.") == expected
-
-
-def test_a_term_whose_translation_is_not_in_the_target_is_not_annotated() -> None:
     assert annotated("Das Haus ist alt.", "The home is old.") is None
 
 
@@ -114,13 +111,9 @@ def test_marks_become_control_pieces_and_text_between_them_separate_words(
 
     (ids,) = controls.encode(processor, [text])
 
-    pieces = [processor.id_to_piece(piece) for piece in ids]
-    assert [piece for piece in pieces if piece in CONTROLS] == [TERM, TRANSLATION, TERM_END]
-    parts = (["Der"], ["Hund"], ["dog"], ["singt"])
-    expected = [processor.encode(part)[0] for part in parts]
-    controls_ids = [[processor.piece_to_id(name)] for name in (TERM, TRANSLATION, TERM_END)]
-    flat = [*expected[0], *controls_ids[0], *expected[1], *controls_ids[1], *expected[2], *controls_ids[2]]
-    assert ids == [*flat, *expected[3], processor.eos_id()]
+    der, hund, dog, singt = (processor.encode(word) for word in ("Der", "Hund", "dog", "singt"))
+    term, translation, term_end = map(processor.piece_to_id, (TERM, TRANSLATION, TERM_END))
+    assert ids == [*der, term, *hund, translation, *dog, term_end, *singt, processor.eos_id()]
 
 
 def test_no_text_spells_a_control_piece(processor: sentencepiece.SentencePieceProcessor) -> None:

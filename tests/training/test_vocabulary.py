@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sentencepiece
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.text.normalization import normalise_segment
+from tests.training.conftest import make_recipe
 from training.config import TrainingConfig
 from training.corpus import Pair
 from training.errors import VocabularyError
@@ -19,11 +20,12 @@ from training.vocabulary import load_vocabularies, train_vocabularies
 Processor = sentencepiece.SentencePieceProcessor
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def processors(
-    tmp_path: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 ) -> tuple[Processor, Processor]:
-    return trained(tmp_path, recipe, pairs)
+    folder = tmp_path_factory.mktemp("vocabularies")
+    return trained(folder, make_recipe(folder, pairs), pairs)
 
 
 def trained(
@@ -41,7 +43,6 @@ def test_special_ids_equal_the_models(processors: tuple[Processor, Processor]) -
         assert processor.vocab_size() == 330
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text())
 def test_any_text_can_be_decoded_from_its_pieces(processors: tuple[Processor, Processor], text: str) -> None:
     text = normalise_segment(text).replace("\u2581", "")  # SentencePiece's own sign for a space

@@ -1,0 +1,77 @@
+"""Kernels of all instruction sets give the same bits, also of those that this processor lacks."""
+
+import platform
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman.bundle import open_bundle
+from dragoman.native.library import best_kernels
+from dragoman.native.model import NativeModel
+from dragoman.native.search_state import NativeEncoder, NativeSteps
+from dragoman.types import SearchKind
+from tests.native.compiled import HERE, SOURCES, compile_program, require, require_header, run_program
+from tests.processor import x86_kernels
+
+BITS = HERE / "kernel_bits.cpp"
+MODEL = HERE.parents[1] / "models" / "de-en"
+AVX2_FLAGS = ("-mavx2", "-mfma")
+EMULATED = {
+    "avx_vnni": ("-D__AVXVNNI__", "-include", str(HERE / "emulated" / "avx_vnni.h")),
+    "avx512": ("-include", str(HERE / "emulated" / "avx512.h")),
+}
+ARM_ROOT = "/usr/aarch64-linux-gnu"
+
+
+def kernel_bits(folder: Path, name: str, compiler: str, flags: tuple[str, ...], *runner: str) -> list[str]:
+    """Run every kernel of an instruction set; return a line for each case, with a hash of what it gave."""
+    program = folder / name
+    sources = [BITS, SOURCES / f"{name}.cpp"]
+    compile_program(program, compiler, sources, ["-O1", f"-DKERNELS={name.upper()}_KERNELS", *flags])
+    return run_program([*runner, program]).splitlines()
+
+
+@pytest.fixture(scope="module")
+def avx2_bits(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the others are compared with: these kernels run wherever the tests usually do."""
+    if "avx2" not in x86_kernels():
+        pytest.skip("kernels are compared with those for AVX2, which this processor lacks")
+    found = kernel_bits(tmp_path_factory.mktemp("avx2"), "avx2", require("g++", "g++"), AVX2_FLAGS)
+    assert len(found) > 800
+    return found
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_emulated_kernels_give_the_bits_of_avx2(avx2_bits: list[str], name: str, tmp_path: Path) -> None:
+    require_header("simde/x86/avx512.h", "libsimde-dev")
+
+    assert kernel_bits(tmp_path, name, "g++", (*AVX2_FLAGS, *EMULATED[name])) == avx2_bits
+
+
+def test_kernels_of_arm_processors_give_the_bits_of_avx2(avx2_bits: list[str], tmp_path: Path) -> None:
+    compiler = require("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu")
+    emulator = require("qemu-aarch64", "qemu-user")
+    flags = ("-march=armv8.2-a+dotprod",)
+
+    assert kernel_bits(tmp_path, "neon", compiler, flags, emulator, "-L", ARM_ROOT) == avx2_bits
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one instruction set")
+def test_all_kernels_of_this_processor_translate_alike_to_the_last_bit() -> None:
+    bundle = open_bundle(MODEL)
+    rng = np.random.default_rng(3)
+    sources = [
+        [*rng.integers(4, 4000, length).tolist(), bundle.manifest.special_ids.eos] for length in (3, 29, 60)
+    ]
+    targets = rng.integers(4, 4000, (20, 2 * len(sources)))
+    found = []
+    for name in x86_kernels():
+        model = NativeModel(bundle, name)
+        steps = NativeSteps(model, SearchKind(2))
+        steps.join(NativeEncoder(model).run(sources))
+        found.append([tuple(array.copy() for array in steps.step(last_ids, 50)) for last_ids in targets])
+
+    assert best_kernels() == x86_kernels()[0]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
