@@ -8,6 +8,9 @@ WORKDIR /src
 # pip lives in a venv of its own: the one that ships holds the service and its dependencies, nothing else.
 RUN python3 -m venv /opt/installer && python3 -m venv --without-pip /opt/dragoman
 
+# For the kernels; the image gets only the library.
+RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
+
 # Dependencies before code, so that a change of code reuses this layer. The extras are in it because an image
 # without pip cannot be given them later.
 COPY requirements/build.txt requirements/sbom.txt requirements/image.txt ./
@@ -32,7 +35,7 @@ RUN cd /opt/dragoman/lib/python3.11/site-packages \
 
 # The bill of materials lists what the lock file brought. Bytecode is written here, once; unchecked, because nobody
 # edits a file of the image later.
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE ./
 COPY dragoman dragoman
 COPY service service
 COPY export export

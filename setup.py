@@ -1,8 +1,8 @@
 """The build steps that pyproject.toml cannot describe: the kernels' library, and the bundled models.
 
 The models become data of `service`. They stay in models/, where every command of a checkout finds them, and
-are copied into wheels only. The container image builds without them, because it has them in a folder of its
-own.
+are copied into wheels only. The container image builds where there is no models/, because it has them in a
+folder of its own.
 
 The library is optional: without a C++ compiler, the package is installed without it, and int8 bundles run on
 onnxruntime like all others. It does not use Python's own interface, so one wheel serves every version.
@@ -17,7 +17,7 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
-from setuptools.errors import BaseError
+from setuptools.errors import BaseError, CompileError, LinkError
 
 MODELS = Path("models")
 BUNDLED = ("de-en", "en-de")
@@ -52,7 +52,7 @@ class BuildWithModels(build_py):
 
     def run(self) -> None:
         super().run()
-        if self.editable_mode:
+        if self.editable_mode or not MODELS.exists():
             return
         target = Path(self.build_lib) / TARGET
         shutil.rmtree(target, ignore_errors=True)  # of an earlier build
@@ -66,7 +66,9 @@ class BuildKernels(build_ext):
     def run(self) -> None:
         try:
             super().run()
-        except (BaseError, OSError) as error:
+        except (BaseError, CompileError, LinkError, OSError) as error:
+            for extension in self.extensions:  # of an earlier build
+                Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
             print(  # noqa: T201 -- there is no logging in a build
                 f"The kernels were not built, so int8 models run on onnxruntime: {error}", file=sys.stderr
             )
