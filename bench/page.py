@@ -66,7 +66,7 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
     REPORTS / "first-five-minutes.md": {
         "import-memory": ("import-memory-*.json", tables.import_memory_table)
     },
-    EXPLANATION / "imported-models.md": {"calibration": ("calibration-*.json", tables.calibration_table)},
+    REPORTS / "calibration.md": {"calibration": ("calibration-*.json", tables.calibration_table)},
     REPORTS / "experiments.md": EXPERIMENTS,
     EXPLANATION / "native-kernels.md": {
         "equal": ("kernels-*.json", tables.kernels_table),
