@@ -38,7 +38,7 @@ FLAGS = (
 GCC_FLAGS = ("-fno-tree-pre", "-fno-gcse", "-Wno-uninitialized", "-Wno-maybe-uninitialized")
 """The first two: otherwise GCC 12 keeps sums of products in memory instead of registers. The others: it warns
 of its own headers."""
-PORTABLE = ("model", "steps", "search", "api")
+PORTABLE = ("self_check", "model", "steps", "search", "api")
 X86_FLAGS = {
     "avx2": ("-mavx2", "-mfma"),
     "avx_vnni": ("-mavx2", "-mfma", "-mavxvnni"),

@@ -62,7 +62,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if platform.machine() != "x86_64" or sys.platform != "linux":
         pytest.skip("the sanitized library is built for Linux on x86-64")
     compiler, folder = require("g++", "g++"), tmp_path_factory.mktemp("sanitized")
-    stems = ("model", "steps", "search", "api", "avx2")
+    stems = ("self_check", "model", "steps", "search", "api", "avx2")
     assert {f"{stem}.cpp" for stem in stems} <= {path.name for path in SOURCES.glob("*.cpp")}
     stub = folder / "stub.cpp"  # so that only one instruction set needs to be compiled
     stub.write_text(

@@ -52,6 +52,24 @@ bool has_avx_vnni() { // which older compilers cannot ask for by name
 }
 #endif
 
+// Kernels whose instructions this processor has, the fastest first.
+std::vector<const Kernels *> usable_kernels() {
+    std::vector<const Kernels *> usable;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        usable.push_back(&AVX512_KERNELS);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        if (has_avx_vnni()) usable.push_back(&AVX_VNNI_KERNELS);
+        usable.push_back(&AVX2_KERNELS);
+    }
+#elif defined(__aarch64__)
+    if (neon_has_dot_product()) usable.push_back(&NEON_KERNELS);
+#endif
+    return usable;
+}
+
 Program &program_of(Model *model, int32_t is_decoder) { return is_decoder ? model->decoder : model->encoder; }
 
 // What a step is asked for.
@@ -100,19 +118,10 @@ template <class T> T *padded_copy(Model *model, const T *rows, int64_t num_rows,
 
 extern "C" {
 
-// Name of the best instruction set of this processor, or "".
+// Name of the best kernels of this processor, or "".
 const char *dragoman_best_kernels() {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw"))
-        return AVX512_KERNELS.name;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return has_avx_vnni() ? AVX_VNNI_KERNELS.name : AVX2_KERNELS.name;
-    }
-#elif defined(__aarch64__)
-    if (neon_has_dot_product()) return NEON_KERNELS.name;
-#endif
+    for (const Kernels *each : usable_kernels())
+        if (are_exact(*each)) return each->name;
     return "";
 }
 

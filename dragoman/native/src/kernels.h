@@ -102,6 +102,9 @@ inline int64_t source_scratch(int64_t positions, int64_t head_size) {
     return wide * (head_size + 4);
 }
 
+// Whether the products of some kernels are right on this processor, by plain arithmetic on a few numbers.
+bool are_exact(const Kernels &kernels);
+
 extern const Kernels AVX2_KERNELS;
 extern const Kernels AVX_VNNI_KERNELS;
 extern const Kernels AVX512_KERNELS;
