@@ -55,6 +55,12 @@ EXPERIMENTS: Mapping[str, Table] = {
     for name in ("shapes", "sizes")
     for part, make in {"scores": experiments.scores_table, "origin": origin_line}.items()
 }
+KERNELS: Mapping[str, Table] = {
+    "kernels-origin": ("offline-kernels.json", origin_line),
+    "kernels-real-1": ("offline-kernels.json", partial(tables.offline_table, workers=1)),
+    "kernels-real-2": ("offline-kernels.json", partial(tables.offline_table, workers=2)),
+    "kernels-forced-1": ("offline-kernels-forced.json", partial(tables.offline_table, workers=1)),
+}
 QUALITY: Table = ("card-*.json", tables.card_quality_table)
 PAGES: Mapping[Path, Mapping[str, Table]] = {
     REPORTS / "performance.md": PERFORMANCE,
@@ -68,6 +74,7 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
     },
     REPORTS / "calibration.md": {"calibration": ("calibration-*.json", tables.calibration_table)},
     REPORTS / "experiments.md": EXPERIMENTS,
+    REPORTS / "native-kernels.md": KERNELS,
     EXPLANATION / "native-kernels.md": {
         "equal": ("kernels-*.json", tables.kernels_table),
         "origin": ("kernels-de-en.json", origin_line),

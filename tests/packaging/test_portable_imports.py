@@ -20,7 +20,8 @@ if len(sys.argv) > 1:
     sys.modules.update(dict.fromkeys(sys.argv[1:]))
 for package in ("dragoman", "service"):
     for found in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
-        if not found.name.endswith("__main__") and ".migrations" not in found.name:
+        # _kernels is no module: it is loaded by ctypes
+        if not found.name.endswith(("__main__", "._kernels")) and ".migrations" not in found.name:
             importlib.import_module(found.name)
 import export.__main__
 from dragoman.cpus import available_cpus
