@@ -173,13 +173,12 @@ def test_the_time_left_is_told_of_all_that_is_not_done(
     double.is_waiting.clear()
     handles = [upload(client, f"wait {number}") for number in range(5)]
     until(double.is_waiting.is_set)
-    states = set()
-    for handle in handles:
-        status = client.translate_document_get_status(handle)
-        states.add(status.status.value)
-        assert status.seconds_remaining is not None
-        assert status.seconds_remaining >= 1
-    assert states == {"queued", "translating"}
+
+    def statuses() -> list[deepl.DocumentStatus]:
+        return [client.translate_document_get_status(handle) for handle in handles]
+
+    until(lambda: {status.status.value for status in statuses()} == {"queued", "translating"})
+    assert all((status.seconds_remaining or 0) >= 1 for status in statuses())
     double.released.set()
     until(lambda: all(client.translate_document_get_status(handle).done for handle in handles))
 
