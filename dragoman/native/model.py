@@ -115,12 +115,15 @@ class NativeModel:
         self._set_embedding(_Place.DECODER, decoder.embedding, encoder.embedding.table)
         self._set_output(output, decoder.embedding.table, registers[states])
         self._set_lists(output.suppressed, manifest.alignment.heads)
-        self.vocab_size = sizes.target_vocab
 
     def _add_layers(self, layers: Layers) -> None:
         add_linear, add_norm = self.library.dragoman_add_linear, self.library.dragoman_add_norm
         for linear in layers.linears:
-            weight, scales, bias = _c(linear.weight, np.int8), _c(linear.scales), _c(linear.bias)
+            weight, scales, bias = (
+                _contiguous(linear.weight, np.int8),
+                _contiguous(linear.scales),
+                _contiguous(linear.bias),
+            )
             inputs, outputs = weight.shape
             check(
                 add_linear(
@@ -136,7 +139,7 @@ class NativeModel:
                 )
             )
         for norm in layers.norms:
-            gain, bias = _c(norm.gain), _c(norm.bias)
+            gain, bias = _contiguous(norm.gain), _contiguous(norm.bias)
             check(add_norm(self.pointer, gain.ctypes.data, bias.ctypes.data, norm.epsilon))
 
     def _set_program(self, place: _Place, program: Program, results: Sequence[str]) -> Assignment:
@@ -153,8 +156,8 @@ class NativeModel:
     def _set_embedding(self, place: _Place, embedding: Embedding, other_table: NDArray[Any] | None) -> None:
         """Copy an embedding; its table only if it is not the other one."""
         is_other = other_table is not None and np.array_equal(embedding.table, other_table)
-        table, steps = _c(embedding.table, np.int8), _c(embedding.steps)
-        positions = _c(embedding.positions)
+        table, steps = _contiguous(embedding.table, np.int8), _contiguous(embedding.steps)
+        positions = _contiguous(embedding.positions)
         check(
             self.library.dragoman_set_embedding(
                 self.pointer,
@@ -169,7 +172,11 @@ class NativeModel:
 
     def _set_output(self, output: Output, embedding_table: NDArray[Any], register: int) -> None:
         is_tied = np.array_equal(output.table, embedding_table)
-        table, scales, bias = _c(output.table, np.int8), _c(output.scales), _c(output.bias)
+        table, scales, bias = (
+            _contiguous(output.table, np.int8),
+            _contiguous(output.scales),
+            _contiguous(output.bias),
+        )
         check(
             self.library.dragoman_set_output(
                 self.pointer,
@@ -208,6 +215,6 @@ def _record(instruction: Instruction, assignment: Assignment) -> InstructionReco
     )
 
 
-def _c(array: NDArray[Any], dtype: Any = np.float32) -> NDArray[Any]:
+def _contiguous(array: NDArray[Any], dtype: Any = np.float32) -> NDArray[Any]:
     """Return an array that C can read: a weight in a file begins at any byte."""
     return np.require(array, dtype, ["C", "A"])

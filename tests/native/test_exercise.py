@@ -104,8 +104,9 @@ from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import NativeEncoder, NativeSteps
 from dragoman.types import SearchKind
 
-model = NativeModel(open_bundle(Path(sys.argv[1])))
-encoder, target = NativeEncoder(model), TargetVocabulary(3, model.vocab_size, {}, str)
+bundle = open_bundle(Path(sys.argv[1]))
+model = NativeModel(bundle)
+encoder, target = NativeEncoder(model), TargetVocabulary(3, bundle.manifest.sizes.target_vocab, {}, str)
 listed = [np.arange(4, 90)] * 8
 
 def resident_bytes():

@@ -34,7 +34,7 @@ INLINE Floats error_function(Floats x) {
     p = fused(p, t, all(-0.284496736f));
     p = fused(p, t, all(0.254829592f)) * t;
     const Floats result = all(1.0f) - p * exponential(all(0.0f) - magnitude * magnitude);
-    // the sign of x: smaller in magnitude than any rounding is 0 / tiny
+    // The sign of x. Where |x| is below 1e-30 it is smaller than 1, but the result is then about 0 anyway.
     const Floats sign = smaller(larger(x * all(1e30f), all(-1.0f)), all(1.0f));
     return result * sign;
 }
