@@ -15,13 +15,13 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
+from threading import Thread
 from urllib.parse import urlsplit
 
-import httpx
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from bench.peers.arrivals import Front, percentile, pool_front
+from bench.peers.arrivals import Front, percentile
 from bench.workloads import SEED, read_lines
 
 TIMEOUT_S, LONG_TIMEOUT_S = 120.0, 300.0
@@ -194,15 +194,26 @@ def metric_samples(metrics: str, name: str) -> Iterator[Sample]:
 
 
 @contextmanager
-def http_front(address: str, options: Mapping[str, object], most_requests: int) -> Iterator[Front]:
-    """Yield a front that sends texts with options to a running service, `most_requests` at a time."""
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+def http_front(address: str, options: Mapping[str, object]) -> Iterator[Front]:
+    """Yield a front that sends texts with options to a running server, each over a connection of its own."""
+    loop, idle = asyncio.new_event_loop(), list[PlainClient]()
 
-    def post(text: str) -> None:
-        http.post("/v1/translate", json={"text": text, **options}).raise_for_status()
+    async def send(text: str) -> None:
+        client = idle.pop() if idle else PlainClient(address, LONG_TIMEOUT_S)
+        body = json.dumps({"text": text, **options}).encode()
+        status, response = await client.send(Post("/v1/translate", JSON, body).encode())
+        idle.append(client)
+        if status != OK:
+            raise RuntimeError(f"{address} responded with {status}: {response[:200]!r}")
 
-    with (
-        httpx.Client(base_url=address, timeout=LONG_TIMEOUT_S, limits=limits) as http,
-        closing(pool_front(post, most_requests)) as front,
-    ):
-        yield front
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield Front(lambda text: asyncio.run_coroutine_threadsafe(send(text), loop))
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        for client in idle:
+            client.close()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()

@@ -12,17 +12,18 @@ from typing import Any
 from bench.clients import http_front
 from bench.command import Options, show
 from bench.contenders import REFERENCE, Contender, Worker, comparison, running, select_contenders, versions_of
+from bench.models import CTRANSLATE2_INT8, TOKENIZER
 from bench.peers.arrivals import Load, closed_loop, open_loop, percentile
 from bench.peers.protocol import Search
 from bench.rounds import interleave
-from bench.server import service_process
+from bench.server import ctranslate2_process, service_process
 from bench.workloads import MAX_REAL_TOKENS, read_lines
 
 WORKERS = 2
 CLIENTS = (1, 8, 64)
 LOADS = (0.25, 0.5, 0.75, 1.0)
 REFERENCE_FRONT = f"{REFERENCE}, thread pool"
-HTTP_SERVICE = "HTTP service"
+HTTP_SERVICE, HTTP_REFERENCE = "HTTP service", f"{REFERENCE}, FastAPI"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +38,20 @@ class OfferedLoad:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The running service and workers, and what is sent to them."""
+    """The running servers and workers, and what is sent to them."""
 
-    address: str
+    addresses: Mapping[str, str]
+    """Addresses of the ways to serve over HTTP."""
     ways: Mapping[str, tuple[Worker, str]]
-    """Worker and front of each way to serve except the service."""
+    """Worker and front of each way to serve within a process."""
     texts: Sequence[str]
     search: Search
 
     def ask(self, load: OfferedLoad, way: str, seed: int) -> Load:
         """Measure one way to serve under one load."""
-        if way == HTTP_SERVICE:
+        if address := self.addresses.get(way):
             options = {"beam_size": self.search.beam_size, "max_length": self.search.max_length}
-            with http_front(self.address, options, len(self.texts)) as front:
+            with http_front(address, options) as front:
                 if load.clients is not None:
                     return closed_loop(front.submit, self.texts, load.clients)
                 return open_loop(front.submit, self.texts, load.rate or 0.0, seed)
@@ -60,7 +62,7 @@ class Servers:
 
     def measure(self, loads: Sequence[OfferedLoad], num_rounds: int) -> list[dict[str, Any]]:
         """Measure every way to serve under every load, in turn, round by round."""
-        ways = [HTTP_SERVICE, *self.ways]
+        ways = [*self.addresses, *self.ways]
         found = interleave(loads, ways, num_rounds, self.ask)
         return [summarise(way, load, rounds) for (load, way), rounds in found.items()]
 
@@ -79,7 +81,7 @@ def summarise(way: str, offered: OfferedLoad, loads: Sequence[Load]) -> dict[str
 
 
 def ways_of(contenders: Sequence[Contender], started: Mapping[str, Worker]) -> dict[str, tuple[Worker, str]]:
-    """Return worker and front of each way to serve except the service."""
+    """Return worker and front of each way to serve within a process."""
     fronts = {"dragoman": ("submit", "static batches")}
     return {
         f"{one.name}, {front}": (started[one.name], front)
@@ -92,17 +94,20 @@ def main() -> None:
     options: Options = {"--requests of each load and round": 400, "--rounds": 3, "--beam-size": 4}
     command = comparison("online", __doc__, options)
     arguments = command.parse()
+    folder = arguments.folder
     contenders = [one for one in select_contenders(arguments) if "fp32" not in one.name]
     search = Search(beam_size=arguments.beam_size, max_length=MAX_REAL_TOKENS)
     texts = list(islice(cycle(read_lines(arguments.sentences)), arguments.requests))
     with (
         running(contenders, WORKERS) as started,
         service_process(contenders[0].model, WORKERS, {}) as service,
+        ctranslate2_process(folder / CTRANSLATE2_INT8, folder / TOKENIZER, WORKERS) as reference,
     ):
+        addresses = {HTTP_SERVICE: service.address, HTTP_REFERENCE: reference.address}
         ways = ways_of(contenders, started)
-        few = Servers(service.address, ways, texts[: 2 * WORKERS], search)
+        few = Servers(addresses, ways, texts[: 2 * WORKERS], search)
         few.measure([OfferedLoad(clients=WORKERS)], 1)
-        servers = Servers(service.address, ways, texts, search)
+        servers = Servers(addresses, ways, texts, search)
         rows = servers.measure([OfferedLoad(clients) for clients in CLIENTS], arguments.rounds)
         rates = {(row["way"], row["clients"]): row["requests_per_s"] for row in rows}
         rate = rates[REFERENCE_FRONT, max(CLIENTS)]

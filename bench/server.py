@@ -1,11 +1,12 @@
-"""Our service in a separate process, for the duration of a measurement."""
+"""Our service, or a plain one around CTranslate2, in a separate process for the duration of a measurement."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import httpx
 
 from bench.contenders import pin
+from bench.models import PEERS_PYTHON
 
 CPUS = 2
 """Number of CPUs that the service usually gets."""
@@ -38,15 +40,36 @@ def service_process(bundle: Path, cpus: int, settings: Mapping[str, str]) -> Ite
         TimeoutError: it is not ready after a minute.
     """
     port = _free_port()
-    address = f"http://127.0.0.1:{port}"
     options = ["--model", str(bundle), "--port", str(port), "--log-level", "error"]
     no_cache = {"DRAGOMAN_SEGMENT_CACHE_SIZE": "0"}  # benchmarks repeat their sentences
-    process = subprocess.Popen(  # noqa: S603 -- our own
-        [sys.executable, "-m", "service", "serve", *options],
-        env={**os.environ, **no_cache, **settings},
-    )
+    with _process(
+        [sys.executable, "-m", "service", "serve", *options], port, cpus, {**no_cache, **settings}
+    ) as one:
+        yield one
+
+
+@contextmanager
+def ctranslate2_process(model: Path, tokenizer: Path, cpus: int) -> Iterator[Service]:
+    """Start a plain HTTP server around CTranslate2 with `cpus` replicas; yield it when it is ready.
+
+    Raises:
+        TimeoutError: it is not ready after a minute.
+    """
+    port = _free_port()
+    settings = {"model": str(model), "tokenizer": str(tokenizer), "workers": cpus, "port": port}
+    command = [str(PEERS_PYTHON), "-m", "bench.peers.ctranslate2_http", json.dumps(settings)]
+    with _process(command, port, cpus, {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}) as one:
+        yield one
+
+
+@contextmanager
+def _process(
+    command: Sequence[str], port: int, cpus: int, environment: Mapping[str, str]
+) -> Iterator[Service]:
+    address = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(command, env={**os.environ, **environment})  # noqa: S603 -- our own
     try:
-        pin(process.pid, cpus)  # it starts one worker per available CPU
+        pin(process.pid, cpus)  # the service starts one worker per available CPU
         _wait_until_ready(address, process)
         yield Service(address, process.pid)
     finally:
@@ -58,7 +81,7 @@ def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise RuntimeError(f"the service ended with status {process.returncode}")
+            raise RuntimeError(f"the server ended with status {process.returncode}")
         try:
             if httpx.get(f"{address}/readyz").status_code == httpx.codes.OK:
                 return

@@ -5,8 +5,6 @@ from typing import Any
 
 from export.markdown import cell
 
-LARGEST_OPERATORS = 8
-
 Result = Mapping[str, Any]
 
 
@@ -40,23 +38,16 @@ def origin_line(result: Result) -> str:
 
 
 def offline_table(result: Result, workers: int) -> str:
-    """Render milliseconds per sentence, tokens per second, and speed relative to the reference."""
-    bleu = {(row["engine"], row["beam_size"]): row.get("bleu") for row in result.get("quality", ())}
-    has_bleu = any(score is not None for score in bleu.values())
+    """Render milliseconds per sentence, and speed relative to the reference, by setting and engine."""
     rows = [row for row in result["results"] if row["workers"] == workers]
-    head = "batch | beam | engine | ms a sentence | least to most | tokens/s | speed | least to most"
-    cells = (
-        "{batch} | {beam_size} | {engine} | {ms_per_sentence[median]:.1f}"
-        " | {ms_per_sentence[least]:.1f} to {ms_per_sentence[most]:.1f} | {target_tokens_per_s[median]:.0f}"
-        " | {speed[median]:.2f} x | {speed[least]:.2f} to {speed[most]:.2f}"
-    )
-    return table(
-        head + " | BLEU" * has_bleu,
-        cells + " | {bleu:.1f}" * has_bleu,
-        (
-            {**row, "bleu": bleu.get((row["engine"], row["beam_size"]))}
-            for row in sorted(rows, key=lambda row: (row["batch"], row["beam_size"]))
-        ),
+    return pivot_table(
+        "batch | beam",
+        {
+            ((row["batch"], row["beam_size"]), row["engine"]): (
+                f"{row['ms_per_sentence']['median']:.1f} ms, {row['speed']['median']:.2f} x"
+            )
+            for row in rows
+        },
     )
 
 
@@ -98,24 +89,13 @@ def limits_table(result: Result) -> str:
     )
 
 
-def operator_table(result: Result) -> str:
-    """Render the most costly operators of each graph, by setting."""
-    rows: list[Result] = []
-    for setting in result["operators"]:
-        for graph in ("encoder", "decoder"):
-            times = [one for one in setting["times"] if one["graph"] == graph][:LARGEST_OPERATORS]
-            rows += [{**setting, **one} for one in times]
-    return table(
-        "batch x beam | graph | operator | share | us a run | nodes",
-        "{batch} x {beam_size} | {graph} | {operator} | {share:.0%} | {us_per_run:.0f} | {calls_per_run:.0f}",
-        rows,
-    )
-
-
-def python_table(result: Result) -> str:
-    """Render the time spent outside graphs."""
-    cells = "{batch} | {beam_size} | {python_share:.1%} | {python_us_per_step:.0f}"
-    return table("batch | beam | Python's share | Python us a step", cells, result["python"])
+def profile_table(result: Result) -> str:
+    """Render where the time of a search goes, by setting."""
+    names = list(result["results"][0]["shares"])
+    cells = "{batch} | {beam_size} | {ms_per_sentence:.1f} | {us_per_step:.0f}"
+    shares = "".join(f" | {{shares[{name}]:.0%}}" for name in names)
+    heads = " | ".join(["batch | beam | ms a sentence | us a step", *names])
+    return table(heads, cells + shares, result["results"])
 
 
 def online_table(result: Result, *, is_open: bool, way: str = "") -> str:

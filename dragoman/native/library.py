@@ -99,6 +99,8 @@ _FUNCTIONS = {
     "set_output": (c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int32, c_int32),
     "set_program": (c_void_p, c_int32, POINTER(InstructionRecord), c_int64),
     "set_lists": (c_void_p, c_void_p, c_int64, c_void_p, c_int64),
+    "measure_times": (c_void_p, c_int32),
+    "times": (c_void_p, c_void_p, c_int64),
     "encode": (c_void_p, c_void_p, c_void_p, c_int64, c_void_p),
     "set_shortlist": (c_void_p, c_void_p, c_void_p, c_int64),
     "release": (c_void_p,),
@@ -120,7 +122,15 @@ _FUNCTIONS = {
     "search_best_ids": (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64)),
 }
 _WITHOUT_RESULT = frozenset(
-    {"free_model", "release", "free_steps", "free_search", "found_source", "found_hypothesis"}
+    {
+        "free_model",
+        "measure_times",
+        "release",
+        "free_steps",
+        "free_search",
+        "found_source",
+        "found_hypothesis",
+    }
 )
 
 

@@ -17,6 +17,7 @@ from dragoman.native.onnx_file import OnnxFileError, read_graph
 from dragoman.native.program import (
     Embedding,
     Instruction,
+    Kind,
     Layers,
     NotSupported,
     Output,
@@ -63,6 +64,8 @@ def read_programs(bundle: Bundle, kernels: str | None = None) -> Programs:
     precision, num_heads = bundle.manifest.precision, bundle.manifest.sizes.heads
     if precision != PRECISION:
         raise NotSupported(f"its precision is {precision}, and kernels are for {PRECISION}")
+    if bundle.manifest.autoregression == "gru":
+        raise NotSupported("it is a recurrent model, and kernels are for Transformers")
     loaded = library()
     if loaded is None:
         raise NotSupported("the kernels were not built when the package was installed")
@@ -115,6 +118,25 @@ class NativeModel:
         self._set_embedding(_Place.DECODER, decoder.embedding, encoder.embedding.table)
         self._set_output(output, decoder.embedding.table, registers[states])
         self._set_lists(output.suppressed, manifest.alignment.heads)
+
+    def measure_times(self) -> None:
+        """Measure from now on how long each kind of instruction takes; a step gets a few percent slower."""
+        self.library.dragoman_measure_times(self.pointer, 1)
+
+    def times_s(self) -> dict[tuple[str, str], float]:
+        """Return seconds by graph and kind of instruction, of all threads together.
+
+        Raises:
+            ValueError: the library is of another version.
+        """
+        names = [kind.name.lower() for kind in Kind] + ["score", "choose"]
+        found = np.zeros((len(_Place), len(names)), np.int64)
+        check(self.library.dragoman_times(self.pointer, found.ctypes.data, len(names)))
+        return {
+            (place.name.lower(), name): float(found[place, index]) / 1e9
+            for place in _Place
+            for index, name in enumerate(names)
+        }
 
     def _add_layers(self, layers: Layers) -> None:
         add_linear, add_norm = self.library.dragoman_add_linear, self.library.dragoman_add_norm

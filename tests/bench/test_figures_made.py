@@ -9,7 +9,7 @@ import pytest
 from bench.limits import forced_work, shares
 from bench.offline import Setting, check_weights, summarise
 from bench.plots import draw_all
-from bench.profile import sum_by_operator
+from bench.profile import sum_times
 from bench.tables import memory_table, offline_table, online_table, pivot_table, table
 from bench.workloads import Workload
 
@@ -63,21 +63,11 @@ def test_a_share_is_the_time_at_the_limit_over_the_time_measured() -> None:
     assert found["memory_share"] == pytest.approx(0.25)
 
 
-def test_operators_are_summed_over_nodes_and_divided_by_runs() -> None:
-    def kernel(operator: str, duration: int) -> dict[str, Any]:
-        return {"cat": "Node", "name": "n_kernel_time", "dur": duration, "args": {"op_name": operator}}
+def test_times_are_summed_by_group_and_the_encoder_is_one() -> None:
+    times_s = {("encoder", "linear"): 1.0, ("encoder", "self_attention"): 2.0, ("decoder", "linear"): 4.0}
+    times_s |= {("decoder", "linear_add"): 8.0, ("decoder", "norm"): 16.0, ("decoder", "score"): 32.0}
 
-    run = {"cat": "Session", "name": "model_run", "dur": 1000}
-    loading = {"cat": "Session", "name": "session_initialization", "dur": 9}
-
-    found = sum_by_operator(
-        "decoder", [loading, kernel("Add", 10), kernel("Mul", 60), run, kernel("Add", 10), run]
-    )
-
-    assert [(one.operator, one.share, one.us_per_run, one.calls_per_run) for one in found] == [
-        ("Mul", 0.75, 30.0, 0.5),
-        ("Add", 0.25, 10.0, 1.0),
-    ]
+    assert sum_times(times_s) == {"encoder": 3.0, "products": 12.0, "rest": 16.0, "scores": 32.0}
 
 
 def test_a_table_is_markdown_and_a_pivot_table_has_sorted_rows() -> None:
@@ -86,16 +76,12 @@ def test_a_table_is_markdown_and_a_pivot_table_has_sorted_rows() -> None:
     assert pivot_table("n | m", cells).splitlines()[2:] == ["| 1 | 4 | a | b |", "| 8 | 1 | c | d |"]
 
 
-def test_the_offline_table_shows_bleu_only_where_it_was_measured() -> None:
-    plain = offline_table({"results": rows()}, 1)
-    quality = [
-        {"engine": name, "beam_size": 1, "bleu": 31.26} for name in ("Dragoman int8", "CTranslate2 int8")
+def test_the_offline_table_has_a_column_for_each_engine() -> None:
+    assert offline_table({"results": rows()}, 1).splitlines() == [
+        "| batch | beam | Dragoman int8 | CTranslate2 int8 |",
+        "|---|---|---|---|",
+        "| 1 | 1 | 1000.0 ms, 1.50 x | 1500.0 ms, 1.00 x |",
     ]
-    scored = offline_table({"results": rows(), "quality": quality}, 1)
-
-    assert "BLEU" not in plain
-    assert scored.count("| 31.3 |") == 2
-    assert "| 1 | 1 | Dragoman int8 | 1000.0 | 1000.0 to 1000.0 | 5 | 1.50 x | 1.00 to 2.00 |" in plain
 
 
 def test_waiting_clients_and_offered_rates_do_not_share_a_table() -> None:

@@ -233,6 +233,17 @@ int32_t dragoman_set_lists(Model *model, const int32_t *suppressed, int64_t num_
     });
 }
 
+// Measures times from now on, or no longer.
+void dragoman_measure_times(Model *model, int32_t are_measured) { model->times.are_measured = are_measured; }
+
+// Writes what was measured, [2][count]: the encoder's times, then the decoder's.
+int32_t dragoman_times(const Model *model, int64_t *nanoseconds, int64_t count) {
+    return guarded([&] {
+        if (count != Times::COUNT) throw std::logic_error("other kinds of instructions");
+        for (const auto &program : model->times.nanoseconds) nanoseconds = std::copy_n(program, count, nanoseconds);
+    });
+}
+
 int32_t dragoman_encode(Model *model, const int64_t *ids, const int32_t *lengths, int64_t num_sources,
                         Source **sources) {
     return guarded([&] { encode(*model, ids, lengths, num_sources, sources); });

@@ -99,17 +99,18 @@ void Steps::prepare_cache(Row &row) {
 
 void Steps::step(const int64_t *last_ids, LogitsReader *reader, bool scores_all, const AttentionResult *attention) {
     if (rows_.empty()) return;
-    run(last_ids, attention);
+    Timer timer(model_.times, true);
+    run(last_ids, attention, timer);
     if (reader) {
         if (is_shortlisted_ && !scores_all)
-            score_shortlists(*reader);
+            score_shortlists(*reader, timer);
         else
-            score_all(*reader);
+            score_all(*reader, timer);
     }
     for (Row &row : rows_) row.length++;
 }
 
-void Steps::run(const int64_t *last_ids, const AttentionResult *attention) {
+void Steps::run(const int64_t *last_ids, const AttentionResult *attention, Timer &timer) {
     const Program &program = model_.decoder;
     const int64_t width = padded(model_.sizes.width, WIDTH_MULTIPLE);
     int64_t longest = 0;
@@ -139,6 +140,7 @@ void Steps::run(const int64_t *last_ids, const AttentionResult *attention) {
         default:
             run_plain(model_, program, instruction, workspace_, num_rows());
         }
+        timer.lap(instruction.kind);
     }
 }
 
@@ -187,7 +189,7 @@ void Steps::attend_cross(const Instruction &instruction, const AttentionResult *
     }
 }
 
-void Steps::score_shortlists(LogitsReader &reader) {
+void Steps::score_shortlists(LogitsReader &reader, Timer &timer) {
     const uint8_t *states = workspace_.bytes(model_.output_register);
     const Kernels &kernels = *model_.kernels;
     for (int64_t first = 0, end; first < num_rows(); first = end) {
@@ -206,12 +208,14 @@ void Steps::score_shortlists(LogitsReader &reader) {
             const Logits logits{values, source.num_listed, source.ids.data(),
                                 kernels.log_sum_exp(values, source.num_listed)};
             for (int32_t place : source.suppressed_places) values[place] = -__builtin_inff();
+            timer.lap(Times::SCORE);
             reader.read(row, logits);
+            timer.lap(Times::CHOOSE);
         }
     }
 }
 
-void Steps::score_all(LogitsReader &reader) {
+void Steps::score_all(LogitsReader &reader, Timer &timer) {
     const uint8_t *states = workspace_.bytes(model_.output_register);
     const Kernels &kernels = *model_.kernels;
     const int64_t stride = padded(model_.num_outputs, LANES);
@@ -227,7 +231,9 @@ void Steps::score_all(LogitsReader &reader) {
                              stride);
         const Logits logits{values, model_.num_outputs, nullptr, kernels.log_sum_exp(values, model_.num_outputs)};
         for (int32_t token : model_.suppressed) values[token] = -__builtin_inff();
+        timer.lap(Times::SCORE);
         reader.read(row, logits);
+        timer.lap(Times::CHOOSE);
     }
 }
 
