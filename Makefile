@@ -95,9 +95,13 @@ audit: $(VENV)/.development ## Look for known vulnerabilities in the versions of
 	.venv-bench/bin/python -m pip install --quiet --requirement requirements/peers.txt
 	@touch $@
 
+# The engine that tests/bergamot compares with. Its wheels are for Python 3.10 and older.
+.venv-bench/bergamot:
+	python3.10 -m venv $@
+	$@/bin/python -m pip install --quiet --no-deps bergamot==0.4.5
+
 bench: $(VENV)/.development .venv-bench/.peers ## Measure CHECKPOINT's model against CTranslate2 and Transformers; writes docs/reports/performance.md
 	$(BIN)/python -m bench.models opus-size runs/bench/opus-size --fresh
-	$(BIN)/python -m bench.models opus-mt runs/bench/opus-import --fresh
 	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --shortlist $(SHORTLIST) --fresh
 	./bench/all full
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -151,13 +151,14 @@ def peers(folder: Path) -> list[Contender]:
 
 
 def dragoman_variants(folder: Path) -> list[Contender]:
-    """Return int8 and int4, each with its shortlist and with the full vocabulary, and fp32."""
-    ways: dict[str, dict[str, bool]] = {"+shortlist": {}, "": {"use_shortlist": False}}
-    found = [
-        Contender(f"Dragoman {precision}{way}", "dragoman", folder / precision, options=options)
-        for precision, (way, options) in product((models.INT8, models.INT4), ways.items())
-    ]
-    return [*found, Contender("Dragoman fp32", "dragoman", folder / models.FP32)]
+    """Return int8 with its shortlist, the same on onnxruntime, int8 with the full vocabulary, and fp32."""
+    ways: dict[str, dict[str, Any]] = {
+        "int8+shortlist": {},
+        "int8": {"use_shortlist": False},
+        "int8+shortlist on onnxruntime": {"kernels": "onnxruntime"},
+    }
+    int8 = [Contender(f"Dragoman {way}", "dragoman", folder / models.INT8, options=ways[way]) for way in ways]
+    return [*int8, Contender("Dragoman fp32", "dragoman", folder / models.FP32)]
 
 
 def translate_sources(worker: Worker, sources: Sequence[Ids], search: Search) -> list[Ids]:

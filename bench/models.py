@@ -2,7 +2,7 @@
 
 FOLDER/
   checkpoint/            a copy, for Transformers
-  int8/  int4/  fp32/    bundles
+  int8/  fp32/           bundles
   ct2-int8/  ct2-fp32/   CTranslate2 models
 """
 
@@ -17,7 +17,6 @@ import numpy as np
 
 from bench.checkpoints import write_random_checkpoint
 from bench.command import Command, Options
-from bench.foreign import write_foreign
 from bench.processes import run_json
 from dragoman.bundle import file_sha256, read_bundle
 from dragoman.manifest import ModelLimits
@@ -32,23 +31,21 @@ from export.shortlist.install import write_shortlist
 PEERS_PYTHON = Path(".venv-bench/bin/python")
 CHECKPOINT = "checkpoint"
 TOKENIZER = "checkpoint/source.spm"
-INT8, INT4, FP32 = "int8", "int4", "fp32"
+INT8, FP32 = "int8", "fp32"
 CTRANSLATE2_INT8, CTRANSLATE2_FLOAT32 = "ct2-int8", "ct2-fp32"
 CALIBRATION = (Sample([4, 5, 6, 7, 8, 9, 10, 3], (2,)),)
 """Sample that gives random weights their int8 ranges, which are required but have no meaning."""
 MAX_RANDOM_TOKENS = 500
 RANDOM_ALWAYS, RANDOM_LISTED = 1200, 3
 """Number of tokens on every shortlist, and number of tokens that each source piece adds."""
-OPUS_SIZE, OPUS_IMPORT = "opus-size", "opus-mt"
-ORIGINAL = "original"
+OPUS_SIZE = "opus-size"
 COMPLETE = "complete"
 """File written last, with the origin of the folder's models."""
 
 
 def origin_of(checkpoint: str) -> str:
     """Return what identifies a checkpoint: the hash of its weights, or its name if it is made here."""
-    is_made_up = checkpoint in {OPUS_SIZE, OPUS_IMPORT}
-    return checkpoint if is_made_up else file_sha256(Path(checkpoint) / WEIGHTS_FILE)
+    return checkpoint if checkpoint == OPUS_SIZE else file_sha256(Path(checkpoint) / WEIGHTS_FILE)
 
 
 def has_origin(folder: Path, origin: str) -> bool:
@@ -59,13 +56,13 @@ def has_origin(folder: Path, origin: str) -> bool:
 
 def export_trained(folder: Path) -> None:
     """Export bundles of FOLDER/checkpoint with the usual command."""
-    for precision in (INT8, INT4, FP32):
+    for precision in (INT8, FP32):
         _export(folder / CHECKPOINT, folder / precision, "--precision", precision)
 
 
 def export_random(folder: Path) -> None:
     """Export bundles of random weights without validation, since such a model never ends a sentence."""
-    for precision in (INT8, INT4, FP32):
+    for precision in (INT8, FP32):
         sys.stderr.write(f"writing {folder / precision}\n")
         limits = ModelLimits(MAX_RANDOM_TOKENS, MAX_RANDOM_TOKENS)
         facts = BundleMetadata(f"{folder.name}-{precision}", "CC0-1.0", limits)
@@ -99,23 +96,11 @@ def run_peer(action: str, arguments: Mapping[str, Any]) -> Any:
     return run_json("bench.peers.ctranslate2_convert", action, python=str(PEERS_PYTHON), given=arguments)
 
 
-def convert(action: str, original: Path, folder: Path) -> None:
-    """Convert a model to CTranslate2 models in FOLDER."""
+def convert(checkpoint: Path, folder: Path) -> None:
+    """Convert a checkpoint to CTranslate2 models in FOLDER."""
     for name, quantization in ((CTRANSLATE2_INT8, "int8"), (CTRANSLATE2_FLOAT32, "float32")):
         target = {"folder": str(folder / name), "quantization": quantization}
-        run_peer(action, {"original": str(original), **target})
-
-
-def import_foreign(folder: Path) -> None:
-    """Write FOLDER/original with `transformers`; make bundles and CTranslate2 models from it."""
-    original = folder / ORIGINAL
-    write_foreign(OPUS_IMPORT, original)
-    (folder / CHECKPOINT).mkdir()
-    shutil.copyfile(original / "source.spm", folder / TOKENIZER)
-    limits = ("--max-target-tokens", str(MAX_RANDOM_TOKENS))
-    for precision in (INT8, FP32):
-        _export(original, folder / precision, "--precision", precision, *limits)
-    convert("convert-transformers", original, folder)
+        run_peer("convert-checkpoint", {"original": str(checkpoint), **target})
 
 
 def _export(original: Path, bundle: Path, *options: str) -> None:
@@ -125,8 +110,7 @@ def _export(original: Path, bundle: Path, *options: str) -> None:
 
 def main() -> None:
     options: Options = {
-        "checkpoint folder; `opus-size`: random weights in OPUS-MT's shape; `opus-mt`: the same as "
-        "Transformers has them, imported": str,
+        "checkpoint folder; `opus-size`: random weights in OPUS-MT's shape": str,
         "folder of all models": Path,
         "--tokenizer that `opus-size` grows": Path("models/de-en/source.spm"),
         "--shortlist of the same vocabularies, a shortlist.bin": Path,
@@ -139,19 +123,15 @@ def main() -> None:
         sys.stderr.write(f"{folder} is there already\n")
         return
     shutil.rmtree(folder, ignore_errors=True)
-    if arguments.checkpoint == OPUS_IMPORT:
-        import_foreign(folder)
-    elif arguments.checkpoint == OPUS_SIZE:
+    if arguments.checkpoint == OPUS_SIZE:
         write_random_checkpoint(folder / CHECKPOINT, arguments.tokenizer)
         export_random(folder)
     else:
         shutil.copytree(arguments.checkpoint, folder / CHECKPOINT)
         export_trained(folder)
     if arguments.checkpoint == OPUS_SIZE or arguments.shortlist is not None:
-        for precision in (INT8, INT4):
-            add_shortlist(folder / precision, arguments.shortlist)
-    if arguments.checkpoint != OPUS_IMPORT:
-        convert("convert-checkpoint", folder / CHECKPOINT, folder)
+        add_shortlist(folder / INT8, arguments.shortlist)
+    convert(folder / CHECKPOINT, folder)
     (folder / COMPLETE).write_text(origin, encoding="utf8")
 
 

@@ -27,23 +27,26 @@ Table = tuple[str, Callable[..., str]]
 """Result file, perhaps as a pattern of several ones, and the function that makes a table of them."""
 
 PERFORMANCE: Mapping[str, Table] = {
-    "origin": ("offline-forced.json", origin_line),
-    "real-1": ("offline-real.json", partial(tables.offline_table, workers=1)),
-    "real-2": ("offline-real.json", partial(tables.offline_table, workers=2)),
+    "origin": ("offline-real.json", origin_line),
+    **{
+        f"{prefix}{workload}-{workers}": (
+            f"offline-{workload}{suffix}.json",
+            partial(tables.offline_table, workers=workers),
+        )
+        for prefix, suffix in (("", ""), ("avx2-", "-avx2"))
+        for workload in ("real", "forced")
+        for workers in (1, 2)
+    },
+    "avx2-origin": ("offline-real-avx2.json", origin_line),
     "quality": ("offline-real.json", tables.quality_table),
-    "forced-1": ("offline-forced.json", partial(tables.offline_table, workers=1)),
-    "forced-2": ("offline-forced.json", partial(tables.offline_table, workers=2)),
-    "import-1": ("offline-import.json", partial(tables.offline_table, workers=1)),
     "imports": ("imports.json", tables.imports_table),
     "gemm": ("limits.json", tables.gemm_table),
     "limits": ("limits.json", tables.limits_table),
-    "operators": ("profile.json", tables.operator_table),
-    "python": ("profile.json", tables.python_table),
+    "profile-bundled": ("profile-trained.json", tables.profile_table),
+    "profile-opus": ("profile-opus-size.json", tables.profile_table),
     "closed": ("online.json", partial(tables.online_table, is_open=False)),
     "open": ("online.json", partial(tables.online_table, is_open=True)),
     "memory": ("memory.json", tables.memory_table),
-    "length": ("memory.json", partial(tables.growth_table, by="source_tokens")),
-    "batch": ("memory.json", partial(tables.growth_table, by="batch")),
 }
 ROBUSTNESS: Mapping[str, Table] = {
     f"{name}-{part}": (f"robustness-{name}.json", make)
@@ -54,12 +57,6 @@ EXPERIMENTS: Mapping[str, Table] = {
     f"{name}-{part}": (f"experiments-{name}.json", make)
     for name in ("shapes", "sizes")
     for part, make in {"scores": experiments.scores_table, "origin": origin_line}.items()
-}
-KERNELS: Mapping[str, Table] = {
-    "kernels-origin": ("offline-kernels.json", origin_line),
-    "kernels-real-1": ("offline-kernels.json", partial(tables.offline_table, workers=1)),
-    "kernels-real-2": ("offline-kernels.json", partial(tables.offline_table, workers=2)),
-    "kernels-forced-1": ("offline-kernels-forced.json", partial(tables.offline_table, workers=1)),
 }
 QUALITY: Table = ("card-*.json", tables.card_quality_table)
 PAGES: Mapping[Path, Mapping[str, Table]] = {
@@ -74,7 +71,6 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
     },
     REPORTS / "calibration.md": {"calibration": ("calibration-*.json", tables.calibration_table)},
     REPORTS / "experiments.md": EXPERIMENTS,
-    REPORTS / "native-kernels.md": KERNELS,
     EXPLANATION / "native-kernels.md": {
         "equal": ("kernels-*.json", tables.kernels_table),
         "origin": ("kernels-de-en.json", origin_line),

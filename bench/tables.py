@@ -52,17 +52,16 @@ def offline_table(result: Result, workers: int) -> str:
 
 
 def quality_table(result: Result) -> str:
-    """Render the share of equal outputs, and BLEU."""
-    head = "engine | beam | same output as Dragoman fp32 | BLEU"
-    rows = (
-        {
-            **row,
-            "equal": f"{row['equal_to_fp32']:.1%}" if "equal_to_fp32" in row else "",
-            "score": f"{row['bleu']:.2f}" if "bleu" in row else "",
-        }
-        for row in result.get("quality", ())
-    )
-    return table(head, "{engine} | {beam_size} | {equal} | {score}", rows)
+    """Render the share of equal outputs, and BLEU if there were references."""
+    found = result.get("quality", ())
+    columns = {"same output as Dragoman fp32": ("equal_to_fp32", "{:.1%}"), "BLEU": ("bleu", "{:.2f}")}
+    cells = {
+        ((row["engine"], str(row["beam_size"])), head): form.format(row[name])
+        for head, (name, form) in columns.items()
+        if any(name in row for row in found)
+        for row in found
+    }
+    return pivot_table("engine | beam", cells)
 
 
 def gemm_table(result: Result) -> str:
@@ -117,13 +116,6 @@ def memory_table(result: Result) -> str:
         " | {after_requests_mib:.0f}",
         result["footprint"],
     )
-
-
-def growth_table(result: Result, by: str) -> str:
-    """Render milliseconds per sentence by source length or batch, with a column for each engine."""
-    rows = [row for row in result["growth"] if row["by"] == by]
-    cells = {((row["size"],), row["engine"]): f"{row['ms_per_sentence']:.1f}" for row in rows}
-    return pivot_table(by.replace("_", " "), cells)
 
 
 def imports_table(result: Result) -> str:

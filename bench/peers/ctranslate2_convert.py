@@ -36,20 +36,6 @@ def convert_checkpoint(original: str, folder: str, quantization: str) -> None:
     spec.save(folder)
 
 
-def convert_transformers(original: str, folder: str, quantization: str) -> None:
-    """Convert a Hugging Face folder, and rename its tokens to their ids in decimal."""
-    ctranslate2.converters.TransformersConverter(original).convert(folder, quantization=quantization)
-    vocabulary, config = Path(folder) / "shared_vocabulary.json", Path(folder) / "config.json"
-    tokens = json.loads(vocabulary.read_text(encoding="utf8"))
-    number_of = {token: str(index) for index, token in enumerate(tokens)}
-    settings = json.loads(config.read_text(encoding="utf8"))
-    settings |= {
-        name: number_of.get(token, token) for name, token in settings.items() if name.endswith("_token")
-    }
-    vocabulary.write_text(json.dumps(list(number_of.values())), encoding="utf8")
-    config.write_text(json.dumps(settings), encoding="utf8")
-
-
 def search(
     original: str, folder: str, sources: list[list[int]], begin: list[int], max_tokens: int
 ) -> list[list[int]]:
@@ -74,7 +60,6 @@ def search(
 
 ACTIONS: Mapping[str, Callable[..., Any]] = {
     "convert-checkpoint": convert_checkpoint,
-    "convert-transformers": convert_transformers,
     "search": search,
 }
 
