@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from fastapi import APIRouter
 
 from service.api.deepl.api import deepl_api
+from service.api.google.api import google_api
 from service.api.libretranslate.api import libretranslate_api
 from service.api.native.analysis import analysis_routes
 from service.api.native.glossaries import GLOSSARY_PATHS, native_glossary_routes
@@ -13,6 +14,7 @@ from service.api.native.model_admin import model_admin_routes
 from service.api.native.models import model_routes
 from service.api.native.streaming import streaming_routes
 from service.api.native.translation import translation_routes
+from service.api.openai.api import openai_api
 from service.jobs.api import FORM_BYTES, PATH, jobs_api
 from service.services import ApiDefinition, Services
 from service.settings import split_names
@@ -59,4 +61,6 @@ KNOWN: Mapping[str, Callable[[Services], ApiDefinition]] = {
     "native": _native,
     "libretranslate": libretranslate_api,
     "deepl": deepl_api,
+    "google": google_api,
+    "openai": openai_api,
 }

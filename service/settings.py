@@ -27,7 +27,7 @@ from service.model_folders import ModelFolders
 from service.service_links import describe_ignored, without_service_links
 
 ENV_PREFIX = "DRAGOMAN_"
-APIS = ("native", "libretranslate", "deepl")
+APIS = ("native", "libretranslate", "deepl", "google", "openai")
 
 
 class SettingsError(Exception):
@@ -222,9 +222,9 @@ class Settings(BaseSettings):
     """Maximum number of texts in a request."""
     max_characters: int = Field(default=100_000, ge=1)
     """Maximum characters of all texts in a request together."""
-    apis: Annotated[str, AfterValidator(_check_apis)] = "native,libretranslate,deepl"
-    """APIs to offer, separated by commas: Dragoman's own under `/v1`, LibreTranslate's, DeepL's under
-    `/v2`."""
+    apis: Annotated[str, AfterValidator(_check_apis)] = ",".join(APIS)
+    """APIs to offer, separated by commas: Dragoman's own under `/v1`, LibreTranslate's, DeepL's under `/v2`,
+    Google's under `/language/translate/v2`, chat completions like OpenAI's under `/openai/v1`."""
     page: Literal["on", "off"] = "on"
     """Whether `/` is a web page to translate texts and documents. It uses Dragoman's own API, so there is
     none if `apis` does not have `native`."""

@@ -117,4 +117,4 @@ def test_the_same_errors_have_the_same_form() -> None:
         if where[0] in "45"
     }
 
-    assert len({form for _, form in forms}) == len({"native", "libretranslate", "deepl"})
+    assert len({form for _, form in forms}) == len({"native", "libretranslate", "deepl", "google", "openai"})

@@ -1,0 +1,253 @@
+"""Definition of the chat completions for the application, and their routes."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dragoman import InputError
+from dragoman.routing.routes import Routes
+from service.accounts.keys import Caller, Scope
+from service.api.languages import RoutesCache
+from service.api.libretranslate.languages import Catalogue, catalogue
+from service.api.openai import schemas
+from service.api.openai.completions import Envelope, SentText, chunks, complete, present
+from service.api.openai.errors import CHAT_PATH, FORM, OPENAI_STATUSES, ROOT, rejected, renamed
+from service.api.openai.language_names import LanguageNames
+from service.api.openai.languages import find_languages, is_instruction, languages_of_model, model_names
+from service.http.authentication import Authenticator, key_in_headers
+from service.http.errors import ApiError, ErrorKind, EventStream, SafeJSONResponse, to_any_api_error
+from service.http.json_route import AuthenticatedRequest, JsonRoute
+from service.http.openapi import (
+    EVENTS,
+    JSON,
+    KEY_ERRORS,
+    MODEL_ERRORS,
+    WITH_KEY,
+    WITHOUT_KEY,
+    error_responses,
+    operation_ids,
+    path_parameter,
+    reference_to,
+)
+from service.http.threads import cancel_on_disconnect
+from service.readiness import require_ready
+from service.services import ApiDefinition, Services
+from service.translation.planned_text import TextsRejectedError
+from service.translation.request import TranslationRequest
+from service.translation.translation_service import StreamDetail
+
+MODELS_PATH = "/models"
+PLAIN_ROOT = "/v1"
+"""Root of the completions for programs that accept no path in a server's address."""
+SYSTEM_ROLES = frozenset({"system", "developer"})
+STREAM: Mapping[str, Any] = {
+    "description": "The translation; with `stream`, chunks as server-sent events, and `[DONE]` at the end",
+    "content": {EVENTS: {"schema": {"type": "string"}}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLanguages:
+    """The languages that are served, and their names."""
+
+    catalogue: Catalogue
+    names: LanguageNames
+
+
+LanguagesCache = RoutesCache[NamedLanguages]
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A checked request."""
+
+    translation_request: TranslationRequest
+    parameter: str
+    """The parameter with the text."""
+    max_tokens: int | None
+    has_usage: bool
+    """Whether a stream ends with the number of tokens."""
+
+    @property
+    def text(self) -> str:
+        return self.translation_request.texts[0]
+
+
+def openai_api(services: Services) -> ApiDefinition:
+    """Return the chat completions, under `/openai/v1` and at `/v1/chat/completions`."""
+    cache = RoutesCache(services.translation_service.inference, _name_languages)
+    routes = APIRouter(generate_unique_id_function=operation_ids("openai"), tags=["openai"])
+    for root, is_documented in ((ROOT, True), (PLAIN_ROOT, False)):
+        completions = completion_routes(services, cache)
+        routes.include_router(completions, prefix=root, include_in_schema=is_documented)
+    routes.include_router(model_routes(services.authenticator, cache), prefix=ROOT)
+    return ApiDefinition(routes, FORM)
+
+
+def completion_routes(services: Services, cache: LanguagesCache) -> APIRouter:
+    """Return the route that translates."""
+    translation_service, authenticator = services.translation_service, services.authenticator
+
+    class ChatRoute(JsonRoute):
+        async def authenticate(self, connection: Request) -> Caller:
+            return await _authenticate(authenticator, connection, Scope.TRANSLATE)
+
+    routes = APIRouter(route_class=ChatRoute)
+
+    @routes.post(
+        CHAT_PATH,
+        summary="Translate the last message of a chat",
+        response_model=schemas.ChatCompletion,
+        dependencies=WITH_KEY,
+        responses={200: dict(STREAM), **_errors((*MODEL_ERRORS, ErrorKind.NOT_FOUND))},
+        openapi_extra=dict(WITHOUT_KEY),
+    )
+    async def chat_completions(
+        request: schemas.ChatCompletionRequest, connection: AuthenticatedRequest
+    ) -> Response:
+        """Translate the last message into the language that the model or a message of the system names.
+
+        The same route is at `/v1/chat/completions`.
+        """
+        require_ready(translation_service.inference)
+        chat = read_chat(request, await cache.current())
+        envelope = Envelope(request.model)
+        if not request.stream:
+            with _naming(chat.parameter):
+                [result] = await cancel_on_disconnect(
+                    connection, translation_service.translate(chat.translation_request, connection.caller)
+                )
+            return SafeJSONResponse(present(complete(result, chat.max_tokens), envelope))
+        progress = translation_service.stream(
+            chat.translation_request, connection.caller, StreamDetail.SEGMENTS
+        )
+        with _naming(chat.parameter):  # an error before the first event has a status
+            first = await cancel_on_disconnect(connection, anext(progress))
+        events = chunks(
+            first,
+            progress,
+            SentText(chat.text, chat.max_tokens),
+            envelope,
+            has_usage=chat.has_usage,
+            convert=lambda error: to_any_api_error(_named(error, chat.parameter)),
+        )
+        return EventStream(events)
+
+    return routes
+
+
+def model_routes(authenticator: Authenticator, cache: LanguagesCache) -> APIRouter:
+    """Return the routes that list the names of models; any key may use them."""
+    routes = APIRouter(dependencies=WITH_KEY)
+
+    @routes.get(
+        MODELS_PATH,
+        summary="List the names of models",
+        response_model=schemas.OpenAIModels,
+        response_description="The names",
+        responses=_errors(KEY_ERRORS),
+        openapi_extra=dict(WITHOUT_KEY),
+    )
+    async def list_models(connection: Request) -> Response:
+        """Return names that `model` of a chat may be."""
+        await _authenticate(authenticator, connection, None)
+        listed = model_names((await cache.current()).catalogue)
+        return SafeJSONResponse({"object": "list", "data": [_present_model(name) for name in listed]})
+
+    @routes.get(
+        f"{MODELS_PATH}/{{model:path}}",
+        summary="Return a model",
+        response_model=schemas.OpenAIModel,
+        response_description="The name",
+        responses=_errors((*KEY_ERRORS, ErrorKind.NOT_FOUND)),
+        openapi_extra={**WITHOUT_KEY, "parameters": [path_parameter("model", "Name of the model.")]},
+    )
+    async def retrieve_model(connection: Request) -> Response:
+        """Return a name if a chat may have it, listed or not."""
+        await _authenticate(authenticator, connection, None)
+        name = str(connection.path_params["model"])
+        if languages_of_model(name, (await cache.current()).catalogue) is None:
+            raise rejected("model", "no such model", "model_not_found", ErrorKind.NOT_FOUND)
+        return SafeJSONResponse(_present_model(name))
+
+    return routes
+
+
+def read_chat(request: schemas.ChatCompletionRequest, languages: NamedLanguages) -> Chat:
+    """Check a request and return the text with its languages.
+
+    Raises:
+        ApiError: naming the parameter that cannot be used.
+    """
+    last = request.messages[-1]
+    if last.role != "user":
+        raise rejected("messages", "the last message must be the user's: it is translated", "invalid_value")
+    if request.stream_options is not None and not request.stream:
+        raise rejected("stream_options", "needs `stream`", "invalid_value")
+    if request.max_tokens is not None and request.max_completion_tokens is not None:
+        raise rejected("max_tokens", "send it or max_completion_tokens, not both", "invalid_value")
+    system_text = "\n".join(each.text for each in request.messages if each.role in SYSTEM_ROLES)
+    parameter = f"messages[{len(request.messages) - 1}].content"
+    if is_instruction(last.text, languages.names):
+        problem = (
+            "begins with an instruction, which would be translated, too; send the text alone, and name the "
+            "language in the model or in a system message"
+        )
+        raise rejected(parameter, problem, "instruction_in_text")
+    found = find_languages(request.model, system_text, languages.catalogue, languages.names)
+    return Chat(
+        TranslationRequest((last.text,), found.target, found.source),
+        parameter,
+        request.max_completion_tokens or request.max_tokens,
+        has_usage=request.stream_options is not None and bool(request.stream_options.include_usage),
+    )
+
+
+async def _authenticate(authenticator: Authenticator, connection: Request, scope: Scope | None) -> Caller:
+    """Return the caller. Clients always send a key; if the server requires none, it accepts any key."""
+    key = key_in_headers(connection)
+    return await authenticator.authenticate(connection, key, scope, accepts_any_key=True)
+
+
+def _name_languages(routes: Routes) -> NamedLanguages:
+    derived = catalogue(routes)
+    return NamedLanguages(derived, LanguageNames(derived))
+
+
+@contextmanager
+def _naming(parameter: str) -> Iterator[None]:
+    """Convert errors about the text or its languages to errors about a parameter."""
+    try:
+        yield
+    except (TextsRejectedError, InputError, ApiError) as error:
+        raise _named(error, parameter) from error
+
+
+def _named(error: Exception, parameter: str) -> Exception:
+    match error:
+        case TextsRejectedError():
+            return rejected(parameter, error.problems[0][1], "invalid_value")
+        case InputError():
+            return rejected(parameter, error.problem, "invalid_value")
+        case ApiError():
+            return renamed(error, parameter)
+        case _:
+            return error
+
+
+def _present_model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "dragoman"}
+
+
+def _errors(kinds: tuple[ErrorKind, ...]) -> dict[int | str, dict[str, Any]]:
+    documented = error_responses(kinds, schemas.OpenAIErrorResponse, OPENAI_STATUSES)
+    # Without a default, FastAPI documents an error 422 of its own.
+    schema = reference_to(schemas.OpenAIErrorResponse)
+    return {
+        **documented,
+        "default": {"description": "Any other error", "content": {JSON: {"schema": schema}}},
+    }

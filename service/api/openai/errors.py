@@ -1,0 +1,82 @@
+"""Errors in OpenAI's form."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from service.http.errors import ApiError, ErrorForm, ErrorKind, SafeJSONResponse, invalid_input
+from service.http.errors import FieldProblem as Problem
+
+ROOT = "/openai/v1"
+CHAT_PATH = "/chat/completions"
+OPENAI_STATUSES: Mapping[ErrorKind, int] = {ErrorKind.INVALID_INPUT: 400}
+"""Statuses that differ from Dragoman's."""
+
+
+class Words(NamedTuple):
+    """What programs compare in an error."""
+
+    type: str
+    code: str | None
+
+
+INVALID_REQUEST, SERVER_ERROR = "invalid_request_error", "server_error"
+WORDS: Mapping[ErrorKind, Words] = {
+    ErrorKind.MALFORMED: Words(INVALID_REQUEST, None),
+    ErrorKind.INVALID_INPUT: Words(INVALID_REQUEST, "invalid_value"),
+    ErrorKind.UNAUTHENTICATED: Words(INVALID_REQUEST, "invalid_api_key"),
+    ErrorKind.FORBIDDEN: Words(INVALID_REQUEST, "insufficient_permissions"),
+    ErrorKind.NOT_FOUND: Words(INVALID_REQUEST, "not_found"),
+    ErrorKind.TOO_LARGE: Words(INVALID_REQUEST, "request_too_large"),
+    ErrorKind.RATE_LIMITED: Words("requests", "rate_limit_exceeded"),
+    ErrorKind.QUOTA_EXCEEDED: Words("insufficient_quota", "insufficient_quota"),
+    ErrorKind.OVERLOADED: Words(SERVER_ERROR, "overloaded"),
+    ErrorKind.INTERNAL: Words(SERVER_ERROR, None),
+    ErrorKind.NO_ROOM: Words(SERVER_ERROR, "overloaded"),
+    ErrorKind.STORE_UNAVAILABLE: Words(SERVER_ERROR, "unavailable"),
+    ErrorKind.NOT_READY: Words(SERVER_ERROR, "unavailable"),
+    ErrorKind.TIMEOUT: Words(SERVER_ERROR, "timeout"),
+}
+OTHER = Words(INVALID_REQUEST, None)
+
+
+@dataclass(eq=False)
+class OpenAIError(ApiError):
+    """An error with a code of its own."""
+
+    code: str | None = None
+
+
+def rejected(parameter: str, problem: str, code: str, kind: ErrorKind = ErrorKind.INVALID_INPUT) -> ApiError:
+    """Return the error about one parameter."""
+    fields = [Problem(field=parameter, problem=problem)]
+    return OpenAIError(kind, f"{parameter}: {problem}", fields, code=code)
+
+
+def renamed(error: ApiError, parameter: str) -> ApiError:
+    """Return an error of another layer about the text or its languages, with the parameter that has these."""
+    problems = [Problem(field=parameter, problem=each.problem) for each in error.fields]
+    return invalid_input(problems, len(problems), error.kind) if problems else error
+
+
+def error_body(error: ApiError) -> dict[str, object]:
+    """Return the body of an error's response."""
+    words = WORDS.get(error.kind, OTHER)
+    named = "; ".join(f"{each.field}: {each.problem}" for each in error.fields)
+    return {
+        "error": {
+            "message": named or error.message,
+            "type": words.type,
+            "param": error.fields[0].field if error.fields else None,
+            "code": error.code if isinstance(error, OpenAIError) else words.code,
+        }
+    }
+
+
+def respond(error: ApiError) -> SafeJSONResponse:
+    """Return an error in OpenAI's form."""
+    status = OPENAI_STATUSES.get(error.kind, error.kind.status)
+    return SafeJSONResponse(error_body(error), status, dict(error.headers))
+
+
+FORM = ErrorForm(("/openai", "/v1/chat"), respond)

@@ -1,0 +1,265 @@
+"""Requests and responses; the OpenAPI document contains their schemas."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from service.api.native.requests import StrictRequest
+from service.http.openapi import DocumentedModel
+
+
+def _reject(value: object) -> object:
+    if value is not None:
+        raise PydanticCustomError("unsupported", "is not supported by a translation server; omit it")
+    return None
+
+
+Unsupported = Annotated[None, BeforeValidator(_reject)]
+Zero = Annotated[float | None, Field(ge=0, le=0)]
+
+
+class TextPart(StrictRequest):
+    """A part of a message."""
+
+    type: Literal["text"]
+    """Only text can be translated: no images, sounds or files."""
+    text: str
+    """The text."""
+
+
+def _content_tag(content: Any) -> str | None:
+    if isinstance(content, str):
+        return "one"
+    return "several" if isinstance(content, list) else None
+
+
+Content = Annotated[
+    Annotated[str, Tag("one")]
+    | Annotated[list[TextPart], Field(min_length=1, fail_fast=True), Tag("several")],
+    Discriminator(
+        _content_tag,
+        custom_error_type="text_type",
+        custom_error_message="Input should be a string or a list of parts of the type `text`",
+    ),
+]
+
+
+class Message(DocumentedModel):
+    """A message of a conversation; other fields are ignored."""
+
+    model_config = ConfigDict(strict=True)
+
+    role: Literal["system", "developer", "user", "assistant"]
+    """Who says it. The last message must be the user's."""
+    content: Content
+    """Text, or a list of parts of type `text`, which are joined by line breaks."""
+
+    @property
+    def text(self) -> str:
+        """Return the whole text."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content)
+
+
+class TextFormat(StrictRequest):
+    """The form of the completion."""
+
+    type: Literal["text"]
+    """Only text."""
+
+
+class StreamOptions(StrictRequest):
+    """Options of a stream."""
+
+    include_usage: bool | None = None
+    """Whether a last chunk has the number of tokens."""
+    include_obfuscation: bool | None = None
+    """Without effect: no chunk is padded."""
+
+
+class ChatCompletionRequest(StrictRequest):
+    """A text to translate, as a chat. Unknown parameters are rejected."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"model": "dragoman-de-en", "messages": [{"role": "user", "content": "Ein Hund rennt."}]},
+                {
+                    "model": "dragoman",
+                    "messages": [
+                        {"role": "system", "content": "Translate from German into English."},
+                        {"role": "user", "content": "Ein Hund rennt."},
+                    ],
+                },
+            ]
+        }
+    )
+
+    messages: list[Message] = Field(min_length=1, fail_fast=True)
+    """The last one is translated. Messages of the system may name the languages. Others are ignored."""
+    model: str
+    """`dragoman`, or names of languages: `dragoman-en`, `dragoman-de-en`, `en`, `de-en`, `auto-en`."""
+    stream: bool | None = None
+    """Whether to send the translation as it is made, segment by segment."""
+    stream_options: StreamOptions | None = None
+    """Options of a stream; only with `stream`."""
+    max_completion_tokens: int | None = Field(None, ge=1)
+    """Maximum number of tokens; a longer translation ends before the segment that exceeds it."""
+    max_tokens: int | None = Field(None, ge=1)
+    """Former name of `max_completion_tokens`; send one of them."""
+    temperature: float | None = Field(None, ge=0, le=2)
+    """Without effect: translations are searched for, not drawn at random."""
+    top_p: float | None = Field(None, ge=0, le=1)
+    """Without effect, like `temperature`."""
+    seed: int | None = None
+    """Without effect: the same request gives the same translation."""
+    n: Literal[1] | None = None
+    """Only one translation."""
+    presence_penalty: Zero = None
+    """Only 0."""
+    frequency_penalty: Zero = None
+    """Only 0."""
+    response_format: TextFormat | None = None
+    """Only text."""
+    modalities: list[Literal["text"]] | None = None
+    """Only text."""
+    logprobs: Literal[False] | None = None
+    """Only false."""
+    store: Literal[False] | None = None
+    """Only false: nothing is stored."""
+    service_tier: Literal["auto", "default"] | None = None
+    """Without effect: there is one."""
+    tool_choice: Literal["none", "auto"] | None = None
+    """Without effect: there are no tools."""
+    parallel_tool_calls: bool | None = None
+    """Without effect: there are no tools."""
+    reasoning_effort: str | None = None
+    """Without effect: nothing is reasoned."""
+    verbosity: str | None = None
+    """Without effect: a translation is as long as it is."""
+    user: str | None = None
+    """Without effect: keys tell users apart."""
+    safety_identifier: str | None = None
+    """Without effect."""
+    metadata: dict[str, str] | None = None
+    """Without effect: nothing is stored."""
+    prompt_cache_key: str | None = None
+    """Without effect."""
+    tools: Unsupported = None
+    """Not supported."""
+    functions: Unsupported = None
+    """Not supported."""
+    function_call: Unsupported = None
+    """Not supported."""
+    stop: Unsupported = None
+    """Not supported."""
+    top_logprobs: Unsupported = None
+    """Not supported."""
+    logit_bias: Unsupported = None
+    """Not supported."""
+    audio: Unsupported = None
+    """Not supported."""
+    prediction: Unsupported = None
+    """Not supported."""
+    web_search_options: Unsupported = None
+    """Not supported."""
+
+
+class CompletionMessage(BaseModel):
+    """The translation."""
+
+    role: Literal["assistant"]
+    content: str
+
+
+FinishReasonName = Literal["stop", "length"]
+
+
+class CompletionChoice(BaseModel):
+    """The only choice."""
+
+    index: Literal[0]
+    message: CompletionMessage
+    finish_reason: FinishReasonName = Field(
+        description="`length` if a limit of tokens cut the translation, otherwise `stop`."
+    )
+    logprobs: None = None
+
+
+class TokenUsage(BaseModel):
+    """Pieces of the models' vocabularies; 0 for text that no model translated."""
+
+    prompt_tokens: int = Field(description="Tokens of the text.")
+    completion_tokens: int = Field(description="Tokens of the translation.")
+    total_tokens: int
+
+
+class ChatCompletion(BaseModel):
+    """A translation."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int = Field(description="Unix time in seconds.")
+    model: str = Field(description="As in the request.")
+    choices: list[CompletionChoice]
+    usage: TokenUsage
+
+
+class ChunkDelta(BaseModel):
+    """A part of the translation, to append."""
+
+    role: Literal["assistant"] | None = None
+    content: str | None = None
+
+
+class ChunkChoice(BaseModel):
+    """The only choice."""
+
+    index: Literal[0]
+    delta: ChunkDelta
+    finish_reason: FinishReasonName | None
+    logprobs: None = None
+
+
+class ChatCompletionChunk(BaseModel):
+    """A part of a stream."""
+
+    id: str
+    object: Literal["chat.completion.chunk"]
+    created: int
+    model: str
+    choices: list[ChunkChoice]
+    usage: TokenUsage | None = None
+
+
+class OpenAIModel(BaseModel):
+    """A name that `model` of a request may be."""
+
+    id: str
+    object: Literal["model"]
+    created: int = Field(description="Always 0.")
+    owned_by: str
+
+
+class OpenAIModels(BaseModel):
+    """All such names, but those of pairs that need a multilingual model or two."""
+
+    object: Literal["list"]
+    data: list[OpenAIModel]
+
+
+class OpenAIErrorBody(BaseModel):
+    """What went wrong."""
+
+    message: str
+    type: str
+    param: str | None = Field(description="The parameter at fault.")
+    code: str | None
+
+
+class OpenAIErrorResponse(BaseModel):
+    """The form of every error."""
+
+    error: OpenAIErrorBody

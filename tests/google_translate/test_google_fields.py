@@ -1,0 +1,156 @@
+"""What is sent to Google's API by hand: ways of sending, errors in its form, hostile bodies."""
+
+import json
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.google_translate.conftest import PATH, Serve, error_of
+from tests.service.keys import Keys
+
+BODY = {"q": "Hallo", "source": "de", "target": "en", "format": "text"}
+
+
+@pytest.mark.parametrize(
+    ("method", "way"), [("POST", "json"), ("POST", "data"), ("POST", "params"), ("GET", "params")]
+)
+def test_fields_may_be_in_json_a_form_or_the_url(http: httpx.Client, method: str, way: str) -> None:
+    for q, expected in (("Hallo", ["Hallo|german"]), (["a", "b"], ["a|german", "b|german"])):
+        response = http.request(method, PATH, **{way: BODY | {"q": q}})  # type: ignore[arg-type]
+        translations = response.json()["data"]["translations"]
+        assert [each["translatedText"] for each in translations] == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"q": None}, "q: is missing; send one text or more"),
+        ({"q": []}, "q: is missing; send one text or more"),
+        ({"q": 1}, "q: must be a string or an array of strings"),
+        ({"q": ["a", 1]}, "q[1]: must be a string"),
+        ({"q": ["a", "unusable"]}, "q[1]: is not usable"),
+        ({"q": "unusable"}, "q: is not usable"),
+        ({"target": ""}, "target: is missing; name the language to translate into"),
+        ({"format": "xml"}, "format: must be one of html, text, or omitted"),
+        ({"model": "projects/p/models/m"}, "model: must be one of nmt, base, or omitted"),
+        ({"cid": ["a"]}, "cid: customizations are not supported; send the request without ids"),
+        (
+            {"fields": "data"},
+            "fields: is unknown or not supported; known are q, target, source, format, model, cid, key",
+        ),
+        ({"alt": "media"}, "alt: must be one of json, or omitted"),
+    ],
+)
+def test_what_cannot_be_used_is_said(http: httpx.Client, fields: dict[str, object], message: str) -> None:
+    response = http.post(PATH, json=BODY | fields)
+
+    assert error_of(response) == (400, "INVALID_ARGUMENT", "invalid", message)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"target": "xx"}, {"source": "xx"}, {"source": "en"}, {"target": "x" * 9999}]
+)
+def test_languages_that_are_not_served_are_named(http: httpx.Client, fields: dict[str, str]) -> None:
+    status, code, reason, message = error_of(http.post(PATH, json=BODY | fields))
+
+    assert (status, code, reason) == (400, "INVALID_ARGUMENT", "invalid")
+    assert message.startswith(("target: ", "source: "))
+    assert len(message) < 300
+
+
+def test_names_of_languages_need_a_language(http: httpx.Client) -> None:
+    for target in ("zzzz", "not a code", "x" * 9999):
+        assert error_of(http.get(f"{PATH}/languages", params={"target": target}))[0] == 400
+
+
+def test_a_key_may_be_in_the_url_or_the_body(serve: Serve, keys: Keys) -> None:
+    http = serve(database_url=keys.url, requires_key=True)
+    key = keys.make()
+
+    assert http.post(PATH, json=BODY, params={"key": key}).status_code == 200
+    assert http.post(PATH, json=BODY | {"key": key}).status_code == 200
+    assert http.post(PATH, json=BODY, headers={"X-Goog-Api-Key": key}).status_code == 200
+    missing = "The request is missing a valid API key."
+    assert error_of(http.post(PATH, json=BODY)) == (403, "PERMISSION_DENIED", "forbidden", missing)
+    invalid = "API key not valid. Please pass a valid API key."
+    for sent in ({"params": {"key": "no"}}, {"headers": {"X-Goog-Api-Key": "no"}}):
+        response = http.post(PATH, json=BODY, **sent)  # type: ignore[arg-type]
+        assert error_of(response) == (400, "INVALID_ARGUMENT", "badRequest", invalid)
+    token = http.post(PATH, json=BODY, headers={"Authorization": "Bearer no"})
+    assert error_of(token)[:3] == (401, "UNAUTHENTICATED", "authError")
+    assert token.headers["www-authenticate"] == "Bearer"
+
+
+def test_any_key_is_accepted_where_none_is_required(http: httpx.Client) -> None:
+    assert http.post(PATH, json=BODY, params={"key": "any"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"[1]", "application/json", 400),
+        (b"[" * 100_000, "application/json", 400),
+        (b'{"q": "a", "q": "b", "target": "en"}', "application/json", 400),
+        (b'{"q": "\\ud800", "target": "en"}', "application/json", 400),
+        (b'{"q": "\xe4"}', "application/json", 400),
+        (b"q=%ff", "application/x-www-form-urlencoded", 400),
+        (b"q=a", "text/plain", 415),
+        (b'{"q": "' + b"a" * 2**20 + b'"}', "application/json", 413),
+    ],
+    ids=lambda value: repr(value[:30]) if isinstance(value, bytes) else None,
+)
+def test_an_unreadable_body_is_rejected_in_the_same_form(
+    http: httpx.Client, content: bytes, kind: str, status: int
+) -> None:
+    for path in (PATH, f"{PATH}/detect"):
+        assert error_of(http.post(path, content=content, headers={"Content-Type": kind}))[0] == status
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("PUT", "", 405), ("POST", "/languages", 405), ("GET", "/models", 404), ("DELETE", "/detect", 405)],
+)
+def test_paths_and_methods_have_the_form_of_all_errors(
+    http: httpx.Client, method: str, path: str, status: int
+) -> None:
+    assert error_of(http.request(method, PATH + path))[0] == status
+
+
+def test_a_failure_tells_nothing_of_the_text(http: httpx.Client) -> None:
+    status, code, reason, message = error_of(http.post(PATH, json=BODY | {"q": "explode geheim"}))
+    assert (status, code, reason) == (500, "INTERNAL", "backendError")
+    assert "geheim" not in message
+    assert error_of(http.post(PATH, json=BODY | {"q": "late"}))[:2] == (504, "DEADLINE_EXCEEDED")
+
+
+def test_detection_can_be_off(serve: Serve) -> None:
+    assert error_of(serve().post(f"{PATH}/detect", json={"q": "Hallo"}))[0] == 400
+
+
+values = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.lists(st.text(max_size=5), max_size=3)
+)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(fields=st.dictionaries(st.sampled_from([*BODY, "model", "cid", "key", "alt"]), values))
+def test_whatever_is_sent_is_answered_in_the_form(http: httpx.Client, fields: dict[str, object]) -> None:
+    headers = {"Content-Type": "application/json"}
+    response = http.post(PATH, content=json.dumps(BODY | fields).encode(), headers=headers)
+
+    if response.status_code != 200:
+        assert error_of(response)[0] == 400
+
+
+def test_requests_are_counted_under_the_apis_name(http: httpx.Client) -> None:
+    http.post(PATH, json=BODY)
+
+    counted = [line for line in http.get("/metrics").text.splitlines() if 'api="google"' in line]
+    assert any(f'route="{PATH}"' in line for line in counted)

@@ -1,0 +1,202 @@
+"""OpenAI's own client works unchanged, with and without streaming."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+
+import httpx
+import openai
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from openai import OpenAI
+
+from dragoman import DeadlineExceeded
+from service.accounts.keys import Scope
+from service.api.openai.completions import Envelope, SentText, chunks
+from service.http.errors import to_any_api_error
+from service.translation.request import TranslationResult
+from service.translation.translation_service import Progress, SegmentDone
+from tests.openai_chat.conftest import PATH, Serve, body, openai_client
+from tests.routing.doubles import scored
+from tests.service.conftest import engine_server
+from tests.service.keys import Keys
+
+GERMAN = "Das ist ein schönes Haus am Ufer des Flusses"
+
+
+@pytest.fixture(scope="module")
+def engine_client() -> Iterator[OpenAI]:
+    """The client of a server with the real engine and a tiny model, de -> en."""
+    with engine_server(detection="on") as http, openai_client(http) as client:
+        yield client
+
+
+def streamed(client: OpenAI, **request: object) -> tuple[str, str | None, list[str]]:
+    """Text, finish reason and non-empty parts of a stream."""
+    parts, reason = [], None
+    for chunk in client.chat.completions.create(stream=True, **request):  # type: ignore[call-overload]
+        parts += [choice.delta.content for choice in chunk.choices if choice.delta.content]
+        reason = next((choice.finish_reason for choice in chunk.choices), None) or reason
+    return "".join(parts), reason, parts
+
+
+def test_the_client_translates(client: OpenAI) -> None:
+    found = client.chat.completions.create(**body("eins\nzwei"))
+
+    assert found.id.startswith("chatcmpl-")
+    assert (found.object, found.model) == ("chat.completion", "dragoman-de-en")
+    [choice] = found.choices
+    assert (choice.message.role, choice.message.content) == ("assistant", "eins|german\nzwei|german")
+    assert choice.finish_reason == "stop"
+    assert found.usage is not None
+    assert found.usage.total_tokens == found.usage.prompt_tokens + found.usage.completion_tokens > 0
+
+
+def test_the_client_streams_the_same(client: OpenAI) -> None:
+    text, reason, parts = streamed(client, **body("eins\n\nzwei"))
+
+    assert (text, reason) == ("eins|german\n\nzwei|german", "stop")
+    assert parts == ["eins|german", "\n\nzwei|german"]
+
+
+def test_a_stream_tells_the_usage_at_its_end_if_it_is_wanted(client: OpenAI) -> None:
+    whole = client.chat.completions.create(**body("eins\nzwei"))
+    request = body("eins\nzwei", stream_options={"include_usage": True})
+
+    chunks = list(client.chat.completions.create(stream=True, **request))
+
+    assert chunks[-1].choices == []
+    assert chunks[-1].usage == whole.usage
+    assert {chunk.usage for chunk in chunks[:-1]} == {None}
+    assert {(chunk.id, chunk.created) for chunk in chunks} == {(chunks[0].id, chunks[0].created)}
+
+
+def test_the_asynchronous_client_streams(http: httpx.Client) -> None:
+    async def translate() -> str:
+        async with openai.AsyncOpenAI(
+            base_url=f"{str(http.base_url).rstrip('/')}/openai/v1", api_key="any"
+        ) as client:
+            stream = await client.chat.completions.create(stream=True, **body())
+            return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
+
+    assert asyncio.run(translate()) == "Hallo|german"
+
+
+def test_a_host_alone_is_enough_for_completions(http: httpx.Client) -> None:
+    with openai_client(http, root="/v1") as client:
+        assert client.chat.completions.create(**body()).choices[0].message.content == "Hallo|german"
+    assert "models" in http.get("/v1/models").json(), "the native API is unchanged"
+
+
+def test_the_client_lists_models_that_it_can_use(client: OpenAI) -> None:
+    listed = [model.id for model in client.models.list()]
+
+    assert listed[0] == "dragoman"
+    assert {"dragoman-de-en", "dragoman-en-fr", "dragoman-auto-zh-Hant"} <= set(listed)
+    for name in listed[1:]:
+        assert client.models.retrieve(name).id == name
+        source = "en" if name.startswith("dragoman-en") else "de"
+        text = GERMAN if source == "de" else "Hello"
+        assert client.chat.completions.create(**body(text, name)).choices[0].message.content
+    with pytest.raises(openai.NotFoundError) as missing:
+        client.models.retrieve("gpt-4o")
+    assert missing.value.code == "model_not_found"
+
+
+def test_keys_are_checked(serve: Serve, keys: Keys) -> None:
+    http = serve(database_url=keys.url, requires_key=True)
+    key = keys.make()
+
+    with openai_client(http, key) as client:
+        client.chat.completions.create(**body())
+        assert streamed(client, **body())[0] == "Hallo|german"
+    assert keys.usage(key).characters == 10
+    for wrong, error in (
+        ("nonsense", openai.AuthenticationError),
+        (keys.make(Scope.GLOSSARIES), openai.PermissionDeniedError),
+    ):
+        with openai_client(http, wrong) as client, pytest.raises(error):
+            client.chat.completions.create(**body())
+    with openai_client(http, "nonsense") as client, pytest.raises(openai.AuthenticationError):
+        client.models.list()
+    assert http.post(PATH, json=body()).status_code == 401
+
+
+def test_the_client_is_told_of_limits(serve: Serve, keys: Keys) -> None:
+    http = serve(database_url=keys.url, max_characters=20)
+    with openai_client(http, keys.make(characters_per_month=30, requests_per_minute=3)) as client:
+        client.chat.completions.create(**body("x" * 20))
+        with pytest.raises(openai.RateLimitError) as spent:
+            client.chat.completions.create(**body("x" * 20))
+        with pytest.raises(openai.APIStatusError) as long:
+            list(client.chat.completions.create(stream=True, **body("x" * 21)))
+        with pytest.raises(openai.RateLimitError) as fast:
+            client.chat.completions.create(**body())
+    assert (spent.value.code, fast.value.code) == ("insufficient_quota", "rate_limit_exceeded")
+    assert (long.value.status_code, long.value.param) == (413, "messages[0].content")
+
+
+def test_an_error_before_a_stream_begins_has_a_status(client: OpenAI) -> None:
+    with pytest.raises(openai.InternalServerError) as late:
+        client.chat.completions.create(stream=True, **body("late"))
+    assert late.value.status_code == 504
+
+
+def test_an_error_within_a_stream_is_its_last_event() -> None:
+    segment = scored("Hallo", "Hello")
+
+    async def progress() -> AsyncGenerator[Progress | list[TranslationResult]]:
+        yield SegmentDone(0, 0, segment)
+        raise DeadlineExceeded(0.25)
+
+    async def events() -> list[bytes]:
+        source = progress()
+        first = await anext(source)
+        sent = SentText("Hallo", None)
+        envelope = Envelope("de-en")
+        stream = chunks(first, source, sent, envelope, has_usage=False, convert=to_any_api_error)
+        return [event async for event in stream]
+
+    *_, text, error = asyncio.run(events())
+    assert b'"content":"Hello"' in text
+    assert b'"type":"server_error"' in error
+
+
+def test_a_limit_of_tokens_cuts_between_segments(engine_client: OpenAI) -> None:
+    request = body("Ein Hund rennt. Zwei Kinder spielen. Ein Haus.")
+    whole = engine_client.chat.completions.create(**request)
+    assert whole.usage is not None
+    text = whole.choices[0].message.content or ""
+
+    for limit in range(1, whole.usage.completion_tokens + 1):
+        cut = engine_client.chat.completions.create(**request, max_completion_tokens=limit)
+        [choice] = cut.choices
+        assert cut.usage is not None
+        assert cut.usage.completion_tokens <= limit
+        assert text.startswith(choice.message.content or "")
+        assert choice.finish_reason == ("stop" if choice.message.content == text else "length")
+        assert streamed(engine_client, **request, max_tokens=limit)[:2] == (
+            choice.message.content,
+            choice.finish_reason,
+        )
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=st.lists(
+        st.sampled_from(
+            ["Ein Hund rennt. ", "Zwei {name} spielen!", "\n", "  \n\n", "12.", "%s", " - ", "Haus"]
+        ),
+        max_size=6,
+    ).map("".join)
+)
+def test_a_stream_has_the_text_of_the_whole(engine_client: OpenAI, text: str) -> None:
+    whole = engine_client.chat.completions.create(**body(text))
+
+    assert streamed(engine_client, **body(text))[0] == whole.choices[0].message.content
+
+
+def test_the_api_is_off_unless_it_is_named(serve: Serve) -> None:
+    http = serve(apis="native,google")
+    for path in (PATH, "/v1/chat/completions"):
+        assert http.post(path, json=body()).status_code == 404
