@@ -83,11 +83,12 @@ def describe_run(run_dir: Path, test: EvaluationSet) -> dict[str, Any]:
         scores += [{"precision": precision, **row} for row in rows]
     record, shape = read_result(checkpoint / TRAINING_FILE), read_result(checkpoint / CONFIG_FILE)
     cache_bytes = (1 if shape["share_kv"] else 2) * shape["decoder_layers"] * shape["d_model"]
+    has_cells = shape.get("autoregression", "attention") != "attention"  # whose size does not grow
     with safe_open(checkpoint / WEIGHTS_FILE, framework="numpy") as file:
         parameters = sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 -- no dict
     return {
         "parameters": parameters,
-        "self_bytes_per_token": cache_bytes,
+        "self_bytes_per_token": 0 if has_cells else cache_bytes,
         "cross_bytes_per_token": cache_bytes,
         **{key: record[key] for key in ("steps", "pairs_seen", "train_hours", "machine")},
         "scores": scores,

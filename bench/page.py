@@ -13,6 +13,7 @@ from bench.card_page import read_results, render_page
 from bench.provenance import RESULTS, read_result
 from bench.robustness import page as robustness
 from bench.tables import origin_line
+from bench.tutorial import page as tutorial
 
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs" / "reports"
@@ -33,9 +34,15 @@ PERFORMANCE: Mapping[str, Table] = {
             f"offline-{workload}{suffix}.json",
             partial(tables.offline_table, workers=workers),
         )
-        for prefix, suffix in (("", ""), ("avx2-", "-avx2"))
-        for workload in ("real", "forced")
-        for workers in (1, 2)
+        for prefix, suffix, workload, workers in (
+            ("", "", "real", 1),
+            ("", "", "real", 2),
+            ("", "", "forced", 1),
+            ("", "", "forced", 2),
+            ("avx2-", "-avx2", "real", 1),
+            ("avx2-", "-avx2", "real", 2),
+            ("avx2-", "-avx2", "forced", 1),
+        )
     },
     "avx2-origin": ("offline-real-avx2.json", origin_line),
     "quality": ("offline-real.json", tables.quality_table),
@@ -55,9 +62,10 @@ ROBUSTNESS: Mapping[str, Table] = {
 }
 EXPERIMENTS: Mapping[str, Table] = {
     f"{name}-{part}": (f"experiments-{name}.json", make)
-    for name in ("shapes", "sizes")
+    for name in ("shapes", "sizes", "architectures")
     for part, make in {"scores": experiments.scores_table, "origin": origin_line}.items()
 }
+TUTORIAL: Mapping[str, Table] = {name: ("tutorial.json", make) for name, make in tutorial.TABLES.items()}
 QUALITY: Table = ("card-*.json", tables.card_quality_table)
 PAGES: Mapping[Path, Mapping[str, Table]] = {
     REPORTS / "performance.md": PERFORMANCE,
@@ -70,7 +78,7 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
         "import-memory": ("import-memory-*.json", tables.import_memory_table)
     },
     REPORTS / "calibration.md": {"calibration": ("calibration-*.json", tables.calibration_table)},
-    REPORTS / "experiments.md": EXPERIMENTS,
+    REPORTS / "experiments.md": {**EXPERIMENTS, **TUTORIAL},
     EXPLANATION / "native-kernels.md": {
         "equal": ("kernels-*.json", tables.kernels_table),
         "origin": ("kernels-de-en.json", origin_line),

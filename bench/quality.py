@@ -71,8 +71,12 @@ def measure(translator: Translator, one: EvaluationSet, options: DecodingOptions
 
 
 def scores_of(outputs: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
-    """Return BLEU and chrF, 0 to 100, and their signatures."""
-    metrics: dict[str, Any] = {"bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF()}
+    """Return BLEU, BLEU of lower-cased text, and chrF, 0 to 100, and their signatures."""
+    metrics: dict[str, Any] = {
+        "bleu": sacrebleu.BLEU(),
+        "bleu_lower": sacrebleu.BLEU(lowercase=True),
+        "chrf": sacrebleu.CHRF(),
+    }
     found = {name: round(one.corpus_score(outputs, [references]).score, 2) for name, one in metrics.items()}
     # A signature is complete only after its metric has scored.
     return found | {f"{name}_signature": str(one.get_signature()) for name, one in metrics.items()}

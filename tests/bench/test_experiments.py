@@ -24,7 +24,8 @@ def test_every_arm_of_every_plan_is_a_recipe_that_training_accepts(path: Path) -
     for arm in plan["arms"]:
         content = f'run_dir = "runs/x"\n{recipe_of(plan, arm, 1, TEXTS)}'
         recipe = TrainingConfig.model_validate(tomllib.loads(content))
-        assert recipe.model.d_model == arm.get("model", {}).get("d_model", plan["recipe"]["model"]["d_model"])
+        model = {**plan["recipe"]["model"], **arm.get("model", {})}
+        assert recipe.model.d_model == model["d_model"]
 
 
 def test_an_arm_differs_from_the_plan_only_in_what_it_says() -> None:
