@@ -24,6 +24,8 @@ MAX_RATIO = 250
 MIN_RATIO_CHECK_BYTES = 16 << 20
 """Unpacked size up to which `MAX_RATIO` does not apply: XML that repeats a few words compresses well."""
 
+_COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
+"""First bytes of the files that hold encrypted packages."""
 _MAX_SHOWN = 40
 _ENCRYPTED = 0x1
 _ZIP64_EXTRA = 0x0001
@@ -91,6 +93,11 @@ def opened(source: BinaryIO) -> Iterator[ZipFile]:
 
 
 def _zip_file(source: BinaryIO) -> ZipFile:
+    if source.read(len(_COMPOUND_FILE)) == _COMPOUND_FILE:
+        raise FileFormatError(
+            "it is encrypted, or in an old binary format of Office (doc, xls, ppt); save it without a "
+            "password and in the format of its suffix"
+        )
     try:
         return ZipFile(source)
     except UnicodeDecodeError as error:
@@ -205,6 +212,17 @@ class ParagraphFormat:
             return self.spell(element, fill_runs(inside, texts[: len(own)]))
 
         return Unit(own + joined(inner).entries, spell, element.raw)
+
+    def inside(self, element: Element, place: str) -> TextPart:
+        """Return an element with the paragraphs in it as entries."""
+        if element.name in self.paragraphs:
+            return self.passage(element, place)
+        if element.name in self.left_alone:
+            return element.raw
+        inner = [
+            self.inside(node, place) if isinstance(node, Element) else node.raw for node in element.nodes
+        ]
+        return joined([element.open, *inner, element.close])
 
     def written(self, element: Element, spelt: WriteNested) -> str:
         """Return an element with the paragraphs in it as `spelt` writes them."""

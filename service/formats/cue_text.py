@@ -21,8 +21,8 @@ _MARKUP = MarkupOptions(
 )
 _PLACED_TAG = re.compile(r'<(?P<name>[gx]) i="(?P<number>\d+)"\s*(?P<empty>/?)>|</(?P<closed>[gx])\s*>')
 _SPACES = re.compile(r"[ \t\r\n]+")
-_OPENING = re.compile(r"<([A-Za-z]+)(?:[\s.][^<>]*)?>")
-_CLOSING = re.compile(r"</([A-Za-z]*)\s*>")
+_OPENING = re.compile(r"<([A-Za-z]+)(?:[\s.][^<>]*)?>|\{\\([bius])1\}")
+_CLOSING = re.compile(r"</([A-Za-z]*)\s*>|\{\\([bius])0\}")
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
 
 
@@ -33,12 +33,19 @@ class TagStyle(StrEnum):
     """`<i>` and similar tags, and `{\\an8}`; everything else is text."""
     VTT = "vtt"
     """`<c.name>`, `<v Ann>`, `<00:00:01.000>`, and character references."""
+    ASS = "ass"
+    """`{\\i1}` and all else in braces; `\\h` for a space that does not break, `\\{` for a brace."""
 
 
 _TAGS = {
     TagStyle.SRT: re.compile(r"</?(?:b|i|u|s|font)(?:\s[^<>]*)?>|\{\\[^{}]*\}", re.IGNORECASE),
     TagStyle.VTT: re.compile(r"</?[A-Za-z]*(?:[.\s][^<>]*)?>|<[\d:.]+>"),
+    TagStyle.ASS: re.compile(r"(?<!\\)\{[^{}]*\}"),
 }
+_ASS_ESCAPES = {"\\h": "\u00a0", "\\{": "{", "\\}": "}", "\\\u2060": "\\"}
+"""A word joiner keeps a backslash from being one."""
+_ASS_ESCAPE = re.compile("\\\\[h{}\u2060]")
+_ASS_WRITTEN = {character: escape for escape, character in _ASS_ESCAPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ class CueText:
 
     def _characters(self, text: str) -> Iterator[tuple[str, bool]]:
         for character in text:
-            yield html.escape(character, quote=False) if self.style is TagStyle.VTT else character, False
+            yield _escape(character, self.style), False
 
 
 def strip_tags(text: str, style: TagStyle) -> str:
@@ -136,9 +143,17 @@ def strip_tags(text: str, style: TagStyle) -> str:
     return _TAGS[style].sub("", text)
 
 
+def _escape(character: str, style: TagStyle) -> str:
+    if style is TagStyle.ASS:
+        return _ASS_WRITTEN.get(character, character)
+    return html.escape(character, quote=False) if style is TagStyle.VTT else character
+
+
 def _unescape(text: str, style: TagStyle) -> str:
     if style is TagStyle.SRT:
         return text
+    if style is TagStyle.ASS:
+        return _ASS_ESCAPE.sub(lambda escape: _ASS_ESCAPES[escape[0]], text)
     return _REFERENCE.sub(lambda reference: html.unescape(reference[0]), text)
 
 
@@ -149,10 +164,10 @@ def _partners(tags: list[str]) -> dict[int, int]:
     num_open: Counter[str] = Counter()
     for i, tag in enumerate(tags):
         if opening := _OPENING.fullmatch(tag):
-            open_tags.append((opening[1].lower(), i))
+            open_tags.append(((opening[1] or opening[2]).lower(), i))
             num_open[open_tags[-1][0]] += 1
         elif closing := _CLOSING.fullmatch(tag):
-            name = closing[1].lower()
+            name = (closing[2] or closing[1] or "").lower()
             is_found = not num_open[name]
             while not is_found:
                 other, partner = open_tags.pop()

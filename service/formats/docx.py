@@ -7,10 +7,8 @@ Members without text keep their content, and unchanged paragraphs stay as they a
 written with as few runs as it has formats.
 """
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import IO
@@ -19,7 +17,9 @@ from zipfile import ZipFile
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import Item, TextRun, pair_halves, text_runs
+from service.formats.office_packages import read_package
 from service.formats.parts import TextPart
+from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
 from service.markup.escaping import escape_xml
 from service.markup.tokens import Kind
@@ -117,7 +117,6 @@ _POINTS = frozenset(
 )  # fmt: skip
 """Zero-width elements; unknown elements count as words."""
 _HYPHENS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
-_MORE_SPACES = re.compile("(?<= )( {2,})")
 _IRRELEVANT_PROPERTIES = frozenset(["lang", "noProof", "rPrChange"])
 """Run properties that do not affect the look of a translation."""
 _VISIBLE_ON_SPACE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
@@ -128,7 +127,7 @@ def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[T
     items = pair_halves(
         collapse_fields(list(_content(element, spelt)), lambda found: _write_items(found, element.prefix))
     )
-    return list(text_runs(list(_wrap_styled_texts(_note_base_styles(_merge_texts(items)))), place))
+    return list(text_runs(wrap_styles(items, _shows_space), place))
 
 
 def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
@@ -137,20 +136,13 @@ def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
 
 
 def _write_items(items: Sequence[Item], prefix: str) -> str:
-    """Return items as runs; a note `+PROPERTIES` sets the properties of the texts up to the matching `-`."""
     written: list[str] = []
-    styles = [""]
-    for item in items:
-        if item.kind is Kind.TEXT:
-            style = styles[-1] if item.note is None else item.note
+    for item, style in styled_items(items):
+        if item.kind is not Kind.TEXT:
+            written.append(item.raw)
+        elif item.text:
             text = f'<{prefix}t xml:space="preserve">{escape_xml(item.text)}</{prefix}t>'
-            written.append(f"<{prefix}r>{style}{text}</{prefix}r>" if item.text else "")
-            continue
-        written.append(item.raw)
-        if item.note is not None and item.note.startswith("+"):
-            styles.append(item.note[1:])
-        elif item.note == "-":
-            styles.pop()
+            written.append(f"<{prefix}r>{style}{text}</{prefix}r>")
     return "".join(written)
 
 
@@ -202,13 +194,12 @@ def _run(run: Element, spelt: WriteNested) -> Iterator[Item]:
 
 
 def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[Item]:
-    """Yield a text; of three or more spaces in a row, which align words, all but the first stay."""
-    for i, part in enumerate(_MORE_SPACES.split(element.text)):
-        if i % 2:
+    for part, stays in split_spaces(element.text):
+        if stays:
             prefix = element.prefix
             raw = f'<{prefix}t xml:space="preserve">{part}</{prefix}t>'
             yield Item(Kind.POINT, raw=spelt(raw))
-        elif part:
+        else:
             yield Item(Kind.TEXT, part, note=style)
 
 
@@ -243,72 +234,8 @@ def _descendants(element: Element) -> Iterator[Element]:
         yield from _descendants(child)
 
 
-def _merge_texts(items: Sequence[Item]) -> list[Item]:
-    """Merge consecutive texts of one format; white space in an invisible format joins the text before it."""
-    merged: list[tuple[Item, list[str]]] = []
-    for item in items:
-        last = merged[-1][0] if merged else None
-        is_more = (
-            item.kind is Kind.TEXT
-            and last is not None
-            and last.kind is Kind.TEXT
-            and (last.note == item.note or (item.text.isspace() and not _shows_space(item.note or "")))
-        )
-        if is_more:
-            merged[-1][1].append(item.text)
-        else:
-            merged.append((item, [item.text]))
-    return [item if len(texts) == 1 else replace(item, text="".join(texts)) for item, texts in merged]
-
-
 def _shows_space(style: str) -> bool:
     return any(f":{name} " in style or f":{name}/" in style for name in _VISIBLE_ON_SPACE)
-
-
-def _note_base_styles(items: Sequence[Item]) -> list[Item]:
-    """Note on each opened element the properties of most direct text; for the paragraph, on a first BREAK."""
-    levels = [Counter[str]()]
-    starts = [-1]
-    bases: dict[int, str] = {}
-    for i, item in enumerate([*items, Item(Kind.CLOSE)]):
-        if item.kind is Kind.OPEN:
-            levels.append(Counter())
-            starts.append(i)
-        elif item.kind is Kind.CLOSE:
-            counts = levels.pop()
-            bases[starts.pop()] = max(counts, key=counts.__getitem__, default="")
-        elif item.kind is Kind.TEXT:
-            levels[-1][item.note or ""] += len(item.text)
-    noted = [replace(item, note=f"+{bases[i]}") if i in bases else item for i, item in enumerate(items)]
-    noted = [replace(item, note="-") if item.kind is Kind.CLOSE else item for item in noted]
-    return [Item(Kind.BREAK, note=f"+{bases[-1]}"), *noted]
-
-
-def _wrap_styled_texts(items: Sequence[Item]) -> Iterator[Item]:
-    """Wrap texts whose properties differ from those of their level in elements of their own."""
-    bases = [""]
-    style: str | None = None
-    for item in items:
-        if item.kind is Kind.TEXT:
-            wanted = None if item.note == bases[-1] else item.note
-            if wanted != style:
-                if style is not None:
-                    yield Item(Kind.CLOSE, note="-")
-                if wanted is not None:
-                    yield Item(Kind.OPEN, note=f"+{wanted}")
-                style = wanted
-            yield replace(item, note=None)
-            continue
-        if style is not None and item.kind is not Kind.POINT:
-            yield Item(Kind.CLOSE, note="-")
-            style = None
-        if item.note is not None and item.note.startswith("+"):
-            bases.append(item.note[1:])
-        elif item.note == "-":
-            bases.pop()
-        yield item
-    if style is not None:
-        yield Item(Kind.CLOSE, note="-")
 
 
 PARAGRAPHS = ParagraphFormat(
@@ -316,8 +243,6 @@ PARAGRAPHS = ParagraphFormat(
 )
 
 
-_CONTENT_TYPES = "[Content_Types].xml"
-_OVERRIDE = Name("http://schemas.openxmlformats.org/package/2006/content-types", "Override")
 _MAIN = (".document.main+xml", ".template.main+xml", ".document.macroenabled.main+xml")
 _OTHER_TEXT_PARTS = (".header+xml", ".footer+xml", ".footnotes+xml", ".endnotes+xml")
 
@@ -331,26 +256,11 @@ class DocxFormat(ArchiveFormat):
 
 
 def _members(archive: ZipFile) -> Sequence[XmlMember]:
-    main: list[str] = []
-    others: list[str] = []
-    names = frozenset(archive.namelist())
-    if _CONTENT_TYPES not in names:
-        raise FileFormatError(f"it is not a Word document: {_CONTENT_TYPES} is missing")
-    with archive.open(_CONTENT_TYPES) as content:
-        for part in xml_units(content, frozenset([_OVERRIDE])):
-            if isinstance(part, Element):
-                kind = (part.attribute("ContentType") or "").lower()
-                name = (part.attribute("PartName") or "").removeprefix("/")
-                if kind.endswith(_MAIN):
-                    main.append(name)
-                elif kind.endswith(_OTHER_TEXT_PARTS):
-                    others.append(name)
+    package = read_package(archive, "a Word document")
+    main = package.members(_MAIN)
     if not main:
         raise FileFormatError("it contains no text document; save it as .docx")
-    before = dict.fromkeys(main, "") | {name: f"{name}, " for name in sorted(others)}
-    for name in before:
-        if name not in names:
-            raise FileFormatError(f"it is not a Word document: its member {name!r} is missing")
+    before = dict.fromkeys(main, "") | {name: f"{name}, " for name in package.members(_OTHER_TEXT_PARTS)}
     return [XmlMember(name, partial(_parts, place)) for name, place in before.items()]
 
 

@@ -1,4 +1,4 @@
-"""Language tags in markup."""
+"""Language tags in files."""
 
 import re
 
@@ -12,6 +12,11 @@ def matches_language(code: str, wanted: str) -> bool:
     """Return whether a language is the wanted one or a regional variant of it: `de_AT` counts as `de`."""
     found, requested = code.strip().lower().replace("_", "-"), wanted.lower().replace("_", "-")
     return found == requested or found.startswith(f"{requested}-")
+
+
+def renamed_language(own: str, target: str) -> str:
+    """Return the code of the target language as a file writes codes: with `_` if its own has one."""
+    return target.replace("-", "_") if "_" in own else target
 
 
 def replace_language_tags(markup: str, source: str, target: str) -> str:

@@ -1,7 +1,8 @@
-"""OpenDocument texts: paragraphs and headings of the document, its headers and its footers.
+"""OpenDocument texts and presentations: paragraphs and headings, of headers and footers too.
 
-Tables, text boxes, footnotes and endnotes in them are included. Not read: comments, deleted text, and values
-that the application fills in. Specification: OpenDocument 1.3, part 3.
+Tables, text boxes, footnotes, endnotes and notes of slides in them are included. Not read: comments, deleted
+text, master slides, embedded objects (charts, formulas), and values that the application fills in.
+Specification: OpenDocument 1.3, part 3.
 """
 
 import re
@@ -21,11 +22,13 @@ from service.markup.escaping import escape_xml
 from service.markup.tokens import Kind
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
-_OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
 _MANIFEST = "META-INF/manifest.xml"
 _ENCRYPTION = Name("urn:oasis:names:tc:opendocument:xmlns:manifest:1.0", "encryption-data")
 _UNITS = frozenset([Name(_TEXT, "p"), Name(_TEXT, "h")])
-_UNTRANSLATED = frozenset([Name(_TEXT, "tracked-changes"), Name(_OFFICE, "annotation")])
+_PRESENTATION = "urn:oasis:names:tc:opendocument:xmlns:presentation:1.0"
+_SLIDE_UNITS = _UNITS | {Name(_PRESENTATION, "header-decl"), Name(_PRESENTATION, "footer-decl")}
+UNTRANSLATED = frozenset([Name(_TEXT, "tracked-changes"), Name(OFFICE, "annotation")])
 _CONTAINERS = frozenset(["span", "a", "meta"])
 _POINTS = frozenset(
     [
@@ -46,34 +49,48 @@ class OdtFormat(ArchiveFormat):
 
     def members(self, archive: ZipFile) -> Sequence[XmlMember]:
         """See `ArchiveFormat`."""
-        return _members(archive)
+        check_document(archive, "an OpenDocument text")
+        return [
+            XmlMember(name, partial(paragraph_parts, before, _UNITS))
+            for name, before in (("content.xml", ""), ("styles.xml", "styles.xml, "))
+            if name in archive.namelist()
+        ]
 
 
-def _members(archive: ZipFile) -> Sequence[XmlMember]:
+class OdpFormat(ArchiveFormat):
+    """An OpenDocument presentation; an entry is the text of a paragraph between two tab stops."""
+
+    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
+        """See `ArchiveFormat`."""
+        check_document(archive, "an OpenDocument presentation")
+        return [XmlMember("content.xml", partial(paragraph_parts, "", _SLIDE_UNITS))]
+
+
+def check_document(archive: ZipFile, what: str) -> None:
+    """Check that an archive is an OpenDocument file that can be read.
+
+    Raises:
+        FileFormatError: it has no content, or is encrypted.
+    """
     names = archive.namelist()
     if "content.xml" not in names:
-        raise FileFormatError("it is not an OpenDocument text: its member 'content.xml' is missing")
-    if _MANIFEST in names:
-        with archive.open(_MANIFEST) as content:
-            if any(
-                isinstance(part, Element)
-                for part in xml_units(content, frozenset([_ENCRYPTION]), allows_doctype=True)
-            ):
-                raise FileFormatError("it is encrypted; save it without a password")
-    return [
-        XmlMember(name, partial(_parts, before))
-        for name, before in (("content.xml", ""), ("styles.xml", "styles.xml, "))
-        if name in names
-    ]
+        raise FileFormatError(f"it is not {what}: its member 'content.xml' is missing")
+    if _MANIFEST not in names:
+        return
+    with archive.open(_MANIFEST) as content:
+        found = xml_units(content, frozenset([_ENCRYPTION]), allows_doctype=True)
+        if any(isinstance(part, Element) for part in found):
+            raise FileFormatError("it is encrypted; save it without a password")
 
 
-def _parts(before: str, content: IO[bytes]) -> Iterator[TextPart]:
+def paragraph_parts(before: str, units: frozenset[Name], content: IO[bytes]) -> Iterator[TextPart]:
+    """Yield the parts of a member; `before` is the prefix of the locations."""
     numbers = count(1)
-    for part in xml_units(content, _UNITS, untranslated=_UNTRANSLATED):
+    for part in xml_units(content, units, untranslated=UNTRANSLATED):
         if isinstance(part, str):
             yield part
         else:
-            yield _PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
+            yield PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
 
 
 def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | Item]:
@@ -94,7 +111,7 @@ def _content(parent: Element, spelt: WriteNested) -> Iterator[Item]:
         elif node.name == Name(_TEXT, "s"):
             yield Item(Kind.POINT, raw=node.raw, note=f"{_SPACES_NOTE}{_num_spaces(node)}")
         elif node.name != Name(_TEXT, "soft-page-break"):  # where a page of the old text ended
-            yield _non_text_item(node, _PARAGRAPHS.written(node, spelt))
+            yield _non_text_item(node, PARAGRAPHS.written(node, spelt))
 
 
 def _expand_spaces(items: Iterator[Item], prefix: str) -> Iterator[Item]:
@@ -153,4 +170,4 @@ def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
     return f"{element.open}{''.join(inner)}{element.close}"
 
 
-_PARAGRAPHS = ParagraphFormat(_UNITS, _UNTRANSLATED, _parse_paragraph, _write_paragraph)
+PARAGRAPHS = ParagraphFormat(_UNITS, UNTRANSLATED, _parse_paragraph, _write_paragraph)

@@ -1,11 +1,12 @@
-"""Plural forms of gettext catalogues: the header's field, or the one of the target language."""
+"""Plural forms of gettext catalogues, by the header or the target language; categories of other files."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from gettext import c2py
 
 from service.formats.entries import FileFormatError
-from service.protection.plural_rules import gettext_plural_forms
+from service.protection.plural_rules import OTHER, gettext_plural_forms, plural_rules
 
 _PLURAL = re.compile(r"nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=\s*([^;]+)")
 _HEADER = re.compile(r"\s*msgid\s+\"\"\s*$")
@@ -76,3 +77,23 @@ def set_plural_forms(lines: list[str], target: str) -> PluralForms | None:
         last += 1
     lines[first : last + 1] = [field, *([""] * (last - first))]
     return read_plural_forms(value)
+
+
+def missing_categories(
+    categories: Collection[str], source: str, target: str, *, is_ordinal: bool = False
+) -> dict[str, str]:
+    """Return the plural categories that a text lacks in its target language, each with the one to translate.
+
+    Args:
+        categories: categories that the text has, with `other`.
+        source: BCP-47 code of its language.
+        target: BCP-47 code of the language to translate into.
+        is_ordinal: whether they are of ordinal numbers.
+    """
+    own = plural_rules(source, is_ordinal=is_ordinal)
+    missing: dict[str, str] = {}
+    for category, sample in plural_rules(target, is_ordinal=is_ordinal).samples.items():
+        if category not in categories:
+            wanted = own.category(sample)
+            missing[category] = wanted if wanted in categories else OTHER
+    return missing

@@ -16,7 +16,8 @@ import polib
 
 from service.formats.encodings import codec_of_label
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in
+from service.formats.messages import message_runs
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
 from service.formats.plural_forms import (
     PluralForms,
@@ -25,31 +26,6 @@ from service.formats.plural_forms import (
     set_plural_forms,
 )
 from service.formats.po_marks import entry_start, mark_entry
-from service.markup.tokens import Kind
-from service.protection.icu_parser import has_branches
-
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-
-
-def _split_tags(text: str) -> Iterator[Item]:
-    """Yield a text with its tags as items that stay as they are; an ICU message is one text."""
-    at = 0
-    for found in () if has_branches(text) else _TAG.finditer(text):
-        if at < found.start():
-            yield Item(Kind.TEXT, text[at : found.start()])
-        yield Item(Kind.POINT, raw=found[0], note=_half_note(found[0]))
-        at = found.end()
-    if at < len(text):
-        yield Item(Kind.TEXT, text[at:])
-
-
-def _half_note(raw: str) -> str | None:
-    """Return a note that pairs start tags and end tags by name; None for an empty element."""
-    tag = re.match(r"<(/?)([A-Za-z][\w:-]*)", raw)
-    if tag is None or raw.endswith("/>"):
-        return None
-    return f"{'close' if tag[1] else 'open'}:{tag[2]}"
-
 
 _CHARSET = re.compile(rb"^\"Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)", re.MULTILINE | re.IGNORECASE)
 _FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")
@@ -110,7 +86,8 @@ def _parts(text: str, target: str) -> Iterator[TextPart]:
             if forms.get(field.form):
                 continue
             is_singular = not entry.msgid_plural or is_form_of_singular(field.form, plural_forms)
-            found = _text_runs(entry.msgid if is_singular else entry.msgid_plural, field)
+            message = entry.msgid if is_singular else entry.msgid_plural
+            found = message_runs(message, f"line {field.start + 1}")
             parts.append("".join(lines[end : field.start]))
             if field.is_needed:
                 parts.append(_translation_unit(found, field, "".join(lines[field.start : field.stop])))
@@ -201,11 +178,6 @@ def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
         while i < len(lines) and _CONTINUED.match(lines[i]):
             i += 1
         yield _Field(int(found[1] or 0), found[0].strip().removesuffix('"').rstrip(), start, i)
-
-
-def _text_runs(text: str, field: _Field) -> list[TextRun | Item]:
-    items = pair_halves(list(_split_tags(text)))
-    return list(text_runs(items, f"line {field.start + 1}", keeps_space=True))
 
 
 def _translation_unit(found: Sequence[TextRun | Item], field: _Field, raw: str) -> TextUnit:

@@ -49,10 +49,10 @@ class SrtFormat(BytesFormat):
             has_begun = True
             bounds = [*(_cue_start(paragraph, timing) for timing in timings), len(paragraph)]
             # Text after a blank line without a timing belongs to the cue before it.
-            yield from _cue_parts(paragraph[: bounds[0]], TagStyle.SRT, self.options.source)
+            yield from cue_parts(paragraph[: bounds[0]], TagStyle.SRT, self.options.source)
             for timing, (head, end) in zip(timings, pairwise(bounds), strict=True):
                 yield _bytes_of(paragraph[head : timing + 1])
-                yield from _cue_parts(paragraph[timing + 1 : end], TagStyle.SRT, self.options.source)
+                yield from cue_parts(paragraph[timing + 1 : end], TagStyle.SRT, self.options.source)
 
 
 class VttFormat(BytesFormat):
@@ -69,7 +69,7 @@ class VttFormat(BytesFormat):
             end = len(paragraph) if timing is None or is_first else timing + 1
             is_first = False
             yield _bytes_of(paragraph[:end])
-            yield from _cue_parts(paragraph[end:], TagStyle.VTT, self.options.source)
+            yield from cue_parts(paragraph[end:], TagStyle.VTT, self.options.source)
 
 
 def _cue_start(paragraph: Sequence[Line], timing: int) -> int:
@@ -100,7 +100,7 @@ def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
         yield paragraph
 
 
-def _cue_parts(lines: Sequence[Line], style: TagStyle, language: str) -> Iterator[Part]:
+def cue_parts(lines: Sequence[Line], style: TagStyle, language: str) -> Iterator[Part]:
     """Yield a cue's text, with a slot for each speaker's turn or group of lines that share a sentence."""
     sentence_starts = _sentence_starts(lines, style, language)
     turn = 0

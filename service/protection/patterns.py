@@ -79,7 +79,10 @@ KINDS = (
     SpanKind("ruby", r"[\#%]\{[\w.]++\} | %<\w++>[sdifx]?"),
     SpanKind(
         "shell",
-        r"\$\{[^{}\s]{1,100}+\} | \$t?\([\w.:-]++\) | (?<![\w$])\$[A-Z_][A-Z0-9_]{2,}+(?![a-z])",
+        r"""
+          \$\{[^{}\s]{1,100}+\} | \$\([\w.:-]++\) | \$t\([^()\n]{1,200}+\)
+        | (?<![\w$])\$[A-Z_][A-Z0-9_]{2,}+(?![a-z])
+        """,
     ),
     SpanKind("unnamed brace", r"\{\}", SpanForm.STRING),
     SpanKind(
@@ -89,7 +92,10 @@ KINDS = (
         | \{[ ]?[\w.\[\]-]++[ ]?(?:![rsa])?(?::[^{}\s]{0,60}+)?\}
         """,
     ),
-    SpanKind("printf", rf"%(?:\(\w++\)|\d++\$)[ ]?{_FLAGS}[diouxXeEfFgGaAcrspn@] | %\(\w++\)"),
+    SpanKind(
+        "printf",
+        rf"%(?:\d++\$)?\#@\w++@ | %(?:\(\w++\)|\d++\$)[ ]?{_FLAGS}[diouxXeEfFgGaAcrspn@] | %\(\w++\)",
+    ),
     SpanKind(
         "printf string",
         rf"{_NOT_IN_PERCENTAGE}%{_FLAGS}s | %{_FLAGS}[scrpa@]{_NO_LETTER}",

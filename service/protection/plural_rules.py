@@ -9,7 +9,8 @@ from babel.messages.plurals import get_plural
 from babel.plural import PluralRule
 
 OTHER = "other"
-_ORDER = ("zero", "one", "two", "few", "many", OTHER)
+CATEGORIES = ("zero", "one", "two", "few", "many", OTHER)
+"""All categories, in the order of CLDR."""
 _SAMPLES = (*range(2, 200), 1000, 10_000, 1_000_000, 0, 1)
 """Numbers that are tried as examples of a category, the plainest first: 1 and 0 may be words."""
 
@@ -38,7 +39,7 @@ def plural_rules(language: str, *, is_ordinal: bool = False) -> PluralRules:
     for number in _SAMPLES:
         samples.setdefault(rule(number), number)
     samples.setdefault(OTHER, 2)  # ICU requires it
-    return PluralRules({name: samples[name] for name in _ORDER if name in samples}, rule)
+    return PluralRules({name: samples[name] for name in CATEGORIES if name in samples}, rule)
 
 
 @lru_cache(256)

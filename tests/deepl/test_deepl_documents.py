@@ -10,8 +10,11 @@ import httpx
 import pytest
 
 from service.accounts.keys import Scope
+from service.formats.known import open_format
 from service.jobs.job_runner import CHUNKS
 from tests.deepl.conftest import ClientOf, error_of, fetch, upload
+from tests.formats.rewriting import OPTIONS, texts
+from tests.fuzz.seeds import FILES
 from tests.routing.doubles import until
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
@@ -61,6 +64,18 @@ def test_a_file_on_the_disk_is_translated_into_another(
     client.translate_document_from_filepath(tmp_path / "in.html", tmp_path / "out.html", target_lang="EN-US")
     expected = '<meta charset="latin1"><p>EIN <b>MÄDCHEN</b></p>'
     assert (tmp_path / "out.html").read_bytes() == expected.encode("latin1")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"), [(".pptx", "NOTIZ"), (".xlsx", "HIER"), (".odp", "FUSS"), (".ods", "WORT")]
+)
+def test_office_files_are_documents(client: deepl.DeepLClient, suffix: str, text: str) -> None:
+    name = f"a{suffix}"
+
+    handle = client.translate_document_upload(FILES[suffix][0], target_lang="EN-GB", filename=name)
+
+    assert translated(client, handle).ok
+    assert text in texts(open_format(name, OPTIONS), fetch(client, handle))
 
 
 def test_a_document_is_not_ready_before_it_is_done(

@@ -7,10 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from tests.formats.hostile_strings import PATTERNS
 from tests.formats.rewriting import pack
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+TABLE = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 TYPES = (
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/d.xml" '
     'ContentType="application/x.document.main+xml"/></Types>'
@@ -114,11 +118,59 @@ ODT = {
     "spaces": "⟨a<text:s text:c='9'/>⟩",
     "many spaces": "a<text:s text:c='⟨9⟩'/>",
 }
+PPTX = {
+    "runs": "⟨<a:r><a:t>a</a:t></a:r>⟩",
+    "runs of two formats": '⟨<a:r><a:t>a</a:t></a:r><a:r><a:rPr b="1"/><a:t>b</a:t></a:r>⟩',
+    "formats": '⟨<a:r><a:rPr sz="№"/><a:t>a</a:t></a:r>⟩',
+    "spaces in a tag": "<a:r><a:rPr⟨ ⟩/><a:t>a</a:t></a:r>",
+    "attributes": "<a:r><a:rPr⟨ a№='' ⟩/><a:t>a</a:t></a:r>",
+    "tabs and escapes": "<a:r><a:t>⟨\t_x000B_⟩</a:t></a:r>",
+    "half escapes": "<a:r><a:t>⟨_x000⟩</a:t></a:r>",
+    "spaces": "<a:r><a:t>⟨a   b ⟩</a:t></a:r>",
+    "paragraphs in it": "⟨<a:m><a:p>⟩⟨</a:p></a:m>⟩",
+}
+XLSX = {
+    "runs": "<si>⟨<r><t>a</t></r>⟩</si>",
+    "runs of two formats": "<si>⟨<r><t>a</t></r><r><rPr><b/></rPr><t>b</t></r>⟩</si>",
+    "lines and escapes": "<si><t>⟨\n_x000D_⟩</t></si>",
+    "underscores": "<si><t>⟨_x005F_⟩</t></si>",
+    "strings": "⟨<si><t>a</t></si>⟩",
+    "readings": "<si><t>a</t>⟨<rPh><t>a</t></rPh>⟩</si>",
+}
+ODS = {
+    "cells": "⟨<table:table-cell><text:p>a</text:p></table:table-cell>⟩",
+    "empty cells": "⟨<table:table-cell/>⟩",
+    "deep frames": "<table:table-cell>⟨<text:f>⟩<text:p>a</text:p>⟨</text:f>⟩</table:table-cell>",
+    "lines": "<table:table-cell>⟨<text:p>a</text:p>⟩</table:table-cell>",
+}
+
+
+def _types(main: str, text: str) -> str:
+    """List of a package's members: `p`, and `d` with the text."""
+    return (
+        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/p" '
+        f'ContentType="x.{main}+xml"/><Override PartName="/d" ContentType="x.{text}+xml"/></Types>'
+    )
 
 
 PACK: Mapping[str, Callable[[str], bytes]] = {
     "a.docx": lambda xml: pack({"[Content_Types].xml": TYPES, "d.xml": xml}),
     "a.odt": lambda xml: pack({"content.xml": xml}),
+    "a.ods": lambda xml: pack({"content.xml": xml}),
+    "a.pptx": lambda xml: pack(
+        {
+            "[Content_Types].xml": _types("presentationml.presentation.main", "presentationml.slide"),
+            "p": "",
+            "d": xml,
+        }
+    ),
+    "a.xlsx": lambda xml: pack(
+        {
+            "[Content_Types].xml": _types("spreadsheetml.sheet.main", "spreadsheetml.sharedStrings"),
+            "p": "",
+            "d": xml,
+        }
+    ),
 }
 
 
@@ -158,11 +210,15 @@ HOSTILE: tuple[Hostile, ...] = (
     *_hostile("a.po", PO_TEXTS),
     *_hostile("a.jsonl", JSON),
     *_hostile("a.csv", CSV),
+    *(hostile for name, patterns in PATTERNS.items() for hostile in _hostile(name, patterns)),
     *_hostile("a.docx", DOCX, f'<w:d xmlns:w="{WORD}"><w:p>{{}}</w:p></w:d>'),
     *_hostile(
         "a.docx", {"a long namespace": "⟨<w:r/>⟩"}, f'<w:d xmlns:w="{WORD}" xmlns="⟨n⟩"><w:p>{{}}</w:p></w:d>'
     ),
     *_hostile("a.odt", ODT, f'<o xmlns:text="{TEXT}"><text:p>{{}}</text:p></o>'),
+    *_hostile("a.pptx", PPTX, f'<p xmlns:a="{DRAWING}"><a:p>{{}}</a:p></p>'),
+    *_hostile("a.xlsx", XLSX, f'<sst xmlns="{SHEET}">{{}}</sst>'),
+    *_hostile("a.ods", ODS, f'<o xmlns:text="{TEXT}" xmlns:table="{TABLE}">{{}}</o>'),
     *_runs("a.md", "a {}", RUNS + LINE_RUNS),
     *_runs("a.html", "<p>a {}"),
     *_runs(

@@ -128,7 +128,7 @@ def test_a_size_that_is_a_lie_is_found_when_the_member_is_read() -> None:
         entries(text, bytes(content))
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.odt", "a.epub"])
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.odt", "a.odp", "a.ods", "a.epub"])
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04", _archive(), _archive(("a.txt", b"x"))])
 def test_what_is_no_file_of_its_kind_is_refused(name: str, content: bytes) -> None:
     with pytest.raises(FileFormatError):

@@ -46,7 +46,22 @@ def _rewritten(file_format: FileFormat, folder: Path, content: bytes) -> tuple[l
 
 
 @pytest.mark.parametrize(
-    "suffix", [".txt", ".jsonl", ".csv", ".srt", ".po", ".xliff", ".html", ".md", ".odt", ".docx.gz"]
+    "suffix",
+    [
+        ".txt",
+        ".jsonl",
+        ".csv",
+        ".srt",
+        ".po",
+        ".xliff",
+        ".html",
+        ".md",
+        ".odt",
+        ".pptx",
+        ".xlsx",
+        ".ods",
+        ".docx.gz",
+    ],
 )
 def test_entries_and_the_written_file_are_those_of_the_format_itself(tmp_path: Path, suffix: str) -> None:
     name, content = f"a{suffix}", FILES[suffix][0]

@@ -21,13 +21,14 @@ OPTIONS = FileOptions("de", "en")
 BYTE_FOR_BYTE = {
     *(".txt", ".jsonl", ".ndjson", ".csv", ".tsv", ".srt", ".vtt"),
     *(".html", ".htm", ".md", ".markdown"),
+    *(".properties", ".strings", ".ass", ".ssa"),
 }
 PAGES = {".html", ".htm"}
 SEVERAL_SPELLINGS = "cp932"
 """What browsers read Shift_JIS as: some characters have two spellings in it, of which one is written."""
-MEMBER_FOR_MEMBER = {".docx", ".odt", ".epub"}
+MEMBER_FOR_MEMBER = {".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub"}
 """Of archives, what is in them stays; they are packed anew."""
-SOUGHT_IN = {".docx", ".odt", ".epub", ".docx.zst", ".docx.gz", ".parquet"}
+SOUGHT_IN = {*MEMBER_FOR_MEMBER, ".docx.zst", ".docx.gz", ".parquet"}
 """Of these, damage of what holds no text shows only when it is copied."""
 
 ABORTS = ".parquet"

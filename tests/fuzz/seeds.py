@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import zstandard
 
 from tests.formats.rewriting import pack
+from tests.formats.string_samples import SAMPLES, STRING_TOKENS
 
 TEXT = "Hallo Welt.\r\n\r\n  Noch eine Zeile: ä字😀\n".encode()
 JSON_LINES = b'{"text": "Hallo \\u00e4", "n": [1, {"text": "a"}]}\n{"id": 1.5e3, "text": "b\\n"}\r\n'
@@ -63,6 +64,59 @@ EPUB_MEMBERS: Mapping[str, bytes] = {
     "OEBPS/a.xhtml": b'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>T</title></head><body><p>Ein <b>fetter</b> Satz.</p></body></html>',
     "OEBPS/n.ncx": b'<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap><navPoint><navLabel><text>Kapitel</text></navLabel></navPoint></navMap></ncx>',
 }
+_A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+_P = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
+_X = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+_OFFICE_TYPE = "application/vnd.openxmlformats-officedocument"
+
+
+def content_types(**members: str) -> bytes:
+    """List of the members of a package, each with the end of its content type; `__` in a name is `/`."""
+    overrides = "".join(
+        f'<Override PartName="/{name.replace("__", "/")}.xml" ContentType="{_OFFICE_TYPE}.{kind}+xml"/>'
+        for name, kind in members.items()
+    )
+    return f'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">{overrides}</Types>'.encode()
+
+
+PPTX_MEMBERS: Mapping[str, bytes] = {
+    "[Content_Types].xml": content_types(
+        ppt__presentation="presentationml.presentation.main",
+        ppt__slides__slide1="presentationml.slide",
+        ppt__notesSlides__notesSlide1="presentationml.notesSlide",
+        ppt__slideMasters__slideMaster1="presentationml.slideMaster",
+    ),
+    "ppt/presentation.xml": f"<p:presentation {_P}/>".encode(),
+    "ppt/slides/slide1.xml": f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n<p:sld {_P} {_A}><p:txBody><a:bodyPr/><a:p><a:pPr algn="ctr"/><a:r><a:rPr lang="de-DE" dirty="0"/><a:t>Ein </a:t></a:r><a:r><a:rPr lang="de-DE" b="1"/><a:t>fetter</a:t></a:r><a:br/><a:r><a:rPr lang="de-DE" err="1"/><a:t>Satz\tvon   mir</a:t></a:r><a:fld id="{{0}}" type="slidenum"><a:rPr/><a:t>1</a:t></a:fld><a:endParaRPr lang="de-DE"/></a:p></p:txBody></p:sld>'.encode(),
+    "ppt/notesSlides/notesSlide1.xml": f"<p:notes {_P} {_A}><a:p><a:r><a:t>Notiz</a:t></a:r></a:p></p:notes>".encode(),
+    "ppt/slideMasters/slideMaster1.xml": f"<p:sldMaster {_P} {_A}><a:p><a:r><a:t>Titel</a:t></a:r></a:p></p:sldMaster>".encode(),
+}
+XLSX_MEMBERS: Mapping[str, bytes] = {
+    "[Content_Types].xml": content_types(
+        xl__workbook="spreadsheetml.sheet.main",
+        xl__sharedStrings="spreadsheetml.sharedStrings",
+        xl__worksheets__sheet1="spreadsheetml.worksheet",
+        xl__tables__table1="spreadsheetml.table",
+        xl__drawings__drawing1="drawing",
+    ),
+    "xl/workbook.xml": f'<workbook {_X}><sheets><sheet name="Blatt" sheetId="1"/></sheets></workbook>'.encode(),
+    "xl/worksheets/sheet1.xml": f'<worksheet {_X}><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>Hier</t></is></c><c r="C1" t="str"><f>A1&amp;" ja"</f><v>Name ja</v></c><c r="D1"><v>1.5</v></c></row></sheetData></worksheet>'.encode(),
+    "xl/sharedStrings.xml": f'<sst {_X} count="3" uniqueCount="3"><si><t>Name</t></si><si><t xml:space="preserve"> Zeile\nzwei_x000D_ </t><phoneticPr fontId="1"/></si><si><r><t xml:space="preserve">Ein </t></r><r><rPr><b/></rPr><t>fetter</t></r><r><t xml:space="preserve"> Satz</t></r><rPh sb="0" eb="1"><t>x</t></rPh></si></sst>'.encode(),
+    "xl/tables/table1.xml": f'<table {_X} ref="A1:A2"><tableColumns count="1"><tableColumn id="1" name="Name"/></tableColumns></table>'.encode(),
+    "xl/drawings/drawing1.xml": f'<xdr:wsDr xmlns:xdr="x" {_A}><a:p><a:r><a:t>Kasten</a:t></a:r></a:p></xdr:wsDr>'.encode(),
+}
+_TABLE = 'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"'
+_SHOW = 'xmlns:presentation="urn:oasis:names:tc:opendocument:xmlns:presentation:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
+ODP_MEMBERS: Mapping[str, bytes] = {
+    "mimetype": b"application/vnd.oasis.opendocument.presentation",
+    "content.xml": f"<office:presentation {_ODF} {_SHOW}><presentation:footer-decl presentation:name='f'>Fuss</presentation:footer-decl><draw:page draw:name='Seite'><draw:text-box><text:p>Ein <text:span text:style-name='T1'>fetter</text:span> Satz</text:p></draw:text-box><presentation:notes><text:p>Notiz</text:p></presentation:notes></draw:page></office:presentation>".encode(),
+    "styles.xml": f"<office:styles {_ODF}><text:p>Titel</text:p></office:styles>".encode(),
+}
+ODS_MEMBERS: Mapping[str, bytes] = {
+    "mimetype": b"application/vnd.oasis.opendocument.spreadsheet",
+    "content.xml": f"<office:spreadsheet {_ODF} {_TABLE}><table:table table:name='Blatt'><table:table-row><table:table-cell office:value-type='string' office:string-value='Wort' table:number-columns-repeated='2'><text:p>Wort</text:p></table:table-cell><table:table-cell office:value-type='float' office:value='1.5'><text:p>1,5</text:p></table:table-cell><table:table-cell table:formula='of:=[.A1]' office:value-type='string' office:string-value='Wort'><text:p>Wort</text:p></table:table-cell><table:table-cell/></table:table-row></table:table></office:spreadsheet>".encode(),
+    "styles.xml": f"<office:styles {_ODF}><text:p>Kopf</text:p></office:styles>".encode(),
+}
 
 
 def _parquet() -> bytes:
@@ -73,6 +127,9 @@ def _parquet() -> bytes:
 
 # Not compressed, so that edits reach the members.
 DOCX, ODT, EPUB = (pack(members, ZIP_STORED) for members in (DOCX_MEMBERS, ODT_MEMBERS, EPUB_MEMBERS))
+PPTX, XLSX, ODP, ODS = (
+    pack(members, ZIP_STORED) for members in (PPTX_MEMBERS, XLSX_MEMBERS, ODP_MEMBERS, ODS_MEMBERS)
+)
 
 FILES: Mapping[str, Sequence[bytes]] = {
     ".txt": (TEXT, b"\xff\xfe" + TEXT.decode().encode("utf-16-le"), b"\xef\xbb\xbf" + TEXT),
@@ -90,8 +147,13 @@ FILES: Mapping[str, Sequence[bytes]] = {
     ),
     **dict.fromkeys((".md", ".markdown"), (MARKDOWN,)),
     ".docx": (DOCX,),
+    ".pptx": (PPTX,),
+    ".xlsx": (XLSX,),
     ".odt": (ODT,),
+    ".odp": (ODP,),
+    ".ods": (ODS,),
     ".epub": (EPUB,),
+    **{suffix: (content,) for suffix, content in SAMPLES.items()},
     ".txt.gz": (gzip.compress(TEXT, mtime=0),),
     ".jsonl.zst": (zstandard.compress(JSON_LINES),),
     ".docx.zst": (zstandard.compress(DOCX),),
@@ -99,7 +161,11 @@ FILES: Mapping[str, Sequence[bytes]] = {
 }
 ARCHIVES: Mapping[str, Mapping[str, bytes]] = {
     ".docx": DOCX_MEMBERS,
+    ".pptx": PPTX_MEMBERS,
+    ".xlsx": XLSX_MEMBERS,
     ".odt": ODT_MEMBERS,
+    ".odp": ODP_MEMBERS,
+    ".ods": ODS_MEMBERS,
     ".epub": EPUB_MEMBERS,
 }
 
@@ -177,6 +243,13 @@ _WORDS = (
     b'<w:fldChar w:fldCharType="begin"/>',
     b"<w:del>",
     b'<w:fldChar w:fldCharType="end"/>',
+    b"<a:p>",
+    b"</a:p>",
+    b"<a:br/>",
+    b"</si>",
+    b"_x000A_",
+    b"office:string-value=''",
+    b"</table:table-cell>",
     b"<text:s text:c='99999999'/>",
     b"text:c='-1'",
     b"text:c='\xd9\xa3'",
@@ -203,4 +276,4 @@ _ZIP = (
 TOKENS: Mapping[str, Sequence[bytes]] = {
     suffix: (*_ANY, *_ZIP, *_MARKUP, *_WORDS) if suffix in ARCHIVES else (*_ANY, *_MARKUP, *_LINES, *_GETTEXT)
     for suffix in FILES
-}
+} | dict.fromkeys(SAMPLES, (*_ANY, *_MARKUP, *_LINES, *STRING_TOKENS))

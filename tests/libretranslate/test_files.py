@@ -10,6 +10,9 @@ import pytest
 
 from dragoman.bundle import open_bundle
 from service.accounts.keys import Scope
+from service.formats.known import open_format
+from tests.formats.rewriting import OPTIONS, texts
+from tests.fuzz.seeds import FILES
 from tests.libretranslate.conftest import Serve, error_of
 from tests.routing.doubles import until
 from tests.service.conftest import ready_client, router_of
@@ -158,6 +161,17 @@ def test_where_files_are_not_translated_that_is_said(serve: Serve, setting: str)
     assert error_of(send(client, "a.txt", b"Hallo")) == refusal
     assert error_of(client.get("/download_file/a.txt")) == refusal
     assert client.get("/frontend/settings").json()["filesTranslation"] is False
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"), [(".pptx", "Notiz"), (".xlsx", "Hier"), (".odp", "Fuss"), (".ods", "Wort")]
+)
+def test_office_files_are_taken(client: httpx.Client, suffix: str, text: str) -> None:
+    name = f"a{suffix}"
+
+    fetched = fetch(client, send(client, name, FILES[suffix][0]))
+
+    assert f"{text}|german" in texts(open_format(name, OPTIONS), fetched.content)
 
 
 def test_files_of_all_kinds_are_taken(client: httpx.Client, tmp_path: Path) -> None:

@@ -1,0 +1,180 @@
+"""String resources of Android: `strings.xml` and other files with the root `resources`.
+
+Strings, items of plurals and of string arrays are entries. What has `translatable="false"` and references
+such as `@string/app_name` stay, and so do all other resources. Plural categories that the target language has
+besides are added. Inline tags move with their words; `xliff:g` is kept as it is. Specification: "String
+resources" of Android's developer guide.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import IO
+
+from service.formats.android_escapes import AndroidNotation, TextReader
+from service.formats.entries import FileFormatError
+from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.messages import has_words, split_tags
+from service.formats.parts import TextFormat, TextPart, TextUnit, Unit
+from service.formats.plural_forms import missing_categories
+from service.formats.xml_units import Chars, Element, Name, xml_encoder, xml_units
+from service.markup.tokens import Kind
+from service.protection.plural_rules import OTHER
+
+_ROOT = re.compile(r"<resources[\s/>]")
+_TAG = re.compile(r"<[^!?]")
+_ITEM = Name("", "item")
+_UNITS = frozenset(Name("", local) for local in ("string", "plurals", "string-array"))
+_REFERENCE = re.compile(r"\s*(?:[@?](?:\+?[\w.]+:)?(?:[\w.]+/)?[\w.$-]+)\s*")
+_PLACEHOLDER = Name("urn:oasis:names:tc:xliff:document:1.2", "g")
+_QUANTITY = re.compile(r"(\bquantity\s*=\s*[\"'])[^\"']*")
+_END_SPACE = re.compile(r"(?<![\\\s])\s+\Z|(?<=\\\s)\s+\Z")
+_MAX_SHOWN = 200
+
+
+class AndroidXmlFormat(TextFormat):
+    """A file of resources; texts equal to their entries leave it as it was."""
+
+    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
+        return self._parts(source), xml_encoder(source)
+
+    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        is_begun = False
+        for part in xml_units(source, _UNITS, allows_doctype=True):
+            is_root = not is_begun and (isinstance(part, Element) or _TAG.match(part) is not None)
+            if is_root and not (isinstance(part, str) and _ROOT.match(part)):
+                break
+            is_begun = is_begun or is_root
+            if isinstance(part, Element):
+                yield from self._resource(part)
+            else:
+                yield part
+        if not is_begun:
+            raise FileFormatError(
+                "it is not a file of Android's resources: <resources> is missing; other kinds of .xml files "
+                "are not supported"
+            )
+
+    def _resource(self, element: Element) -> Iterator[TextPart]:
+        name = (element.attribute("name") or "")[:_MAX_SHOWN]
+        if element.attribute("translatable") == "false":
+            yield element.raw
+        elif element.local == "string":
+            yield from _string(element, f"{element.local} {name}")
+        else:
+            yield from self._items(element, f"{element.local} {name}")
+
+    def _items(self, parent: Element, place: str) -> Iterator[TextPart]:
+        items = parent.children("item")
+        added = self._missing_items(items) if parent.local == "plurals" else {}
+        yield parent.open
+        number = 0
+        space = ""
+        for node in parent.nodes:
+            if not isinstance(node, Element) or node.name != _ITEM:
+                space = node.raw if isinstance(node, Chars) else ""
+                yield node.raw
+                continue
+            number += 1
+            yield from _string(node, f"{place}, {node.attribute('quantity') or f'item {number}'}")
+            if node is items[-1]:
+                for quantity, item in added.items():
+                    yield _added_item(item, quantity, f"{place}, {quantity}", space)
+        yield parent.close
+
+    def _missing_items(self, items: Sequence[Element]) -> Mapping[str, Element]:
+        by_quantity = {item.attribute("quantity") or "": item for item in items}
+        if OTHER not in by_quantity:
+            return {}
+        missing = missing_categories(by_quantity.keys(), self.options.source, self.options.target)
+        return {category: by_quantity[own] for category, own in missing.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """Content of an element, with its texts."""
+
+    found: Sequence[TextRun | Item]
+    notation: AndroidNotation
+
+    def write(self, texts: Sequence[str]) -> str:
+        """Return the content with translations."""
+        merged: list[Item] = []
+        for item in fill_runs(self.found, texts):
+            if item.kind is Kind.TEXT and merged and merged[-1].kind is Kind.TEXT:
+                merged[-1] = replace(merged[-1], text=merged[-1].text + item.text)
+            else:
+                merged.append(item)
+        return self.notation.write(merged)
+
+
+def _string(element: Element, place: str) -> Iterator[TextPart]:
+    content = _content(element, place)
+    if content is None:
+        yield element.raw
+        return
+    yield element.open
+    yield Unit(messages_in(content.found), content.write, element.inner)
+    yield element.close
+
+
+def _added_item(item: Element, quantity: str, place: str, space: str) -> TextUnit | str:
+    content = _content(item, place)
+    if content is None:
+        return ""
+
+    def spell(texts: Sequence[str]) -> str:
+        if not any(texts):
+            return ""
+        opened = _QUANTITY.sub(lambda found: f"{found[1]}{quantity}", item.open, count=1)
+        return f"{space}{opened}{content.write(texts)}{item.close}"
+
+    return Unit(messages_in(content.found), spell)
+
+
+def _content(element: Element, place: str) -> _Content | None:
+    """Return the content of a string; None if it has no words."""
+    if not element.elements and _REFERENCE.fullmatch(element.text):
+        return None
+    notation = AndroidNotation.of(element)
+    items = list(_items(element, notation))
+    if not has_words("".join(item.text for item in items)):
+        return None
+    return _Content(list(text_runs(pair_halves(items), place, keeps_space=True)), notation)
+
+
+def _items(parent: Element, notation: AndroidNotation) -> Iterator[Item]:
+    reader = TextReader()
+    for item in _trimmed(list(_nodes(parent))):
+        if item.kind is not Kind.TEXT:
+            yield item
+            continue
+        for part in split_tags(item.text):
+            if part.kind is Kind.TEXT:
+                yield from reader.read(part.text)
+            else:
+                yield replace(part, raw=notation.embed(part.raw))
+
+
+def _nodes(parent: Element) -> Iterator[Item]:
+    """Yield the content of an element, with its texts as XML has them."""
+    for node in parent.nodes:
+        if isinstance(node, Chars):
+            yield Item(Kind.TEXT, node.text)
+        elif isinstance(node, Element) and node.name != _PLACEHOLDER and node.close:
+            yield Item(Kind.OPEN, raw=node.open)
+            yield from _nodes(node)
+            yield Item(Kind.CLOSE, raw=node.close)
+        else:
+            is_word = isinstance(node, Element) and node.name == _PLACEHOLDER
+            yield Item(Kind.WORD if is_word else Kind.POINT, raw=node.raw)
+
+
+def _trimmed(items: list[Item]) -> list[Item]:
+    """Return the items without white space at both ends, which does not count."""
+    if items and items[0].kind is Kind.TEXT:
+        items[0] = replace(items[0], text=items[0].text.lstrip())
+    if items and items[-1].kind is Kind.TEXT:
+        items[-1] = replace(items[-1], text=_END_SPACE.sub("", items[-1].text))
+    return items

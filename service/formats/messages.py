@@ -1,0 +1,74 @@
+"""Messages of user interfaces: their tags are kept, and what has no words is no entry."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from dragoman.text.segmentation import has_letters
+from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.parts import TextUnit, Unit
+from service.markup.tokens import Kind
+from service.protection.icu_parser import has_branches
+from service.protection.patterns import find_spans
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+
+
+def split_tags(text: str) -> Iterator[Item]:
+    """Yield a text with its tags as items that stay as they are; an ICU message is one text."""
+    at = 0
+    for found in () if has_branches(text) else _TAG.finditer(text):
+        if at < found.start():
+            yield Item(Kind.TEXT, text[at : found.start()])
+        yield Item(Kind.POINT, raw=found[0], note=_half_note(found[0]))
+        at = found.end()
+    if at < len(text):
+        yield Item(Kind.TEXT, text[at:])
+
+
+def message_runs(text: str, place: str) -> list[TextRun | Item]:
+    """Return a message with its tags as items."""
+    return list(text_runs(pair_halves(list(split_tags(text))), place, keeps_space=True))
+
+
+def message_unit(text: str, place: str, own: str | None, spell: Callable[[str], str]) -> TextUnit:
+    """Return the unit of a message.
+
+    Args:
+        text: the message.
+        place: its location.
+        own: the part of the file that holds it; None if the file lacks it, and it is added unless its
+            translation is empty.
+        spell: returns that part for another message.
+    """
+    found = message_runs(text, place)
+
+    def write(texts: Sequence[str]) -> str:
+        if own is None and not any(texts):
+            return ""
+        translation = "".join(item.raw or item.text for item in fill_runs(found, texts))
+        translation.encode()  # a lone surrogate is an error of this entry
+        return spell(translation)
+
+    return Unit(messages_in(found), write, own)
+
+
+def has_words(text: str) -> bool:
+    """Return whether a text has letters outside of placeholders, tags, addresses and paths."""
+    if not has_letters(text):
+        return False
+    if has_branches(text):
+        return True
+    at = 0
+    for span in find_spans(text):
+        if has_letters(text[at : span.start]):
+            return True
+        at = span.end
+    return has_letters(text[at:])
+
+
+def _half_note(raw: str) -> str | None:
+    """Return a note that pairs start tags and end tags by name; None for an empty element."""
+    tag = re.match(r"<(/?)([A-Za-z][\w:-]*)", raw)
+    if tag is None or raw.endswith("/>"):
+        return None
+    return f"{'close' if tag[1] else 'open'}:{tag[2]}"

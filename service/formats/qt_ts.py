@@ -1,0 +1,157 @@
+"""Translation sources of Qt Linguist (`.ts`): missing translations are filled in.
+
+A translation is missing if it is empty and neither vanished nor obsolete. All numerus forms of a message get
+the translation of its source: as many as the file has if it names the target language, else as many as
+gettext has for it. A translation by a model keeps the type `unfinished`. A file that names no language gets
+that of the target. Everything else stays byte for byte. Specification: "Qt Linguist TS File Format" (TS 2.1).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO
+
+from service.formats.entries import FileFormatError
+from service.formats.inline_runs import Item, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.language_tags import matches_language
+from service.formats.messages import has_words, split_tags
+from service.formats.parts import TextFormat, TextPart, Unit
+from service.formats.plural_forms import read_plural_forms
+from service.formats.review_marks import TOOL, TextOrigin, confidence_of, origin_of
+from service.formats.xml_units import Chars, Element, Name, xml_encoder, xml_units
+from service.markup.escaping import escape_xml
+from service.markup.tokens import Kind
+from service.protection.plural_rules import gettext_plural_forms
+
+_MESSAGE = Name("", "message")
+_ROOT = re.compile(r"<TS(?=[\s/>])")
+_TAG = re.compile(r"<[^!?]")
+_LANGUAGE = re.compile(r"\slanguage\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_TYPE = re.compile(r"\stype\s*=\s*(?:\"[^\"]*\"|'[^']*')")
+_DONE = frozenset(["vanished", "obsolete"])
+_FINISHED = frozenset([None, TextOrigin.MEMORY])
+_MAX_SHOWN = 100
+
+
+class QtTsFormat(TextFormat):
+    """A translation source; an entry is the source of a message without a translation.
+
+    Texts equal to their entries fill translations too, empty texts leave none.
+    """
+
+    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
+        return self._parts(source), xml_encoder(source)
+
+    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        is_begun = False
+        num_forms: int | None = None
+        number = 0
+        for part in xml_units(source, frozenset([_MESSAGE]), allows_doctype=True):
+            if isinstance(part, Element):
+                if not is_begun:
+                    break
+                number += 1
+                yield _message(part, f"message {number}", num_forms)
+                continue
+            if not is_begun and _TAG.match(part):
+                if not _ROOT.match(part):
+                    break
+                is_begun = True
+                language = _LANGUAGE.search(part)
+                code = "" if language is None else language[1] or language[2] or ""
+                # Qt's forms of some languages are not those of gettext: those in the file count.
+                num_forms = None if matches_language(code, self.options.target) else self._num_forms()
+                yield part if code else self._with_language(part)
+                continue
+            yield part
+        if not is_begun:
+            raise FileFormatError("it is not a translation source of Qt: <TS> is missing")
+
+    def _with_language(self, root: str) -> str:
+        code = self.options.target.replace("-", "_")
+        return _LANGUAGE.sub("", root).replace("<TS", f'<TS language="{code}"', 1)
+
+    def _num_forms(self) -> int | None:
+        forms = read_plural_forms(gettext_plural_forms(self.options.target) or "")
+        return None if forms is None else forms.number
+
+
+def _message(message: Element, place: str, num_forms: int | None) -> TextPart:
+    """Return a message as a unit; as it is if it needs no translation.
+
+    Args:
+        message: the element.
+        place: its location.
+        num_forms: number of numerus forms to write; None for as many as it has.
+    """
+    sources, translations = message.children("source"), message.children("translation")
+    if len(sources) != 1 or len(translations) != 1 or not _is_missing(translations[0]):
+        return message.raw
+    [source], [translation] = sources, translations
+    items = list(_items(source))
+    if not has_words("".join(item.text for item in items)):
+        return message.raw
+    place = f"{place}, {source.text.strip()[:_MAX_SHOWN]}"
+    found = list(text_runs(pair_halves(items), place, keeps_space=True))
+    forms = translation.children("numerusform")
+    is_numerus = message.attribute("numerus") == "yes"
+
+    def spell(texts: Sequence[str]) -> str:
+        if not any(texts):
+            return message.raw
+        content = "".join(
+            escape_xml(item.text) if item.kind is Kind.TEXT else item.raw for item in fill_runs(found, texts)
+        )
+        if is_numerus:
+            number = num_forms or max(1, len(forms))
+            content = _numerus_forms(translation, forms, content, number)
+        return _with_translation(message, translation, content, texts)
+
+    return Unit(messages_in(found), spell)
+
+
+def _is_missing(translation: Element) -> bool:
+    if translation.attribute("type") in _DONE or translation.attribute("variants") == "yes":
+        return False
+    texts = (translation, *translation.elements)
+    return not any(element.text.strip() for element in texts) and all(
+        element.local == "numerusform" for element in translation.elements
+    )
+
+
+def _items(source: Element) -> Iterator[Item]:
+    for node in source.nodes:
+        if not isinstance(node, Chars):
+            yield Item(Kind.POINT, raw=node.raw)
+            continue
+        for item in split_tags(node.text):
+            yield Item(item.kind, item.text, escape_xml(item.raw), item.note)
+
+
+def _numerus_forms(translation: Element, forms: Sequence[Element], content: str, number: int) -> str:
+    """Return the numerus forms, all with one content, with the white space of the file around them."""
+    form = f"<numerusform>{content}</numerusform>"
+    spaces = [node.raw for node in translation.nodes if isinstance(node, Chars)]
+    if len(spaces) <= len(forms):
+        return form * number
+    return "".join(f"{spaces[0]}{form}" for _ in range(number)) + spaces[-1]
+
+
+def _with_translation(message: Element, translation: Element, content: str, texts: Sequence[str]) -> str:
+    start_tag = _TYPE.sub("", translation.open).removesuffix(">").removesuffix("/").rstrip()
+    if origin_of(texts) not in _FINISHED:
+        start_tag += ' type="unfinished"'
+    written = f"{start_tag}>{content}</{translation.prefix}translation>"
+    confidence = confidence_of(texts)
+    pieces = [message.open]
+    for i, node in enumerate(message.nodes):
+        if node is not translation:
+            pieces.append(node.raw)
+            continue
+        if confidence is not None and not message.children("translatorcomment"):
+            before = message.nodes[i - 1] if i else None
+            space = before.raw if isinstance(before, Chars) else ""
+            note = f"<translatorcomment>{TOOL}, confidence: {confidence}</translatorcomment>"
+            pieces.append(f"{note}{space}")
+        pieces.append(written)
+    return "".join([*pieces, message.close])

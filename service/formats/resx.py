@@ -1,0 +1,76 @@
+"""Resources of .NET (`.resx`, `.resw`): the value of each string with words is an entry.
+
+Comments, types, headers and other data stay, and so do the designer's notes about controls (`>>name`).
+Specification: "Resources in .resx files" of .NET's documentation.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from service.formats.entries import FileFormatError
+from service.formats.messages import has_words, message_unit
+from service.formats.parts import TextFormat, TextPart
+from service.formats.xml_units import Chars, Element, Name, xml_encoder, xml_units
+from service.markup.escaping import escape_xml
+
+_DATA = Name("", "data")
+_ROOT = re.compile(r"<root[\s/>]")
+_TAG = re.compile(r"<[^!?]")
+_CDATA = re.compile(r"\s*<!\[CDATA\[(?:(?!\]\]>).)*\]\]>\s*", re.DOTALL)
+_DESIGNER = ">>"
+_STRING = "System.String"
+_MAX_SHOWN = 200
+
+
+class ResxFormat(TextFormat):
+    """A file of resources; texts equal to their entries leave it as it was."""
+
+    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
+        return self._parts(source), xml_encoder(source)
+
+    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        is_begun = False
+        for part in xml_units(source, frozenset([_DATA])):
+            if not is_begun:
+                is_root = isinstance(part, Element) or _TAG.match(part) is not None
+                if is_root and not (isinstance(part, str) and _ROOT.match(part)):
+                    break
+                is_begun = is_root
+            if isinstance(part, Element):
+                yield from _data(part)
+            else:
+                yield part
+        if not is_begun:
+            raise FileFormatError("it is not a file of .NET resources: <root> is missing")
+
+
+def _data(data: Element) -> Iterator[TextPart]:
+    name = data.attribute("name") or ""
+    kind = data.attribute("type")
+    is_string = data.attribute("mimetype") is None and (kind is None or kind.split(",")[0] == _STRING)
+    values = data.children("value")
+    if not is_string or name.startswith(_DESIGNER) or len(values) != 1 or not _is_text(values[0]):
+        yield data.raw
+        return
+    [value] = values
+    is_cdata = _CDATA.fullmatch(value.inner) is not None
+    at = data.nodes.index(value)
+    yield data.open + "".join(node.raw for node in data.nodes[:at]) + value.open
+    yield message_unit(
+        value.text,
+        f"data {name[:_MAX_SHOWN]}",
+        value.inner,
+        lambda said: f"<![CDATA[{_split_ends(said)}]]>" if is_cdata else escape_xml(said),
+    )
+    yield value.close + "".join(node.raw for node in data.nodes[at + 1 :]) + data.close
+
+
+def _is_text(value: Element) -> bool:
+    return all(isinstance(node, Chars) for node in value.nodes) and has_words(value.text)
+
+
+def _split_ends(text: str) -> str:
+    """Return a text in which no CDATA section ends."""
+    return text.replace("]]>", "]]]]><![CDATA[>")

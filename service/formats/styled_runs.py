@@ -1,0 +1,117 @@
+"""Runs of text with formatting, as word processors, presentations and spreadsheets store them.
+
+Applications split a text into many runs. Here, texts of one format become one text, and texts whose format
+differs from that of most text around them become elements. Formats are compared in their source form.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from service.formats.inline_runs import Item
+from service.markup.tokens import Kind
+
+_MORE_SPACES = re.compile("(?<= )( {2,})")
+
+
+def split_spaces(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield pieces of a text, each with whether it is to stay.
+
+    Of three or more spaces in a row, which align words, all but the first stay.
+    """
+    for i, part in enumerate(_MORE_SPACES.split(text)):
+        if part:
+            yield part, i % 2 == 1
+
+
+def wrap_styles(items: Sequence[Item], shows_space: Callable[[str], bool]) -> list[Item]:
+    """Turn differences of format into elements.
+
+    Args:
+        items: the note of a TEXT is its format; the notes of other items must not begin with `+` or be `-`.
+        shows_space: whether a format is visible on white space.
+
+    Returns:
+        Items of which no TEXT has a note. The note `+FORMAT` of another item sets the format of the texts up
+        to the matching `-`; `styled_items` reads it.
+    """
+    return list(_wrap_styled_texts(_note_base_styles(_merge_texts(items, shows_space))))
+
+
+def styled_items(items: Sequence[Item]) -> Iterator[tuple[Item, str]]:
+    """Yield each item with the format of its text."""
+    styles = [""]
+    for item in items:
+        if item.kind is Kind.TEXT:
+            yield item, styles[-1] if item.note is None else item.note
+            continue
+        yield item, styles[-1]
+        if item.note is not None and item.note.startswith("+"):
+            styles.append(item.note[1:])
+        elif item.note == "-":
+            styles.pop()
+
+
+def _merge_texts(items: Sequence[Item], shows_space: Callable[[str], bool]) -> list[Item]:
+    """Merge consecutive texts of one format; white space in an invisible format joins the text before it."""
+    merged: list[tuple[Item, list[str]]] = []
+    for item in items:
+        last = merged[-1][0] if merged else None
+        is_more = (
+            item.kind is Kind.TEXT
+            and last is not None
+            and last.kind is Kind.TEXT
+            and (last.note == item.note or (item.text.isspace() and not shows_space(item.note or "")))
+        )
+        if is_more:
+            merged[-1][1].append(item.text)
+        else:
+            merged.append((item, [item.text]))
+    return [item if len(texts) == 1 else replace(item, text="".join(texts)) for item, texts in merged]
+
+
+def _note_base_styles(items: Sequence[Item]) -> list[Item]:
+    """Note on each opened element the properties of most direct text; for the paragraph, on a first BREAK."""
+    levels = [Counter[str]()]
+    starts = [-1]
+    bases: dict[int, str] = {}
+    for i, item in enumerate([*items, Item(Kind.CLOSE)]):
+        if item.kind is Kind.OPEN:
+            levels.append(Counter())
+            starts.append(i)
+        elif item.kind is Kind.CLOSE:
+            counts = levels.pop()
+            bases[starts.pop()] = max(counts, key=counts.__getitem__, default="")
+        elif item.kind is Kind.TEXT:
+            levels[-1][item.note or ""] += len(item.text)
+    noted = [replace(item, note=f"+{bases[i]}") if i in bases else item for i, item in enumerate(items)]
+    noted = [replace(item, note="-") if item.kind is Kind.CLOSE else item for item in noted]
+    return [Item(Kind.BREAK, note=f"+{bases[-1]}"), *noted]
+
+
+def _wrap_styled_texts(items: Sequence[Item]) -> Iterator[Item]:
+    """Wrap texts whose properties differ from those of their level in elements of their own."""
+    bases = [""]
+    style: str | None = None
+    for item in items:
+        if item.kind is Kind.TEXT:
+            wanted = None if item.note == bases[-1] else item.note
+            if wanted != style:
+                if style is not None:
+                    yield Item(Kind.CLOSE, note="-")
+                if wanted is not None:
+                    yield Item(Kind.OPEN, note=f"+{wanted}")
+                style = wanted
+            yield replace(item, note=None)
+            continue
+        if style is not None and item.kind is not Kind.POINT:
+            yield Item(Kind.CLOSE, note="-")
+            style = None
+        if item.note is not None and item.note.startswith("+"):
+            bases.append(item.note[1:])
+        elif item.note == "-":
+            bases.pop()
+        yield item
+    if style is not None:
+        yield Item(Kind.CLOSE, note="-")

@@ -1,0 +1,213 @@
+"""String catalogues of Xcode (`.xcstrings`): missing localisations of the target language are filled in.
+
+A string without a localisation in the source language is its own text. Plural variations get the categories
+of the target language, variations by device stay. Strings with `shouldTranslate: false`, with substitutions,
+or with a localisation that somebody filled in stay byte for byte. A translation has the state `needs_review`
+if a model made it, else `translated`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from service.formats.entries import Entry, FileFormatError
+from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in
+from service.formats.json_layout import JsonInsertion, JsonLayout
+from service.formats.json_values import JsonMember, JsonValue, parse_json
+from service.formats.language_tags import matches_language
+from service.formats.messages import has_words, message_runs
+from service.formats.parts import Unit
+from service.formats.plural_forms import missing_categories
+from service.formats.review_marks import TextOrigin, origin_of
+from service.formats.string_files import (
+    LanguageTag,
+    LineCounter,
+    SelectedKeys,
+    Slot,
+    StringFormat,
+    check_unicode,
+)
+from service.protection.plural_rules import CATEGORIES, OTHER, plural_rules
+
+UNDETERMINED = "und"
+_STATES = {
+    TextOrigin.MACHINE: "needs_review",
+    TextOrigin.MEMORY: "translated",
+    TextOrigin.SOURCE: "new",
+    None: "translated",
+}
+_ZERO = "zero"
+"""A category that a string may have in any language."""
+_MAX_SHOWN = 200
+_LANGUAGE_DEPTH = 4
+"""Objects around a localisation: the root, `strings`, the string and `localizations`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of a localisation."""
+
+    found: Sequence[TextRun | Item]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Variations:
+    """Texts by plural category or by device."""
+
+    kind: str
+    branches: tuple[tuple[str, "_Tree"], ...]
+
+
+_Tree = _Text | _Variations
+
+
+class XcstringsFormat(StringFormat):
+    """A string catalogue; an entry is a text whose string has no localisation in the target language.
+
+    Texts equal to their entries are filled in too, empty texts are not. Options select keys.
+    """
+
+    def slots(self, text: str) -> Iterator[Slot | LanguageTag]:
+        """See `StringFormat`."""
+        root = parse_json(text)
+        strings, language = root.get("strings"), root.get("sourceLanguage")
+        if strings is None or strings.members is None or language is None or not language.text:
+            raise FileFormatError("it is not a string catalogue: `sourceLanguage` or `strings` is missing")
+        self._check_source(language.text)
+        selected = SelectedKeys(self.options.columns)
+        catalogue = _Catalogue(text, language.text, self.options.target)
+        for member in strings.members:
+            if selected.has(member.name):
+                yield from catalogue.slots(member)
+        selected.check_all_found()
+
+    def _check_source(self, language: str) -> None:
+        wanted = self.options.source
+        if wanted != UNDETERMINED and not (
+            matches_language(language, wanted) or matches_language(wanted, language)
+        ):
+            raise FileFormatError(
+                f"its source language is {language[:40]!a}, not {wanted!a}; translate it from that language"
+            )
+
+
+class _Catalogue:
+    """A single pass over the strings of a catalogue."""
+
+    def __init__(self, text: str, source: str, target: str) -> None:
+        self._source, self._target = source, target
+        self._layout = JsonLayout.of(text)
+        self._text = text
+        self._lines = LineCounter(text)
+
+    def slots(self, string: JsonMember) -> Iterator[Slot]:
+        """Yield the slot of a string that needs a localisation."""
+        place = f"line {self._lines.line_of(string.start)}, key {string.name[:_MAX_SHOWN]}"
+        if string.value.members is None:
+            raise FileFormatError(f"{place}: the string is not an object")
+        if self._raw(string.value.get("shouldTranslate")) == "false":
+            return
+        localizations = string.value.get("localizations")
+        own = None if localizations is None else localizations.get(self._source)
+        tree = _text(string.name, place) if own is None else self._tree(own, place)
+        entries = () if tree is None else tuple(_entries(tree))
+        target = self._target_of(string.value, localizations)
+        if tree is None or target is None or not any(has_words(entry.text) for entry in entries):
+            return
+        insertion, write = target
+
+        def spell(texts: Sequence[str]) -> str:
+            if not any(texts):
+                return self._text[insertion.start : insertion.end]
+            return insertion.around(write(_spelled(tree, iter(texts))))
+
+        yield Slot(insertion.start, insertion.end, Unit(entries, spell))
+
+    def _target_of(
+        self, string: JsonValue, localizations: JsonValue | None
+    ) -> tuple[JsonInsertion, Callable[[object], str]] | None:
+        """Return where the localisation goes, and what writes it there; None if somebody filled it in."""
+        layout, target = self._layout, self._target
+        if localizations is None:
+            insertion = layout.insertion(string, "localizations", _LANGUAGE_DEPTH - 1)
+            return insertion, lambda value: layout.member(
+                "localizations", {target: value}, _LANGUAGE_DEPTH - 1
+            )
+        existing = next(
+            (member for member in localizations.members or () if _is_same_language(member.name, target)), None
+        )
+        if existing is None:
+            insertion = layout.insertion(localizations, target, _LANGUAGE_DEPTH)
+            return insertion, lambda value: layout.member(target, value, _LANGUAGE_DEPTH)
+        if _is_filled_in(existing.value):
+            return None
+        replaced = JsonInsertion(existing.value.start, existing.value.end, "", "")
+        return replaced, lambda value: layout.value(value, _LANGUAGE_DEPTH)
+
+    def _tree(self, localization: JsonValue, place: str) -> _Tree | None:
+        """Return a localisation with the variations of the target; None if it has what is not supported."""
+        unit, variations = localization.get("stringUnit"), localization.get("variations")
+        if unit is not None and len(localization.members or ()) == 1:
+            value = unit.get("value")
+            return None if value is None or value.text is None else _text(value.text, place)
+        if variations is None or len(localization.members or ()) != 1 or len(variations.members or ()) != 1:
+            return None
+        [kind] = variations.members or ()
+        found = {member.name: member.value for member in kind.value.members or ()}
+        if kind.name == "plural":
+            found = self._plural_branches(found)
+        branches = [
+            (name, self._tree(value, f"{place}, {name[:_MAX_SHOWN]}")) for name, value in found.items()
+        ]
+        trees = tuple((name, tree) for name, tree in branches if tree is not None)
+        return _Variations(kind.name, trees) if trees and len(trees) == len(branches) else None
+
+    def _plural_branches(self, found: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        if OTHER not in found:
+            return {}
+        missing = missing_categories(found.keys(), self._source, self._target)
+        kept = {*plural_rules(self._target).samples, _ZERO}
+        branches = {name: value for name, value in found.items() if name in kept}
+        branches |= {name: found[own] for name, own in missing.items()}
+        return {name: branches[name] for name in CATEGORIES if name in branches}
+
+    def _raw(self, value: JsonValue | None) -> str:
+        return "" if value is None else self._text[value.start : value.end]
+
+
+def _text(text: str, place: str) -> _Text:
+    check_unicode(text, place)
+    found = message_runs(text, place)
+    return _Text(found, messages_in(found))
+
+
+def _entries(tree: _Tree) -> Iterator[Entry]:
+    if isinstance(tree, _Text):
+        yield from tree.entries
+        return
+    for _, branch in tree.branches:
+        yield from _entries(branch)
+
+
+def _spelled(tree: _Tree, texts: Iterator[str]) -> dict[str, object]:
+    """Return a localisation with translations."""
+    if isinstance(tree, _Variations):
+        return {"variations": {tree.kind: {name: _spelled(branch, texts) for name, branch in tree.branches}}}
+    given = list(islice(texts, len(tree.entries)))
+    value = "".join(item.raw or item.text for item in fill_runs(tree.found, given))
+    value.encode()  # a lone surrogate is an error of this entry
+    return {"stringUnit": {"state": _STATES[origin_of(given)], "value": value}}
+
+
+def _is_same_language(code: str, other: str) -> bool:
+    return code.lower().replace("_", "-") == other.lower().replace("_", "-")
+
+
+def _is_filled_in(localization: JsonValue) -> bool:
+    """Return whether somebody translated a localisation: Xcode adds empty ones with the state `new`."""
+    unit = localization.get("stringUnit")
+    if unit is None:
+        return bool(localization.members)
+    state, value = unit.get("state"), unit.get("value")
+    return bool(value is not None and value.text) and (state is None or state.text != "new")

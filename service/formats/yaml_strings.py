@@ -1,0 +1,236 @@
+"""Messages in YAML, as Rails, Symfony and many others have them: the scalars with words are entries.
+
+Only these scalars change, each in its style if that can hold the translation. Keys, comments, anchors, tags,
+aliases, numbers, dates and the words for true, false and null stay. A file whose only key at the top names
+the source language gets that of the target. Plural categories that the target language has besides are added.
+The parser is PyYAML's (YAML 1.1), which yields events: an alias is never expanded.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from service.formats.entries import FileFormatError, FileOptions
+from service.formats.language_tags import matches_language, renamed_language
+from service.formats.messages import has_words, message_unit
+from service.formats.plural_keys import PluralLanguages, added_keys
+from service.formats.string_files import (
+    LanguageTag,
+    SelectedKeys,
+    Slot,
+    StringFormat,
+    check_unicode,
+    join_keys,
+    join_surrogates,
+)
+from service.formats.yaml_scalars import ScalarNotation, skip_properties
+
+MAX_DEPTH = 100
+"""Maximum nesting of mappings and sequences."""
+
+_STRING = "tag:yaml.org,2002:str"
+_OTHER_IN_1_2 = re.compile(r"[yYnN]|[-+]?[\d.]+[eE][-+]?\d+|0o[0-7]+")
+"""Plain scalars that are strings in YAML 1.1, but numbers in 1.2, or true and false in some parsers."""
+
+
+@dataclass(slots=True)
+class _Scalar:
+    """A scalar, and whether it is a string."""
+
+    start: int
+    """Position after its anchor and tag."""
+    line: int
+    """Number of its line, from 1."""
+    text: str | None
+    """None for numbers and the like, and for a scalar with a tag."""
+    notation: ScalarNotation
+
+
+@dataclass(slots=True)
+class _Level:
+    """An open collection."""
+
+    is_mapping: bool
+    path: str
+    is_flow: bool
+    keys: list[_Scalar | None] = field(default_factory=list)
+    """Of a mapping; None for a key that is a collection or an alias."""
+    values: list[_Scalar | None] = field(default_factory=list)
+    is_at_key: bool = True
+    num_mappings: int = 0
+    """Values that are mappings."""
+
+
+class YamlFormat(StringFormat):
+    """A YAML file of messages.
+
+    A path of keys with dots selects a text, or all within a mapping or a sequence.
+    """
+
+    def slots(self, text: str) -> Iterator[Slot | LanguageTag]:
+        """See `StringFormat`."""
+        selected = SelectedKeys(self.options.columns)
+        found = _Walk(text, self.options, selected).slots()
+        yield from sorted(found, key=lambda slot: (slot.start, slot.end))
+        selected.check_all_found()
+
+
+class _Walk:
+    """A single pass over the events of a file."""
+
+    def __init__(self, text: str, options: FileOptions, selected: SelectedKeys) -> None:
+        self._text = text
+        self._options = options
+        self._selected = selected
+        self._levels: list[_Level] = []
+        self._slots: list[Slot | LanguageTag] = []
+        self._resolver = yaml.resolver.Resolver()
+        self._line_end = "\r\n" if "\r\n" in text else "\n"
+        self._languages = PluralLanguages(options.source, options.target)
+
+    def slots(self) -> list[Slot | LanguageTag]:
+        """Return what is replaced.
+
+        Raises:
+            FileFormatError: the file is not YAML, or nested too deeply.
+        """
+        try:
+            for event in yaml.parse(self._text, Loader=yaml.SafeLoader):
+                self._add(event)
+        except yaml.YAMLError as error:
+            raise _syntax_error(error) from error
+        return self._slots
+
+    def _add(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            self._open(event)
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            self._close(self._levels.pop())
+        elif isinstance(event, yaml.AliasEvent):
+            self._take(None)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._take(self._scalar(event))
+
+    def _open(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        path = self._path()
+        self._take(None)
+        if len(self._levels) == MAX_DEPTH:
+            line = _position(event.start_mark)[1]
+            raise FileFormatError(f"line {line}: it is nested more than {MAX_DEPTH} deep")
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        if self._levels:
+            self._levels[-1].num_mappings += is_mapping
+        self._levels.append(_Level(is_mapping, path, event.flow_style is True))
+
+    def _path(self) -> str:
+        """Return the path of the value that comes next."""
+        if not self._levels:
+            return ""
+        level = self._levels[-1]
+        if not level.is_mapping or level.is_at_key:
+            return level.path
+        key = level.keys[-1]
+        if key is None:
+            return level.path
+        name = self._text[key.start : key.notation.end] if key.text is None else key.text
+        return join_keys(level.path, name)
+
+    def _take(self, scalar: _Scalar | None) -> None:
+        """Take a key or a value."""
+        level = self._levels[-1] if self._levels else None
+        if level is None or not level.is_mapping:
+            self._translate(scalar, self._path())
+            return
+        if level.is_at_key:
+            level.keys.append(scalar)
+        else:
+            is_message = self._translate(scalar, self._path())
+            level.values.append(scalar if is_message else None)
+        level.is_at_key = not level.is_at_key
+
+    def _scalar(self, event: yaml.ScalarEvent) -> _Scalar:
+        start, line = _position(event.start_mark)
+        end, _ = _position(event.end_mark)
+        start = skip_properties(self._text, start, end)
+        is_flow = any(level.is_flow for level in self._levels)
+        notation = ScalarNotation.of(self._text, start, end, event.style, is_flow=is_flow)
+        text = None if event.tag is not None else self._text_of(event)
+        return _Scalar(start, line, text, notation)
+
+    def _text_of(self, event: yaml.ScalarEvent) -> str | None:
+        value = str(event.value)
+        tag: object = self._resolver.resolve(  # type: ignore[no-untyped-call]  # in the stubs
+            yaml.ScalarNode, value, event.implicit
+        )
+        is_other = event.style is None and _OTHER_IN_1_2.fullmatch(value)
+        return None if tag != _STRING or is_other else join_surrogates(value)
+
+    def _translate(self, scalar: _Scalar | None, path: str) -> bool:
+        """Add the slot of a value; return whether it is a message."""
+        if scalar is None or scalar.text is None or not self._selected.has(path):
+            return False
+        if not has_words(scalar.text):
+            return False
+        place = _place(scalar.line, path)
+        check_unicode(scalar.text, place)
+        own = self._text[scalar.start : scalar.notation.end]
+        unit = message_unit(scalar.text, place, own, scalar.notation.write)
+        self._slots.append(Slot(scalar.start, scalar.notation.end, unit))
+        return True
+
+    def _close(self, level: _Level) -> None:
+        if not level.is_mapping:
+            return
+        self._add_plurals(level)
+        if not self._levels and len(level.keys) == 1:
+            key = level.keys[0]
+            name = "" if key is None else key.text or ""
+            if key is not None and level.num_mappings and matches_language(name, self._options.source):
+                renamed = key.notation.write(renamed_language(name, self._options.target))
+                self._slots.append(LanguageTag(key.start, key.notation.end, renamed))
+
+    def _add_plurals(self, level: _Level) -> None:
+        names = [
+            None if key is None or value is None else key.text
+            for key, value in zip(level.keys, level.values, strict=True)
+        ]
+        for i, added in added_keys(names, self._languages).items():
+            key, value = level.keys[i], level.values[i]
+            for one in added:
+                own = level.values[one.text_of]
+                if key is not None and value is not None and own is not None:
+                    self._slots += self._added(key, value, one.name, own.text or "", level)
+
+    def _added(self, key: _Scalar, after: _Scalar, name: str, text: str, level: _Level) -> Iterator[Slot]:
+        """Yield the slot of a key after another one, on a line of its own in block style."""
+        at = after.notation.end
+        before = ", "
+        if after.notation.keeps_line_ends:
+            return  # blank lines after it are part of its text
+        if not level.is_flow:
+            line_start = self._text.rfind("\n", 0, key.start) + 1
+            line_end = self._text.find("\n", at)
+            at = len(self._text) if line_end < 0 else line_end - self._text.endswith("\r", 0, line_end)
+            before = f"{self._line_end}{' ' * (key.start - line_start)}"
+        before += f"{key.notation.write(name)}: "
+        place = _place(after.line, join_keys(level.path, name))
+        yield Slot(at, at, message_unit(text, place, None, lambda said: before + after.notation.write(said)))
+
+
+def _position(mark: Any) -> tuple[int, int]:
+    """Return the position of a parser's mark, and the number of its line."""
+    return mark.index, mark.line + 1
+
+
+def _place(line: int, path: str) -> str:
+    return f"line {line}, key {path}" if path else f"line {line}"
+
+
+def _syntax_error(error: yaml.YAMLError) -> FileFormatError:
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    if mark is not None:
+        return FileFormatError(f"line {mark.line + 1}, column {mark.column + 1}: not valid YAML: {problem}")
+    return FileFormatError(f"it is not valid YAML: {str(error)[:200]}")

@@ -1,0 +1,206 @@
+"""Strings of programs on desktops: Java's `.properties`, Qt's `.ts`, .NET's `.resx`."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.java_properties import PropertiesFormat
+from service.formats.qt_ts import QtTsFormat
+from service.formats.resx import ResxFormat
+from service.formats.review_marks import TargetText, TextOrigin
+from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
+from tests.formats.string_samples import PROPERTIES, QT, RESX
+
+JAVA = PropertiesFormat(OPTIONS)
+TS = QtTsFormat(OPTIONS)
+NET = ResxFormat(OPTIONS)
+LRELEASE = shutil.which("lrelease")
+
+
+def test_values_of_properties_are_entries_and_all_else_stays() -> None:
+    assert places(JAVA, PROPERTIES) == [
+        ("Willkommen, {0}! Das ist's", "line 3, key welcome"),
+        ("Datei ü nicht gefunden: %s", "line 4, key fehler"),
+        ("Erste Zeile\nzweite Zeile weiter", "line 5, key lang"),
+        ("Wert mit Raum", "line 10, key a b=c"),
+        ("Ende", "line 12, key ende"),
+    ]
+    assert rewritten(JAVA, PROPERTIES, shouted) == (
+        rb"""# Kommentar
+! auch einer
+welcome = WILLKOMMEN, {0}! DAS IST''S
+fehler:DATEI \u00dc NICHT GEFUNDEN: %S
+lang = ERSTE ZEILE\n\
+    ZWEITE ZEILE WEITER
+url=https://example.org/c
+leer=
+  a\ b\=c   WERT MIT RAUM
+choice={0,choice,0#keine|1#eine}
+ende=ENDE"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "result"),
+    [
+        (b"a=ja", "ü字😀", rb"a=\u00fc\u5b57\ud83d\ude00"),
+        ("# é\na=ja".encode(), "ü字", "# é\na=ü字".encode()),
+        ("# é\na=ja".encode("latin-1"), "ü字", "# é\na=ü\\u5b57".encode("latin-1")),
+        (b"a=ja", " a\\\t\n b\r\x01", rb"a=\ a\\\t\n b\r\u0001"),
+        (b"a=ja", "don't", b"a=don't"),
+        (b"a={0} ja", "don't {0}", b"a=don''t {0}"),
+        (b"a={0} 'ja", "don't {0}", b"a=don't {0}"),
+        (b"a={n, plural, one {ja} other {ja}}", "don't", b"a=don't"),
+        (b"a=eins\\n\\\r\n  zwei", "a\n b", b"a=a\\n\\\r\n  \\ b"),
+        (b"a = \\\n   ja\nb: ja", "yes", b"a = yes\nb: yes"),
+        (b"a ja\\\n", "yes", b"a yes"),
+    ],
+)
+def test_translations_of_properties_are_escaped(content: bytes, said: str, result: bytes) -> None:
+    assert rewritten(JAVA, content, lambda _: said) == result
+
+
+def test_columns_select_properties() -> None:
+    assert texts(PropertiesFormat(FileOptions("de", "en", ("a",))), b"a=eins\na.b=zwei\nab=drei") == [
+        "eins",
+        "zwei",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"a=1\nb=\\u12g4", "line 2: \\u is not followed by four hexadecimal digits"),
+        (b"a=b\\ud800", "line 1, key a: character 2 is a lone surrogate"),
+        (b"\xff\xfea\xd8", "it is not in utf-16-le"),
+        (b"x" * 1001 + b"=a", "'xxx"),
+    ],
+)
+def test_properties_that_java_rejects_are_rejected(content: bytes, problem: str) -> None:
+    with pytest.raises(FileFormatError) as raised:
+        entries(JAVA, content)
+
+    assert str(raised.value).startswith(problem)
+
+
+def test_messages_of_qt_without_a_translation_are_entries() -> None:
+    assert places(TS, QT) == [
+        ("%n Datei(en) gelöscht", "message 1, %n Datei(en) gelöscht"),
+        (
+            '<t xml:space="preserve">&amp;Öffnen <g i="0">%1</g>…</t>',
+            "message 2, &Öffnen <b>%1</b>…",
+        ),
+    ]
+
+
+def test_translations_of_qt_are_filled_in_and_nothing_else() -> None:
+    result = rewritten(TS, QT, own).decode()
+    form = "<numerusform>%n Datei(en) gelöscht</numerusform>"
+    message = "&amp;Öffnen &lt;b&gt;%1&lt;/b&gt;…</"
+
+    assert result == (
+        QT.decode()
+        .replace("<TS version", '<TS language="en" version')
+        .replace('<translation type="unfinished">\n', "<translation>\n")
+        .replace("<numerusform></numerusform>", f"{form}\n            {form}")
+        .replace('<translation type="unfinished"></', f"<translation>{message}")
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "number"),
+    [("pl_PL", 1), ("", 3), ("fr", 3)],
+    ids=["its language", "none", "another language"],
+)
+def test_messages_of_qt_have_the_numerus_forms_of_their_language(declared: str, number: int) -> None:
+    content = QT.replace(b"<TS ", f'<TS language="{declared}" '.encode())
+    result = rewritten(QtTsFormat(FileOptions("de", "pl")), content, own)
+
+    assert result.count(b"<numerusform>") == number
+
+
+@pytest.mark.parametrize(
+    ("mark", "start_tag"),
+    [
+        (lambda entry: TargetText(entry.text, TextOrigin.MACHINE, 0.5), '<translation type="unfinished">'),
+        (lambda entry: TargetText(entry.text, TextOrigin.MEMORY), "<translation>"),
+        (lambda entry: TargetText(entry.text, TextOrigin.SOURCE), '<translation type="unfinished">'),
+        (own, "<translation>"),
+    ],
+    ids=["machine", "memory", "source", "off"],
+)
+def test_types_of_qt_tell_what_is_to_be_reviewed(mark: Callable[[Entry], str], start_tag: str) -> None:
+    result = rewritten(TS, QT, mark).decode()
+
+    assert f"{start_tag}&amp;Öffnen" in result
+    comments = re.findall(r"<translatorcomment>([^<]*)</translatorcomment>\n {8}<translation ", result)
+    assert comments == (["dragoman, confidence: 0.50"] * 2 if "0.50" in result else [])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "<source>ja</source><translation>yes</translation>",
+        '<source>ja</source><translation type="obsolete"></translation>',
+        '<source>ja</source><translation type="unfinished">yes?</translation>',
+        "<source>%1</source><translation/>",
+        "<source>ja</source>",
+        "<source>ja</source><translation><numerusform>yes</numerusform><numerusform/></translation>",
+        '<source>ja</source><translation variants="yes"><lengthvariant></lengthvariant></translation>',
+    ],
+)
+def test_other_messages_of_qt_stay(message: str) -> None:
+    content = f"<TS><context><name>a</name><message>{message}</message></context></TS>".encode()
+
+    assert texts(TS, content) == []
+
+
+@pytest.mark.skipif(
+    LRELEASE is None, reason="lrelease of Debian's package qttools5-dev-tools is not installed"
+)
+@pytest.mark.parametrize("mark", [own, lambda entry: TargetText(entry.text, TextOrigin.MACHINE, 0.5)])
+def test_qts_own_tools_read_translated_messages(tmp_path: Path, mark: Callable[[Entry], str]) -> None:
+    file, catalogue = tmp_path / "a.ts", tmp_path / "a.po"
+    file.write_bytes(rewritten(QtTsFormat(FileOptions("de", "pl")), QT, mark))
+
+    released = subprocess.run([str(LRELEASE), str(file)], check=True, capture_output=True, text=True).stdout
+    assert "Generated 3 translation(s)" in released
+    lconvert = str(LRELEASE).replace("lrelease", "lconvert")
+    subprocess.run([lconvert, str(file), "-o", str(catalogue)], check=True, capture_output=True)
+    assert catalogue.read_text().count("%n Datei(en) gelöscht") == 5  # singular, plural, and three forms
+
+
+def test_strings_of_net_are_entries_and_all_else_stays() -> None:
+    said = '<t xml:space="preserve">A & ]]> {0}<g i="0">b</g></t>'.replace("&", "&amp;").replace(
+        "]]>", "]]&gt;"
+    )
+    result = rewritten(NET, RESX, lambda _: said)
+
+    assert places(NET, RESX) == [
+        ('<t xml:space="preserve">Hallo {0}, <g i="0">willkommen</g>!</t>', "data Hello")
+    ]
+    assert ET.fromstring(result)[1][0].text == "A & ]]> {0}<b>b</b>"  # noqa: S314 -- ours
+    assert len(result.splitlines()) == len(RESX.splitlines())
+    assert result.replace(result.splitlines()[4], RESX.splitlines()[4]) == RESX
+
+
+@pytest.mark.parametrize(
+    ("file_format", "content", "problem"),
+    [
+        (TS, b"<xliff/>", "it is not a translation source of Qt: <TS> is missing"),
+        (TS, b"export const a = 1;", "not well-formed XML"),
+        (TS, b'<!DOCTYPE TS [<!ENTITY a "b">]><TS/>', "entity 'a' is declared"),
+        (NET, b"<resources/>", "it is not a file of .NET resources: <root> is missing"),
+        (NET, b"<!DOCTYPE root><root/>", "it declares a document type"),
+        (NET, b"<root>\0</root>", "not well-formed XML"),
+    ],
+)
+def test_other_files_are_rejected(file_format: QtTsFormat | ResxFormat, content: bytes, problem: str) -> None:
+    with pytest.raises(FileFormatError, match=f"^{problem}"):
+        entries(file_format, content)

@@ -1,0 +1,218 @@
+"""Files of strings: with their own texts they stay as they were; other texts are read again by others."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.formats.entries import Entry
+from service.formats.known import open_format
+from service.formats.limits import FileLimits
+from service.formats.review_marks import TargetText, TextOrigin
+from service.markup.escaping import escape_xml
+from tests.formats.rewriting import OPTIONS, entries, own, rewritten, shouted, written
+from tests.formats.string_samples import BILINGUAL, SAMPLES
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|(.))")
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A writer and a reader of files, not this project's; the keys of the texts are `k0`, `k1` and so on."""
+
+    write: Callable[[Sequence[str]], bytes]
+    read: Callable[[bytes], Sequence[str]]
+
+
+def _unescaped(text: str) -> str:
+    decoded = _ESCAPE.sub(
+        lambda found: chr(int(found[1], 16)) if found[1] else _NAMED.get(found[2], found[2]), text
+    )
+    return decoded.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def _java(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
+    return f"\\{escaped}" if escaped.startswith(" ") else escaped
+
+
+def _apple(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _keyed(texts: Sequence[str]) -> dict[str, str]:
+    return {f"k{i}": text for i, text in enumerate(texts)}
+
+
+def _values(found: Mapping[str, str]) -> list[str]:
+    return list(found.values())
+
+
+def _write_resx(texts: Sequence[str]) -> bytes:
+    data = "".join(
+        f'<data name="k{i}"><value>{escape_xml(text)}</value></data>\n' for i, text in enumerate(texts)
+    )
+    return f"<root>\n{data}</root>".encode()
+
+
+def _read_resx(content: bytes) -> list[str]:
+    return [value.text or "" for value in ET.fromstring(content).iterfind("data/value")]  # noqa: S314 -- ours
+
+
+KINDS = {
+    "a.json": _Kind(
+        lambda texts: json.dumps(_keyed(texts), indent=2).encode(),
+        lambda content: _values(json.loads(content)),
+    ),
+    "b.json": _Kind(
+        lambda texts: json.dumps(_keyed(texts), ensure_ascii=False).encode(),
+        lambda content: _values(json.loads(content)),
+    ),
+    "plain.yaml": _Kind(
+        lambda texts: yaml.safe_dump(_keyed(texts), allow_unicode=True).encode(),
+        lambda content: [yaml.safe_load(content)[f"k{i}"] for i in range(len(yaml.safe_load(content) or {}))],
+    ),
+    "quoted.yaml": _Kind(
+        lambda texts: yaml.safe_dump(_keyed(texts), default_style="'", width=10).encode(),
+        lambda content: [yaml.safe_load(content)[f"k{i}"] for i in range(len(yaml.safe_load(content) or {}))],
+    ),
+    "literal.yaml": _Kind(
+        lambda texts: yaml.safe_dump(_keyed(texts), default_style="|", indent=4).encode(),
+        lambda content: [yaml.safe_load(content)[f"k{i}"] for i in range(len(yaml.safe_load(content) or {}))],
+    ),
+    "folded.yaml": _Kind(
+        lambda texts: yaml.safe_dump({"a": _keyed(texts)}, default_style=">", width=10).encode(),
+        lambda content: [
+            yaml.safe_load(content)["a"][f"k{i}"] for i in range(len(yaml.safe_load(content)["a"]))
+        ],
+    ),
+    "flow.yaml": _Kind(
+        lambda texts: yaml.safe_dump(list(texts), default_flow_style=True, allow_unicode=True).encode(),
+        lambda content: list(yaml.safe_load(content)),
+    ),
+    "a.properties": _Kind(
+        lambda texts: "".join(f"k{i} = {_java(text)}\n" for i, text in enumerate(texts)).encode(),
+        lambda content: [
+            _unescaped(line.partition(" = ")[2]) for line in content.decode().split("\n") if line
+        ],
+    ),
+    "a.strings": _Kind(
+        lambda texts: "".join(f'"k{i}" = "{_apple(text)}";\n' for i, text in enumerate(texts)).encode(),
+        lambda content: [
+            _unescaped(line.partition(" = ")[2][1:-2].replace("\\U", "\\u"))
+            for line in content.decode().split("\n")
+            if line
+        ],
+    ),
+    "a.resx": _Kind(_write_resx, _read_resx),
+}
+_PIECES = (
+    *(
+        "Wort",
+        "zwei ",
+        " ",
+        "  ",
+        "\n",
+        "\t",
+        '"',
+        "'",
+        "\\",
+        "\\n",
+        "%s",
+        "%",
+        ": ",
+        " #",
+        "#",
+        "-",
+        "- ",
+        "[",
+        "]",
+    ),
+    *("{", "}", "&", "*", "|", ">", "@", "!", "=", ";", "//", "ü", "字", "😀", "é", "\u00a0", "null", "y"),
+)
+_TEXT = st.lists(st.sampled_from(_PIECES), min_size=1, max_size=8).map("".join)
+
+
+def _edges(text: str) -> tuple[str, str]:
+    return text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+
+
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(_TEXT, min_size=1, max_size=4), said=st.lists(_TEXT, min_size=4, max_size=4))
+def test_own_texts_change_nothing_and_others_are_read_as_they_are(
+    name: str, texts: list[str], said: list[str]
+) -> None:
+    kind, file_format = KINDS[name], open_format(name, OPTIONS)
+    content = kind.write(texts)
+    assert list(kind.read(content)) == texts
+
+    assert rewritten(file_format, content, own) == content
+
+    given_texts = iter(said)
+    replaced: dict[str, list[str]] = {}
+
+    def say(entry: Entry) -> str:
+        text = next(given_texts)
+        replaced.setdefault(entry.text, []).append(text)
+        return text
+
+    result = kind.read(rewritten(file_format, content, say))
+    for before, after in zip(texts, result, strict=True):
+        answers = replaced.get(before.strip())
+        if answers is None:
+            assert "Wort" not in before
+            assert after == before
+            continue
+        start, end = _edges(before)
+        assert after == f"{start}{answers.pop(0)}{end}"
+
+
+@pytest.mark.parametrize("suffix", SAMPLES.keys() - BILINGUAL)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_sample_written_with_its_own_texts_is_the_same(suffix: str, line_end: str) -> None:
+    file_format = open_format(f"a{suffix}", OPTIONS)
+    content = SAMPLES[suffix].replace(b"\n", line_end.encode())
+
+    assert entries(file_format, content)
+    assert rewritten(file_format, content, own) == content
+
+
+@pytest.mark.parametrize("suffix", BILINGUAL)
+def test_an_empty_text_fills_in_nothing(suffix: str) -> None:
+    file_format = open_format(f"a{suffix}", OPTIONS)
+    content = SAMPLES[suffix].replace(b"<TS ", b'<TS language="en" ')
+
+    assert entries(file_format, content)
+    assert rewritten(file_format, content, lambda _: "") == content
+
+
+@pytest.mark.parametrize("suffix", SAMPLES)
+def test_all_entries_of_strings_are_messages(suffix: str) -> None:
+    found = entries(open_format(f"a{suffix}", OPTIONS), SAMPLES[suffix])
+
+    assert all(entry.is_message for entry in found) == (suffix not in {".ass", ".ssa"})
+
+
+@pytest.mark.parametrize("suffix", SAMPLES.keys() - {".yml", ".resw", ".ssa", ".arb"})
+def test_the_limited_process_for_files_of_others_writes_the_same(suffix: str, tmp_path: Path) -> None:
+    plain, isolated = open_format(f"a{suffix}", OPTIONS), open_format(f"a{suffix}", OPTIONS, FileLimits())
+    file, target = tmp_path / "source", tmp_path / "target"
+    file.write_bytes(SAMPLES[suffix])
+
+    with file.open("rb") as source:
+        found = list(isolated.read(source))
+    marked = [TargetText(shouted(entry), TextOrigin.MACHINE, 0.5) for entry in found]
+    with file.open("rb") as source, target.open("wb") as written_file:
+        isolated.write(source, iter(marked), written_file)
+
+    assert found == entries(plain, SAMPLES[suffix])
+    assert target.read_bytes() == written(plain, SAMPLES[suffix], *marked)

@@ -1,0 +1,124 @@
+"""Messages in YAML: which scalars are entries, and how translations are written."""
+
+import pytest
+import yaml
+
+from service.formats.entries import FileFormatError, FileOptions
+from service.formats.yaml_strings import YamlFormat
+from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
+from tests.formats.string_samples import RAILS
+
+YAML = YamlFormat(OPTIONS)
+
+
+def test_scalars_with_words_are_entries_with_their_keys() -> None:
+    assert places(YAML, RAILS) == [
+        ("Hallo %{name}", "line 3, key de.hello"),
+        ('Die "Welt" ü', "line 4, key de.title"),
+        ("Das ist's", "line 5, key de.single"),
+        ("Ja", "line 6, key de.yes"),
+        ("nein", "line 7, key de.no"),
+        ("Anker Text", "line 10, key de.anchored"),
+        ("%{count} Datei", "line 14, key de.files.one"),
+        ("%{count} Dateien", "line 15, key de.files.other"),
+        ("Montag", "line 16, key de.list"),
+        ("Dienstag", "line 16, key de.list"),
+        ("Mittwoch", "line 16, key de.list.a"),
+        ("Erste Zeile\n  eingerückt\n\nLetzte", "line 17, key de.literal"),
+        ("Gefaltete Zeilen\nAbsatz", "line 22, key de.folded"),
+        ("Behalten", "line 27, key de.kept"),
+        ("mehr Zeilen", "line 30, key de.plain"),
+        ("Schluss", "line 32, key de.last"),
+    ]
+
+
+def test_scalars_keep_their_style_and_everything_else_stays() -> None:
+    result = rewritten(YAML, RAILS, shouted).decode()
+    before, after = yaml.load(RAILS, yaml.BaseLoader), yaml.load(result, yaml.BaseLoader)  # noqa: S506 -- strings only
+
+    assert result.startswith("# Rails\nen:\n  hello: HALLO %{NAME}   # Gruß\n")
+    assert "  single: 'DAS IST''S'\n  yes: JA\n" in result
+    assert "  anchored: &a ANKER TEXT\n  alias: *a\n  symbol: !ruby/symbol foo\n" in result
+    assert '  list: [MONTAG, "DIENSTAG", {a: MITTWOCH}]\n' in result
+    assert "  literal: |\n    ERSTE ZEILE\n      EINGERÜCKT\n\n    LETZTE\n" in result
+    assert "  folded: >-\n    GEFALTETE ZEILEN\n\n    ABSATZ\n" in result
+    assert after["en"]["literal"] == before["de"]["literal"].upper()
+    assert after["en"]["folded"] == before["de"]["folded"].upper()
+    assert after["en"]["kept"] == before["de"]["kept"].upper()
+    assert after["en"]["date"] == before["de"]["date"]
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "result"),
+    [
+        ("a: ja", "yes", 'a: "yes"'),
+        ("a: ja", "Norway: no", 'a: "Norway: no"'),
+        ("a: ja", "5", 'a: "5"'),
+        ("a: ja", "*b", 'a: "*b"'),
+        ("a: ja", "C #", 'a: "C #"'),
+        ("a: ja", "y", 'a: "y"'),
+        ("a: ja", "yes, sir", "a: yes, sir"),
+        ("[ja]", "yes, sir", '["yes, sir"]'),
+        ("a: ja", "two\nlines", 'a: "two\\nlines"'),
+        ("a: 'ja'", "two\nlines", 'a: "two\\nlines"'),
+        ("a: |\n  ja\n", "  indented", 'a: "  indented\\n"\n'),
+        ("a: |2\n    ja\n", "yes", 'a: "  yes\\n"\n'),
+        ("a: >\n  ja\n", "two\nlines", "a: >\n  two\n\n  lines\n"),
+        ("a: ja", "\x7f\u2028\x01", 'a: "\\u007f\\u2028\\u0001"'),
+    ],
+)
+def test_a_translation_that_its_style_cannot_hold_is_quoted(source: str, said: str, result: str) -> None:
+    assert rewritten(YAML, source.encode(), lambda _: said) == result.encode()
+
+
+def test_values_that_are_no_strings_and_tagged_ones_stay() -> None:
+    assert (
+        texts(YAML, b"- &b 1\n- 1e3\n- true\n- no\n- ~\n- 2020-01-01\n- 12:30\n- !!str ja\n- !a ja\n- *b\n")
+        == []
+    )
+
+
+def test_plural_categories_of_the_target_language_are_added() -> None:
+    polish = YamlFormat(FileOptions("de", "pl"))
+    block = b"de:\r\n  files:\r\n    one: Datei # a\r\n    other: Dateien # b\r\n  c: Ende\r\n"
+
+    assert rewritten(polish, block, shouted) == (
+        b"pl:\r\n  files:\r\n    one: DATEI # a\r\n    other: DATEIEN # b\r\n    few: DATEIEN\r\n"
+        b"    many: DATEIEN\r\n  c: ENDE\r\n"
+    )
+    assert rewritten(polish, b"{one: Datei, other: Dateien}", shouted) == (
+        b"{one: DATEI, other: DATEIEN, few: DATEIEN, many: DATEIEN}"
+    )
+
+
+def test_a_single_language_key_names_the_target_language_afterwards() -> None:
+    assert rewritten(YamlFormat(FileOptions("de", "no")), b"de:\n  a: ja\n", shouted) == b'"no":\n  a: JA\n'
+    assert rewritten(YAML, b"de:\n  a: ja\n", own) == b"de:\n  a: ja\n"
+    assert rewritten(YAML, b"de:\n  a: ja\nen:\n  a: nein\n", shouted) == b"de:\n  a: JA\nen:\n  a: NEIN\n"
+
+
+def test_aliases_are_never_expanded() -> None:
+    levels = [b"a0: &a0 [ja, ja]"]
+    levels += [b"a%d: &a%d [*a%d, *a%d, *a%d]" % (i, i, i - 1, i - 1, i - 1) for i in range(1, 60)]
+
+    assert texts(YAML, b"\n".join(levels)) == ["ja", "ja"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"a: [b", "line 1, column 6: not valid YAML: expected ',' or ']'"),
+        (b"a: b\n c: d", "line 2, column 3: not valid YAML: mapping values are not allowed here"),
+        (b"a: *b\n\t- c", "line 2, column 1: not valid YAML"),
+        (b"a: b\0", "it is not valid YAML: unacceptable character #x0000"),
+        (b"a: \xff", "it is not in utf-8: byte 3"),
+        (b"[" * 101, "line 1: it is nested more than 100 deep"),
+        (b"%YAML 9.9\n---\na: b", "line 1, column 1: not valid YAML: found incompatible YAML document"),
+        (b'a: "b\\ud800"', "line 1, key a: character 2 is a lone surrogate"),
+    ],
+)
+def test_what_is_no_yaml_is_rejected_with_its_place(content: bytes, problem: str) -> None:
+    with pytest.raises(FileFormatError) as raised:
+        entries(YAML, content)
+
+    assert str(raised.value).startswith(problem)
