@@ -248,6 +248,8 @@ def main() -> None:
     if arguments.reverse:
         gold = [reverse_pair(pair) for pair in gold]
     checkpoint = load_checkpoint(arguments.checkpoint)
+    if not isinstance(checkpoint.model, Transformer):
+        raise SystemExit(f"{arguments.checkpoint}: only a Transformer has heads to choose from")
     tokenizer = Tokenizer.load(checkpoint.source_tokenizer)
     groups = {
         "model": rates_of_model(checkpoint.model, tokenizer, gold),

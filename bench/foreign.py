@@ -13,7 +13,14 @@ from typing import Any
 
 import sentencepiece
 import torch
-from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel
+from transformers import (
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    MarianConfig,
+    MarianMTModel,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from bench.checkpoints import grow_vocabulary
 from export.samples import BUILT_IN
@@ -21,7 +28,7 @@ from export.samples import BUILT_IN
 SEED = 1
 END_BIAS = 6.0
 """Approximate bias of the end-of-sentence logit: without it random weights translate up to the limit."""
-TRAINED_PIECES, OPUS_PIECES, NLLB_PIECES = 1_000, 58_100, 256_000
+TRAINED_PIECES, OPUS_PIECES, NLLB_PIECES, MADLAD_PIECES = 1_000, 58_100, 256_000, 64_000
 """Vocabulary sizes: a tokenizer is trained on the little text available, then grown."""
 
 
@@ -61,6 +68,17 @@ def _write_nllb_tokenizer(folder: Path) -> None:
     _write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer"})
 
 
+def _write_madlad_tokenizer(folder: Path) -> None:
+    (folder / "spiece.model").write_bytes(grow_vocabulary(_train_pieces(), MADLAD_PIECES))
+    settings = {
+        "tokenizer_class": "T5Tokenizer",
+        "pad_token": "<s>",
+        "source_lang": "de",
+        "target_lang": "en",
+    }
+    _write_json(folder / "tokenizer_config.json", settings)
+
+
 def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content), encoding="utf8")
 
@@ -96,8 +114,32 @@ FOREIGN: Mapping[str, ForeignModel] = {
         ),
         _write_nllb_tokenizer,
     ),
+    "madlad-quarter": ForeignModel(
+        T5ForConditionalGeneration,
+        T5Config(
+            vocab_size=MADLAD_PIECES,
+            d_model=256,
+            d_kv=32,
+            d_ff=2048,
+            num_layers=8,
+            num_heads=16,
+            feed_forward_proj="gated-gelu",
+            tie_word_embeddings=False,
+            pad_token_id=1,
+            eos_token_id=2,
+            decoder_start_token_id=0,
+        ),
+        _write_madlad_tokenizer,
+    ),
 }
-"""Models in the shapes of Helsinki-NLP/opus-mt-de-en and facebook/nllb-200-distilled-600M, by name."""
+"""Models by name: in the shapes of Helsinki-NLP/opus-mt-de-en and facebook/nllb-200-distilled-600M; with a
+quarter of google/madlad400-3b-mt's width, layers and vocabulary."""
+
+
+def _set_t5_output(model: T5ForConditionalGeneration) -> None:
+    """Give it an output projection of its own, as T5 1.1 has. Its targets reach their limit."""
+    table = model.shared.weight
+    model.lm_head.weight = torch.nn.Parameter(torch.randn(table.shape) * table.shape[1] ** -0.5)
 
 
 def write_foreign(name: str, folder: Path) -> None:
@@ -105,6 +147,11 @@ def write_foreign(name: str, folder: Path) -> None:
     torch.manual_seed(SEED)
     foreign = FOREIGN[name]
     model = foreign.model_class(foreign.config)
+    if isinstance(model, T5ForConditionalGeneration):
+        _set_t5_output(model)
+        model.save_pretrained(folder)
+        foreign.write_tokenizer(folder)
+        return
     end = model.lm_head.weight[model.config.eos_token_id].detach()
     with torch.no_grad():
         if hasattr(model, "final_logits_bias"):

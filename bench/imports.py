@@ -17,7 +17,7 @@ from bench.command import Command, Options, show
 from bench.first_use import measure_first_use
 from bench.processes import MIB, ProcessRun, run_process
 
-MODELS = ("opus-mt", "nllb-600m")
+MODELS = ("opus-mt", "nllb-600m", "madlad-quarter")
 """Models of `bench.foreign`, which is not imported here since it needs much memory."""
 PRECISIONS = ("fp32", "int8")
 WEIGHTS = "model.safetensors"

@@ -6,19 +6,19 @@ engine only needs to know how it moves with its rows:
 
 - attention: self K/V, one position longer after every step. A row that joins has no past to read.
 - ssru: a cell for each layer, as wide as the model, which a step replaces. A row that joins has zeros.
-  Any other recurrent decoder fits here, including one that reads its source by additive attention (Bahdanau
-  et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate"): its state is a cell
-  too, and what it reads of the source, the projected encoder output, is computed once per source, as cross
-  K/V are.
+- gru: the state of a recurrent decoder with additive attention (Bahdanau et al. 2015, "Neural Machine
+  Translation by Jointly Learning to Align and Translate"), kept as a cell. At length 0, a step computes the
+  first state from the source instead of reading the cell. As cross key, the encoder returns its projected
+  output, once per source; as cross value, the output itself. The step returns its attention to the source.
 
 A search uses a step's best next tokens. Forced decoding of a given target also runs step by step; each step
-returns the log-probability of a wanted token, the queries of one cross-attention layer, or both. With an
-empty shortlist no token is scored.
+returns the log-probability of a wanted token, the queries of one cross-attention layer (gru: the attention),
+or both. With an empty shortlist no token is scored.
 
 Axes: B sources, S source tokens (padded on the right), R rows (hypotheses; R = B x beams, the beams of a
 source adjacent), T capacity of the self K/V caches in positions, K best candidates requested, L key and value
-of each decoder layer in turn, H heads, D head size, N model width (H x D), C tokens on the batch's shortlist,
-G of these or none, P tokens on the longest shortlist of a source, 1 a single position.
+of each decoder layer in turn, H heads, D head size, A width of all heads (H x D), N model width, C tokens on
+the batch's shortlist, G of these or none, P tokens on the longest shortlist of a source, 1 a single position.
 """
 
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ SOURCE_WIDTH_MULTIPLE = 8
 """The source axis S is padded to a multiple of this. onnxruntime's attention takes another code path for odd
 widths, which rounds differently: with this padding a source's results do not depend on its neighbours."""
 
-Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "N", "C", "G", "P", "1"]
+Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "A", "N", "C", "G", "P", "1"]
 DType = Literal["bool", "int8", "uint8", "int32", "int64", "float16", "float32"]
-Autoregression = Literal["attention", "ssru"]
+Autoregression = Literal["attention", "ssru", "gru"]
 """How a decoder layer reads its own past, which determines the state of a row."""
 CacheDType = Literal["int8", "float16", "float32"]
 """Dtype of self and cross K/V.
@@ -48,7 +48,7 @@ float16, float32: the beams of a source share its cross K/V, and every source is
 masked.
 int8: every row has its own copy of its source's cross K/V, and reads as many tokens as the source has."""
 CELL_DTYPE: CacheDType = "float32"
-"""Dtype of SSRU's cells, whatever K/V have: each step multiplies a cell, and errors would add up."""
+"""Dtype of cells, whatever K/V have: each step multiplies a cell, and errors would add up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +112,21 @@ def decoder_outputs(
     returns them, and the next steps may take them as input. A step that takes them, or looks at all tokens,
     returns none.
 
-    Bind a state's output to the memory of its input: the step then writes in place. int8 cross K/V are
-    returned unchanged, because their operator could also write to them.
+    Bind a state's output to the memory of its input: the step then writes in place. int8 cross K/V of a
+    Transformer are returned unchanged, because their operator could also write to them.
     """
     return (
         Port("best_logprobs", "float32", ("R", "K")),  # natural logarithms; minus infinity: forbidden
         Port("best_ids", "int64", ("R", "K")),
         Port("wanted_logprobs", "float32", ("R", "P")),
         Port(LISTED_ROWS, "uint8", ("C", "N")),
-        Port(QUERIES, "float16" if cache_dtype == "float16" else "float32", ("R", "1", "N")),
+        _alignment(cache_dtype, autoregression),
         *_state(decoder_layers, cache_dtype, autoregression, NEW_PREFIX),
-        *(_cross(decoder_layers, cache_dtype, NEW_PREFIX) if cache_dtype == "int8" else ()),
+        *(
+            _cross(decoder_layers, cache_dtype, NEW_PREFIX)
+            if returns_cross(cache_dtype, autoregression)
+            else ()
+        ),
     )
 
 
@@ -131,6 +135,8 @@ LISTED_ROWS = "listed_rows"
 """The shortlist's rows of the output projection, in the precision's own numbers."""
 QUERIES = "cross_queries"
 """Queries of one layer's cross-attention, which the manifest names as `alignment`."""
+ATTENTION = "attention"
+"""How much each row reads of each source token; zero beyond its source."""
 NEW_PREFIX = "new_"
 """Prefix of the names of state and cross K/V as outputs of the decoder graph."""
 
@@ -144,11 +150,32 @@ def _source_inputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
     )
 
 
+def is_recurrent(autoregression: Autoregression) -> bool:
+    """Return whether a row's state is a cell for each layer, instead of self K/V."""
+    return autoregression != "attention"
+
+
+def returns_attention(autoregression: Autoregression) -> bool:
+    """Return whether a step returns its attention, instead of queries from which it can be computed."""
+    return autoregression == "gru"
+
+
+def returns_cross(cache_dtype: CacheDType, autoregression: Autoregression) -> bool:
+    """Return whether a step returns cross K/V."""
+    return cache_dtype == "int8" and autoregression != "gru"
+
+
+def _alignment(cache_dtype: CacheDType, autoregression: Autoregression) -> Port:
+    if returns_attention(autoregression):
+        return Port(ATTENTION, "float32", ("R", "S"))
+    return Port(QUERIES, "float16" if cache_dtype == "float16" else "float32", ("R", "1", "A"))
+
+
 def _state(
     decoder_layers: int, cache_dtype: CacheDType, autoregression: Autoregression, prefix: str
 ) -> tuple[Port, ...]:
     names = state_names(decoder_layers, autoregression)
-    if autoregression == "ssru":
+    if is_recurrent(autoregression):
         return tuple(Port(prefix + name, CELL_DTYPE, ("R", "N")) for name in names)
     return tuple(Port(prefix + name, cache_dtype, ("R", "H", "T", "D")) for name in names)
 
@@ -163,7 +190,7 @@ def _cross(decoder_layers: int, cache_dtype: CacheDType, prefix: str) -> tuple[P
 def state_names(decoder_layers: int, autoregression: Autoregression) -> tuple[str, ...]:
     """Return the names of the state's parts: key and value of each layer in turn, or each layer's cell."""
     layers = range(decoder_layers)
-    if autoregression == "ssru":
+    if is_recurrent(autoregression):
         return tuple(cell(layer) for layer in layers)
     return tuple(name for layer in layers for name in (self_key(layer), self_value(layer)))
 

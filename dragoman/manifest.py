@@ -35,6 +35,17 @@ class Sizes:
     head_size: int
     source_vocab: int
     target_vocab: int
+    width: int | None = None
+    """Model width; None if it is `heads` x `head_size`, and the JSON has no such field."""
+
+    @property
+    def model_width(self) -> int:
+        return self.attention_width if self.width is None else self.width
+
+    @property
+    def attention_width(self) -> int:
+        """Width of the queries, keys or values of all heads together."""
+        return self.heads * self.head_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +173,7 @@ class Manifest:
 AlignmentStep = Literal["reading", "saying"]
 """JSON values of `AlignmentHeads.reads_token`: true, false."""
 
-Counts = TypeVar("Counts", Sizes, SpecialIds, ModelLimits, TermControls)
+Counts = TypeVar("Counts", SpecialIds, ModelLimits, TermControls)
 
 CACHE_DTYPES: Mapping[str, CacheDType] = {name: name for name in get_args(CacheDType)}
 AUTOREGRESSIONS: Mapping[str, Autoregression] = {name: name for name in get_args(Autoregression)}
@@ -191,7 +202,7 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
         precision=reader.take_text("precision"),
         cache_dtype=reader.take_choice("cache_dtype", CACHE_DTYPES),
         autoregression=reader.take_choice("autoregression", AUTOREGRESSIONS),
-        sizes=reader.take_counts("sizes", Sizes, least=1),
+        sizes=reader.take_sizes("sizes"),
         special_ids=reader.take_counts("special_ids", SpecialIds, least=0),
         limits=reader.take_counts("limits", ModelLimits, least=1),
         source_tokenizer=reader.take_tokenizer("source_tokenizer"),
@@ -219,6 +230,8 @@ def to_json_content(manifest: Manifest) -> dict[str, Any]:
     content = asdict(manifest)
     alignment = content["alignment"]
     alignment["step"] = "reading" if alignment.pop("reads_token") else "saying"
+    if manifest.sizes.width is None:
+        del content["sizes"]["width"]
     for field in ("confidence", "controls"):
         if content[field] is None:
             del content[field]
@@ -291,6 +304,19 @@ class _ManifestReader(FieldReader):
         values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
         self.problems += inner.finish()
         return kind(**values)
+
+    def take_sizes(self, field: str) -> Sizes:
+        inner = self.inner(field)
+        sizes = Sizes(
+            decoder_layers=inner.take_count("decoder_layers", 1),
+            heads=inner.take_count("heads", 1),
+            head_size=inner.take_count("head_size", 1),
+            source_vocab=inner.take_count("source_vocab", 1),
+            target_vocab=inner.take_count("target_vocab", 1),
+            width=inner.take_count("width", 1) if "width" in inner.content else None,
+        )
+        self.problems += inner.finish()
+        return sizes
 
     def take_languages(self, field: str) -> Languages:
         """Take the languages that a bundle translates between."""

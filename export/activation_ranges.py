@@ -1,7 +1,7 @@
 """What int8 and int4 graphs fix at export: ranges of activations, and moments of inputs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,3 +33,19 @@ class Calibration:
     """Range of the input of every product, by the name of its first layer, or `OUTPUT`."""
     moments: Mapping[str, NDArray[np.float64]]
     """Mean of x xᵀ over the inputs x of the requested layers, [K, K]."""
+    scales: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    """Scales [N] of weights that are whole multiples of them, by the name of the layer, or by `encoder.` or
+    `decoder.` and the table's name in the graph. Other weights get scales of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuantisation:
+    """Quantisation in a model's own files, which an int8 bundle keeps.
+
+    A weight is -128 to 127 times the scale of its row.
+    """
+
+    scales: Mapping[str, NDArray[np.float32]]
+    """Scales [N] by the name of the layer or table; weights that were not rounded have none."""
+    ranges: Mapping[str, ActivationRange]
+    """Ranges of the inputs of all layers, and of `OUTPUT`; empty if the files have none."""

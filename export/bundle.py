@@ -4,12 +4,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from dragoman.bundle import file_sha256
@@ -30,15 +31,16 @@ from dragoman.manifest import (
     TokenizerFiles,
     to_json_content,
 )
-from export.activation_ranges import Calibration
+from export.activation_ranges import Calibration, StoredQuantisation
 from export.alignment import alignment_problems, default_alignment
-from export.balance import balance_caches, balance_feed_forward
-from export.calibration import Sample, calibrate, translate_samples
+from export.balance import balance_caches, balance_feed_forward, balance_quantisation
+from export.calibration import Sample, SamplePair, calibrate, translate_samples
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
 from export.graph.precision import CALIBRATED, make_writers
+from export.graph.precision.protocol import OUTPUT
 from export.model_config import ModelConfig
-from export.model_weights import ModelWeights
+from export.model_weights import OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE, Floats, ModelWeights
 from export.original import Original, TokenizerSource
 
 PRODUCER = "dragoman export"
@@ -130,6 +132,8 @@ def write_bundle(
     """
     config = original.model.config
     check_exportable(config, original.languages, original.decoding, metadata.limits)
+    if precision == "fp16" and config.positions == "relative":
+        raise ExportError("--precision fp16: relative positions (T5) are not supported; use int8 or fp32")
     alignment = _alignment(original, metadata)
     cache_dtype = _write_graphs(
         folder, original.model, precision, samples, alignment.layer, external_from_bytes
@@ -151,6 +155,7 @@ def write_bundle(
             head_size=config.head_size,
             source_vocab=config.source_vocab_size,
             target_vocab=config.target_vocab_size,
+            width=None if config.d_model == config.attention_size else config.d_model,
         ),
         special_ids=SpecialIds(config.pad_id, config.unk_id, config.eos_id),
         limits=metadata.limits,
@@ -221,11 +226,41 @@ def _balance_and_calibrate(
     with tqdm(total=3 * len(usable), desc="calibrating", unit="sentence", disable=None) as bar:
         pairs, steps = translate_samples(model, usable, bar.update)
         give_back_free_memory()
+        if precision == "int8" and model.quantisation is not None:
+            return _keep_quantisation(model, model.quantisation, pairs, steps, bar.update)
         balanced = balance_caches(model, steps)
         if precision == "int8":
             balanced = balance_feed_forward(balanced)
         calibration = calibrate(balanced, pairs, has_moments=precision == "int4", advance=bar.update)
     return balanced, calibration
+
+
+def _keep_quantisation(
+    model: ModelWeights,
+    stored: StoredQuantisation,
+    pairs: Sequence[SamplePair],
+    steps: Mapping[str, Floats],
+    advance: Callable[[int], object],
+) -> tuple[ModelWeights, Calibration]:
+    """Return the balanced model and a calibration with the integers, scales and ranges of its files.
+
+    Only factors of whole rows can move between layers, so all channels of a layer of values share a step, and
+    feed-forward layers stay as they are.
+    """
+    steps = {
+        name: step if name.endswith(".key") else np.full_like(step, step.max())
+        for name, step in steps.items()
+    }
+    balanced, kept = balance_caches(model, steps), balance_quantisation(stored, steps)
+    ranges = kept.ranges or calibrate(balanced, pairs, advance=advance).ranges
+    shared = model.config.shared_vocab
+    tables = {
+        "encoder.embedding": SOURCE_TABLE,
+        "decoder.embedding": SOURCE_TABLE if shared else TARGET_TABLE,
+        f"decoder.{OUTPUT}.weight": OUTPUT_TABLE,
+    }
+    in_graphs = {name: kept.scales[table] for name, table in tables.items() if table in kept.scales}
+    return balanced, Calibration(ranges, {}, {**kept.scales, **in_graphs})
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

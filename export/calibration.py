@@ -17,6 +17,7 @@ from dragoman.graphs.process_memory import give_back_free_memory
 from export.activation_ranges import SIGNED_LEVELS, UNSIGNED_LEVELS, ActivationRange, Calibration
 from export.graph.precision.protocol import OUTPUT
 from export.model_weights import Floats, ModelWeights, query_key_value
+from export.recurrent_weights import KEY, state_ranges
 from export.reference import ReferenceGraphs, Rows
 
 NUM_BINS = 4096
@@ -124,7 +125,9 @@ def calibrate(
         name: _range(found, histograms[name], is_signed=found.smallest < 0 or name == OUTPUT)
         for name, found in extremes.items()
     }
-    return Calibration(ranges, {name: found.mean for name, found in moments.items()})
+    return Calibration(
+        ranges | state_ranges(model.config), {name: found.mean for name, found in moments.items()}
+    )
 
 
 def _cached_maxima(
@@ -132,6 +135,9 @@ def _cached_maxima(
 ) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Yield the largest magnitude of each channel of all keys and values that rows have read, [d]."""
     source_ends = [len(pair.source) for pair in pairs]
+    if model.config.architecture == "bahdanau":
+        yield KEY, _largest(rows.source[contract.cross_key(0)], source_ends)
+        return
     target_ends = [len(pair.target) for pair in pairs]
     kinds = [("cross", rows.source, contract.cross_key, contract.cross_value, source_ends)]
     if model.config.autoregression == "attention":
@@ -140,9 +146,15 @@ def _cached_maxima(
     for (kind, caches, key, value, ends), layer in itertools.product(kinds, layers):
         _, key_layer, value_layer = query_key_value(model.config, f"decoder.{layer}.{kind}_attention")
         for name, cache in {key_layer: caches[key(layer)], value_layer: caches[value(layer)]}.items():
-            is_token = np.arange(cache.shape[2]) < np.array(ends)[:, None]
-            vectors = cache.transpose(0, 2, 1, 3)[is_token]  # [tokens, H, D]
-            yield name, np.abs(vectors).max(axis=0).reshape(-1)
+            yield name, _largest(cache, ends)
+
+
+def _largest(cache: Floats, ends: Sequence[int]) -> Floats:
+    """Return the largest magnitude of each channel of keys or values [B, H, S, D] over tokens, [H x D]."""
+    is_token = np.arange(cache.shape[2]) < np.array(ends)[:, None]
+    vectors = cache.transpose(0, 2, 1, 3)[is_token]  # [tokens, H, D]
+    largest: Floats = np.abs(vectors).max(axis=0).reshape(-1)
+    return largest
 
 
 def _range(found: "_ExtremeValues", histogram: "_Histogram", *, is_signed: bool) -> ActivationRange:

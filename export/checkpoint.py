@@ -19,7 +19,7 @@ from export.checkpoint_folder import (
     check_shapes,
     read_checkpoint,
 )
-from export.model import Transformer
+from export.model import TranslationModel, model_class
 
 __all__ = [
     "CONFIG_FILE",
@@ -40,13 +40,13 @@ __all__ = [
 class Checkpoint:
     """A model in eval mode with its tokenizers and training record."""
 
-    model: Transformer
+    model: TranslationModel
     source_tokenizer: Path
     target_tokenizer: Path
     training: dict[str, Any]
 
 
-def save_weights(folder: Path, model: Transformer, training: dict[str, Any]) -> None:
+def save_weights(folder: Path, model: TranslationModel, training: dict[str, Any]) -> None:
     """Write weights, shape and training record; the caller adds the tokenizers."""
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f"{WEIGHTS_FILE}.partial"
@@ -65,11 +65,11 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         CheckpointError: a file is missing or unreadable, or the weights do not fit the shape.
     """
     stored = read_checkpoint(folder)
-    model = Transformer.from_weights(stored.model)
+    model = model_class(stored.model.config).from_weights(stored.model)
     return Checkpoint(model, stored.source_tokenizer, stored.target_tokenizer, stored.training)
 
 
-def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: str) -> None:
+def load_weights(model: TranslationModel, weights: dict[str, torch.Tensor], origin: str) -> None:
     """Load weights into the model, each exactly once.
 
     Raises:
@@ -79,7 +79,7 @@ def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: s
     model.load_state_dict(weights, strict=False)
 
 
-def untied_weights(model: Transformer) -> dict[str, torch.Tensor]:
+def untied_weights(model: TranslationModel) -> dict[str, torch.Tensor]:
     """Return the state dict with tied tables under one name only, as a checkpoint stores it."""
     state = model.state_dict()
     if model.config.shared_vocab:

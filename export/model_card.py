@@ -88,17 +88,24 @@ def architecture_line(manifest: Manifest) -> str:
     shape, sizes = manifest.origin.get(SHAPE_FIELD), manifest.sizes
     past = "" if manifest.autoregression == "attention" else f", {manifest.autoregression.upper()} decoder"
     if shape is None:
-        width = sizes.heads * sizes.head_size
+        width = sizes.model_width
         return (
             f"A Transformer with {sizes.decoder_layers} decoder layers{past}, d_model {width}, {sizes.heads} "
             f"heads, vocabulary of {sizes.target_vocab} pieces."
         )
     vocabulary = "shared" if shape["shared_vocab"] else "separate"
+    if shape.get("architecture") == "bahdanau":
+        return (
+            f"A recurrent model with additive attention (Bahdanau et al. 2015), d_model {shape['d_model']}, "
+            f"{vocabulary} vocabulary of {sizes.target_vocab} pieces."
+        )
+    positions = ", relative positions" if shape.get("positions") == "relative" else ""
+    activation = ("gated " if shape.get("gated_ffn") else "") + shape["activation"]
     return (
         f"A {shape['norm']}-norm Transformer with {shape['encoder_layers']} encoder and "
         f"{shape['decoder_layers']} decoder layers{past}, d_model {shape['d_model']}, {shape['heads']} "
-        f"heads, ffn {shape['ffn']}, {shape['activation']}, {vocabulary} vocabulary of {sizes.target_vocab} "
-        "pieces."
+        f"heads{positions}, ffn {shape['ffn']}, {activation}, {vocabulary} vocabulary of "
+        f"{sizes.target_vocab} pieces."
     )
 
 

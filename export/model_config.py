@@ -1,7 +1,7 @@
 """Configuration of the model: every size and choice that shapes its weights."""
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 from dragoman.contract import Autoregression
 
@@ -10,14 +10,35 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "swish"]
 quick_gelu: x sigmoid(1.702 x). swish: x sigmoid(x)."""
 QUICK_GELU = 1.702
 NormPosition = Literal["pre", "post"]
-Positions = Literal["sinusoidal", "tensor2tensor", "learned"]
+NormKind = Literal["layer", "rms"]
+"""layer: LayerNorm (Ba et al. 2016). rms: RMSNorm (Zhang and Sennrich 2019), which subtracts no mean."""
+Positions = Literal["sinusoidal", "tensor2tensor", "learned", "relative"]
 """sinusoidal: rates 10000^(-i / (d/2)), sines first, then cosines. tensor2tensor: d/2 - 1 in the denominator,
-as in Marian and fairseq."""
+as in Marian and fairseq. relative: nothing is added to token vectors; self-attention adds a learned number to
+each score, by head and by bucket of the distance (T5, Raffel et al. 2020, section 2.1)."""
+Architecture = Literal["transformer", "bahdanau"]
+"""transformer: Vaswani et al. 2017. bahdanau: recurrent, with additive attention (Bahdanau et al. 2015)."""
+BAHDANAU_FIELDS = (
+    *("architecture", "source_vocab_size", "target_vocab_size", "d_model", "scaled_embeddings"),
+    *("max_positions", "shared_vocab", "tied_output", "dropout"),
+    *("pad_id", "unk_id", "bos_id", "eos_id", "suppressed_ids"),
+)
+"""Fields that shape a recurrent model; the others are as in `BAHDANAU_CONSTANTS`, or their defaults."""
+BAHDANAU_CONSTANTS: dict[str, Any] = {
+    "architecture": "bahdanau",
+    "autoregression": "gru",
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "heads": 1,
+}
+"""One bidirectional layer, one decoder layer, and one attention as wide as the model."""
+MIN_RELATIVE_BUCKETS = 4
+"""Two directions, and in each one a bucket for short and one for long distances."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Shape of an encoder-decoder Transformer. Sizes are numbers of elements.
+    """Shape of an encoder-decoder model. Sizes are numbers of elements.
 
     Raises:
         ValueError: on construction, naming every invalid field.
@@ -25,6 +46,7 @@ class ModelConfig:
 
     source_vocab_size: int
     target_vocab_size: int
+    architecture: Architecture = "transformer"
     encoder_layers: int = 6
     decoder_layers: int = 2
     d_model: int = 256
@@ -32,8 +54,16 @@ class ModelConfig:
     ffn: int = 1024
     decoder_ffn: int | None = None
     """Feed-forward size of the decoder; None: the encoder's `ffn`."""
+    d_head: int | None = None
+    """Size of an attention head; None: `d_model` / `heads`."""
     activation: Activation = "relu"
+    gated_ffn: bool = False
+    """Whether a third layer of the feed-forward, `gate`, goes through the activation and is multiplied with
+    the inner one, which then has no activation (Shazeer 2020, "GLU Variants Improve Transformer", eq. 6)."""
+    biases: bool = True
+    """Whether linear layers have biases; the output projection always has one."""
     norm: NormPosition = "pre"
+    norm_kind: NormKind = "layer"
     final_norm: bool | None = None
     """Whether a norm follows the last layer; None: if `norm` is "pre"."""
     embedding_norm: bool = False
@@ -48,6 +78,12 @@ class ModelConfig:
     """Position of the first token in a sinusoidal table."""
     shared_positions: bool = True
     """Whether encoder and decoder share one table of learned positions."""
+    relative_buckets: int = 32
+    """Number of buckets of relative positions; in the encoder half of them are for each direction."""
+    relative_max_distance: int = 128
+    """Distance from which all relative positions share the last bucket."""
+    shared_relative: bool = True
+    """Whether all layers of a stack add the biases of its first one; if not, each layer has its own."""
     max_positions: int = 512
     """Maximum length of a source or target in tokens, special tokens included."""
     shared_vocab: bool = True
@@ -74,7 +110,12 @@ class ModelConfig:
 
     @property
     def head_size(self) -> int:
-        return self.d_model // self.heads
+        return self.d_model // self.heads if self.d_head is None else self.d_head
+
+    @property
+    def attention_size(self) -> int:
+        """Width of the queries, keys or values of all heads together."""
+        return self.heads * self.head_size
 
     @property
     def decoder_ffn_size(self) -> int:
@@ -90,6 +131,7 @@ class ModelConfig:
             *self._choice_problems(),
             *self._id_problems(),
             *self._contradictions(),
+            *self._architecture_problems(),
         ]
 
     def _size_problems(self) -> list[str]:
@@ -102,6 +144,7 @@ class ModelConfig:
             "heads": self.heads,
             "ffn": self.ffn,
             "decoder_ffn": self.decoder_ffn_size,
+            "d_head": 1 if self.d_head is None else self.d_head,
             "max_positions": self.max_positions,
         }
         problems = [f"{name} must be at least 1, not {size}" for name, size in sizes.items() if size < 1]
@@ -118,8 +161,10 @@ class ModelConfig:
 
     def _choice_problems(self) -> list[str]:
         choices: dict[str, tuple[str, tuple[str, ...]]] = {
+            "architecture": (self.architecture, get_args(Architecture)),
             "activation": (self.activation, get_args(Activation)),
             "norm": (self.norm, get_args(NormPosition)),
+            "norm_kind": (self.norm_kind, get_args(NormKind)),
             "positions": (self.positions, get_args(Positions)),
             "autoregression": (self.autoregression, get_args(Autoregression)),
         }
@@ -153,9 +198,11 @@ class ModelConfig:
 
     def _contradictions(self) -> list[str]:
         problems: list[str] = []
-        if self.heads >= 1 and self.d_model % self.heads:
+        if self.heads >= 1 and self.d_head is None and self.d_model % self.heads:
             problems.append(f"d_model {self.d_model} must be a multiple of heads {self.heads}")
-        if self.positions == "learned":
+        if self.positions == "relative":
+            problems += self._relative_problems()
+        elif self.positions == "learned":
             if self.first_position:
                 problems.append("first_position must be 0 with learned positions")
         elif self.d_model % 2:
@@ -164,4 +211,32 @@ class ModelConfig:
             problems.append("d_model 2 has no tensor2tensor positions")
         if self.shared_vocab and self.source_vocab_size != self.target_vocab_size:
             problems.append("shared_vocab needs source_vocab_size = target_vocab_size")
+        return problems
+
+    def _architecture_problems(self) -> list[str]:
+        """Return what a recurrent model cannot have, and what only a recurrent model has."""
+        if self.architecture != "bahdanau":
+            is_gru = self.autoregression == "gru"
+            return ["autoregression gru needs architecture bahdanau"] if is_gru else []
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return [
+            f"{name} must be {wanted!r} with architecture bahdanau, not {value!r}"
+            for name, (value, default) in values.items()
+            if name not in BAHDANAU_FIELDS and value != (wanted := BAHDANAU_CONSTANTS.get(name, default))
+        ]
+
+    def _relative_problems(self) -> list[str]:
+        problems: list[str] = []
+        if self.relative_buckets < MIN_RELATIVE_BUCKETS or self.relative_buckets % 2:
+            problems.append(
+                f"relative_buckets must be even and at least {MIN_RELATIVE_BUCKETS},"
+                f" not {self.relative_buckets}"
+            )
+        elif self.relative_max_distance <= self.relative_buckets // 2:
+            problems.append(
+                f"relative_max_distance {self.relative_max_distance} must be above half of the"
+                f" {self.relative_buckets} relative_buckets"
+            )
+        if self.autoregression != "attention":
+            problems.append(f"relative positions need autoregression attention, not {self.autoregression}")
         return problems

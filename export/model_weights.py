@@ -3,6 +3,7 @@
 Shapes: d model width, V vocabulary.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,24 +11,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from export.activation_ranges import StoredQuantisation
 from export.model_config import ModelConfig
 from export.positions import position_table
+from export.recurrent_weights import recurrent_shapes
 from export.tensors.stored import StoredWeights
 
 Floats = NDArray[np.float32]
 POSITIONS, TARGET_POSITIONS = "position_table", "target_position_table"
 SOURCE_TABLE, TARGET_TABLE = "source_embedding.weight", "target_embedding.weight"
 OUTPUT_TABLE, OUTPUT_BIAS = "output_weight", "output_bias"
+RELATIVE = "relative_bias"
+"""Last part of the name of a layer's relative position biases, [buckets, H]."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class ModelWeights:
-    """A Transformer's shape and weights. `weight_shapes` lists the names."""
+    """A model's shape and weights. `weight_shapes` lists the names."""
 
     config: ModelConfig
     weights: StoredWeights
     """Weights by name; each is read from its file whenever it is looked up. A table of positions that are
     not learned is optional."""
+    quantisation: StoredQuantisation | None = None
+    """Quantisation in the model's files; None if its weights are not rounded, or were changed."""
 
     @property
     def source_positions(self) -> Floats:
@@ -54,6 +61,10 @@ class ModelWeights:
         """Factor of token vectors: sqrt(d) (section 3.4 of the paper), or 1."""
         return math.sqrt(self.config.d_model) if self.config.scaled_embeddings else 1.0
 
+    def relative_bias(self, stack: str, layer: int) -> Floats:
+        """Return the relative position biases that a layer of `encoder` or `decoder` adds, [buckets, H]."""
+        return self.weights[f"{stack}.{0 if self.config.shared_relative else layer}.{RELATIVE}"]
+
     def with_weights(self, changed: Mapping[str, Floats]) -> "ModelWeights":
         """Return a model with some weights changed; the others stay where they are."""
         return ModelWeights(self.config, self.weights.with_changes(changed))
@@ -75,6 +86,11 @@ def attention_layers(config: ModelConfig) -> tuple[str, ...]:
     return ("query", "key", "output") if config.share_kv else ("query", "key", "value", "output")
 
 
+def feed_forward_inputs(config: ModelConfig) -> tuple[str, ...]:
+    """Return the names of the linear layers that read a feed-forward's input."""
+    return ("inner", "gate") if config.gated_ffn else ("inner",)
+
+
 def query_key_value(config: ModelConfig, name: str) -> tuple[str, str, str]:
     """Return the names of an attention's layers for queries, keys and values."""
     return f"{name}.query", f"{name}.key", f"{name}.key" if config.share_kv else f"{name}.value"
@@ -92,11 +108,13 @@ def _shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
     if not config.tied_output:
         yield OUTPUT_TABLE, (target_size, width)
     yield OUTPUT_BIAS, (target_size,)
-    for stack in ("encoder", "decoder"):
-        if config.embedding_norm:
-            yield from _vectors(f"{stack}_embedding_norm", width)
-        if config.has_final_norm:
-            yield from _vectors(f"{stack}_norm", width)
+    if config.architecture == "bahdanau":
+        yield from recurrent_shapes(config)
+        return
+    kinds = {"embedding_norm": config.embedding_norm, "norm": config.has_final_norm}
+    for stack, (kind, is_present) in itertools.product(("encoder", "decoder"), kinds.items()):
+        if is_present:
+            yield from _norm(f"{stack}_{kind}", config)
     for index in range(config.encoder_layers):
         yield from _layer(f"encoder.{index}", ("self",), config.ffn, config)
     for index in range(config.decoder_layers):
@@ -106,25 +124,34 @@ def _shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
 def _layer(
     name: str, attentions: tuple[str, ...], ffn: int, config: ModelConfig
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    width = config.d_model
+    width, biases = config.d_model, config.biases
+    if config.positions == "relative" and (name.endswith(".0") or not config.shared_relative):
+        yield f"{name}.{RELATIVE}", (config.relative_buckets, config.heads)
     for kind in attentions:
-        yield from _vectors(f"{name}.{kind}_residual.norm", width)
+        yield from _norm(f"{name}.{kind}_residual.norm", config)
         if kind == "self" and name.startswith("decoder.") and config.autoregression == "ssru":
             yield f"{name}.self_recurrence.cell.weight", (width, width)
-            yield from _linear(f"{name}.self_recurrence.forget", width, width)
+            yield from _linear(f"{name}.self_recurrence.forget", width, width, has_bias=True)
             continue
-        for layer in attention_layers(config):
-            yield from _linear(f"{name}.{kind}_attention.{layer}", width, width)
-    yield from _vectors(f"{name}.feed_forward_residual.norm", width)
-    yield from _linear(f"{name}.feed_forward.inner", ffn, width)
-    yield from _linear(f"{name}.feed_forward.outer", width, ffn)
+        *inputs, output = attention_layers(config)
+        for layer in inputs:
+            yield from _linear(
+                f"{name}.{kind}_attention.{layer}", config.attention_size, width, has_bias=biases
+            )
+        yield from _linear(f"{name}.{kind}_attention.{output}", width, config.attention_size, has_bias=biases)
+    yield from _norm(f"{name}.feed_forward_residual.norm", config)
+    for layer in feed_forward_inputs(config):
+        yield from _linear(f"{name}.feed_forward.{layer}", ffn, width, has_bias=biases)
+    yield from _linear(f"{name}.feed_forward.outer", width, ffn, has_bias=biases)
 
 
-def _linear(name: str, outputs: int, inputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _linear(name: str, outputs: int, inputs: int, *, has_bias: bool) -> Iterator[tuple[str, tuple[int, ...]]]:
     yield f"{name}.weight", (outputs, inputs)
-    yield f"{name}.bias", (outputs,)
+    if has_bias:
+        yield f"{name}.bias", (outputs,)
 
 
-def _vectors(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    yield f"{name}.weight", (width,)
-    yield f"{name}.bias", (width,)
+def _norm(name: str, config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.weight", (config.d_model,)
+    if config.norm_kind == "layer":
+        yield f"{name}.bias", (config.d_model,)

@@ -9,6 +9,7 @@ import sentencepiece
 
 from dragoman.languages import Languages
 from dragoman.manifest import AlignmentHeads, Controls, DecodingDefaults
+from dragoman.shortlist import Shortlist
 from export.model_weights import ModelWeights
 
 
@@ -73,6 +74,8 @@ class Original:
     """Attention that was trained to align; None if there is none."""
     controls: Controls | None = None
     """Controls that the model was trained with; None if there are none."""
+    shortlist: Shortlist | None = None
+    """Candidates in the model's own files; None if there are none."""
 
     def with_origin(self, facts: Mapping[str, Any]) -> "Original":
         """Return a copy with more facts in its origin."""

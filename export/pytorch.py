@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from export.model import Transformer
+from export.model import model_class
 from export.model.generate import generate_greedy, pad
 from export.model_weights import ModelWeights
 
@@ -17,7 +17,7 @@ class PyTorchModel:
     def __init__(self, model: ModelWeights) -> None:
         torch.set_num_threads(1)
         self.config = model.config
-        self._model = Transformer.from_weights(model)
+        self._model = model_class(model.config).from_weights(model)
 
     @torch.inference_mode()
     def logprobs(

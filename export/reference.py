@@ -22,7 +22,7 @@ from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
 from export.graph.precision.float32 import Float32
-from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, Weights
+from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, join_layers
 from export.graph.written import ExportedGraph
 from export.model_weights import Floats, ModelWeights
 
@@ -41,14 +41,16 @@ class _InPlaceFloat32(Float32):
     def __init__(self) -> None:
         self.inputs: dict[str, str] = {}
 
-    def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
-        self.inputs[name] = value
+    def linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
+        name, weight, bias = join_layers(layers)
+        if graph.outermost is graph:  # values inside a loop cannot be read
+            self.inputs[name] = value
         stored = graph.weight(f"{name}.weight", weight)
         product = graph.op("FusedMatMul", value, stored, domain=CONTRIB, attributes={"transB": 1})
         return graph.op("Add", product, graph.weight(f"{name}.bias", bias))
 
     def cached_linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
-        products = [self.linear(graph, value, *layer) for layer in layers]  # calibrated under each name
+        products = [self.linear(graph, value, [layer]) for layer in layers]  # calibrated under each name
         return graph.op("Concat", *products, attributes={"axis": -1})
 
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:

@@ -31,7 +31,7 @@ from export.graph.precision import CALIBRATED
 from export.model_card import NO_LIMITS, render_card
 from export.original import Original, RequestedLanguages
 from export.samples import SampleText, choose_texts, generate_text
-from export.shortlist.install import copy_shortlist
+from export.shortlist.install import copy_shortlist, write_shortlist
 from export.shortlist.text import evenly_spaced
 from export.sources import found, load_original
 from export.validation import validate_in_fresh_process
@@ -178,6 +178,8 @@ def _write(
     write_bundle(staging, original, options.precision, facts, samples)
     if options.shortlist_of:
         copy_shortlist(staging, options.shortlist_of)
+    elif original.shortlist is not None and options.precision in SHORTLIST_PRECISIONS:
+        write_shortlist(staging, original.shortlist, {"from": "the model's own files"})
     manifest = read_bundle(staging).manifest
     put_card(staging, manifest, render_card(manifest, known_limits))
     return texts

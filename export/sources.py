@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from export import ctranslate2, huggingface, marian, trained
+from export import bergamot, ctranslate2, huggingface, marian, trained
+from export.bergamot.compressed import decompressed
 from export.ctranslate2 import argos
 from export.hub import download
 from export.marian.archive import unpacked
@@ -32,11 +33,23 @@ def _recognises_huggingface(folder: Path) -> bool:
     return huggingface.recognises(folder) and not is_only_ctranslate2
 
 
+def _recognises_marian(folder: Path) -> bool:
+    """Return whether a folder is one of Marian; settings that name models are found next to students, too."""
+    has_arrays = next(folder.glob("*.npz"), None) is not None
+    return marian.recognises(folder) and (has_arrays or not bergamot.recognises(folder))
+
+
+def _recognises_ctranslate2(folder: Path) -> bool:
+    """Return whether a folder is one of CTranslate2; a student may be called `model.bin`, too."""
+    return ctranslate2.recognises(folder) and not bergamot.recognises(folder)
+
+
 KINDS = (
     _ModelFormat("a checkpoint of `python -m training` (model.json)", trained.recognises, trained.load),
     _ModelFormat("a Hugging Face folder (config.json)", _recognises_huggingface, huggingface.load),
-    _ModelFormat("a Marian model (.npz)", marian.recognises, marian.load),
-    _ModelFormat("a CTranslate2 model (model.bin)", ctranslate2.recognises, ctranslate2.load),
+    _ModelFormat("a Marian model (.npz)", _recognises_marian, marian.load),
+    _ModelFormat("a Bergamot student (Marian's .bin)", bergamot.recognises, bergamot.load),
+    _ModelFormat("a CTranslate2 model (model.bin)", _recognises_ctranslate2, ctranslate2.load),
     _ModelFormat("an Argos package (metadata.json)", argos.recognises, argos.load),
 )
 
@@ -62,17 +75,19 @@ def found(model: str) -> Iterator[ModelFiles]:
     """
     path = Path(model)
     if path.is_dir():
-        yield ModelFiles(path)
+        with decompressed(path) as folder:
+            yield ModelFiles(folder)
     elif path.is_file() and path.name.lower().endswith(ARCHIVE_SUFFIXES):
-        with unpacked(path) as folder:
+        with unpacked(path) as packed, decompressed(packed) as folder:
             yield ModelFiles(folder)
     elif path.is_file():
         raise ImportRejectedError(
             model, ("is a file; give its folder, or a .zip, .tar.gz or .argosmodel of the folder",)
         )
     elif _HUB_ID.fullmatch(model):
-        folder, revision = download(model)
-        yield ModelFiles(folder, revision)
+        downloaded, revision = download(model)
+        with decompressed(downloaded) as folder:
+            yield ModelFiles(folder, revision)
     else:
         raise ImportRejectedError(model, ("not found, and not a hub id (OWNER/NAME)",))
 

@@ -3,11 +3,27 @@
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
-from export.model_config import Activation, ModelConfig, NormPosition, Positions
+from export.model_config import (
+    BAHDANAU_CONSTANTS,
+    BAHDANAU_FIELDS,
+    Activation,
+    Architecture,
+    ModelConfig,
+    NormPosition,
+    Positions,
+)
 from training.errors import ConfigError
 
 Count = Annotated[int, Field(ge=1)]
@@ -162,6 +178,8 @@ class Vocabulary(Section):
 
 
 class Model(Section):
+    architecture: Architecture = "transformer"
+    """Which model: `bahdanau` has none of the fields of a Transformer's layers."""
     encoder_layers: Count = 6
     decoder_layers: Count = 2
     d_model: Count = 256
@@ -175,6 +193,27 @@ class Model(Section):
     share_kv: bool = False
     dropout: Fraction = 0.1
     inner_dropout: Fraction = 0.0
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """The fields of a `ModelConfig`."""
+        return self.model_dump() | (BAHDANAU_CONSTANTS if self.architecture == "bahdanau" else {})
+
+    @model_validator(mode="after")
+    def _check_fields_apply(self) -> "Model":
+        if others := ", ".join(sorted(self.model_fields_set.difference(self._own_fields()))):
+            raise ValueError(f"architecture {self.architecture} has no {others}")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _own_values(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the fields that the architecture does not have: their defaults mean nothing."""
+        own = self._own_fields()
+        return {name: value for name, value in serialise(self).items() if name in own}
+
+    def _own_fields(self) -> frozenset[str]:
+        names = frozenset(type(self).model_fields)
+        return names.intersection(BAHDANAU_FIELDS) if self.architecture == "bahdanau" else names
 
 
 Precision = Literal["32-true", "bf16-mixed"]
@@ -268,7 +307,7 @@ class TrainingConfig(Section):
                 f"model.max_positions {self.model.max_positions}"
             )
         try:
-            ModelConfig(self.vocabulary.size, self.vocabulary.size, **self.model.model_dump())
+            ModelConfig(self.vocabulary.size, self.vocabulary.size, **self.model.shape)
         except ValueError as error:
             problems.append(str(error))
         return problems

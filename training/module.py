@@ -11,7 +11,7 @@ from torch.func import functional_call
 from typing_extensions import override
 
 from dragoman.graphs.process_memory import give_back_free_memory
-from export.model import Transformer
+from export.model import TranslationModel
 from training.batches import Batch
 from training.config import Optimisation
 from training.loss import sampled_cross_entropy
@@ -40,7 +40,7 @@ class TranslationModule(lightning.LightningModule):
     """Training with label-smoothed cross-entropy over target tokens without padding."""
 
     def __init__(
-        self, model: Transformer, optimisation: Optimisation, workers: ProcessGroup, stop: StopRequest
+        self, model: TranslationModel, optimisation: Optimisation, workers: ProcessGroup, stop: StopRequest
     ) -> None:
         super().__init__()
         self.model = model

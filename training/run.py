@@ -16,7 +16,7 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 from torch.utils.data import DataLoader
 
 from export.checkpoint import save_weights
-from export.model import ModelConfig, Transformer
+from export.model import ModelConfig, TranslationModel, model_class
 from training.batches import BatchSettings, BatchStream
 from training.callbacks import (
     ProgressCallback,
@@ -124,21 +124,20 @@ def follow(config: TrainingConfig, rank: int, port: int) -> None:
         _fit(config, _trainer(config, [StopCallback(config)]), module, processors, corpora)
 
 
-def make_model(config: TrainingConfig, processors: Processors) -> Transformer:
+def make_model(config: TrainingConfig, processors: Processors) -> TranslationModel:
     """Return a newly initialised model with the config's shape and the run's vocabulary sizes."""
     source, target = processors
-    return Transformer(
-        ModelConfig(
-            source_vocab_size=source.vocab_size(),
-            target_vocab_size=target.vocab_size(),
-            shared_vocab=config.vocabulary.is_shared,
-            pad_id=source.pad_id(),
-            unk_id=source.unk_id(),
-            bos_id=source.bos_id(),
-            eos_id=source.eos_id(),
-            **config.model.model_dump(),
-        )
+    shape = ModelConfig(
+        source_vocab_size=source.vocab_size(),
+        target_vocab_size=target.vocab_size(),
+        shared_vocab=config.vocabulary.is_shared,
+        pad_id=source.pad_id(),
+        unk_id=source.unk_id(),
+        bos_id=source.bos_id(),
+        eos_id=source.eos_id(),
+        **config.model.shape,
     )
+    return model_class(shape)(shape)
 
 
 def _make_module(

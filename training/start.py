@@ -16,7 +16,7 @@ from export.checkpoint import (
     load_weights,
     untied_weights,
 )
-from export.model import Transformer
+from export.model import TranslationModel
 from training.config import TrainingConfig
 from training.errors import ConfigError
 
@@ -45,7 +45,7 @@ def data_seed(config: TrainingConfig) -> int:
     return config.optimisation.seed + int(start_record(config).get("pairs_seen", 0))
 
 
-def load_start_weights(checkpoint: Path | None, model: Transformer) -> dict[str, Any] | None:
+def load_start_weights(checkpoint: Path | None, model: TranslationModel) -> dict[str, Any] | None:
     """Load a checkpoint, if there is one, into the model; return the checkpoint's training record.
 
     Raises:
@@ -61,7 +61,7 @@ def load_start_weights(checkpoint: Path | None, model: Transformer) -> dict[str,
 
 
 def load_with_new_vocabulary(
-    checkpoint: Path, model: Transformer, processor: sentencepiece.SentencePieceProcessor
+    checkpoint: Path, model: TranslationModel, processor: sentencepiece.SentencePieceProcessor
 ) -> dict[str, Any]:
     """Load a checkpoint into a model with another vocabulary; return the checkpoint's training record.
 
@@ -103,7 +103,7 @@ def _load(checkpoint: Path) -> Checkpoint:
 
 
 def _check_same_shape(
-    folder: Path, earlier: Checkpoint, model: Transformer, free_fields: frozenset[str]
+    folder: Path, earlier: Checkpoint, model: TranslationModel, free_fields: frozenset[str]
 ) -> None:
     expected, found = asdict(model.config), asdict(earlier.model.config)
     differing = [

@@ -9,7 +9,7 @@ import sacrebleu
 import sentencepiece
 
 from dragoman.text.normalization import normalise_segment
-from export.model import Transformer
+from export.model import TranslationModel
 from export.model.generate import generate_greedy, pad
 from training.config import Direction, TrainingConfig
 from training.errors import HeldOutError
@@ -74,7 +74,7 @@ class HeldOut:
 
 
 def validate(
-    model: Transformer,
+    model: TranslationModel,
     held_out: HeldOut,
     source_processor: sentencepiece.SentencePieceProcessor,
     target_processor: sentencepiece.SentencePieceProcessor,
@@ -92,7 +92,7 @@ def validate(
 
 
 def translate_greedily(
-    model: Transformer, ids: Sequence[list[int]], processor: sentencepiece.SentencePieceProcessor
+    model: TranslationModel, ids: Sequence[list[int]], processor: sentencepiece.SentencePieceProcessor
 ) -> list[str]:
     """Translate sources in batches of like length; `model` is in eval mode, `processor` the target's."""
     outputs = [""] * len(ids)
@@ -121,7 +121,7 @@ def _encode(lines: Sequence[str], processor: sentencepiece.SentencePieceProcesso
     return ids
 
 
-def _translate(model: Transformer, ids: list[list[int]]) -> list[list[int]]:
+def _translate(model: TranslationModel, ids: list[list[int]]) -> list[list[int]]:
     device = model.output_bias.device
     padded, mask = pad(ids, model.config.pad_id)
     max_tokens = min(2 * padded.shape[1] + 10, model.config.max_positions)

@@ -4,6 +4,8 @@ The attention operators do not output their weights. A tiny graph of the engine,
 computes those of one layer's heads (`python -m export.row_graphs` writes it). It runs only in forced
 decoding: a search does not pay for it. The manifest names the layer and heads.
 
+A recurrent decoder computes its attention in each step and returns it; nothing runs besides.
+
 Shapes: R rows, S source tokens, H heads, D head size, N = H x D.
 """
 
@@ -36,7 +38,7 @@ class Attention:
         self._ports = [("keys" if name == contract.cross_key(alignment.layer) else "", "") for name in names]
         self._device_type = options.device_type or "cpu"
         self._query_dtype = np.float16 if manifest.cache_dtype == "float16" else np.float32
-        self._width = sizes.heads * sizes.head_size
+        self._width = sizes.attention_width
         self._session = new_session(FOLDER / f"{ATTENTION_GRAPH}.{manifest.cache_dtype}.onnx", options)
 
     def bind(self, binding: IOBinding, cross: CrossCaches, num_rows: int) -> "BoundAttention":
@@ -82,4 +84,27 @@ class BoundAttention:
     def run(self) -> NDArray[np.float32]:
         """Return the attention of the step that has just run, [R, S]. The same array each time."""
         self._attention.run(self._binding)
+        return self._weights
+
+
+class ReturningDecoder:
+    """Attention of a decoder graph that returns it."""
+
+    def bind(self, binding: IOBinding, cross: CrossCaches, num_rows: int) -> "ReturnedAttention":
+        """Bind a step's attention as an output of its own run; like `Attention.bind`."""
+        weights = np.empty((num_rows, cross.width), np.float32)
+        value = OrtValue.ortvalue_from_numpy(weights)
+        binding.bind_ortvalue_output(contract.ATTENTION, value)
+        return ReturnedAttention(weights, value)
+
+
+class ReturnedAttention:
+    """The output of a step of one number of rows."""
+
+    def __init__(self, weights: NDArray[np.float32], value: OrtValue) -> None:
+        self._weights = weights
+        self._kept = value  # the binding does not keep it alive
+
+    def run(self) -> NDArray[np.float32]:
+        """Return the attention of the step that has just run, [R, S]. The same array each time."""
         return self._weights

@@ -13,7 +13,7 @@ from onnxruntime import IOBinding, OrtValue
 
 from dragoman import contract
 from dragoman.bundle import Bundle
-from dragoman.graphs.attention import Attention, BoundAttention
+from dragoman.graphs.attention import Attention, BoundAttention, ReturnedAttention, ReturningDecoder
 from dragoman.graphs.batch_shortlist import BatchShortlist, inputs_without_shortlist, inputs_without_tokens
 from dragoman.graphs.caches import CellCaches, CrossCaches, DecoderState, SelfCaches
 from dragoman.graphs.device import Device
@@ -34,7 +34,7 @@ class Decoder:
         sizes = bundle.manifest.sizes
         self.layers = sizes.decoder_layers
         self.row_shape = (sizes.heads, sizes.head_size)
-        self.width = sizes.heads * sizes.head_size
+        self.width = sizes.model_width
         self.vocab_size = sizes.target_vocab
         self.cache_dtype = bundle.manifest.cache_dtype
         self.autoregression = bundle.manifest.autoregression
@@ -46,9 +46,13 @@ class Decoder:
         self.cross_ports = _ports(contract.cross_names(self.layers), written)
         self.maker = _maker(options, self.cache_dtype)
         self._state_maker = self.maker
-        if self.autoregression == "ssru" and self.cache_dtype != contract.CELL_DTYPE:
+        if contract.is_recurrent(self.autoregression) and self.cache_dtype != contract.CELL_DTYPE:
             self._state_maker = _maker(options, contract.CELL_DTYPE)
-        self.attention = Attention(bundle.manifest, options)
+        self.attention = (
+            ReturningDecoder()
+            if contract.returns_attention(self.autoregression)
+            else Attention(bundle.manifest, options)
+        )
         self.is_on_device = options.device_type is not None
 
     def open_steps(self, kind: SearchKind) -> "DecoderSteps":
@@ -57,7 +61,7 @@ class Decoder:
 
     def empty_state(self) -> DecoderState:
         """Create a state without rows."""
-        if self.autoregression == "ssru":
+        if contract.is_recurrent(self.autoregression):
             return CellCaches(self._state_maker, self.layers, self.width)
         return SelfCaches(self._state_maker, (len(self.state_ports), *self.row_shape), self.cache_dtype)
 
@@ -85,7 +89,7 @@ class BoundStep:
     binding: IOBinding
     inputs: dict[str, NDArray[Any]]
     outputs: dict[str, NDArray[Any]]
-    attention: BoundAttention | None
+    attention: BoundAttention | ReturnedAttention | None
     """Computes the attention after a step of forced decoding."""
     kept: list[object]
     """Objects that the binding does not keep alive; first the state, which may be bound again."""

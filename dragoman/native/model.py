@@ -22,6 +22,7 @@ from dragoman.native.program import (
     NotSupported,
     Output,
     Program,
+    check_attention,
     read_decoder,
     read_encoder,
 )
@@ -74,8 +75,10 @@ def read_programs(bundle: Bundle, kernels: str | None = None) -> Programs:
         raise NotSupported("there are none for this processor")
     layers = Layers()
     try:
-        encoder = read_encoder(read_graph(bundle.file(ENCODER_FILE)), layers, num_heads)
-        decoder, output = read_decoder(read_graph(bundle.file(DECODER_FILE)), layers, num_heads)
+        graphs = [read_graph(bundle.file(name)) for name in (ENCODER_FILE, DECODER_FILE)]
+        check_attention(graphs)
+        encoder = read_encoder(graphs[0], layers, num_heads)
+        decoder, output = read_decoder(graphs[1], layers, num_heads)
         check_shapes(bundle.manifest, layers, encoder, decoder, output)
     except OnnxFileError as error:
         raise NotSupported(str(error)) from error

@@ -6,7 +6,7 @@ token in the encoder, a hypothesis in the decoder). Then neighbours are fused, a
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -126,6 +126,8 @@ class Layers:
 
 SIGNED_ZERO = 128
 """Zero of activations with both signs, as unsigned bytes."""
+BIAS_INPUT = 10
+"""Input of `GroupQueryAttention` that is added to its scores."""
 PREPARATIONS = frozenset(
     {
         "BitwiseXor",
@@ -318,6 +320,17 @@ class _GraphReader:
 def _ignore(node: Node) -> None:
     """Skip a node that an instruction has built in."""
     del node
+
+
+def check_attention(graphs: Iterable[Graph]) -> None:
+    """Check that no attention adds biases to its scores.
+
+    Raises:
+        NotSupported: one does.
+    """
+    for node in (node for graph in graphs for node in graph.nodes):
+        if node.operator == "GroupQueryAttention" and any(node.inputs[BIAS_INPUT : BIAS_INPUT + 1]):
+            raise NotSupported("its attention has relative positions, which the kernels do not have")
 
 
 def read_encoder(graph: Graph, layers: Layers, num_heads: int) -> Program:

@@ -32,7 +32,7 @@ def estimated_bytes(manifest: Manifest, replicas: int) -> int:
         replicas: number of searches that run at the same time.
     """
     copies = COPIES_OF_FILES.get(manifest.precision, COPIES_OF_OTHER_FILES)
-    width = manifest.sizes.heads * manifest.sizes.head_size
+    width = max(manifest.sizes.attention_width, manifest.sizes.model_width)
     token_bytes = 2 * manifest.sizes.decoder_layers * width * CACHE_BYTES[manifest.cache_dtype]
     working = REPLICA_BYTES + WIDTH_BYTES * width + CACHED_TOKENS[manifest.cache_dtype] * token_bytes
     return OPEN_BYTES + round(copies * size_bytes(manifest)) + replicas * working

@@ -131,6 +131,43 @@ class GraphBuilder:
         }
         self.node("If", (condition,), [self.named(name) for name in outputs], attributes=branches)
 
+    def scan(
+        self,
+        body: "GraphBuilder",
+        initial: Mapping[str, str],
+        inputs: Mapping[str, str],
+        backwards: Sequence[str],
+    ) -> dict[str, str]:
+        """Run a body once for each position on axis 1; return every state after each position, by name.
+
+        The body reads `named(NAME)` for each state and input, and has `named(next.NAME)` for each state.
+
+        Args:
+            body: graph of one position, made with this one as `outer`.
+            initial: first value of each state [B, ...], by name.
+            inputs: values [B, S, ...] that it reads position by position, by name.
+            backwards: states and inputs that go from the last position to the first.
+        """
+        states = {name: body.op("Identity", body.named(f"next.{name}")) for name in initial}
+        after = {name: self.named(f"{body.name}.{name}") for name in initial}
+        read = [_untyped(body.named(name)) for name in (*initial, *inputs)]
+        written = [
+            _untyped(name) for name in (*(body.named(f"next.{name}") for name in initial), *states.values())
+        ]
+        last = [self._new_name("Scan") for _ in initial]
+        attributes = {
+            "body": helper.make_graph(body._nodes, body.name, read, written),  # noqa: SLF001 -- same class
+            "num_scan_inputs": len(inputs),
+            "scan_input_axes": [1] * len(inputs),
+            "scan_output_axes": [1] * len(initial),
+            "scan_input_directions": [int(name in backwards) for name in inputs],
+            "scan_output_directions": [int(name in backwards) for name in initial],
+        }
+        self.node(
+            "Scan", (*initial.values(), *inputs.values()), (*last, *after.values()), attributes=attributes
+        )
+        return after
+
     def add_empty(self, outputs: Mapping[str, str]) -> None:
         """Add an empty value [0, 0] for each name and element type."""
         for name, dtype in outputs.items():
@@ -158,6 +195,15 @@ class GraphBuilder:
             self.weight(f"{name}.scale", scale),
             self.weight(f"{name}.bias", bias),
             attributes={"axis": -1, "epsilon": epsilon},
+        )
+
+    def rms_norm(self, value: str, name: str, scale: NDArray[Any], epsilon: float) -> str:
+        """Add an RMSNorm over the last axis, in onnxruntime's own form."""
+        return self.op(
+            "SimplifiedLayerNormalization",
+            value,
+            self.weight(f"{name}.scale", scale),
+            attributes={"axis": -1, "epsilon": epsilon, "stash_type": TensorProto.FLOAT},
         )
 
     def finish(
@@ -189,3 +235,10 @@ class GraphBuilder:
 def _value_info(port: Port, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:
     shape = [sizes.get(axis, axis) for axis in port.axes]
     return helper.make_tensor_value_info(port.name, ELEMENT_TYPES[port.dtype], shape)
+
+
+def _untyped(name: str) -> onnx.ValueInfoProto:
+    """Return a value of a body, whose type follows from the outer graph."""
+    value = onnx.ValueInfoProto()
+    value.name = name
+    return value

@@ -7,6 +7,8 @@ from export.graph.builder import GraphBuilder
 from export.graph.precision import Precision
 from export.graph.projection import write_logprobs
 from export.graph.recurrence import self_recurrence
+from export.graph.recurrent_decoder import write_recurrent_decoder
+from export.graph.relative import LayerBias, decoder_biases
 from export.graph.written import ExportedGraph
 from export.model_weights import ModelWeights
 
@@ -15,14 +17,18 @@ def write_decoder(
     model: ModelWeights, precision: Precision, alignment_layer: int, producer: str
 ) -> ExportedGraph:
     """Write the decoder graph with the queries of `alignment_layer` as output. R rows, d model width."""
+    if model.config.architecture == "bahdanau":
+        return write_recurrent_decoder(model, precision, producer)
     writer = GraphWriter(GraphBuilder("decoder"), model, precision)
     graph, config = writer.graph, model.config
-    table = writer.position_table(model.target_positions)
-    positions = graph.op("Gather", table, graph.op("Unsqueeze", "lengths", graph.ints(1)))
+    positions = None
+    if config.positions != "relative":
+        table = writer.position_table(model.target_positions)
+        positions = graph.op("Gather", table, graph.op("Unsqueeze", "lengths", graph.ints(1)))
     last_ids = graph.op("Unsqueeze", "last_ids", graph.ints(1))
     states = writer.embed(last_ids, positions, model.target_embedding)  # [R, 1, d] from here on
     states = writer.optional_norm(states, "decoder.embedding_norm")
-    attend = cross_attention(writer, states)
+    attend, bias_of = cross_attention(writer), decoder_biases(writer)
 
     def attend_to_source(queries: str, index: int) -> str:
         if index == alignment_layer:
@@ -30,24 +36,27 @@ def write_decoder(
         return attend(queries, index)
 
     for index in range(config.decoder_layers):
-        states = _layer(writer, states, index, attend_to_source)
+        states = _layer(writer, states, index, bias_of, attend_to_source)
     states = writer.optional_norm(states, "decoder.norm")
     write_logprobs(writer, graph.reshape(states, -1, config.d_model))
     shape = (config.decoder_layers, precision.cache_dtype, config.autoregression)
     return graph.finish(
         contract.decoder_inputs(*shape),
         contract.decoder_outputs(*shape),
-        {"H": config.heads, "D": config.head_size, "N": config.d_model, "1": 1},
+        {"H": config.heads, "D": config.head_size, "A": config.attention_size, "N": config.d_model, "1": 1},
         producer,
     )
 
 
-def _layer(writer: GraphWriter, states: str, index: int, attend: CrossAttentionWriter) -> str:
+def _layer(
+    writer: GraphWriter, states: str, index: int, bias_of: LayerBias, attend: CrossAttentionWriter
+) -> str:
     name = f"decoder.{index}"
-    read = self_recurrence if writer.model.config.autoregression == "ssru" else self_attention
 
     def read_target(inputs: str) -> str:
-        return read(writer, inputs, index)
+        if writer.model.config.autoregression == "ssru":
+            return self_recurrence(writer, inputs, index)
+        return self_attention(writer, inputs, index, bias_of(index))
 
     def read_source(inputs: str) -> str:
         return attend(writer.linear(inputs, f"{name}.cross_attention.query"), index)

@@ -9,25 +9,31 @@ from dragoman import contract
 from export.graph.blocks import GraphWriter
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Precision
+from export.graph.recurrent_encoder import write_recurrent_encoder
+from export.graph.relative import encoder_biases
 from export.graph.written import ExportedGraph
 from export.model_weights import SOURCE_TABLE, ModelWeights, attention_layers, query_key_value
 
-SelfAttentionWriter = Callable[[str, str], str]
-"""Writes self-attention: states [B, S, d] and the attention's name -> [B, S, d]."""
+SelfAttentionWriter = Callable[[str, int], str]
+"""Writes self-attention: states [B, S, d] and the layer's number -> [B, S, d]."""
 
 
 def write_encoder(model: ModelWeights, precision: Precision, producer: str) -> ExportedGraph:
     """Write the encoder graph. B sources, S source tokens, H heads, D head size, d model width."""
+    if model.config.architecture == "bahdanau":
+        return write_recurrent_encoder(model, precision, producer)
     writer = GraphWriter(GraphBuilder("encoder"), model, precision)
     graph = writer.graph
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
-    table = writer.position_table(model.source_positions)
-    positions = graph.op("Slice", table, graph.ints(0), length, graph.ints(0))
+    positions = None
+    if model.config.positions != "relative":
+        table = writer.position_table(model.source_positions)
+        positions = graph.op("Slice", table, graph.ints(0), length, graph.ints(0))
     states = writer.embed("source_ids", positions, model.weights[SOURCE_TABLE])  # [B, S, d]
     states = writer.optional_norm(states, "encoder.embedding_norm")
     attend = _self_attention(writer, length)
     for index in range(model.config.encoder_layers):
-        states = _layer(writer, states, f"encoder.{index}", attend)
+        states = _layer(writer, states, index, attend)
     memory = writer.optional_norm(states, "encoder.norm")
     _cross_keys_values(writer, memory)
     config = model.config
@@ -39,9 +45,11 @@ def write_encoder(model: ModelWeights, precision: Precision, producer: str) -> E
     )
 
 
-def _layer(writer: GraphWriter, states: str, name: str, attend: SelfAttentionWriter) -> str:
+def _layer(writer: GraphWriter, states: str, index: int, attend: SelfAttentionWriter) -> str:
+    name = f"encoder.{index}"
+
     def read(inputs: str) -> str:
-        return attend(inputs, f"{name}.self_attention")
+        return attend(inputs, index)
 
     def feed_forward(inputs: str) -> str:
         return writer.feed_forward(inputs, f"{name}.feed_forward")
@@ -69,9 +77,12 @@ def _unpadded_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWr
     graph, heads = writer.graph, writer.model.config.heads
     ends = graph.op("Sub", "source_lengths", graph.weight("int32.1", np.array(1, np.int32)))
     total = graph.op("Cast", graph.op("Squeeze", width), attributes={"to": onnx.TensorProto.INT32})
+    bias_of = encoder_biases(writer, width)
 
-    def attend(inputs: str, name: str) -> str:
-        mixed = f"{name}.mixed"
+    def attend(inputs: str, index: int) -> str:
+        name = f"encoder.{index}.self_attention"
+        mixed, bias = f"{name}.mixed", bias_of(index)
+        unused = ("",) * 3 if bias else ()  # inputs for rotary tables and positions
         graph.node(
             "GroupQueryAttention",
             (
@@ -82,6 +93,8 @@ def _unpadded_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWr
                 "",
                 ends,
                 total,
+                *unused,
+                *((bias,) if bias else ()),
             ),
             (mixed, f"{name}.keys", f"{name}.values"),
             domain=CONTRIB,
@@ -101,7 +114,8 @@ def _masked_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWrit
     is_token = graph.op("Less", places, graph.op("Unsqueeze", lengths, graph.ints(1)))
     mask = graph.op("Cast", is_token, attributes={"to": onnx.TensorProto.INT32})
 
-    def attend(inputs: str, name: str) -> str:
+    def attend(inputs: str, index: int) -> str:
+        name = f"encoder.{index}.self_attention"
         queries, keys, *rest = (
             writer.linear(inputs, f"{name}.{layer}") for layer in attention_layers(config)[:-1]
         )
@@ -127,7 +141,7 @@ def _cross_keys_values(writer: GraphWriter, memory: str) -> None:
 
     def project(layer: int) -> str:
         _, *names = query_key_value(config, f"decoder.{layer}.cross_attention")
-        projected = writer.cached_linear(memory, names)  # [B, S, 2 x d]
+        projected = writer.cached_linear(memory, names)  # [B, S, 2 x H x D]
         by_head = graph.reshape(projected, 0, 0, 2, config.heads, config.head_size)
         return graph.op("Transpose", by_head, attributes={"perm": [2, 0, 3, 1, 4]})
 

@@ -1,4 +1,4 @@
-"""Importer of Hugging Face folders: MarianMTModel, and M2M100 and MBart for conditional generation."""
+"""Importer of Hugging Face folders: MarianMTModel, and M2M100, MBart and T5 for conditional generation."""
 
 import dataclasses
 import shutil
@@ -15,6 +15,7 @@ from export.huggingface.configuration import HuggingFaceShape, read_shape
 from export.huggingface.files import CONFIG_FILE, Settings, read_licence, read_settings
 from export.huggingface.generation import GenerationSettings, read_generation
 from export.huggingface.languages import find_languages
+from export.huggingface.t5 import read_t5_shape
 from export.huggingface.tokenizers import read_vocabularies
 from export.huggingface.weights import Weights, read_weights
 from export.original import ImportRejectedError, Original, RequestedLanguages
@@ -43,7 +44,8 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
     settings = read_settings(folder)
     architecture = find_architecture(settings.config, str(folder))
     problems: list[str] = []
-    shape = read_shape(settings.config, architecture, problems)
+    read = read_t5_shape if architecture.is_t5 else read_shape
+    shape = read(settings.config, architecture, problems)
     generation = read_generation(settings, shape.eos_id, shape.pad_id, shape.target_vocab_size, problems)
     start_id = _start_id(settings, architecture, shape, generation)
     if architecture.has_positions_after_padding and start_id == shape.pad_id:
@@ -78,7 +80,8 @@ def _start_id(
     settings: Settings, architecture: Architecture, shape: HuggingFaceShape, generation: GenerationSettings
 ) -> int:
     """Return the start id that `generate` uses: the configured one, else the class's own or the BOS id."""
-    own = {"marian": shape.pad_id, "m2m_100": shape.eos_id}.get(architecture.model_type)
+    own = shape.pad_id if architecture.is_t5 else None
+    own = {"marian": shape.pad_id, "m2m_100": shape.eos_id}.get(architecture.model_type, own)
     defaults = (generation.bos_id, own) if settings.generation is not None else (own, generation.bos_id)
     found = (each for each in (generation.decoder_start, *defaults) if each is not None)
     return next(found, shape.eos_id)

@@ -1,7 +1,7 @@
 """Model classes that can be imported, and what each of them fixes of a model's shape."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from export.model_config import NormPosition, Positions
@@ -33,6 +33,12 @@ class Architecture:
     """Rows of a table of learned positions before the row of the first token."""
     has_positions_after_padding: bool = False
     """Whether the first token's position in a sinusoidal table is the padding id plus one."""
+    prefix: str = "model."
+    """What the names of tensors begin with, but for that of a separate output projection."""
+    is_t5: bool = False
+    """Whether it is of T5's family, whose configuration and tensors have names of their own."""
+    shares_relative: bool = True
+    """Whether all layers of a stack add the relative position biases of the first one."""
 
 
 MARIAN = Architecture(
@@ -64,7 +70,24 @@ MBART = Architecture(
     has_embedding_norm=True,
     position_offset=2,
 )
-ARCHITECTURES: tuple[Architecture, ...] = (MARIAN, M2M_100, MBART)
+T5 = Architecture(
+    name="T5ForConditionalGeneration",
+    model_type="t5",
+    norm="pre",
+    positions="relative",
+    activation="relu",
+    vocab_size=32128,
+    prefix="",
+    is_t5=True,
+)
+MT5 = replace(
+    T5, name="MT5ForConditionalGeneration", model_type="mt5", activation="gelu_new", vocab_size=250112
+)
+UMT5 = replace(MT5, name="UMT5ForConditionalGeneration", model_type="umt5", shares_relative=False)
+ARCHITECTURES: tuple[Architecture, ...] = (MARIAN, M2M_100, MBART, T5, MT5, UMT5)
+EXPERT_FIELDS = ("num_experts", "num_local_experts")
+EXPERT_TYPES = ("nllb-moe", "switch_transformers")
+"""Values of `model_type` of encoder-decoders that are a mixture of experts, whatever the other fields say."""
 
 
 def find_architecture(config: Mapping[str, Any], origin: str) -> Architecture:
@@ -73,6 +96,8 @@ def find_architecture(config: Mapping[str, Any], origin: str) -> Architecture:
     Raises:
         ImportRejectedError: it names a class that is not imported, or none.
     """
+    if problem := _experts_problem(config):
+        raise ImportRejectedError(origin, (problem,))
     named = config.get("architectures")
     if isinstance(named, list) and named:
         requested, by = str(named[0]), {architecture.name: architecture for architecture in ARCHITECTURES}
@@ -88,3 +113,14 @@ def find_architecture(config: Mapping[str, Any], origin: str) -> Architecture:
     if requested not in by:
         raise ImportRejectedError(origin, (f"{what}; supported are {', '.join(by)}",))
     return by[requested]
+
+
+def _experts_problem(config: Mapping[str, Any]) -> str | None:
+    """Return why a mixture of experts is not imported; None if it is none."""
+    fields = {name: config[name] for name in EXPERT_FIELDS if config.get(name)}
+    if config.get("model_type") in EXPERT_TYPES:
+        fields["model_type"] = config["model_type"]
+    if not fields:
+        return None
+    listed = ", ".join(f"{name} {value!r}" for name, value in fields.items())
+    return f"config.json: {listed}: a mixture of experts is not supported, only models with dense layers"

@@ -9,6 +9,7 @@ import numpy as np
 from export.huggingface.architectures import Architecture
 from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.generation import GenerationSettings
+from export.huggingface.t5 import t5_weight_names
 from export.huggingface.weights import Weights, limit_problems
 from export.model_config import ModelConfig
 from export.model_weights import (
@@ -29,9 +30,12 @@ from export.tensors.stored import FLOATS, StoredTensor, StoredWeights
 POSITION_TOLERANCE = 1e-3
 """Tolerance between a stored sinusoidal table and ours; in half precision they differ by 2e-4."""
 
-SHARED = "model.shared.weight"
-ENCODER_TABLE = "model.encoder.embed_tokens.weight"
-DECODER_TABLE = "model.decoder.embed_tokens.weight"
+SHARED, ENCODER_TABLE, DECODER_TABLE = (
+    "shared.weight",
+    "encoder.embed_tokens.weight",
+    "decoder.embed_tokens.weight",
+)
+"""Tables, after the architecture's prefix."""
 LM_HEAD = "lm_head.weight"
 LOGITS_BIAS = "final_logits_bias"
 POSITION_TABLES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
@@ -55,6 +59,28 @@ CROSS = {
 """Parts of a layer: their names to ours."""
 
 
+UNUSED_T5 = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
+"""Biases of cross-attention that older releases stored; the class adds none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledTensor:
+    """A tensor in a file, times a factor."""
+
+    tensor: StoredTensor
+    factor: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tensor.shape
+
+    def read(self) -> Floats:
+        return self.tensor.read() * np.float32(self.factor)
+
+
+Placed = StoredTensor | ScaledTensor | Floats
+
+
 @dataclass(frozen=True, slots=True)
 class AssemblyOptions:
     """Everything about a model except its tensors."""
@@ -75,7 +101,7 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> ModelWeigh
         ImportRejectedError: tensors are missing, left over, of another shape, or not 16- or 32-bit floats.
     """
     tensors = {theirs: tensor for theirs, tensor in weights.tensors.items() if not _is_unused(theirs, plan)}
-    tables = _find_tables(tensors, plan.shape)
+    tables = _find_tables(tensors, plan)
     ours = dict(_weight_names(plan))
     problems = [f"{table} is missing" for table, tensor in tables.items() if tensor is None]
     problems += [f"{theirs} is missing" for theirs in ours if theirs not in tensors]
@@ -94,13 +120,14 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> ModelWeigh
     config = _make_config(
         plan, is_shared=_are_equal(source, target), is_tied=_are_equal(target, output), origin=origin
     )
-    placed: dict[str, StoredTensor | Floats] = {
+    placed: dict[str, Placed] = {
         SOURCE_TABLE: source,
         TARGET_TABLE: target,
         OUTPUT_TABLE: output,
         OUTPUT_BIAS: _output_bias(tensors.get(LOGITS_BIAS), plan),
     }
     placed |= {name: tensors[theirs] for theirs, name in ours.items()}
+    placed |= _scaled_weights(placed, plan, config)
     placed |= _learned_positions(tensors, plan)
     model = ModelWeights(config, StoredWeights(_expected_weights(config, placed, origin)))
     _check_positions(tensors, model, plan, origin)
@@ -109,12 +136,17 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> ModelWeigh
 
 def _is_unused(name: str, plan: AssemblyOptions) -> bool:
     """Return whether older releases stored this tensor, which nothing reads."""
+    if plan.architecture.is_t5:
+        return name == UNUSED_T5
     is_m2m = plan.architecture.positions == "tensor2tensor"
     return is_m2m and (name in COMPUTED_TABLES or name.endswith(("._float_tensor", "coder.version")))
 
 
 def _weight_names(plan: AssemblyOptions) -> Iterator[tuple[str, str]]:
     """Yield their name and ours of every tensor except tables."""
+    if plan.architecture.is_t5:
+        yield from t5_weight_names(plan.shape, plan.architecture)
+        return
     layers = (
         ("encoder", plan.shape.encoder_layers, SELF),
         ("decoder", plan.shape.decoder_layers, SELF | CROSS),
@@ -137,31 +169,34 @@ def _weight_names(plan: AssemblyOptions) -> Iterator[tuple[str, str]]:
 
 def _tables_of(plan: AssemblyOptions) -> set[str]:
     """Return the names that a table of this class may have."""
-    names = {ENCODER_TABLE, DECODER_TABLE, LM_HEAD}
+    prefix = plan.architecture.prefix
+    names = {prefix + ENCODER_TABLE, prefix + DECODER_TABLE, LM_HEAD}
     if plan.shape.has_shared_embeddings:
-        names.add(SHARED)
-    if plan.architecture.positions != "tensor2tensor":
+        names.add(prefix + SHARED)
+    if plan.architecture.positions not in ("tensor2tensor", "relative"):
         names.update(POSITION_TABLES)
     return names
 
 
 def _find_tables(
-    tensors: Mapping[str, StoredTensor], shape: HuggingFaceShape
+    tensors: Mapping[str, StoredTensor], plan: AssemblyOptions
 ) -> dict[str, StoredTensor | None]:
     """Return the source, target and output tables, by the names that they have if stored separately.
 
     A table that the file lacks is the one that it is shared or tied with. If the file has two tables that the
     settings call one, both are used.
     """
-    shared = [SHARED] if shape.has_shared_embeddings else []
-    source, target, output = [ENCODER_TABLE, *shared], [DECODER_TABLE, *shared], [LM_HEAD]
+    shape, prefix = plan.shape, plan.architecture.prefix
+    encoder, decoder = prefix + ENCODER_TABLE, prefix + DECODER_TABLE
+    shared = [prefix + SHARED] if shape.has_shared_embeddings else []
+    source, target, output = [encoder, *shared], [decoder, *shared], [LM_HEAD]
     if shape.has_tied_output:
-        output += [DECODER_TABLE, *shared]
+        output += [decoder, *shared]
         target += [LM_HEAD]
     if shape.has_tied_output and shape.has_shared_embeddings:
-        source += [DECODER_TABLE, LM_HEAD]
-        target += [ENCODER_TABLE]
-        output += [ENCODER_TABLE]
+        source += [decoder, LM_HEAD]
+        target += [encoder]
+        output += [encoder]
     return {
         names[0]: next((tensors[name] for name in names if name in tensors), None)
         for names in (source, target, output)
@@ -189,6 +224,14 @@ def _make_config(plan: AssemblyOptions, *, is_shared: bool, is_tied: bool, origi
             decoder_ffn=shape.decoder_ffn,
             activation=shape.activation,
             norm=architecture.norm,
+            d_head=_own_head_size(shape),
+            gated_ffn=shape.is_gated,
+            biases=not architecture.is_t5,
+            norm_kind="rms" if architecture.is_t5 else "layer",
+            norm_epsilon=shape.norm_epsilon,
+            relative_buckets=shape.relative_buckets,
+            relative_max_distance=shape.relative_max_distance,
+            shared_relative=architecture.shares_relative,
             embedding_norm=architecture.has_embedding_norm,
             scaled_embeddings=shape.scaled_embeddings,
             positions=architecture.positions,
@@ -206,6 +249,31 @@ def _make_config(plan: AssemblyOptions, *, is_shared: bool, is_tied: bool, origi
         )
     except ValueError as error:
         raise ImportRejectedError(origin, (str(error),)) from error
+
+
+def _own_head_size(shape: HuggingFaceShape) -> int | None:
+    """Return the size of a head if it does not follow from width and number of heads."""
+    is_usual = shape.head_size is None or shape.head_size * shape.heads == shape.d_model
+    return None if is_usual else shape.head_size
+
+
+def _scaled_weights(
+    placed: Mapping[str, Placed], plan: AssemblyOptions, config: ModelConfig
+) -> dict[str, ScaledTensor]:
+    """Return weights with factors that T5 has elsewhere: none on scores, and one on states before the output.
+
+    Our attention divides scores by the root of the head size, so queries are multiplied by it.
+    """
+    if not plan.architecture.is_t5:
+        return {}
+    factors = {name: math.sqrt(config.head_size) for name in placed if name.endswith(".query.weight")}
+    if plan.shape.scales_output:
+        factors["decoder_norm.weight"] = config.d_model**-0.5
+    return {
+        name: ScaledTensor(stored, factors[name])
+        for name, stored in placed.items()
+        if name in factors and isinstance(stored, StoredTensor)
+    }
 
 
 def _output_bias(stored: StoredTensor | None, plan: AssemblyOptions) -> Floats:
@@ -231,9 +299,7 @@ def _learned_positions(tensors: Mapping[str, StoredTensor], plan: AssemblyOption
     }
 
 
-def _expected_weights(
-    config: ModelConfig, placed: Mapping[str, StoredTensor | Floats], origin: str
-) -> dict[str, StoredTensor | Floats]:
+def _expected_weights(config: ModelConfig, placed: Mapping[str, Placed], origin: str) -> dict[str, Placed]:
     """Return the weights that the model stores, after a check of their shapes."""
     expected = weight_shapes(config)
     problems = [f"{name} is missing" for name in sorted(expected.keys() - placed.keys())]

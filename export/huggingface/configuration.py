@@ -53,6 +53,16 @@ class HuggingFaceShape:
     """Whether the output projection is an embedding table, unless the weights have a separate one."""
     pad_id: int
     eos_id: int
+    head_size: int | None = None
+    """None: `d_model` / `heads`."""
+    is_gated: bool = False
+    """Whether the feed-forward has a gate."""
+    norm_epsilon: float = 1e-5
+    scales_output: bool = False
+    """Whether states are divided by the root of `d_model` before the output projection."""
+    relative_buckets: int = 32
+    relative_max_distance: int = 128
+    """Of relative positions: number of buckets, and distance from which all share the last one."""
 
 
 def read_shape(
@@ -83,11 +93,11 @@ def read_shape(
         scaled_embeddings=fields.flag("scale_embedding", default=architecture.scales_embeddings),
         has_shared_embeddings=shares,
         has_tied_output=fields.flag("tie_word_embeddings", default=True),
-        pad_id=_read_id(fields, "pad_token_id", 58100 if architecture.model_type == "marian" else 1),
-        eos_id=_read_id(fields, "eos_token_id", 0 if architecture.model_type == "marian" else 2),
+        pad_id=read_id(fields, "pad_token_id", 58100 if architecture.model_type == "marian" else 1),
+        eos_id=read_id(fields, "eos_token_id", 0 if architecture.model_type == "marian" else 2),
     )
     _check_heads(shape, fields.count("decoder_attention_heads", 16), problems)
-    problems += _unsupported_features(config) + _contradicting_fields(config, architecture)
+    problems += unsupported_features(config) + _contradicting_fields(config, architecture)
     return shape
 
 
@@ -98,7 +108,8 @@ def _read_activation(fields: Fields, architecture: Architecture, problems: list[
     return ACTIVATIONS.get(name, "relu")
 
 
-def _read_id(fields: Fields, field: str, default: int) -> int:
+def read_id(fields: Fields, field: str, default: int) -> int:
+    """Return the id in a field, or the default."""
     found = fields.index(field)
     return default if found is None else found
 
@@ -112,7 +123,7 @@ def _check_heads(shape: HuggingFaceShape, decoder_heads: int, problems: list[str
         problems.append(f"head size {shape.d_model // shape.heads} is not a multiple of {HEAD_SIZE_MULTIPLE}")
 
 
-def _unsupported_features(config: Mapping[str, Any]) -> list[str]:
+def unsupported_features(config: Mapping[str, Any]) -> list[str]:
     """Return features of some models that none of the imported classes has."""
     problems: list[str] = []
     if config.get("quantization_config"):

@@ -11,7 +11,7 @@ from langcodes.tag_parser import LanguageTagError
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage, find_language, list_languages
 from export.huggingface.codes import GROUPS
-from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings
+from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, Settings
 from export.huggingface.generation import GenerationSettings
 from export.huggingface.vocabularies import Vocabularies
 from export.original import RequestedLanguages
@@ -98,6 +98,8 @@ def find_languages(
         wanted: languages requested by the caller.
         problems: problems are added here.
     """
+    if vocabularies.tasks:
+        return _languages_of_tasks(vocabularies, generation, start_id, wanted, problems)
     if vocabularies.source_code == "none":
         sources = _requested_sources(vocabularies, settings, wanted, problems)
     else:
@@ -121,9 +123,15 @@ def _source(vocabularies: Vocabularies, language: TaggedLanguage) -> SourceLangu
 def _requested_sources(
     vocabularies: Vocabularies, settings: Settings, wanted: RequestedLanguages, problems: list[str]
 ) -> dict[str, SourceLanguage]:
-    """Return the source languages of a model without source language ids."""
-    named = wanted.sources or _named_language("source", settings, problems)
-    tagged = tag_languages(dict.fromkeys(named, 0), problems)
+    """Return the source languages of a model without source language ids.
+
+    A model of T5's family with tags reads all languages that it has tags for.
+    """
+    found: list[str] = []
+    named = wanted.sources or tuple(vocabularies.languages if vocabularies.prefixes else ())
+    tagged = tag_languages(dict.fromkeys(named or _named_language("source", settings, problems), 0), found)
+    if wanted.sources or not vocabularies.prefixes:
+        problems += found
     return {each.code: SourceLanguage(each.names, (), (vocabularies.eos_id,)) for each in tagged}
 
 
@@ -167,7 +175,11 @@ def _targets_of_codes(
         for each in tagged
     }
     targets = {
-        each.code: TargetLanguage(each.names, (each.id,) if code_at == "source" else (), begin[each.id])
+        each.code: TargetLanguage(
+            each.names,
+            vocabularies.prefixes.get(each.id, (each.id,)) if code_at == "source" else (),
+            begin[each.id],
+        )
         for each in tagged
     }
     fixed = {"source": None, "start": generation.decoder_start, "forced": generation.forced_first}[code_at]
@@ -177,6 +189,39 @@ def _targets_of_codes(
             problems.append(f"forced_bos_token_id {fixed} is not the id of one of its languages")
         return targets
     return _select_requested("target", wanted.targets, targets, found, problems)
+
+
+def _languages_of_tasks(
+    vocabularies: Vocabularies,
+    generation: GenerationSettings,
+    start_id: int,
+    wanted: RequestedLanguages,
+    problems: list[str],
+) -> Languages | None:
+    """Return the languages of a model that reads its task, which names both, before the source."""
+    sources = dict.fromkeys(source for source, _ in vocabularies.tasks)
+    if wanted.sources:
+        sources = dict.fromkeys(name for name in sources if find_language(name, _named(wanted.sources)))
+    if len(sources) != 1:
+        problems.append(
+            f"{CONFIG_FILE}: task_specific_params is from {list_languages(sources) or 'none of them'};"
+            " a bundle is for one source language: choose it with --source-lang"
+        )
+        return None
+    (source,) = sources
+    begin = (start_id, *_forced_ids(generation))
+    targets = {
+        target: TargetLanguage((), prefix, begin)
+        for (language, target), prefix in vocabularies.tasks.items()
+        if language == source
+    }
+    targets = _select_requested("target", wanted.targets, targets, [], problems)
+    return Languages({source: SourceLanguage((), (), (vocabularies.eos_id,))}, targets)
+
+
+def _named(codes: Iterable[str]) -> dict[str, SourceLanguage]:
+    """Return languages that have nothing but a code, to look names up in."""
+    return {code: SourceLanguage((), (), ()) for code in codes}
 
 
 def _forced_ids(generation: GenerationSettings) -> tuple[int, ...]:

@@ -9,11 +9,12 @@ from export.huggingface.fields import Fields
 from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, Settings
 from export.huggingface.m2m import read_m2m
 from export.huggingface.marian import read_marian
+from export.huggingface.t5_tokenizer import CLASSES, read_t5
 from export.huggingface.vocabularies import Vocabularies
 
 GENERIC_CLASSES = frozenset({"PreTrainedTokenizer", "PreTrainedTokenizerFast", "TokenizersBackend"})
 """Class names that do not identify a tokenizer."""
-SUPPORTED_CLASSES = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS)
+SUPPORTED_CLASSES = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS, *CLASSES)
 
 
 def read_vocabularies(
@@ -38,6 +39,8 @@ def _read(
         return read_m2m(settings, shape, problems)
     if named in CONVENTIONS:
         return read_fairseq(settings, shape, named, problems)
+    if named in CLASSES:
+        return read_t5(settings, shape, named, problems)
     problems.append(f"tokenizer {named} is not supported; supported are {', '.join(SUPPORTED_CLASSES)}")
     return None
 
@@ -48,6 +51,8 @@ def find_tokenizer_class(settings: Settings, architecture: Architecture, problem
         named = Fields(content, name, problems).text("tokenizer_class")
         if named and named not in GENERIC_CLASSES:
             return named.removesuffix("Fast")
+    if architecture.is_t5:
+        return CLASSES[0]
     if architecture is MARIAN:
         return "MarianTokenizer"
     if architecture is M2M_100:

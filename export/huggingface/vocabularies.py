@@ -3,7 +3,7 @@
 import re
 import reprlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -33,6 +33,10 @@ class Vocabularies:
     """Where the source language's id is: before the source's pieces, or after the end of sentence."""
     target_code: Literal["source", "start", "forced"]
     """Where the target language's id is: before the source, first in the target, or second."""
+    prefixes: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Ids before the source by the target language's id, where they are more than that."""
+    tasks: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
+    """Ids before the source by its language and the target's, for a model without language ids."""
     drops_regions: bool = False
     """Whether each language code has a region that says nothing about the language (`de_DE`)."""
     scratch: Path | None = None

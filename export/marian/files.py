@@ -18,7 +18,7 @@ SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 PREPROCESSING = ("preprocess.sh", "postprocess.sh")
 OTHER_SEGMENTATION = ("*.bpe", "*.tcmodel")
 """Files of BPE and truecasing, which were used before SentencePiece."""
-_SIDES = ((".src.", ".trg."), (".source.", ".target."))
+_SIDES = ((".src.", ".trg."), (".source.", ".target."), ("srcvocab.", "trgvocab."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ def _decoder_files(folder: Path) -> list[Path]:
 def _decoder_options(folder: Path, problems: list[str]) -> Mapping[str, Any]:
     paths = _decoder_files(folder)
     if len(paths) > 1:
-        problems.append(f"{_names(paths)} are all decoder options; keep one, as {DECODER_FILE}")
+        problems.append(f"{join_names(paths)} are all decoder options; keep one, as {DECODER_FILE}")
         return {}
     return read_options(paths[0], problems) if paths else {}
 
 
-def _named_files(options: Mapping[str, Any], option: str) -> list[str]:
+def named_files(options: Mapping[str, Any], option: str) -> list[str]:
     """Return the names of files in an option, without the folders of the machine that wrote it."""
     names = options.get(option) or []
     listed = names if isinstance(names, list) else [names]
@@ -84,12 +84,12 @@ def _named_files(options: Mapping[str, Any], option: str) -> list[str]:
 
 
 def _model(folder: Path, options: Mapping[str, Any], problems: list[str]) -> Path | None:
-    named = _named_files(options, "models")
+    named = named_files(options, "models")
     if len(named) > 1:
         problems.append(f"{', '.join(named)} are an ensemble, which is not supported")
         return None
     if named and named[0].endswith(".bin"):
-        problems.append(f"{named[0]} is in Marian's binary format, which is not supported; give the .npz")
+        problems.append(f"{named[0]} is not a readable binary model of Marian's")
         return None
     if named and (folder / named[0]).is_file():
         return folder / named[0]
@@ -97,13 +97,13 @@ def _model(folder: Path, options: Mapping[str, Any], problems: list[str]) -> Pat
     if len(models) == 1:
         return models[0]
     problems.append(
-        f"{_names(models)} are all models; keep one" if models else "no readable Marian .npz found"
+        f"{join_names(models)} are all models; keep one" if models else "no readable Marian .npz found"
     )
     return None
 
 
 def _vocabularies(folder: Path, options: Mapping[str, Any], problems: list[str]) -> tuple[Path, Path] | None:
-    named = _named_files(options, "vocabs")
+    named = named_files(options, "vocabs")
     if named:
         missing = sorted({name for name in named if not (folder / name).is_file()})
         if len(named) > 2:  # noqa: PLR2004 -- a source and a target
@@ -120,7 +120,7 @@ def _vocabularies(folder: Path, options: Mapping[str, Any], problems: list[str])
     candidates = sorted(
         path for path in folder.glob("*vocab*") if path.suffix in VOCABULARY_SUFFIXES and path.is_file()
     )
-    return _source_and_target(
+    return source_and_target(
         candidates or sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "vocabulary", problems
     )
 
@@ -132,15 +132,15 @@ def _tokenizers(
         return None, None
     others = sorted(path for pattern in OTHER_SEGMENTATION for path in folder.glob(pattern))
     if others:
-        problems.append(f"{_names(others)}: BPE subwords are not supported, only SentencePiece is")
+        problems.append(f"{join_names(others)}: BPE subwords are not supported, only SentencePiece is")
         return None, None
-    models = _source_and_target(
+    models = source_and_target(
         sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "SentencePiece model", problems
     )
     return (None, None) if models is None else models
 
 
-def _source_and_target(paths: Sequence[Path], what: str, problems: list[str]) -> tuple[Path, Path] | None:
+def source_and_target(paths: Sequence[Path], what: str, problems: list[str]) -> tuple[Path, Path] | None:
     """Return the source's and the target's file: one for both, or two identified by their names."""
     if len(paths) == 1:
         return paths[0], paths[0]
@@ -153,7 +153,7 @@ def _source_and_target(paths: Sequence[Path], what: str, problems: list[str]) ->
         if len(sources) == len(targets) == 1:
             return sources[0], targets[0]
     problems.append(
-        f"cannot tell which {what} is the source's and which the target's: {_names(paths)}; name them"
+        f"cannot tell which {what} is the source's and which the target's: {join_names(paths)}; name them"
         f" in {DECODER_FILE} (vocabs), or rename SentencePiece models to {SOURCE_MODEL} and {TARGET_MODEL}"
         if paths
         else f"no {what} found"
@@ -161,5 +161,6 @@ def _source_and_target(paths: Sequence[Path], what: str, problems: list[str]) ->
     return None
 
 
-def _names(paths: Sequence[Path]) -> str:
+def join_names(paths: Sequence[Path]) -> str:
+    """Return the names of files, for an error message."""
     return ", ".join(path.name for path in paths)

@@ -11,8 +11,8 @@ from export.marian.alignment import read_alignment
 from export.marian.files import MarianFiles, find_files, is_marian_folder
 from export.marian.languages import find_languages
 from export.marian.model import Rows, build_model
-from export.marian.npz import read_arrays
-from export.marian.release import read_languages, read_licence
+from export.marian.npz import Array, read_arrays
+from export.marian.release import ReleaseLanguages, read_languages, read_licence
 from export.marian.search import MarianSearch, read_search
 from export.marian.shape import MarianShape, model_options, read_shape
 from export.marian.vocabulary import Vocabulary, read_vocabulary
@@ -20,6 +20,8 @@ from export.marian.weights import POSITIONS_ARRAY, precision_problems
 from export.original import ImportRejectedError, Original, RequestedLanguages
 
 KIND = "Marian npz"
+NOT_USED = "decoder_options_not_used"
+"""Field of `origin` that lists settings without a counterpart in the engine."""
 MAX_RECORDED = 1000
 """Maximum number of items, or characters, of an option that is recorded."""
 
@@ -47,7 +49,29 @@ def load(path: Path, wanted: RequestedLanguages) -> Original:
     files = find_files(path, problems)
     if files is None:
         raise ImportRejectedError(str(path), tuple(problems))
-    arrays = read_arrays(files.model)
+    return load_arrays(path, files, read_arrays(files.model), wanted, read_languages(path))
+
+
+def load_arrays(
+    path: Path,
+    files: MarianFiles,
+    arrays: dict[str, Array],
+    wanted: RequestedLanguages,
+    named: ReleaseLanguages,
+) -> Original:
+    """Read a Marian model whose arrays are known.
+
+    Args:
+        path: folder of the files.
+        files: its files.
+        arrays: its arrays by name; each is removed as it is read.
+        wanted: languages requested by the caller.
+        named: languages that the files name.
+
+    Raises:
+        ImportRejectedError: something is unsupported, missing or damaged; with all reasons.
+    """
+    problems: list[str] = []
     options = model_options(arrays, problems)
     has_learned_positions = POSITIONS_ARRAY in arrays
     problems += precision_problems(arrays)
@@ -57,7 +81,7 @@ def load(path: Path, wanted: RequestedLanguages) -> Original:
     model = languages = None
     if vocabularies is not None:
         start_id = Rows.of(*vocabularies).start_id
-        languages = find_languages(wanted, read_languages(path), vocabularies, start_id, problems)
+        languages = find_languages(wanted, named, vocabularies, start_id, problems)
         if shape is not None:
             suppressed_ids = search.suppressed_ids(vocabularies[1])
             model = build_model(shape, arrays, vocabularies, suppressed_ids, problems)
@@ -120,7 +144,7 @@ def _origin(
     if files.scripts:
         origin["scripts_not_run"] = list(files.scripts)
     if search.not_used:
-        origin["decoder_options_not_used"] = list(search.not_used)
+        origin[NOT_USED] = list(search.not_used)
     return origin
 
 

@@ -18,6 +18,7 @@ LICENCE_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md")
 LICENCES = {
     "CC-BY-4.0": r"Attribution 4\.0 International",
     "Apache-2.0": r"Apache License\s+Version 2\.0",
+    "MPL-2.0": r"Mozilla Public License,? [Vv]ersion 2\.0",
     "MIT": r"Permission is hereby granted, free of charge",
 }
 """Pattern of text that only this licence contains, by SPDX name."""

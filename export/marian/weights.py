@@ -60,7 +60,7 @@ def convert_weights(
         vocab_sizes: sizes of source and target vocabulary.
         problems: arrays that are missing, of another shape or left over are added here.
     """
-    places = list(_weight_sources(shape, arrays, vocab_sizes))
+    places = list(weight_sources(shape, arrays, vocab_sizes))
     wrong = [problem for place in places if (problem := _problem(place, arrays)) is not None]
     known = {OPTIONS_ARRAY, *(place.theirs for place in places)}
     left_over = sorted(name for name in arrays if name not in known and not name.endswith(QUANTISER_SUFFIX))
@@ -105,9 +105,10 @@ def _problem(place: Place, arrays: Mapping[str, Array]) -> str | None:
     return f"array {place.theirs} has shape {list(array.shape)}, its options need {list(place.their_shape)}"
 
 
-def _weight_sources(
+def weight_sources(
     shape: MarianShape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]
 ) -> Iterator[Place]:
+    """Yield the array of each weight; arguments as for `convert_weights`."""
     yield from _tables(shape, arrays, vocab_sizes)
     for side in ("encoder", "decoder"):
         if shape.embedding_norm:

@@ -1,11 +1,14 @@
 """Multi-head attention, written out step by step.
 
-Shapes: B sources, T query positions, S key positions, H heads, D head size, d = H x D the model width.
+Shapes: B sources, T query positions, S key positions, H heads, D head size, d model width, H x D if the model
+does not set the head size.
 """
 
 import math
 
 from torch import Tensor, nn
+
+from export.model_config import ModelConfig
 
 
 class Attention(nn.Module):
@@ -16,15 +19,16 @@ class Attention(nn.Module):
     cross-attention has its own key and value layers over the encoder's output.
     """
 
-    def __init__(self, d_model: int, heads: int, *, share_kv: bool, dropout: float) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.heads = heads
-        self.head_size = d_model // heads
-        self.query = nn.Linear(d_model, d_model)
-        self.key = nn.Linear(d_model, d_model)
-        self.value = None if share_kv else nn.Linear(d_model, d_model)
-        self.output = nn.Linear(d_model, d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.heads = config.heads
+        self.head_size = config.head_size
+        width, inner = config.d_model, config.attention_size
+        self.query = nn.Linear(width, inner, bias=config.biases)
+        self.key = nn.Linear(width, inner, bias=config.biases)
+        self.value = None if config.share_kv else nn.Linear(width, inner, bias=config.biases)
+        self.output = nn.Linear(inner, width, bias=config.biases)
+        self.dropout = nn.Dropout(config.inner_dropout)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Project the sequence that is attended to.
@@ -61,6 +65,6 @@ class Attention(nn.Module):
         return result
 
     def _split_heads(self, projected: Tensor) -> Tensor:
-        """Reshape [B, T, d] to [B, H, T, D]."""
+        """Reshape [B, T, H x D] to [B, H, T, D]."""
         rows, positions, _ = projected.shape
         return projected.view(rows, positions, self.heads, self.head_size).transpose(1, 2)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from export.model.transformer import DecoderState, Transformer
+from export.model.translation_model import DecoderState, TranslationModel
 
 
 @torch.inference_mode()
 def generate_greedy(
-    model: Transformer,
+    model: TranslationModel,
     source_ids: Tensor,
     source_mask: Tensor,
     max_tokens: int,

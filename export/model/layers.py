@@ -32,17 +32,20 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with an activation between them: d -> ffn -> d."""
+    """Two linear layers with an activation or a gate between them: d -> ffn -> d."""
 
     def __init__(self, config: ModelConfig, ffn: int) -> None:
         super().__init__()
-        self.inner = nn.Linear(config.d_model, ffn)
-        self.outer = nn.Linear(ffn, config.d_model)
+        self.inner = nn.Linear(config.d_model, ffn, bias=config.biases)
+        self.gate = nn.Linear(config.d_model, ffn, bias=config.biases) if config.gated_ffn else None
+        self.outer = nn.Linear(ffn, config.d_model, bias=config.biases)
         self.activation = ACTIVATIONS[config.activation]
         self.dropout = nn.Dropout(config.inner_dropout)
 
     def forward(self, states: Tensor) -> Tensor:
-        result: Tensor = self.outer(self.dropout(self.activation(self.inner(states))))
+        inner = self.inner(states)
+        active = self.activation(inner) if self.gate is None else inner * self.activation(self.gate(states))
+        result: Tensor = self.outer(self.dropout(active))
         return result
 
 
@@ -51,7 +54,7 @@ class Residual(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = layer_norm(config)
+        self.norm = make_norm(config)
         self.is_pre = config.norm == "pre"
         self.dropout = nn.Dropout(config.dropout)
 
@@ -67,15 +70,18 @@ class Residual(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention over the source, then feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    relative_bias: nn.Parameter | None
+
+    def __init__(self, config: ModelConfig, index: int) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
+        self.register_parameter("relative_bias", _relative_bias(config, index))
+        self.self_attention = Attention(config)
         self.self_residual = Residual(config)
         self.feed_forward = FeedForward(config, config.ffn)
         self.feed_forward_residual = Residual(config)
 
     def forward(self, states: Tensor, bias: Tensor) -> Tensor:
-        """Run the layer on states [B, S, d] with bias [B, 1, 1, S], -inf on padding -> [B, S, d]."""
+        """Run the layer on states [B, S, d] with bias [B, 1 | H, 1 | S, S], -inf on padding -> [B, S, d]."""
 
         def attend(inputs: Tensor) -> Tensor:
             keys, values = self.self_attention.keys_values(inputs)
@@ -90,14 +96,17 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention or SSRU over the target so far, cross-attention over the source, feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    relative_bias: nn.Parameter | None
+
+    def __init__(self, config: ModelConfig, index: int) -> None:
         super().__init__()
+        self.register_parameter("relative_bias", _relative_bias(config, index))
         if config.autoregression == "ssru":
             self.self_recurrence = Ssru(config.d_model)
         else:
-            self.self_attention = _attention(config)
+            self.self_attention = Attention(config)
         self.self_residual = Residual(config)
-        self.cross_attention = _attention(config)
+        self.cross_attention = Attention(config)
         self.cross_residual = Residual(config)
         self.feed_forward = FeedForward(config, config.decoder_ffn_size)
         self.feed_forward_residual = Residual(config)
@@ -117,7 +126,7 @@ class DecoderLayer(nn.Module):
             states: [B, T, d].
             past: state after the t positions before; None if there are none.
             cross: cross K/V of the source, each [B, H, S, D].
-            self_bias: [T, t + T], -inf on later positions; None if T is 1.
+            self_bias: [T, t + T] or [1, H, T, t + T], -inf on later positions; None for no bias.
             cross_bias: [B, 1, 1, S], -inf on padding.
 
         Returns:
@@ -153,9 +162,10 @@ class DecoderLayer(nn.Module):
         return mixed, (cell,)
 
 
-def layer_norm(config: ModelConfig) -> nn.LayerNorm:
-    """Return a LayerNorm over the last axis."""
-    return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
+def make_norm(config: ModelConfig) -> nn.Module:
+    """Return a LayerNorm or RMSNorm over the last axis."""
+    kind = nn.RMSNorm if config.norm_kind == "rms" else nn.LayerNorm
+    return kind(config.d_model, eps=config.norm_epsilon)
 
 
 def _append(past: Tensor, new: Tensor) -> Tensor:
@@ -163,5 +173,8 @@ def _append(past: Tensor, new: Tensor) -> Tensor:
     return torch.cat([past, new], dim=2)
 
 
-def _attention(config: ModelConfig) -> Attention:
-    return Attention(config.d_model, config.heads, share_kv=config.share_kv, dropout=config.inner_dropout)
+def _relative_bias(config: ModelConfig, index: int) -> nn.Parameter | None:
+    """Return the layer's own relative position biases, [buckets, H], if it has any."""
+    if config.positions != "relative" or (index and config.shared_relative):
+        return None
+    return nn.Parameter(torch.empty(config.relative_buckets, config.heads))

@@ -24,8 +24,8 @@ def import_model(  # noqa: PLR0913 -- the command's options
         typer.Argument(
             metavar="MODEL",
             help="OWNER/NAME on the Hugging Face hub, a folder, a .zip or a .tar.gz with an OPUS-MT, Marian, "
-            "M2M-100, NLLB, mBART or CTranslate2 model; an .argosmodel; or LibreTranslate's or Argos "
-            "Translate's data folder, whose packages are all imported.",
+            "M2M-100, NLLB, mBART, CTranslate2 or Bergamot model; an .argosmodel; or LibreTranslate's or "
+            "Argos Translate's data folder, whose packages are all imported.",
         ),
     ],
     name: Annotated[

@@ -24,6 +24,7 @@ from dragoman.bundle import open_bundle
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Link, Span
 from export.checkpoint import load_checkpoint
+from export.model import Transformer
 
 TINY = Path(__file__).parents[1] / "tiny"
 PAIR = GoldPair("a b", "c d", frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
@@ -101,6 +102,8 @@ def test_the_model_is_asked_for_what_the_engine_reads() -> None:
     """In fp32, the rate of a bundle is that of the model's own attention."""
     torch.set_num_threads(1)
     checkpoint, manifest = load_checkpoint(TINY / "checkpoint"), open_bundle(TINY / "bundle-fp32").manifest
+    assert isinstance(checkpoint.model, Transformer)
+    model = checkpoint.model
     tokenizer = Tokenizer.load(checkpoint.source_tokenizer)
     lines = (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()
     texts = [line.split("\t")[-2:] for line in lines[:12]]
@@ -108,7 +111,7 @@ def test_the_model_is_asked_for_what_the_engine_reads() -> None:
     alignment = manifest.alignment
 
     def read(tokens: Tokens) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        of_layer = attentions(checkpoint.model, tokens)[alignment.layer, list(alignment.heads)]
+        of_layer = attentions(model, tokens)[alignment.layer, list(alignment.heads)]
         return select_pieces(of_layer.mean(axis=0), tokens, reads_token=alignment.reads_token)
 
     found = [align(tokenizer, pair, read) for pair in gold]

@@ -71,7 +71,7 @@ def test_onnxruntime_multiplies_by_the_dequantised_weight(num_inputs: int) -> No
     values[:, ::BLOCK_SIZE] = 127
     graph = GraphBuilder("map")
     calibration = Calibration({}, {"some": np.eye(num_inputs)})
-    found = Int4(calibration).linear(graph, "values", "some", weight, bias)
+    found = Int4(calibration).linear(graph, "values", [("some", weight, bias)])
 
     result = run(graph, found, values)
 

@@ -91,12 +91,12 @@ def test_an_unknown_architecture_is_rejected_by_name_and_leaves_nothing_behind(
     tmp_path: Path, run: Run
 ) -> None:
     write_marian(tmp_path / "original")
-    edit_json(tmp_path / "original" / "config.json", {"architectures": ["T5ForConditionalGeneration"]})
+    edit_json(tmp_path / "original" / "config.json", {"architectures": ["BartForConditionalGeneration"]})
 
     done = run(tmp_path / "original")
 
     assert done.returncode == 2
-    assert "architecture T5ForConditionalGeneration is not supported" in done.stderr
+    assert "architecture BartForConditionalGeneration is not supported" in done.stderr
     assert not (tmp_path / "models").exists()
 
 

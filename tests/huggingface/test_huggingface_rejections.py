@@ -30,14 +30,16 @@ def test_a_folder_with_a_configuration_is_recognised(marian_folder: Path, tmp_pa
 
 
 def test_other_classes_are_rejected_by_name(folder: Path) -> None:
-    edit_json(folder / "config.json", {"architectures": ["T5ForConditionalGeneration"]})
-    imported = "MarianMTModel, M2M100ForConditionalGeneration, MBartForConditionalGeneration"
-    problem = f"architecture T5ForConditionalGeneration is not supported; supported are {imported}"
+    edit_json(folder / "config.json", {"architectures": ["LongT5ForConditionalGeneration"]})
+    families = ("M2M100", "MBart", "T5", "MT5", "UMT5")
+    imported = ", ".join(["MarianMTModel", *(f"{family}ForConditionalGeneration" for family in families)])
+    problem = f"architecture LongT5ForConditionalGeneration is not supported; supported are {imported}"
     assert problems_of(folder) == (problem,)
     edit_json(folder / "config.json", {"architectures": ["MarianModel"]})
     assert "architecture MarianModel is not supported;" in str(problems_of(folder))
     edit_json(folder / "config.json", {"architectures": None, "model_type": "bart"})
-    assert problems_of(folder) == ("model_type bart is not supported; supported are marian, m2m_100, mbart",)
+    types = "marian, m2m_100, mbart, t5, mt5, umt5"
+    assert problems_of(folder) == (f"model_type bart is not supported; supported are {types}",)
     edit_json(folder / "config.json", {"model_type": None})
     assert "names no architecture" in str(problems_of(folder))
 
@@ -260,7 +262,7 @@ def test_an_unknown_list_of_codes_is_rejected(tmp_path: Path) -> None:
     assert "language_codes 'mars' is not one of m2m100, wmt21" in str(problems_of(tmp_path))
 
 
-@pytest.mark.parametrize("named", ["SMALL100Tokenizer", "T5TokenizerFast"])
+@pytest.mark.parametrize("named", ["SMALL100Tokenizer", "ByT5TokenizerFast"])
 def test_other_tokenizers_are_rejected_by_name(named: str, folder: Path) -> None:
     edit_json(folder / "tokenizer_config.json", {"tokenizer_class": named})
 

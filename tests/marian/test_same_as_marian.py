@@ -157,13 +157,15 @@ def test_ranges_of_marians_int8_are_ignored(tmp_path: Path, tokenizers: Tokenize
 def test_tied_layers_get_separate_weights(tmp_path: Path, tokenizers: Tokenizers) -> None:
     write_model(tmp_path, Variant(tied_layers=(1, 1, 1)), tokenizers)
     first, second, _ = Transformer.from_weights(load(tmp_path, LANGUAGES).model).decoder_layers()
-    before = second.self_residual.norm.weight.clone()
+    weight = second.self_residual.norm.weight
+    assert isinstance(weight, torch.Tensor)
+    before = weight.clone()
 
     with torch.no_grad():
         for parameter in first.parameters():
             parameter.zero_()
 
-    assert torch.equal(second.self_residual.norm.weight, before)
+    assert torch.equal(weight, before)
 
 
 def _assert_same(original: Original, written: Written) -> None:

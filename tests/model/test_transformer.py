@@ -233,6 +233,7 @@ def test_learned_target_positions_are_separate_unless_shared() -> None:
         cross = model.cross_keys_values(memory)
         before, _ = model.decode(ids, cross, mask)
         with torch.no_grad():
+            assert model.position_table is not None
             model.position_table.add_(1.0)
         after, _ = model.decode(ids, cross, mask)
 

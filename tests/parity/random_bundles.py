@@ -17,7 +17,8 @@ from dragoman.manifest import AlignmentHeads, DecodingDefaults, ModelLimits
 from dragoman.providers import SessionOptions
 from export.bundle import BundleMetadata, write_bundle
 from export.calibration import Sample
-from export.model import ModelConfig, Transformer
+from export.model import ModelConfig, TranslationModel, model_class
+from export.model_config import BAHDANAU_CONSTANTS
 from export.original import Original, TokenizerSource
 
 VOCAB = 96
@@ -31,6 +32,7 @@ LANGUAGES = Languages({"de": SourceLanguage((), (), (EOS,))}, {"en": TargetLangu
 SAMPLES = [Sample([*row, EOS], (2,)) for row in np.random.default_rng(2).integers(4, VOCAB, (6, 12)).tolist()]
 OWN_TARGET: dict[str, Any] = {"shared_vocab": False, "target_vocab_size": SMALLEST_VOCAB}
 SSRU: dict[str, Any] = {"autoregression": "ssru", "norm": "post"}
+BAHDANAU: dict[str, Any] = BAHDANAU_CONSTANTS
 PART_TOKENS, BLOCK_TOKENS = 20, 4
 """Of a split vocabulary: 96 tokens are four parts of 20 and one of 16; 80 are four of 20."""
 
@@ -38,8 +40,8 @@ Logprobs = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
 
-def random_model(shape: dict[str, Any]) -> Transformer:
-    """A tiny model of two and two layers, and whatever `shape` says."""
+def random_model(shape: dict[str, Any]) -> TranslationModel:
+    """A tiny model, of two and two layers if it is a Transformer, and whatever `shape` says."""
     torch.manual_seed(3)
     sizes: dict[str, Any] = {
         "source_vocab_size": VOCAB,
@@ -51,14 +53,19 @@ def random_model(shape: dict[str, Any]) -> Transformer:
         "ffn": 48,
         "max_positions": 128,
     }
-    model = Transformer(ModelConfig(**(sizes | shape))).eval()
+    if shape.get("architecture") == "bahdanau":
+        del sizes["ffn"]  # it has none
+    config = ModelConfig(**(sizes | shape))
+    model = model_class(config)(config).eval()
     for parameter in model.parameters():
         if parameter.ndim == 1:  # biases and norms begin as zeros and ones, which would hide a mix-up
             nn.init.normal_(parameter, mean=0.5, std=0.5)
     return model
 
 
-def write(folder: Path, model: Transformer, precision: str, alignment: AlignmentHeads | None = None) -> Path:
+def write(
+    folder: Path, model: TranslationModel, precision: str, alignment: AlignmentHeads | None = None
+) -> Path:
     """Export into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     weights, decoding = model.to_weights(), DecodingDefaults()
@@ -73,14 +80,14 @@ def open_graphs(folder: Path) -> tuple[Encoder, Decoder]:
     return Encoder(bundle, SessionOptions()), Decoder(bundle, SessionOptions())
 
 
-def random_inputs(model: Transformer, num_steps: int, beams: int) -> tuple[list[list[int]], Ids]:
+def random_inputs(model: TranslationModel, num_steps: int, beams: int) -> tuple[list[list[int]], Ids]:
     """Sources of other lengths, and targets [R, T] to feed."""
     rng = np.random.default_rng(5)
     sources = [[*rng.integers(4, VOCAB, length).tolist(), model.config.eos_id] for length in (9, 1, 17, 4)]
     return sources, rng.integers(4, SMALLEST_VOCAB, (len(sources) * beams, num_steps))
 
 
-def expected_logprobs(model: Transformer, sources: list[list[int]], targets: Ids) -> Logprobs:
+def expected_logprobs(model: TranslationModel, sources: list[list[int]], targets: Ids) -> Logprobs:
     """The model's own, of every token after every target token, [R, T, V]."""
     beams = len(targets) // len(sources)
     with torch.inference_mode():
@@ -116,7 +123,7 @@ def logprobs_by_steps(folder: Path, sources: list[list[int]], targets: Ids, voca
     return found
 
 
-def largest_difference(model: Transformer, folder: Path, num_steps: int = 9, beams: int = 3) -> float:
+def largest_difference(model: TranslationModel, folder: Path, num_steps: int = 9, beams: int = 3) -> float:
     """Of log-probabilities, over padded sources, several rows a source, and all steps.
 
     Where the model says minus infinity, so must the graphs.

@@ -18,6 +18,7 @@ from export.model import Transformer
 from export.model.attention import Attention
 from tests.parity.conftest import Export
 from tests.parity.random_bundles import (
+    BAHDANAU,
     EOS,
     OWN_TARGET,
     SMALLEST_VOCAB,
@@ -102,11 +103,12 @@ def test_forced_decoding_gives_the_models_logprobs_and_attention(
 
     assert logprobs is not None
     np.testing.assert_allclose(logprobs, expected[:, :, 0], rtol=0.0, atol=MOST_LOGPROB[precision])
+    assert isinstance(model, Transformer)
     own = expected_attention(model, sources, targets, alignment)
     np.testing.assert_allclose(attention[:, :, : own.shape[2]], own, rtol=0.0, atol=MOST_ATTENTION[precision])
 
 
-@pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
+@pytest.mark.parametrize("shape", [{}, SSRU, BAHDANAU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_attention_sums_to_one_over_the_source(
     precision: str, shape: dict[str, Any], exported: Export
@@ -161,7 +163,7 @@ def test_forced_logprobs_are_bit_identical_to_those_of_a_search(
     assert set(np.flatnonzero(np.isneginf(by_token[0]))) == forbidden
 
 
-@pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
+@pytest.mark.parametrize("shape", [{}, SSRU, BAHDANAU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_forced_decoding_gives_the_same_result_alone_and_in_a_batch(
     precision: str, shape: dict[str, Any], exported: Export

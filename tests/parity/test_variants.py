@@ -20,6 +20,7 @@ from export.graph.precision import CALIBRATED, PRECISIONS
 from export.reference import ReferenceGraphs, Rows
 from tests.parity.conftest import Export
 from tests.parity.random_bundles import (
+    BAHDANAU,
     EOS,
     OWN_TARGET,
     SMALLEST_VOCAB,
@@ -102,6 +103,16 @@ def choices_with_every_pair() -> list[Choice]:
 
 CHOICES = choices_with_every_pair()
 ONE_HEAD: dict[str, Any] = {"norm": "pre", "heads": 1, "d_model": 8}
+RECURRENT: list[dict[str, Any]] = [
+    BAHDANAU,
+    {
+        **BAHDANAU,
+        **OWN_TARGET,
+        "tied_output": False,
+        "scaled_embeddings": False,
+        "suppressed_ids": (0, 17, 40),
+    },
+]
 SHAPES = [*map(shape_of, CHOICES), ONE_HEAD]
 ROUNDED_SHAPES = [
     *[shape for shape in SHAPES[:-1] if shape["norm"] == "post" or shape.get("final_norm", True)][::3],
@@ -138,7 +149,7 @@ def test_logprobs_of_quantised_graphs_are_close_to_the_models(
     assert 0 < largest_difference(model, write(tmp_path, model, precision)) < most
 
 
-@pytest.mark.parametrize("shape", [{}, SSRU], ids=str)
+@pytest.mark.parametrize("shape", [{}, SSRU, BAHDANAU], ids=str)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_row_gives_the_same_result_alone_and_in_a_batch(
     precision: str, shape: dict[str, Any], exported: Export

@@ -14,7 +14,7 @@ from dragoman.pipeline.preparation import Preparer
 from dragoman.types import Pair
 from export import huggingface
 from export.original import RequestedLanguages
-from tests.huggingface import make_models
+from tests.huggingface import make_models, make_t5
 from tests.sameness.exported import LIMITS, Both, export, load_tokenizers, silence_start, teach
 
 logging.set_verbosity_error()
@@ -28,6 +28,14 @@ CASES: dict[str, tuple[Callable[[Path], Any], Pair]] = {
     "m2m": (make_models.write_m2m, Pair("de", "en")),
     "nllb": (make_models.write_nllb, Pair("de", "zh-Hans")),
     "mbart": (make_models.write_mbart, Pair("de", "en")),
+    "t5": (make_t5.write_t5, Pair("de", "en")),
+    "t5-v1.1": (partial(make_t5.write_t5, config=make_t5.GATED, is_untied=True), Pair("de", "en")),
+    "madlad": (
+        partial(make_t5.write_t5, config=make_t5.MADLAD, is_untied=True, tags=make_t5.MADLAD_TAGS),
+        Pair("de", "en"),
+    ),
+    "ul2": (partial(make_t5.write_t5, config=make_t5.UL2), Pair("de", "en")),
+    "umt5": (partial(make_t5.write_t5, kind="umt5"), Pair("de", "en")),
     "mbart-50": (partial(make_models.write_mbart, is_50=True), Pair("de", "en")),
 }
 """Writers of each class of models, and a pair to try."""

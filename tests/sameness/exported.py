@@ -21,7 +21,9 @@ MAX_TOKENS = 40
 
 LIMITS = ModelLimits(100, MAX_TOKENS)
 GENTLE = 0.3
-TAUGHT_STEPS = 150
+TAUGHT_STEPS, RATE = 150, 3e-3
+OWN_WEIGHTS = ("t5", "mt5", "umt5")
+"""Types of models that are made with gentle weights."""
 IGNORED = -100
 """What a label is that does not count."""
 
@@ -70,11 +72,12 @@ def teach(model: Any, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], begi
         begin: of every target.
     """
     torch.manual_seed(1)
+    gentle = 1.0 if model.config.model_type in OWN_WEIGHTS else GENTLE
     with torch.no_grad():
         for weight in model.parameters():
             if weight.dim() > 1 and weight.requires_grad:
-                weight.mul_(GENTLE)
-    optimiser = torch.optim.AdamW([one for one in model.parameters() if one.requires_grad], lr=3e-3)
+                weight.mul_(gentle)
+    optimiser = torch.optim.AdamW([one for one in model.parameters() if one.requires_grad], lr=RATE)
     config = model.generation_config
     for step in range(TAUGHT_STEPS):
         first = step * BATCH_SOURCES % len(pairs)

@@ -105,3 +105,15 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path, content: bytes) -> Non
 def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere\.toml: No such file"):
         load_config(tmp_path / "nowhere.toml")
+
+
+def test_a_recurrent_model_has_none_of_a_transformers_fields(recipe: dict[str, Any]) -> None:
+    recipe["model"] = {"architecture": "bahdanau", "d_model": 64, "dropout": 0.2}
+    config = TrainingConfig.model_validate(recipe)
+
+    assert config.model.shape["heads"] == config.model.shape["decoder_layers"] == 1
+    assert TrainingConfig.model_validate_json(config.model_dump_json()) == config  # as a branch is stored
+
+    recipe["model"] |= {"heads": 4, "norm": "pre"}
+    with pytest.raises(ValueError, match="architecture bahdanau has no heads, norm"):
+        TrainingConfig.model_validate(recipe)

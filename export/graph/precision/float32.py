@@ -7,7 +7,14 @@ import numpy as np
 
 from dragoman.contract import CacheDType
 from export.graph.builder import GraphBuilder
-from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, Weights, slice_rows
+from export.graph.precision.protocol import (
+    OUTPUT,
+    LinearLayer,
+    Output,
+    Weights,
+    join_layers,
+    slice_rows,
+)
 
 LARGE_TABLE_BYTES = 50_000_000
 """Size from which each part of a table is a constant of its own. Slices of a constant, which onnxruntime cuts
@@ -22,13 +29,13 @@ class Float32:
     can_use_shortlists = False
     real: type[np.floating[Any]] = np.float32
 
-    def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
+    def linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
+        name, weight, bias = join_layers(layers)
         product = graph.op("MatMul", value, self._weight(graph, f"{name}.weight", weight.T))
         return graph.op("Add", product, self._weight(graph, f"{name}.bias", bias))
 
-    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[LinearLayer]) -> str:
-        names, weights, biases = zip(*maps, strict=True)
-        return self.linear(graph, value, names[0], np.concatenate(weights), np.concatenate(biases))
+    def cached_linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
+        return self.linear(graph, value, layers)
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         rows = graph.op("Gather", self._weight(graph, name, table), ids)

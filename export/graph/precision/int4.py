@@ -1,9 +1,11 @@
 """4-bit weights for decoder steps of few rows, which take as long as reading the weights takes."""
 
+from collections.abc import Sequence
+
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision.four_bits import BLOCK_SIZE, round_to_blocks
 from export.graph.precision.int8 import Int8
-from export.graph.precision.protocol import Weights
+from export.graph.precision.protocol import LinearLayer, join_layers
 
 INT8_PRODUCTS = 4
 """`accuracy_level` with which `MatMulNBits` rounds each block of a row to int8 by the block's own maximum."""
@@ -17,7 +19,8 @@ class Int4(Int8):
 
     name = "int4"
 
-    def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
+    def linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
+        name, weight, bias = join_layers(layers)
         num_outputs, num_inputs = weight.shape
         blocks = round_to_blocks(weight, self._calibration.moments[name])
         return graph.op(

@@ -10,9 +10,15 @@ from numpy.typing import NDArray
 from dragoman.contract import KEPT_ROWS, LISTED_ROWS, CacheDType
 from export.activation_ranges import ActivationRange, Calibration
 from export.graph.builder import CONTRIB, GraphBuilder
-from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, Weights, slice_rows
+from export.graph.precision.protocol import (
+    OUTPUT,
+    LinearLayer,
+    Output,
+    Weights,
+    slice_rows,
+)
 
-INT8_MAX = 127
+INT8_MIN, INT8_MAX = -128, 127
 UINT8_ZERO = 128
 EQUAL_SCALES = 1e-6
 """Maximum relative difference of scales that were made equal, and differ only by rounding."""
@@ -53,23 +59,26 @@ class Int8:
         self._tables: dict[str, tuple[NDArray[np.int8], Weights]] = {}
         self._unsigned_tables: dict[str, str] = {}
 
-    def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
-        quantised, scales = quantise_channels(weight)
+    def linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
+        ranges = self._calibration.ranges
+        if len({ranges[name] for name, _, _ in layers if name in ranges}) > 1:
+            products = [Int8.linear(self, graph, value, [layer]) for layer in layers]
+            return graph.op("Concat", *products, attributes={"axis": -1})
+        (name, *_), _, biases = zip(*layers, strict=True)
+        quantised, scales = self._round([layer[:2] for layer in layers])
         if np.allclose(scales, scales[0], rtol=EQUAL_SCALES, atol=0.0):
             scales = scales[:1].reshape(())  # onnxruntime prepares several at every product
         table = graph.weight(f"{name}.weight", quantised.T)
-        constants = _OutputScaling(name, scales, bias)
-        return self._product(graph, value, table, self._calibration.ranges[name], constants)
+        constants = _OutputScaling(name, scales, np.concatenate(biases))
+        return self._product(graph, value, table, ranges[name], constants)
 
-    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[LinearLayer]) -> str:
-        names, weights, biases = zip(*maps, strict=True)
-        weight, bias = np.concatenate(weights), np.concatenate(biases)
-        projected = Int8.linear(self, graph, value, names[0], weight, bias)  # in 8 bits for `Int4`, too
+    def cached_linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
+        projected = Int8.linear(self, graph, value, layers)  # in 8 bits for `Int4`, too
         zero = graph.weight("int8.0", np.array(0, np.int8))
         return graph.op("QuantizeLinear", projected, graph.scalar(CACHE_STEP), zero)
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
-        quantised, scales = self._table(name, table)
+        quantised, scales = self._table(graph, name, table)
         rows = graph.op("Gather", self._unsigned(graph, name, quantised), ids)
         wide = graph.op("Cast", rows, attributes={"to": 1})
         centred = graph.op("Sub", wide, graph.scalar(float(UINT8_ZERO)))
@@ -77,7 +86,7 @@ class Int8:
         return graph.op("Mul", centred, graph.op("Gather", steps, ids))
 
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
-        quantised, scales = self._table(output.name, output.table)
+        quantised, scales = self._table(graph, output.name, output.table)
         # Folded when the graph is loaded, so the file holds the table only once.
         rows = slice_rows(graph, graph.weight(output.name, quantised), output.parts, tokens)
         transposed = graph.op("Transpose", rows, attributes={"perm": [1, 0]})
@@ -87,7 +96,7 @@ class Int8:
 
     def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
         """Write the product with the table's rows as left factor: they are read without packing."""
-        quantised, scales = self._table(output.name, output.table)
+        quantised, scales = self._table(graph, output.name, output.table)
         activation_range = self._calibration.ranges[OUTPUT]
         table = self._unsigned(graph, output.name, quantised)
         scale, zero = graph.scalar(activation_range.scale), graph.weight("int8.0", np.array(0, np.int8))
@@ -125,10 +134,19 @@ class Int8:
             domain=CONTRIB,
         )
 
-    def _table(self, name: str, table: Weights) -> tuple[NDArray[np.int8], Weights]:
+    def _round(self, weights: Sequence[tuple[str, Weights]]) -> tuple[NDArray[np.int8], Weights]:
+        """Return joined weights as integers and scales, each with its stored scales if it has any."""
+        stored = self._calibration.scales
+        rounded = [quantise_channels(weight, stored.get(name)) for name, weight in weights]
+        if len(rounded) == 1:
+            return rounded[0]
+        integers, scales = zip(*rounded, strict=True)
+        return np.concatenate(integers), np.concatenate(scales)
+
+    def _table(self, graph: GraphBuilder, name: str, table: Weights) -> tuple[NDArray[np.int8], Weights]:
         """Return the table, rounded once for embedding, shortlist and all parts of the projection."""
         if name not in self._tables:
-            self._tables[name] = quantise_channels(table)
+            self._tables[name] = self._round([(f"{graph.outermost.name}.{name}", table)])
         return self._tables[name]
 
     def _unsigned(self, graph: GraphBuilder, name: str, table: NDArray[np.int8]) -> str:
@@ -173,17 +191,27 @@ def _uint8(graph: GraphBuilder, value: int) -> str:
     return graph.weight(f"uint8.{value}", np.array(value, np.uint8))
 
 
-def quantise_channels(weight: Weights) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Round weight [N, K] to symmetric int8 with one scale per row.
+def quantise_channels(
+    weight: Weights, stored: NDArray[np.float32] | None = None
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Round weight [N, K] to int8 with one scale per row.
+
+    Args:
+        weight: the weight.
+        stored: scales [N] of which the weight is -128 to 127 times; None: 1/127 of each row's largest weight.
 
     Returns:
-        int8 [N, K] and float32 [N]; their product approximates the weight.
+        int8 [N, K] and float32 [N]; their product approximates the weight, or is it if `stored` is given.
     """
     quantised = np.empty(weight.shape, np.int8)
     scales = np.empty(len(weight), np.float32)
     for first in range(0, len(weight), ROWS_AT_ONCE):
         rows = slice(first, first + ROWS_AT_ONCE)
-        largest = np.maximum(np.abs(weight[rows]).max(axis=1), SMALLEST_ROW)
-        scales[rows] = largest / INT8_MAX
-        quantised[rows] = np.clip(np.round(weight[rows] / scales[rows, None]), -INT8_MAX, INT8_MAX)
+        if stored is None:
+            largest = np.maximum(np.abs(weight[rows]).max(axis=1), SMALLEST_ROW)
+            scales[rows] = largest / INT8_MAX
+        else:
+            scales[rows] = stored[rows]
+        levels = np.round(weight[rows] / scales[rows, None])
+        quantised[rows] = np.clip(levels, INT8_MIN if stored is not None else -INT8_MAX, INT8_MAX)
     return quantised, scales

@@ -44,8 +44,11 @@ class Precision(Protocol):
     real: type[np.floating[Any]]
     """Type that flows between the operators; norms and positions are constants of this type."""
 
-    def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
-        """Write a linear layer: value [..., K] x weight [N, K] transposed + bias [N] -> [..., N]."""
+    def linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
+        """Write linear layers of one value, as one product if possible, and join their outputs.
+
+        A layer is value [..., K] x weight [N, K] transposed + bias [N] -> [..., N].
+        """
         ...
 
     def cached_linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
@@ -73,6 +76,14 @@ class Precision(Protocol):
     def cache_step(self, graph: GraphBuilder) -> str | None:
         """Return the step to which K/V are rounded, float32 [1]; None if they are not rounded."""
         ...
+
+
+def join_layers(layers: Sequence[LinearLayer]) -> LinearLayer:
+    """Return layers of one value as one layer with the first one's name; a single one is not copied."""
+    if len(layers) == 1:
+        return layers[0]
+    names, weights, biases = zip(*layers, strict=True)
+    return names[0], np.concatenate(weights), np.concatenate(biases)
 
 
 def slice_rows(graph: GraphBuilder, table: str, parts: Sequence[range], tokens: range) -> str:

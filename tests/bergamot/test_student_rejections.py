@@ -1,0 +1,270 @@
+"""What cannot be imported is rejected by file and item, and a damaged file before anything is allocated."""
+
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from export.bergamot.binary import MAX_ITEMS, read_items
+from export.bergamot.lexicon import read_lexicon
+from export.bergamot.weights import read_weights
+from export.original import ImportRejectedError, RequestedLanguages
+from export.sources import load_original
+from export.tensors.stored import TensorFileError
+from tests.bergamot.student_written import (
+    FLOAT32,
+    INTGEMM8,
+    WrittenItem,
+    binary_lexicon,
+    binary_model,
+    boost_hash,
+    items_of,
+)
+from tests.bergamot.students import Student
+
+MODEL = "model.deen.intgemm.alphas.bin"
+LEXICON = "lex.50.50.deen.s2t.bin"
+QUERY = "encoder_l1_self_Wq"
+ONE = WrittenItem("a_W", INTGEMM8, (2, 4), bytes(8) + struct.pack("<f", 2.0))
+BIAS = WrittenItem("a_b", FLOAT32, (1, 2), bytes(8))
+
+
+def rejection_of(folder: Path) -> str:
+    with pytest.raises(ImportRejectedError) as caught:
+        load_original(folder, RequestedLanguages())
+    return str(caught.value)
+
+
+def patched(content: bytes, place: int, number: int, kind: str = "<Q") -> bytes:
+    changed = bytearray(content)
+    struct.pack_into(kind, changed, place, number)
+    return bytes(changed)
+
+
+GOOD = binary_model([ONE, BIAS])
+HEADER, NAMES = 16, 16 + 2 * 32
+SHAPES = NAMES + 8
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "ends at byte 0, inside the version"),
+        (patched(GOOD, 0, 2), "version 2 is not supported, only 1 is"),
+        (patched(GOOD, 8, MAX_ITEMS + 1), f"has {MAX_ITEMS + 1} items; the limit is {MAX_ITEMS}"),
+        (patched(GOOD, 8, 2**64 - 1), "has 18446744073709551615 items"),
+        (patched(GOOD, 8, 60_000), "inside the headers of the items: 1920000 bytes are needed at 16"),
+        (patched(GOOD, HEADER, 1), "the name of item 0 has 1 bytes, not between 2 and 512"),
+        (patched(GOOD, HEADER, 2**63), "the name of item 0 has 9223372036854775808 bytes"),
+        (patched(GOOD, HEADER, 3), r"the name of item 0, b'a_W', is not a text with a final zero byte"),
+        (patched(GOOD, NAMES + 1, 0, "<B"), "the name of item 0, b'a\\x00W\\x00', is not a text"),
+        (patched(GOOD, NAMES, 0xFF, "<B"), "the name of item 0 is not UTF-8"),
+        (patched(GOOD, NAMES + 6, ord("W"), "<B"), "a_W occurs twice"),
+        (patched(GOOD, HEADER + 8, 0x2801), "a_W is packed8avx512; supported are int8, float32"),
+        (patched(GOOD, HEADER + 8, 0x4102), "a_W is intgemm16; supported are"),
+        (patched(GOOD, HEADER + 8, 0x9999), "a_W is of unknown type 0x9999"),
+        (patched(GOOD, HEADER + 16, 5), "a_W has 5 axes; the limit is 4"),
+        (patched(GOOD, HEADER + 16, 2**62), "a_W has 4611686018427387904 axes"),
+        (patched(GOOD, SHAPES, -2, "<i"), "a_W has shape [-2, 4]; sizes must be above 0"),
+        (patched(GOOD, SHAPES, 2**31 - 1, "<i"), "a_W declares 12 bytes, but intgemm8 [2147483647, 4] needs"),
+        (patched(GOOD, HEADER + 24, 2**60), "a_W declares 1152921504606846976 bytes"),
+        (patched(GOOD, HEADER + 24, 200), "inside the content of a_W: 200 bytes are needed"),
+        (patched(GOOD, SHAPES + 16, 2**40), "skips 1099511627776 bytes before the contents"),
+        (GOOD[:-1], "inside the content of a_b: 8 bytes are needed"),
+        (GOOD + b"\0", "1 bytes follow after the last item"),
+    ],
+)
+def test_a_damaged_index_is_rejected_by_item(content: bytes, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(content)
+
+    with pytest.raises(TensorFileError) as caught:
+        read_items(path)
+
+    assert str(caught.value).startswith("model.bin: ")
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (
+            replace(ONE, content=bytes(8) + struct.pack("<f", 0)),
+            "a_W has the multiplier 0.0, not a number above",
+        ),
+        (replace(ONE, content=bytes(8) + struct.pack("<f", float("nan"))), "a_W has the multiplier nan"),
+        (replace(ONE, shape=(8,)), "a_W of shape [8] is intgemm8; only tables and the matrices of linear"),
+        (replace(ONE, name="a_b"), "a_b of shape [2, 4] is intgemm8; only tables and the matrices of linear"),
+        (replace(ONE, name="decoder_ff_logit_out_Wt"), "decoder_ff_logit_out_Wt is intgemm8; only an output"),
+    ],
+)
+def test_integers_that_marian_does_not_have_are_rejected(
+    item: WrittenItem, expected: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(binary_model([item]))
+
+    with pytest.raises(TensorFileError) as caught:
+        read_weights(read_items(path))
+
+    assert expected in str(caught.value)
+
+
+@given(place=st.integers(0, len(GOOD) - 1), byte=st.integers(0, 255), length=st.integers(0, len(GOOD)))
+def test_any_changed_byte_gives_a_clear_error_or_a_model(
+    place: int, byte: int, length: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("changed") / "model.bin"
+    path.write_bytes(patched(GOOD, place, byte, "<B")[: max(length, place)])
+    with suppress(TensorFileError):  # any other error is one of ours
+        arrays, _ = read_weights(read_items(path))
+        assert sum(array.size for array in arrays.values()) <= len(GOOD)
+
+
+def rehashed(content: bytes) -> bytes:
+    return patched(content, 8, boost_hash(content[16:]))
+
+
+LISTS = binary_lexicon([[1, 2], [], [5]], 4)
+OFFSETS = 48
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"short", "has 5 bytes, fewer than the 48 of its header"),
+        (patched(LISTS, 0, 1), "is not a binary shortlist of Marian's"),
+        (patched(LISTS, 24, 49), "has another checksum than its header says"),
+        (rehashed(patched(LISTS, 32, 2**61)), "but its header needs"),
+        (rehashed(patched(LISTS, 40, 2**62)), "but its header needs"),
+        (LISTS[:-1], "but its header needs"),
+        (rehashed(patched(LISTS, OFFSETS, 1)), "offsets that do not run from 0 to its 3 listed ids"),
+        (rehashed(patched(LISTS, OFFSETS + 24, 2)), "offsets that do not run from 0 to its 3 listed ids"),
+        (rehashed(patched(LISTS, OFFSETS + 8, 2**63)), "has offsets that do not ascend"),
+    ],
+)
+def test_a_damaged_lexicon_is_rejected(content: bytes, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "lex.bin"
+    path.write_bytes(content)
+
+    with pytest.raises(ValueError, match=r"^(has|is) ") as caught:
+        read_lexicon(path)
+
+    assert expected in str(caught.value)
+
+
+@given(place=st.integers(8, len(LISTS) - 1), byte=st.integers(0, 255))
+def test_any_changed_byte_of_a_lexicon_is_noticed(
+    place: int, byte: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("changed") / "lex.bin"
+    changed = patched(LISTS, place, byte, "<B")
+    path.write_bytes(changed)
+    is_covered = place < 16 + (len(LISTS) - 16) // 8 * 8  # the hash is of whole words
+    if is_covered and changed != LISTS:
+        with pytest.raises(ValueError, match="has "):
+            read_lexicon(path)
+    else:
+        read_lexicon(path)
+
+
+def _without_range(student: Student) -> None:
+    ranges = {name: number for name, number in student.ranges.items() if QUERY not in name}
+    items = items_of(student.arrays, student.options, ranges)
+    (student.folder / MODEL).write_bytes(binary_model(items))
+
+
+def _with_negative_range(student: Student) -> None:
+    ranges = {**student.ranges, f"{QUERY}_QuantMultA": -1.0}
+    (student.folder / MODEL).write_bytes(binary_model(items_of(student.arrays, student.options, ranges)))
+
+
+def _with_other_decoder(student: Student) -> None:
+    items = items_of(student.arrays, {**student.options, "dec-cell": "gru"}, student.ranges)
+    (student.folder / MODEL).write_bytes(binary_model(items))
+
+
+def _with_norms_before(student: Student) -> None:
+    norms = {"transformer-preprocess": "n", "transformer-postprocess": "da"}
+    arrays = {f"{name}_pre" if "_ln_" in name else name: array for name, array in student.arrays.items()}
+    rnn = {name.replace("rnn_ffn_ln", "rnn_ln"): array for name, array in arrays.items()}
+    items = items_of(rnn, {**student.options, **norms}, student.ranges)
+    (student.folder / MODEL).write_bytes(binary_model(items))
+
+
+def _cut(student: Student) -> None:
+    path = student.folder / MODEL
+    path.write_bytes(path.read_bytes()[:-300])
+
+
+def _with_two_models(student: Student) -> None:
+    (student.folder / "config.yml").unlink()
+    (student.folder / "other.bin").write_bytes(GOOD)
+
+
+def _with_config(text: str) -> Callable[[Student], None]:
+    def change(student: Student) -> None:
+        path = student.folder / "config.yml"
+        path.write_text(path.read_text(encoding="utf8") + text, encoding="utf8")
+
+    return change
+
+
+def _with_lexicon(content: bytes) -> Callable[[Student], None]:
+    def change(student: Student) -> None:
+        (student.folder / LEXICON).write_bytes(content)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (_without_range, f"{MODEL}: item {QUERY}_QuantMultA is missing"),
+        (_with_negative_range, f"{MODEL}: item {QUERY}_QuantMultA is float32 [1, 1], not a float32 above 0"),
+        (_with_other_decoder, "dec-cell 'gru' is not supported, only 'ssru' is"),
+        (_with_norms_before, f"{MODEL}: special:model.yml: transformer-preprocess 'n' is not supported"),
+        (_cut, f"{MODEL}: ends at byte"),
+        (_with_two_models, f"{MODEL}, other.bin are all models; keep one"),
+        (_with_config("\nbeam-size: 4\n"), "skip-cost True is not supported"),
+        (_with_config("\nmodels: [gone.bin]\n"), "config.yml: no file in models exists"),
+        (_with_config("\nmodels: [a.bin, b.bin]\n"), "config.yml: no file in models exists"),
+        (_with_config("\nvocabs: [vocab.yml, vocab.yml]\n"), "vocabulary vocab.yml: only .spm is supported"),
+        (_with_config("\nvocabs: [gone.spm]\n"), "vocabulary gone.spm not found"),
+        (_with_config("\nshortlist: [gone.bin]\n"), "shortlist gone.bin not found"),
+        (_with_config("\nmodels: [*a]\n"), "config.yml"),
+        (_with_lexicon(LISTS[:-1]), f"{LEXICON} has 91 bytes, but its header needs 92"),
+        (_with_lexicon(binary_lexicon([[256]], 4)), f"{LEXICON} lists ids 256 to 256"),
+        (_with_lexicon(binary_lexicon([[]] * 300, 4)), f"{LEXICON} has lists of 300 pieces"),
+    ],
+)
+def test_a_student_that_cannot_be_imported_names_file_and_item(
+    change: Callable[[Student], None], expected: str, student: Student
+) -> None:
+    change(student)
+
+    assert expected in rejection_of(student.folder)
+
+
+def test_a_shortlist_in_text_is_not_used_and_recorded(student: Student) -> None:
+    (student.folder / LEXICON).write_text("Haus house 0.9\n", encoding="utf8")
+
+    original = load_original(student.folder, RequestedLanguages())
+
+    assert original.shortlist is None
+    assert "shortlist" in original.origin["decoder_options_not_used"]
+
+
+def test_names_in_settings_do_not_leave_the_folder(student: Student, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.bin"
+    secret.write_bytes((student.folder / MODEL).read_bytes())
+    (student.folder / MODEL).unlink()
+    (student.folder / "other.bin").write_bytes(GOOD)
+    _with_config("\nmodels: [../secret.bin]\n")(student)
+
+    assert "config.yml: no file in models exists" in rejection_of(student.folder)
