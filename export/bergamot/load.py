@@ -20,7 +20,7 @@ from export.bergamot.lexicon import read_lexicon
 from export.bergamot.weights import Multipliers, described, read_quantisation, read_weights
 from export.marian.load import NOT_USED, load_arrays
 from export.marian.npz import Array
-from export.marian.shape import OPTIONS_ARRAY, model_options, read_shape
+from export.marian.shape import model_options, read_shape
 from export.marian.weights import Place, weight_sources
 from export.model_config import ModelConfig
 from export.original import ImportRejectedError, Original, RequestedLanguages
@@ -58,11 +58,6 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
     places = _places(arrays)
     original = load_arrays(folder, files.marian, arrays, wanted, find_languages(folder, model_file))
     found: list[str] = []
-    if original.model.config.norm == "pre":
-        found.append(
-            f"{OPTIONS_ARRAY}: transformer-preprocess 'n' is not supported: Marian's self-attention reads"
-            " keys and values without the norm then"
-        )
     quantisation = read_quantisation(original.model, places, items, multipliers, found)
     problems += [f"{model_file.name}: {problem}" for problem in found]
     shortlist = _read_shortlist(files, original.model.config, problems)

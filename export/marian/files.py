@@ -89,7 +89,7 @@ def _model(folder: Path, options: Mapping[str, Any], problems: list[str]) -> Pat
         problems.append(f"{', '.join(named)} are an ensemble, which is not supported")
         return None
     if named and named[0].endswith(".bin"):
-        problems.append(f"{named[0]} is not a readable binary model of Marian's")
+        problems.append(f"{named[0]} is in Marian's binary format, but cannot be read")
         return None
     if named and (folder / named[0]).is_file():
         return folder / named[0]

@@ -100,7 +100,7 @@ def _config(
         ffn=shape.ffn,
         decoder_ffn=shape.decoder_ffn,
         activation=shape.activation,
-        norm=shape.norm,
+        norm="post",
         final_norm=shape.final_norm,
         embedding_norm=shape.embedding_norm,
         norm_epsilon=NORM_EPSILON,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dragoman.contract import Autoregression
 from export.marian.npz import Array
 from export.marian.settings import MAX_YAML_BYTES, parse_options
-from export.model_config import Activation, NormPosition
+from export.model_config import Activation
 
 OPTIONS_ARRAY = "special:model.yml"
 NORM_EPSILON = 1e-6
@@ -60,7 +60,6 @@ class MarianShape:
     ffn: int
     decoder_ffn: int
     activation: Activation
-    norm: NormPosition
     embedding_norm: bool
     final_norm: bool
     autoregression: Autoregression
@@ -107,7 +106,7 @@ def read_shape(options: Mapping[str, Any], problems: list[str]) -> MarianShape |
         reader.require_off(option)
     reader.require("factors-combine", "sum")
     reader.require("transformer-attention-mask", "default")
-    norm, embedding_norm, final_norm = _norms(reader)
+    embedding_norm, final_norm = _norms(reader)
     shared_vocab, tied_output = _tying(reader)
     decoder_depth = reader.count("dec-depth", 1, MAX_LAYERS)
     ffn = reader.count("transformer-dim-ffn", 2048)
@@ -120,7 +119,6 @@ def read_shape(options: Mapping[str, Any], problems: list[str]) -> MarianShape |
         ffn=ffn,
         decoder_ffn=reader.count("transformer-decoder-dim-ffn", 0) or ffn,
         activation=_activation(reader),
-        norm=norm,
         embedding_norm=embedding_norm,
         final_norm=final_norm,
         autoregression=_autoregression(reader),
@@ -134,10 +132,12 @@ def read_shape(options: Mapping[str, Any], problems: list[str]) -> MarianShape |
     return None if found else shape
 
 
-def _norms(reader: "_OptionReader") -> tuple[NormPosition, bool, bool]:
-    """Return where layer norms are: in the layers, after the embeddings, and at the top.
+def _norms(reader: "_OptionReader") -> tuple[bool, bool]:
+    """Return whether there are layer norms after the embeddings and at the top; check those of the layers.
 
     Each letter is an operation, in order: d is dropout (in training only), a adds the input, n normalises.
+    With a norm before a block, Marian's self-attention normalises its queries, but neither keys nor values
+    (`LayerAttention` of Marian's `transformer.h`), which no graph here does.
     """
     before, after = (
         reader.operations("transformer-preprocess", ""),
@@ -145,10 +145,10 @@ def _norms(reader: "_OptionReader") -> tuple[NormPosition, bool, bool]:
     )
     embedding = reader.operations("transformer-postprocess-emb", "d")
     top = reader.operations("transformer-postprocess-top", "")
-    if (before, after) not in {("", "an"), ("n", "a")}:
+    if (before, after) != ("", "an"):
         reader.problems.append(
             f"transformer-preprocess {before!r} with transformer-postprocess {after!r} is not supported, only"
-            " '' with 'an' and 'n' with 'a' are (d is ignored)"
+            " '' with 'an' is (d is ignored)"
         )
     for option, operations in (
         ("transformer-postprocess-emb", embedding),
@@ -156,7 +156,7 @@ def _norms(reader: "_OptionReader") -> tuple[NormPosition, bool, bool]:
     ):
         if operations not in {"", "n"}:
             reader.problems.append(f"{option} {operations!r} is not supported, only '' and 'n' are")
-    return ("pre" if before else "post"), embedding == "n", top == "n"
+    return embedding == "n", top == "n"
 
 
 def _activation(reader: "_OptionReader") -> Activation:

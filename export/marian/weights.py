@@ -149,22 +149,21 @@ def _tables(shape: MarianShape, arrays: Mapping[str, Array], vocab_sizes: tuple[
 def _attention(ours: str, theirs: str, shape: MarianShape) -> Iterator[Place]:
     for name, letter in _MAPS:
         yield from _linear(f"{ours}_attention.{name}", theirs, letter, (shape.d_model, shape.d_model))
-    yield from _norm(f"{ours}_residual.norm", f"{theirs}_Wo", _norm_suffix(shape), shape)
+    yield from _norm(f"{ours}_residual.norm", f"{theirs}_Wo", "", shape)
 
 
 def _recurrence(ours: str, theirs: str, shape: MarianShape) -> Iterator[Place]:
     cell = f"{ours}.self_recurrence"
     yield Place(f"{cell}.cell.weight", f"{theirs}_W", shape.d_model, shape.d_model, is_map=True)
     yield from _linear(f"{cell}.forget", theirs, "f", (shape.d_model, shape.d_model))
-    # Marian names a norm after the sum as if it belonged to a feed-forward part.
-    their_norm = theirs if shape.norm == "pre" else f"{theirs}_ffn"
-    yield from _norm(f"{ours}.self_residual.norm", their_norm, _norm_suffix(shape), shape)
+    # Marian names this norm as if it belonged to a feed-forward part.
+    yield from _norm(f"{ours}.self_residual.norm", f"{theirs}_ffn", "", shape)
 
 
 def _feed_forward(ours: str, theirs: str, ffn: int, shape: MarianShape) -> Iterator[Place]:
     yield from _linear(f"{ours}.feed_forward.inner", f"{theirs}_ffn", "1", (shape.d_model, ffn))
     yield from _linear(f"{ours}.feed_forward.outer", f"{theirs}_ffn", "2", (ffn, shape.d_model))
-    yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", _norm_suffix(shape), shape)
+    yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", "", shape)
 
 
 def _linear(ours: str, theirs: str, suffix: str, sizes: tuple[int, int]) -> Iterator[Place]:
@@ -176,8 +175,3 @@ def _linear(ours: str, theirs: str, suffix: str, sizes: tuple[int, int]) -> Iter
 def _norm(ours: str, theirs: str, suffix: str, shape: MarianShape) -> Iterator[Place]:
     yield Place(f"{ours}.weight", f"{theirs}_ln_scale{suffix}", shape.d_model)
     yield Place(f"{ours}.bias", f"{theirs}_ln_bias{suffix}", shape.d_model)
-
-
-def _norm_suffix(shape: MarianShape) -> str:
-    """Return the suffix of Marian's name for a norm that precedes its sublayer; empty otherwise."""
-    return "_pre" if shape.norm == "pre" else ""

@@ -228,7 +228,7 @@ def _with_lexicon(content: bytes) -> Callable[[Student], None]:
         (_without_range, f"{MODEL}: item {QUERY}_QuantMultA is missing"),
         (_with_negative_range, f"{MODEL}: item {QUERY}_QuantMultA is float32 [1, 1], not a float32 above 0"),
         (_with_other_decoder, "dec-cell 'gru' is not supported, only 'ssru' is"),
-        (_with_norms_before, f"{MODEL}: special:model.yml: transformer-preprocess 'n' is not supported"),
+        (_with_norms_before, "transformer-preprocess 'n' with transformer-postprocess 'a' is not supported"),
         (_cut, f"{MODEL}: ends at byte"),
         (_with_two_models, f"{MODEL}, other.bin are all models; keep one"),
         (_with_config("\nbeam-size: 4\n"), "skip-cost True is not supported"),

@@ -176,7 +176,7 @@ def test_own_texts_change_nothing_and_others_are_read_as_they_are(
         assert after == f"{start}{answers.pop(0)}{end}"
 
 
-@pytest.mark.parametrize("suffix", SAMPLES.keys() - BILINGUAL)
+@pytest.mark.parametrize("suffix", sorted(SAMPLES.keys() - BILINGUAL))
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_a_sample_written_with_its_own_texts_is_the_same(suffix: str, line_end: str) -> None:
     file_format = open_format(f"a{suffix}", OPTIONS)
@@ -186,7 +186,7 @@ def test_a_sample_written_with_its_own_texts_is_the_same(suffix: str, line_end: 
     assert rewritten(file_format, content, own) == content
 
 
-@pytest.mark.parametrize("suffix", BILINGUAL)
+@pytest.mark.parametrize("suffix", sorted(BILINGUAL))
 def test_an_empty_text_fills_in_nothing(suffix: str) -> None:
     file_format = open_format(f"a{suffix}", OPTIONS)
     content = SAMPLES[suffix].replace(b"<TS ", b'<TS language="en" ')
@@ -202,7 +202,7 @@ def test_all_entries_of_strings_are_messages(suffix: str) -> None:
     assert all(entry.is_message for entry in found) == (suffix not in {".ass", ".ssa"})
 
 
-@pytest.mark.parametrize("suffix", SAMPLES.keys() - {".yml", ".resw", ".ssa", ".arb"})
+@pytest.mark.parametrize("suffix", sorted(SAMPLES.keys() - {".yml", ".resw", ".ssa", ".arb"}))
 def test_the_limited_process_for_files_of_others_writes_the_same(suffix: str, tmp_path: Path) -> None:
     plain, isolated = open_format(f"a{suffix}", OPTIONS), open_format(f"a{suffix}", OPTIONS, FileLimits())
     file, target = tmp_path / "source", tmp_path / "target"

@@ -117,8 +117,7 @@ class Reference:
     def _sublayer(
         self, name: str, states: Matrix, run: Callable[[Matrix], Matrix], after_name: str | None = None
     ) -> Matrix:
-        inputs = self._operate(name, "_pre", self.options["transformer-preprocess"], states)
-        return self._after(after_name or name, self.options["transformer-postprocess"], run(inputs), states)
+        return self._after(after_name or name, self.options["transformer-postprocess"], run(states), states)
 
     def _self_attention(self, prefix: str, states: Matrix, mask: Matrix) -> Matrix:
         return self._sublayer(f"{prefix}_Wo", states, lambda x: self._attend(prefix, x, x, mask))

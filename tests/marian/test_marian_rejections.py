@@ -99,6 +99,14 @@ def test_an_option_without_effect_is_accepted(option: str, value: object, writte
     load(written.folder, LANGUAGES)
 
 
+def test_norms_before_the_blocks_are_rejected_since_marian_leaves_keys_and_values_as_they_are(
+    written: Written,
+) -> None:
+    save(written, options={"transformer-preprocess": "n", "transformer-postprocess": "da"})
+
+    assert any("transformer-preprocess 'n'" in problem for problem in problems_of(written.folder))
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("dec-cell", "gru"), ("layer-normalization", True), ("transformer-rnn-projection", True)],

@@ -23,10 +23,9 @@ TOLERANCE = 1e-4
 
 NORMS = {
     "post": {"postprocess": "dan"},
-    "pre": {"preprocess": "n", "postprocess": "da", "top": "n"},
-    "pre and embedding": {"preprocess": "nd", "postprocess": "a", "top": "dn", "embedding": "nd"},
     "post, embedding and top": {"postprocess": "an", "embedding": "n", "top": "n"},
-    "pre, nothing on top": {"preprocess": "n", "postprocess": "da", "embedding": ""},
+    "post and embedding": {"postprocess": "an", "embedding": "nd"},
+    "post and top": {"postprocess": "dan", "top": "dn", "embedding": ""},
 }
 CHOICES = {
     "norms": tuple(NORMS),
