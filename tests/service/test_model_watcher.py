@@ -33,6 +33,7 @@ def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
                     "head_size": 16,
                     "source_vocab": 1000,
                     "target_vocab": 1200,
+                    "width": None,
                 },
                 "size_bytes": 1000 * len("encoder.onnxdecoder.onnxsource.modeltarget.model"),
                 "is_loaded": True,
