@@ -137,9 +137,16 @@ quarter of google/madlad400-3b-mt's width, layers and vocabulary."""
 
 
 def _set_t5_output(model: T5ForConditionalGeneration) -> None:
-    """Give it an output projection of its own, as T5 1.1 has. Its targets reach their limit."""
-    table = model.shared.weight
-    model.lm_head.weight = torch.nn.Parameter(torch.randn(table.shape) * table.shape[1] ** -0.5)
+    """Give it an output projection of its own, as T5 1.1 has, and let targets end.
+
+    Nothing has a bias, so all token vectors get a direction in common, which the end of sentence projects.
+    """
+    table, width = model.shared.weight, model.config.d_model
+    output = torch.randn(table.shape) * width**-0.5
+    output[model.config.eos_token_id] += 2 * END_BIAS / width
+    model.lm_head.weight = torch.nn.Parameter(output)
+    with torch.no_grad():
+        table.add_(1.0)
 
 
 def write_foreign(name: str, folder: Path) -> None:

@@ -18,7 +18,7 @@ from transformers import T5Config, T5ForConditionalGeneration
 from bench.provenance import write_json
 
 NUM_PIECES, MAX_TOKENS, BATCH, SEED = 2_000, 40, 32, 1
-PEAK_RATE, WARM_UP = 5e-3, 200
+PEAK_RATE, WARM_UP = 5e-3, 100
 TASK = "translation_de_to_en"
 PAD, END, IGNORED = 0, 1, -100
 
@@ -89,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.small_t5", description=__doc__)
     parser.add_argument("pairs", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=int, default=2_000)
+    parser.add_argument("--steps", type=int, default=2_500)
     arguments = parser.parse_args()
     lines = arguments.pairs.read_text(encoding="utf8").splitlines()
     pairs = [(source, target) for *_, source, target in (line.split("\t") for line in lines)]
