@@ -118,3 +118,12 @@ def test_an_image_installs_only_what_is_locked(image: str) -> None:
         assert "--require-hashes" in install or re.search(r"--no-deps\s+\S*\.whl", install), install
     for name in re.findall(r"\brequirements/\S+", dockerfile):
         assert f"!{name}" in (ROOT / ".dockerignore").read_text(encoding="utf8").splitlines()
+
+
+@pytest.mark.parametrize("file", ["Dockerfile", "deploy/kuberay/Dockerfile"])
+def test_everything_that_an_image_copies_reaches_its_builder(file: str) -> None:
+    copies = re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / file).read_text(encoding="utf8"), re.MULTILINE)
+    copied = {name for names in copies for name in names.split()}
+
+    assert copied
+    assert copied <= {line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf8").splitlines()}
