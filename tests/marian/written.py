@@ -32,6 +32,7 @@ Options = dict[str, Any]
 class Variant:
     """What a model's options say."""
 
+    preprocess: str = ""
     postprocess: str = "dan"
     top: str = ""
     embedding: str = "d"
@@ -89,7 +90,7 @@ def options_of(variant: Variant, vocab_sizes: tuple[int, int]) -> Options:
         "transformer-aan-depth": 2,
         "transformer-aan-activation": "swish",
         "transformer-aan-nogate": False,
-        "transformer-preprocess": "",
+        "transformer-preprocess": variant.preprocess,
         "transformer-postprocess": variant.postprocess,
         "transformer-postprocess-emb": variant.embedding,
         "transformer-postprocess-top": variant.top,
@@ -162,21 +163,23 @@ class _Made:
     def attention(self, prefix: str) -> None:
         for letter in "qkvo":
             self._linear(prefix, letter, D_MODEL, D_MODEL)
-        self._norm_after(f"{prefix}_Wo")
+        self._sublayer_norms(f"{prefix}_Wo", f"{prefix}_Wo")
 
     def feed_forward(self, prefix: str, ffn: int) -> None:
         self._linear(prefix, "1", D_MODEL, ffn)
         self._linear(prefix, "2", ffn, D_MODEL)
-        self._norm_after(f"{prefix}_ffn")
+        self._sublayer_norms(f"{prefix}_ffn", f"{prefix}_ffn")
 
     def recurrence(self, prefix: str) -> None:
         self._matrix(f"{prefix}_W", D_MODEL, D_MODEL, D_MODEL**-0.5)
         self._linear(prefix, "f", D_MODEL, D_MODEL)
-        self._norm_after(f"{prefix}_ffn")
+        self._sublayer_norms(prefix, f"{prefix}_ffn")
 
-    def _norm_after(self, name: str) -> None:
+    def _sublayer_norms(self, name: str, post_name: str) -> None:
+        if "n" in self._variant.preprocess:
+            self.norm(name, "_pre")
         if "n" in self._variant.postprocess:
-            self.norm(name)
+            self.norm(post_name)
 
     def _linear(self, prefix: str, suffix: str, inputs: int, outputs: int) -> None:
         self._matrix(f"{prefix}_W{suffix}", inputs, outputs, inputs**-0.5)
