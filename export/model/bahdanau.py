@@ -147,14 +147,3 @@ class Bahdanau(TranslationModel):
             raise ValueError(f"{end} positions exceed max_positions {self.config.max_positions}")
         embedded: Tensor = self.dropout(embedding(ids) * self.embedding_factor)
         return embedded.to(self.decoder.query.weight.dtype)
-
-    def _initialise(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
-        if self.output_weight is not None:
-            nn.init.normal_(self.output_weight, std=self.config.d_model**-0.5)

@@ -146,15 +146,7 @@ class Transformer(TranslationModel):
         return [biases[buckets[entries]].permute(2, 0, 1)[None] for biases in own]
 
     def _initialise(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
-        if self.output_weight is not None:
-            nn.init.normal_(self.output_weight, std=self.config.d_model**-0.5)
+        super()._initialise()
         relative = [layer.relative_bias for layer in (*self.encoder_layers(), *self.decoder_layers())]
         for table in (self.position_table, self.target_position_table, *relative):
             if isinstance(table, nn.Parameter):

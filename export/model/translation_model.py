@@ -66,6 +66,18 @@ class TranslationModel(nn.Module):
         model.assign(tensors)
         return model.eval()
 
+    def _initialise(self) -> None:
+        """Draw the weights that all architectures have: maps by Xavier, tables from a normal distribution."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+        if self.output_weight is not None:
+            nn.init.normal_(self.output_weight, std=self.config.d_model**-0.5)
+
     def assign(self, tensors: dict[str, Tensor]) -> None:
         """Take stored tensors as weights, without copying them."""
         self.load_state_dict(tensors, assign=True)
