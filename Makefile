@@ -14,9 +14,10 @@ DEV ?= data/val.de data/val.en
 TEST ?= data/test_2016_flickr.de data/test_2016_flickr.en
 VENV := .venv
 BIN := $(VENV)/bin
+TESTS := -m "not slow" --numprocesses 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock platforms audit bench bench-quick bench-page experiments page clean
+.PHONY: help serve train test coverage test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock platforms audit bench bench-quick bench-page experiments page clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,8 +49,11 @@ train: $(VENV)/.development ## Train, or resume training, the model that RECIPE 
 	MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_TOP_PAD_=268435456 \
 		OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m training $(RECIPE)
 
-test: $(VENV)/.development ## Set up everything and run the tests with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term -m "not slow" --numprocesses 2 --dist loadfile
+test: $(VENV)/.development ## Set up everything and run the tests
+	$(BIN)/python -m pytest $(TESTS)
+
+coverage: $(VENV)/.development ## Run the tests and report the lines and branches that none of them reaches; a third slower
+	$(BIN)/python -m pytest --cov --cov-report=term $(TESTS)
 
 test-slow: $(VENV)/.development ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m slow --timeout 1800

@@ -11,6 +11,10 @@ from hypothesis import settings
 import dragoman.graphs  # noqa: F401 -- onnxruntime must not report what tests do, whoever imports it first
 from tests.postgres import Postgres, run_postgres
 
+# Of PyTorch, here and in commands that tests start. Tiny models gain nothing from a second
+# thread, and wait for it while other tests compute.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 settings.register_profile("any_time", deadline=None)  # no test asserts a time
 settings.load_profile("any_time")
 
@@ -32,17 +36,6 @@ def collections_are_quick() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(scope="module")
-def one_torch_thread() -> Iterator[None]:
-    """Tiny models gain nothing from a second thread, and wait for it if others compute as well."""
-    import torch  # noqa: PLC0415 -- most tests do without it
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

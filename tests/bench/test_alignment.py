@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from bench.alignment import (
     GOLD,
@@ -100,7 +99,6 @@ def test_the_step_that_reads_a_token_comes_after_the_one_that_says_it() -> None:
 
 def test_the_model_is_asked_for_what_the_engine_reads() -> None:
     """In fp32, the rate of a bundle is that of the model's own attention."""
-    torch.set_num_threads(1)
     checkpoint, manifest = load_checkpoint(TINY / "checkpoint"), open_bundle(TINY / "bundle-fp32").manifest
     assert isinstance(checkpoint.model, Transformer)
     model = checkpoint.model

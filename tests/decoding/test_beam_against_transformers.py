@@ -21,8 +21,6 @@ from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.decoding.fake_stepper import Prefix
 from tests.decoding.reference_search import Found
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 VOCAB_SIZE, EOS, PAD = 40, 0, 39
 MAX_LENGTH = 20
 """As Transformers counts: with the token that starts the decoder."""

@@ -23,8 +23,6 @@ from export.model import ModelConfig, Transformer
 from export.model.generate import generate_greedy
 from export.model_config import Activation
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 VOCAB = 40
 BOS, EOS = 2, 3
 SOURCES = [

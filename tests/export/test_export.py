@@ -223,7 +223,6 @@ def test_shortlists_are_rejected_for_precisions_whose_graphs_do_not_read_them(
     assert "needs --precision int8 or int4, not fp16" in done.errors
 
 
-@pytest.mark.usefixtures("one_torch_thread")
 @pytest.mark.parametrize("with_pytorch", [False, True])
 @pytest.mark.parametrize("factor", [1.001, float("nan")])
 def test_validation_rejects_a_graph_with_a_changed_weight(

@@ -1,11 +1,12 @@
 """The job of a worker that was killed is taken over by another, and comes out as if nothing had happened."""
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,23 @@ def content(services: JobStorage, job: Job) -> bytes:
     return b"".join(services.blobs.read(kept.blob, 0, kept.size_bytes))
 
 
+def stop_between_transactions(process: subprocess.Popen[bytes], database: Path) -> None:
+    """Stop a worker that holds no lock of the database, for which all others would wait."""
+
+    def is_stopped() -> bool:
+        process.send_signal(signal.SIGSTOP)
+        with closing(sqlite3.connect(database, timeout=0.5, isolation_level=None)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                process.send_signal(signal.SIGCONT)
+                return False
+            connection.execute("ROLLBACK")
+        return True
+
+    until(is_stopped)
+
+
 def test_the_job_of_a_killed_worker_continues_from_its_last_chunk(
     services: JobStorage, any_url: str, tmp_path: Path
 ) -> None:
@@ -95,7 +113,7 @@ def test_a_worker_that_lost_its_lease_changes_nothing(
     job = add(services, tmp_path)
     with worker(any_url, files) as first:
         begun(services, job)
-        first.send_signal(signal.SIGSTOP)
+        stop_between_transactions(first, Path(any_url.removeprefix("sqlite:///")))
         with worker(any_url, files):
             until(lambda: is_done(services, job))
             whole = content(services, job)

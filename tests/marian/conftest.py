@@ -20,11 +20,6 @@ from tests.marian.written import (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread(one_torch_thread: None) -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class Tokenizers:
     """SentencePiece models, as bytes."""

@@ -34,8 +34,6 @@ from tests.parity.random_bundles import (
 )
 from tests.parity.test_variants import SHAPES, say_the_same
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 WIDTHS: list[dict[str, Any]] = [
     {"heads": 3, "d_model": 24, "ffn": 20},
     {"heads": 4, "d_model": 64, "ffn": 256},

@@ -34,8 +34,6 @@ from tests.parity.random_bundles import (
 )
 from tests.processor import require_exact_rows
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 READING = SearchKind(1, method=Method.SCORE)
 LAST_OF_TWO = AlignmentHeads(1, (2,), reads_token=False)
 SOME_OF_FIRST = AlignmentHeads(0, (3, 0), reads_token=True)

@@ -25,8 +25,6 @@ from tests.parity.random_bundles import (
     random_model,
 )
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 
 def test_growing_caches_keep_every_position(exported: Export) -> None:
     num_steps = 3 * POSITIONS_MULTIPLE + 5

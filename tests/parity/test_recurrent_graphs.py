@@ -22,8 +22,6 @@ from tests.parity.random_bundles import (
 )
 from tests.parity.test_forced_decoding_graphs import MOST_ATTENTION, MOST_LOGPROB, read_all
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 SHAPES: list[dict[str, Any]] = [
     BAHDANAU,
     {

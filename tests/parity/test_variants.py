@@ -39,8 +39,6 @@ from tests.parity.random_bundles import (
 )
 from tests.processor import require_exact_rows
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 AXES: dict[str, list[dict[str, Any]]] = {
     "norm": [{"norm": norm} for norm in ("pre", "post")],
     "activation": [

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from transformers import logging
 
 from dragoman import Translator
@@ -18,7 +17,9 @@ from tests.huggingface import make_models, make_t5
 from tests.sameness.exported import LIMITS, Both, export, load_tokenizers, silence_start, teach
 
 logging.set_verbosity_error()
-NUM_INPUTS = 200
+FEW_INPUTS, FEW_TOKENS = 32, 8
+MANY_INPUTS, MANY_TOKENS = 200, 40
+"""Sources, the short ones first, and how long a target may be, which cuts some of them."""
 
 
 CASES: dict[str, tuple[Callable[[Path], Any], Pair]] = {
@@ -41,25 +42,30 @@ CASES: dict[str, tuple[Callable[[Path], Any], Pair]] = {
 """Writers of each class of models, and a pair to try."""
 
 
-@pytest.fixture(scope="session", params=CASES, ids=list(CASES))
+FEW = [pytest.param((name, FEW_INPUTS, FEW_TOKENS), id=name) for name in CASES]
+MANY = [
+    pytest.param((name, MANY_INPUTS, MANY_TOKENS), id=f"{name}-{MANY_INPUTS}", marks=pytest.mark.slow)
+    for name in CASES
+]
+
+
+@pytest.fixture(scope="session", params=FEW + MANY)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    write, named = CASES[request.param]
-    num_threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # small models wait for a second one if others compute as well
-    folder = tmp_path_factory.mktemp(request.param)
+    name, num_inputs, max_tokens = request.param
+    write, named = CASES[name]
+    folder = tmp_path_factory.mktemp(name)
     untaught = write(folder / "original")
     original = huggingface.load(folder / "original", RequestedLanguages())
     pair = original.languages.pair(*named)
     tokenizers = load_tokenizers(original, folder)
     preparer = Preparer(original.languages, LIMITS, tokenizers[0])
-    lines = (make_models.german() * 2)[:NUM_INPUTS]
+    lines = (make_models.german() * 2)[:num_inputs]
     sources = preparer.encode(lines, pair)
-    targets = tokenizers[1].encode((make_models.english() * 2)[:NUM_INPUTS])
+    targets = tokenizers[1].encode((make_models.english() * 2)[:num_inputs])
     silence_start(untaught)
     teach(untaught, list(zip(sources, targets, strict=True)), preparer.begin(pair))
     silence_start(untaught)
     untaught.save_pretrained(folder / "original")
     exported = export(folder / "original", folder / "bundle")
     with Translator.open(exported.bundle, replicas=1) as translator:
-        yield Both(untaught.eval(), exported, translator, pair, sources)
-    torch.set_num_threads(num_threads)
+        yield Both(untaught.eval(), exported, translator, pair, sources, max_tokens)

@@ -16,10 +16,7 @@ from export.bundle import BundleMetadata, write_bundle, write_tokenizer
 from export.original import Original, RequestedLanguages
 
 BATCH_SOURCES = 50
-MAX_TOKENS = 40
-"""Of a target, the token that starts the decoder not counted."""
-
-LIMITS = ModelLimits(100, MAX_TOKENS)
+LIMITS = ModelLimits(100, 40)
 GENTLE = 0.3
 TAUGHT_STEPS, RATE = 150, 3e-3
 OWN_WEIGHTS = ("t5", "mt5", "umt5")
@@ -107,53 +104,49 @@ class Said:
     is_ended: bool
 
 
-def theirs(
-    model: Any, sources: Sequence[Sequence[int]], begin: Sequence[int], options: Mapping[str, Any]
-) -> list[Said]:
-    """The best of `generate` for each source, without what it begins with and its end."""
-    config = model.generation_config
-    found: list[Said] = []
-    for first in range(0, len(sources), BATCH_SOURCES):
-        batch = sources[first : first + BATCH_SOURCES]
-        ids, mask = _padded(batch, config.pad_token_id)
-        forced = {"forced_bos_token_id": begin[1]} if len(begin) > 1 else {}
-        with torch.inference_mode():
-            rows = model.generate(
-                input_ids=ids,
-                attention_mask=mask,
-                decoder_start_token_id=begin[0],
-                max_length=MAX_TOKENS + len(begin),
-                **forced,
-                **options,
-            )
-        for row in rows.tolist():
-            said = row[len(begin) :]
-            is_ended = config.eos_token_id in said
-            found.append(Said(tuple(said[: said.index(config.eos_token_id)] if is_ended else said), is_ended))
-    return found
-
-
-def ours(
-    translator: Translator, sources: Sequence[Sequence[int]], pair: Pair, options: DecodingOptions
-) -> list[Said]:
-    """The bundle's best for each source."""
-    best: list[Hypothesis] = [
-        found[0] for found in translator.search(sources, replace(options, max_length=MAX_TOKENS), pair=pair)
-    ]
-    return [Said(one.ids, one.finish_reason is FinishReason.STOP) for one in best]
-
-
 @dataclass(frozen=True)
 class Both:
-    """A model twice."""
+    """A model twice, with `max_tokens` of a target, the token that starts the decoder not counted."""
 
     model: Any
     exported: Exported
     translator: Translator
     pair: Pair
     sources: list[list[int]]
+    max_tokens: int
 
     @property
     def begin(self) -> tuple[int, ...]:
         """What the target begins with."""
         return self.exported.original.languages.targets[self.pair.target].begin
+
+    def theirs(self, options: Mapping[str, Any]) -> list[Said]:
+        """The best of `generate` for each source, without what it begins with and its end."""
+        config = self.model.generation_config
+        begin, end_id = self.begin, config.eos_token_id
+        forced = {"forced_bos_token_id": begin[1]} if len(begin) > 1 else {}
+        found: list[Said] = []
+        for first in range(0, len(self.sources), BATCH_SOURCES):
+            ids, mask = _padded(self.sources[first : first + BATCH_SOURCES], config.pad_token_id)
+            with torch.inference_mode():
+                rows = self.model.generate(
+                    input_ids=ids,
+                    attention_mask=mask,
+                    decoder_start_token_id=begin[0],
+                    max_length=self.max_tokens + len(begin),
+                    **forced,
+                    **options,
+                )
+            for row in rows.tolist():
+                said = row[len(begin) :]
+                is_ended = end_id in said
+                found.append(Said(tuple(said[: said.index(end_id)] if is_ended else said), is_ended))
+        return found
+
+    def ours(self, options: DecodingOptions) -> list[Said]:
+        """The bundle's best for each source."""
+        limited = replace(options, max_length=self.max_tokens)
+        best: list[Hypothesis] = [
+            found[0] for found in self.translator.search(self.sources, limited, pair=self.pair)
+        ]
+        return [Said(one.ids, one.finish_reason is FinishReason.STOP) for one in best]

@@ -6,7 +6,7 @@ import pytest
 
 from bench import sameness
 from bench.models import PEERS_PYTHON
-from tests.sameness.exported import MAX_TOKENS, Both
+from tests.sameness.exported import Both
 
 ROOT = Path(__file__).parents[2]
 READ = ("MarianMTModel", "NllbTokenizer")
@@ -25,7 +25,9 @@ def test_greedy_search_is_equal(both: Both, tmp_path: Path) -> None:
     if original.source_tokenizer.vocabulary != original.target_tokenizer.vocabulary:
         pytest.skip("tokens are named by one vocabulary here")
 
-    found = sameness.ours(both.exported.bundle, both.sources, both.pair, MAX_TOKENS)
-    expected = sameness.theirs(both.exported.folder, tmp_path / "ct2", both.sources, both.begin, MAX_TOKENS)
+    found = sameness.ours(both.exported.bundle, both.sources, both.pair, both.max_tokens)
+    expected = sameness.theirs(
+        both.exported.folder, tmp_path / "ct2", both.sources, both.begin, both.max_tokens
+    )
 
     assert found == expected

@@ -51,11 +51,6 @@ PLACES = (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread(one_torch_thread: None) -> None:
-    pass
-
-
 @pytest.fixture(scope="session")
 def pairs() -> list[tuple[str, str]]:
     """120 distinct sentences with their translations."""
