@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ROOT / "requirements"
 HEADER = "# Written by `make lock`; requirements/README.md says how these files are used.\n"
-IMAGE_EXTRAS = ("postgresql", "redis", "s3", "otel", "parquet")
+IMAGE_EXTRAS = ("postgresql", "redis", "s3", "otel", "parquet", "pdf")
 """What the container images have beside what serving needs."""
 CLUSTER_IMAGE = "ray[default]"
 """What nodes of a Ray cluster run, beside the extra `ray`."""

@@ -13,7 +13,7 @@ from dragoman.types import Pair
 from service.batch.errors import InputProblem, OutputProblem
 from service.batch.files import JobFile, read_entries
 from service.formats.entries import Entry, FileFormatError, FileOptions
-from service.formats.known import have_same_format, is_known, open_format
+from service.formats.known import open_format, output_name, output_suffix
 from service.formats.limits import FileLimits
 from service.markup.marked_up import parse
 from service.markup.options import MarkupError
@@ -85,7 +85,8 @@ def _find_in_folders(inputs: Sequence[str], out: Path, is_known: Callable[[str],
             problems.append((given, "not found, or contains no file in a supported format"))
         relative = [file.relative_to(base) for file in files]
         mappings += [
-            FileMapping(name.as_posix(), file, out / name) for file, name in zip(files, relative, strict=True)
+            FileMapping(name.as_posix(), file, out / name.with_name(output_name(name.name)))
+            for file, name in zip(files, relative, strict=True)
         ]
     if problems:
         raise InputProblem(tuple(problems))
@@ -193,7 +194,8 @@ def plan_files(
 
 def _plan(place: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
     try:
-        file_options = FileOptions(pair.source, pair.target, options.columns)
+        output = output_suffix(place.source.name, place.target.name)
+        file_options = FileOptions(pair.source, pair.target, options.columns, output)
         opened = open_format(place.source.name, file_options, options.limits)
     except FileFormatError as error:
         raise InputProblem(((place.name, error.problem),)) from error
@@ -201,10 +203,10 @@ def _plan(place: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
 
 
 def _check_kind(place: FileMapping) -> None:
-    is_other = is_known(place.target.name) and not have_same_format(place.target.name, place.source.name)
-    if is_other:
-        problem = f"the output must have the format of {place.source.name}; use the same suffix"
-        raise OutputProblem(str(place.target), problem)
+    try:
+        output_suffix(place.source.name, place.target.name)
+    except FileFormatError as error:
+        raise OutputProblem(str(place.target), error.problem) from error
 
 
 def _detect(place: FileMapping, options: LanguageOptions, router: Router) -> Pair:

@@ -116,7 +116,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     """Translate whole files in many formats.
 
     Formats: txt, jsonl, csv, tsv, parquet, srt, vtt, po, xliff, tmx, html, md, docx, pptx, xlsx, odt, odp,
-    ods and epub. A further .gz or .zst marks a compressed file.
+    ods, epub, and pdf, which becomes docx or txt. A further .gz or .zst marks a compressed file.
 
     A killed run can continue: with --resume, the output has the same bytes as that of an uninterrupted run.
     """

@@ -47,10 +47,7 @@ class AppleStringsFormat(StringFormat):
 
     def encoding_of(self, content: bytes) -> FileEncoding:
         """See `StringFormat`; UTF-16 may lack its byte order mark."""
-        if content.startswith(_BINARY):
-            raise FileFormatError(
-                "it is a binary property list; use the .strings file of the project's sources"
-            )
+        reject_binary(content)
         marked = encoding_from_mark(content)
         if marked is None and b"\0" in content[:2]:
             return FileEncoding("utf-16-be" if content.startswith(b"\0") else "utf-16-le")
@@ -137,6 +134,16 @@ class _Reader:
         line = self._text.count("\n", 0, at) + 1
         shown = self._text[at : at + 20]
         return FileFormatError(f"line {line}: not a file of strings: {problem}, but {shown!a} is there")
+
+
+def reject_binary(content: bytes) -> None:
+    """Check by its beginning that a property list is text.
+
+    Raises:
+        FileFormatError: it is binary.
+    """
+    if content.startswith(_BINARY):
+        raise FileFormatError("it is a binary property list; use the file of the project's sources")
 
 
 def _escape(text: str) -> str:

@@ -45,6 +45,8 @@ class FileOptions:
     """BCP-47 code of the target language."""
     columns: tuple[str, ...] = ()
     """Columns of tables, or keys of JSON lines, to translate; empty for the format's default."""
+    output: str = ""
+    """Suffix of the file to write, if the format is written as another; empty for the format's default."""
 
 
 class FileFormat(Protocol):

@@ -48,6 +48,8 @@ class ReaderTask:
     source: str
     target: str
     columns: list[str]
+    output: str
+    """Suffix of the output file: see `FileOptions`."""
     memory_bytes: int
     cpu_s: float
     is_written: bool

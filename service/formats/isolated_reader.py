@@ -55,7 +55,7 @@ def main() -> None:
 
 def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies: io.FileIO) -> None:
     source.seek(0)
-    options = FileOptions(request.source, request.target, tuple(request.columns))
+    options = FileOptions(request.source, request.target, tuple(request.columns), request.output)
     file_format = open_format(request.file_name, options)
     if request.is_written:
         target = _PipeWriter(replies, is_seekable=request.is_seekable)

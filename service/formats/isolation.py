@@ -81,6 +81,7 @@ class IsolatedFormat:
             options.source,
             options.target,
             list(options.columns),
+            options.output,
             limits.memory_bytes,
             cpu_s,
             is_written,

@@ -5,12 +5,13 @@ and escapes stay. Plural categories in keys (`file_one`, `file_other`) that the 
 are added. A file whose only key at the top names the source language gets that of the target.
 
 In .arb files (https://github.com/google/app-resource-bundle), keys with `@` are metadata and stay; `@@locale`
-names the target language afterwards.
+names the target language afterwards. Messages of browser extensions are told by their structure.
 """
 
 from collections.abc import Iterator
 
 from service.formats.entries import FileOptions
+from service.formats.extension_messages import MESSAGE, are_extension_messages, extension_message_unit
 from service.formats.json_values import JsonMember, JsonNotation, JsonValue, parse_json
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.messages import has_words, message_unit
@@ -29,7 +30,7 @@ _LOCALE = "@@locale"
 
 
 class JsonFormat(StringFormat):
-    """A JSON file of messages; one with `@@locale` is read as .arb.
+    """A JSON file of messages; one with `@@locale` is read as .arb, and there are messages of extensions.
 
     A path of keys with dots selects a string, or all within an object or a list.
     """
@@ -43,6 +44,8 @@ class JsonFormat(StringFormat):
         walk = _Walk(text, self.options, selected)
         if self.is_arb or root.get(_LOCALE) is not None:
             yield from self._resources(root, walk)
+        elif are_extension_messages(root):
+            yield from walk.extension_messages(root)
         else:
             yield from self._messages(root, walk)
         selected.check_all_found()
@@ -84,6 +87,18 @@ class _Walk:
     def language(self, start: int, end: int, name: str) -> LanguageTag:
         """Return the tag of a string that names the source language."""
         return LanguageTag(start, end, self._notation.write(renamed_language(name, self._options.target)))
+
+    def extension_messages(self, root: JsonValue) -> Iterator[Slot]:
+        """Yield the slots of a browser extension's messages."""
+        for member in root.members or ():
+            path, message = join_keys("", member.name), member.value.get(MESSAGE)
+            if message is None or message.text is None or not self._is_message(message, path):
+                continue
+            place = self._place(message.start, path)
+            check_unicode(message.text, place)
+            own = self._text[message.start : message.end]
+            unit = extension_message_unit(member.value, place, own, self._notation.write)
+            yield Slot(message.start, message.end, unit)
 
     def value(self, value: JsonValue, path: str) -> Iterator[Slot]:
         """Yield the slots in a value."""

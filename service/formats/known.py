@@ -11,7 +11,16 @@ from service.formats.entries import FileFormat, FileFormatError, FileOptions
 from service.formats.isolation import IsolatedFormat
 from service.formats.limits import FileLimits
 
-__all__ = ["COMPRESSIONS", "SUFFIXES", "have_same_format", "installed_suffixes", "is_known", "open_format"]
+__all__ = [
+    "COMPRESSIONS",
+    "SUFFIXES",
+    "installed_suffixes",
+    "is_known",
+    "open_format",
+    "output_name",
+    "output_suffix",
+    "requested_output",
+]
 
 _MAX_SHOWN_NAME = 80
 
@@ -27,6 +36,8 @@ class _FormatEntry:
     """Optional package that the format needs."""
     depends_on_languages: bool = False
     """Whether the languages determine which entries a file has."""
+    outputs: tuple[str, ...] = ()
+    """Suffixes of the files that it is written as, the default first; empty if it is written as itself."""
 
 
 _FormatType = Callable[[FileOptions], FileFormat]
@@ -46,6 +57,7 @@ _FORMATS: Mapping[str, _FormatEntry] = {
     ".yaml": _FormatEntry("yaml_strings", "YamlFormat", depends_on_languages=True),
     ".yml": _FormatEntry("yaml_strings", "YamlFormat", depends_on_languages=True),
     ".strings": _FormatEntry("apple_strings", "AppleStringsFormat"),
+    ".stringsdict": _FormatEntry("stringsdict", "StringsdictFormat", depends_on_languages=True),
     ".xcstrings": _FormatEntry("xcstrings", "XcstringsFormat", depends_on_languages=True),
     ".ts": _FormatEntry("qt_ts", "QtTsFormat"),
     ".resx": _FormatEntry("resx", "ResxFormat"),
@@ -63,6 +75,7 @@ _FORMATS: Mapping[str, _FormatEntry] = {
     ".htm": _FormatEntry("html", "HtmlFormat"),
     ".md": _FormatEntry("markdown", "MarkdownFormat"),
     ".markdown": _FormatEntry("markdown", "MarkdownFormat"),
+    ".pdf": _FormatEntry("pdf", "PdfFormat", package="pypdfium2", outputs=(".docx", ".txt")),
     ".docx": _FormatEntry("docx", "DocxFormat"),
     ".pptx": _FormatEntry("pptx", "PptxFormat"),
     ".xlsx": _FormatEntry("xlsx", "XlsxFormat"),
@@ -71,7 +84,7 @@ _FORMATS: Mapping[str, _FormatEntry] = {
     ".ods": _FormatEntry("ods", "OdsFormat"),
     ".epub": _FormatEntry("epub", "EpubFormat"),
 }
-_EXTRAS = {"pyarrow": "parquet"}
+_EXTRAS = {"pyarrow": "parquet", "pypdfium2": "pdf"}
 """Extras of this project, by the package that they install."""
 
 SUFFIXES = tuple(_FORMATS)
@@ -101,13 +114,56 @@ def depends_on_languages(name: str) -> bool:
     return _format_and_compression(name)[0].depends_on_languages
 
 
-def have_same_format(name: str, other: str) -> bool:
-    """Return whether two file names have the same format and compression.
+def output_name(name: str, output: str = "") -> str:
+    """Return the name of a translated file: the file's own, with another suffix if it is written as another.
+
+    Args:
+        name: name of the file; one without a known suffix stays as it is.
+        output: suffix of the output; empty for the format's default.
+    """
+    plain_name = _plain_name(name)
+    suffix = _suffix_of(plain_name)
+    if suffix is None or not _FORMATS[suffix].outputs:
+        return name
+    compression = name[len(plain_name) :]
+    return f"{name[: len(plain_name) - len(suffix)]}{output or _FORMATS[suffix].outputs[0]}{compression}"
+
+
+def output_suffix(name: str, target_name: str) -> str:
+    """Return the suffix that the name of an output file chooses; empty for the format's default.
 
     Raises:
-        FileFormatError: a suffix is unknown.
+        FileFormatError: a file is not written in the format of that name, or its suffix is unknown.
     """
-    return _format_and_compression(name) == _format_and_compression(other)
+    kind, compression = _format_and_compression(name)
+    if not is_known(target_name):
+        return ""
+    suffix, target_compression = _split_suffixes(target_name)
+    is_output = suffix in kind.outputs if kind.outputs else _FORMATS[suffix] == kind
+    if not is_output or compression != target_compression:
+        if not kind.outputs:
+            raise FileFormatError(f"the output must have the format of {name}; use the same suffix")
+        outputs = " or ".join(f"{each}{compression}" for each in kind.outputs)
+        raise FileFormatError(f"{name} can only be written as {outputs}; use such a suffix")
+    return suffix if kind.outputs else ""
+
+
+def requested_output(name: str, requested: str) -> str:
+    """Return the suffix of the output for a format that a client names; empty for the format's default.
+
+    Args:
+        name: name of the file.
+        requested: suffix without its dot, or an empty string.
+
+    Raises:
+        FileFormatError: a file is not written in that format, or a suffix is unknown.
+    """
+    if not requested:
+        return ""
+    _, compression = _format_and_compression(name)
+    target_name = f".{requested}".removesuffix(compression) + compression
+    _split_suffixes(target_name)
+    return output_suffix(name, target_name)
 
 
 def open_format(name: str, options: FileOptions, limits: FileLimits | None = None) -> FileFormat:

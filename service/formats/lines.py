@@ -86,12 +86,13 @@ class LinesFormat(BytesFormat):
                 continue
             if line.mark:
                 yield line.mark
-            yield slot(Entry(line.text, f"line {line.number}"), own, partial(_encode_line, line.ending))
+            yield slot(Entry(line.text, f"line {line.number}"), own, partial(encode_line, line.ending))
             if line.ending:
                 yield line.ending
 
 
-def _encode_line(ending: bytes, text: str) -> bytes:
+def encode_line(ending: bytes, text: str) -> bytes:
+    """Return a text as one line, without the ending that follows it."""
     text = text.replace("\r\n", " ").replace("\n", " ")
     # A CR before the LF would make a CR LF ending.
     return (text.rstrip("\r") if ending == b"\n" else text).encode()

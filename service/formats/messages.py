@@ -40,14 +40,29 @@ def message_unit(text: str, place: str, own: str | None, spell: Callable[[str], 
             translation is empty.
         spell: returns that part for another message.
     """
-    found = message_runs(text, place)
+    return runs_unit(
+        message_runs(text, place), own, lambda items: spell("".join(item.raw or item.text for item in items))
+    )
+
+
+def runs_unit(
+    found: Sequence[TextRun | Item], own: str | None, spell: Callable[[Sequence[Item]], str]
+) -> TextUnit:
+    """Return the unit of a message that was split into runs.
+
+    Args:
+        found: the message.
+        own: see `message_unit`.
+        spell: returns the part of the file for other items.
+    """
 
     def write(texts: Sequence[str]) -> str:
         if own is None and not any(texts):
             return ""
-        translation = "".join(item.raw or item.text for item in fill_runs(found, texts))
-        translation.encode()  # a lone surrogate is an error of this entry
-        return spell(translation)
+        items = fill_runs(found, texts)
+        for item in items:
+            item.text.encode()  # a lone surrogate is an error of this entry
+        return spell(items)
 
     return Unit(messages_in(found), write, own)
 

@@ -18,7 +18,7 @@ from service.glossaries.terminology import RequestTerminology
 from service.http.errors import ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.errors import UnknownDocument, UnknownJob
-from service.jobs.job import Job, JobOutcome, JobRequest, JobState, is_job_id
+from service.jobs.job import UNCHANGED, Job, JobOutcome, JobRequest, JobState, is_job_id
 from service.jobs.job_runner import remove_files
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 
@@ -79,6 +79,7 @@ class DocumentService:
         self, content: BinaryIO, job_request: JobRequest, caller: Caller
     ) -> AcceptedDocument:
         """Accept a file that is returned unchanged, without a charge."""
+        job_request = replace(job_request, output=UNCHANGED)
         return await self._add_ended(content, job_request, caller, JobOutcome(JobState.DONE))
 
     async def add_failed(self, job_request: JobRequest, caller: Caller, problem: str) -> AcceptedDocument:

@@ -7,8 +7,10 @@ from enum import Enum, StrEnum
 
 from dragoman.types import Formality
 from service.batch.texts import OnFailure
+from service.formats.known import output_name
 from service.formats.review_marks import ReviewMarks
 from service.http.errors import SERVER_FAILED
+from service.protection.modes import PlaceholderMode
 
 MODEL_FAILED = "the model cannot be opened; the server's log says why"
 FILE_GONE = "its file no longer exists"
@@ -20,6 +22,7 @@ SERVERS_FAULTS = frozenset({SERVER_FAILED, MODEL_FAILED, FILE_GONE, MANY_SETBACK
 """Messages of failures that no other file would have avoided."""
 
 
+UNCHANGED = "unchanged"
 MAX_TIME_MS = 2**48
 ID_LENGTH = 32
 
@@ -66,6 +69,14 @@ class JobRequest:
     review: ReviewMarks = ReviewMarks.MARK
     memory_id: str | None = None
     """Translation memory whose exact matches are used."""
+    output: str = ""
+    """Suffix of the result; empty for the format's default; `UNCHANGED` if the file itself is the result."""
+    placeholders: PlaceholderMode = PlaceholderMode.AUTO
+
+    @property
+    def result_name(self) -> str:
+        """Name of the translated file."""
+        return self.file_name if self.output == UNCHANGED else output_name(self.file_name, self.output)
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,14 @@ class JobRunner:
         options = options_of(job.job_request)
         if terms is not None and pair.source != pair.target:
             options = replace(options, terminology=terms.select(pair))
-        facts = translator_facts(self.router, [pair], options, job.job_request.model, self.translators)
+        facts = translator_facts(
+            self.router,
+            [pair],
+            options,
+            job.job_request.model,
+            self.translators,
+            job.job_request.placeholders,
+        )
         memory = self._memory(job, pair)
         if memory is not None:
             facts["memory"] = f"{memory.id}, version {memory.version}"
@@ -206,6 +213,7 @@ class JobRunner:
             model=job.job_request.model,
             read_ahead=self.max_texts,
             cache_partition=self.cache_sharing.partition_of(job.key_id),
+            placeholders=job.job_request.placeholders,
         )
 
     @property
@@ -277,9 +285,8 @@ def options_of(job_request: JobRequest) -> DecodingOptions:
 def _job_file(
     job_request: JobRequest, source: Path, target: Path, pair: Pair, limits: FileLimits | None
 ) -> JobFile:
-    opened = open_format(
-        job_request.file_name, FileOptions(pair.source, pair.target, job_request.columns), limits
-    )
+    options = FileOptions(pair.source, pair.target, job_request.columns, job_request.output)
+    opened = open_format(job_request.file_name, options, limits)
     return JobFile(job_request.file_name, source, target, opened, pair)
 
 

@@ -17,6 +17,8 @@ from dragoman.pipeline.resolution import unknown_formality
 from dragoman.routing.router import Router
 from dragoman.types import Formality
 from service.batch.texts import OnFailure
+from service.formats.entries import FileFormatError
+from service.formats.known import requested_output
 from service.formats.review_marks import ReviewMarks
 from service.glossaries.json_terms import read_request_terms
 from service.glossaries.terminology import RequestTerminology, RequestTerms
@@ -29,6 +31,7 @@ from service.jobs.addresses import parse_webhook_url, reject_private_literal
 from service.jobs.errors import AddressRejected
 from service.jobs.job import JobRequest
 from service.jobs.webhooks import WebhookOptions
+from service.protection.modes import PlaceholderMode
 from service.translation.source_language import DetectionMode
 from service.translation.terms import check_route
 
@@ -39,10 +42,12 @@ KNOWN = (
     "columns",
     "on_failure",
     "formality",
+    "placeholders",
     "review",
     "memory",
     "webhook_url",
     "file_name",
+    "output_format",
 )
 KNOWN_TERMS = ("glossary", "terms", "forbidden")
 MAX_NAME_LENGTH = 255
@@ -74,8 +79,9 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
     ]
     if problems:
         raise invalid_input(problems, total=len(problems))
+    file_name = base_name(fields.string("file_name") or sent_name)
     return JobRequest(
-        file_name=base_name(fields.string("file_name") or sent_name),
+        file_name=file_name,
         source=_code(fields, "source"),
         target=_code(fields, "target"),
         model=_code(fields, "model"),
@@ -86,7 +92,16 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
         glossary_id=_code(fields, "glossary"),
         review=_review(fields.string("review")),
         memory_id=_code(fields, "memory"),
+        output=_output(fields.string("output_format") or "", file_name),
+        placeholders=_placeholders(fields.string("placeholders")),
     )
+
+
+def _output(output_format: str, file_name: str) -> str:
+    try:
+        return requested_output(file_name, output_format)
+    except FileFormatError as error:
+        raise field_error("output_format", error.problem) from error
 
 
 def require_pair(
@@ -170,6 +185,13 @@ def _formality(value: str | None) -> Formality | None:
         return Formality(value) if value else None
     except ValueError as error:
         raise field_error("formality", f"must be one of {', '.join(Formality)}") from error
+
+
+def _placeholders(value: str | None) -> PlaceholderMode:
+    try:
+        return PlaceholderMode(value or PlaceholderMode.AUTO)
+    except ValueError as error:
+        raise field_error("placeholders", f"must be one of {', '.join(PlaceholderMode)}") from error
 
 
 def _review(value: str | None) -> ReviewMarks:

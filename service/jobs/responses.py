@@ -11,6 +11,7 @@ from service.batch.texts import OnFailure
 from service.formats.review_marks import ReviewMarks
 from service.http.openapi import DocumentedModel
 from service.jobs.job import Job, JobState, WebhookState
+from service.protection.modes import PlaceholderMode
 
 PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
 
@@ -30,6 +31,9 @@ class JobOptionsIn(DocumentedModel):
     """What to write for a text that cannot be translated: the text itself, or nothing."""
     formality: Formality | Literal[""] = ""
     """How the translation addresses people, with models that know forms of address."""
+    placeholders: PlaceholderMode | Literal[""] = PlaceholderMode.AUTO
+    """Whether placeholders (`{name}`, `%s`), ICU messages, addresses, paths and code are kept intact. `auto`:
+    they are. `off`: texts go to the model as they are."""
     review: ReviewMarks | Literal[""] = ReviewMarks.MARK
     """Marks of translations for reviewers, in po, xliff and tmx. `mark`: state and author; `confidence`: the
     confidence, too; `off`: none."""
@@ -45,6 +49,8 @@ class JobOptionsIn(DocumentedModel):
     """URL to notify when the job ends, if the server allows it."""
     file_name: str = ""
     """Replaces the file's own name; its suffix tells the format."""
+    output_format: str = ""
+    """Format of the translated file: of a PDF, `docx` (the default) or `txt`; otherwise the file's own."""
 
 
 class CreateJobForm(JobOptionsIn):
@@ -92,6 +98,8 @@ class JobProgress(DocumentedModel):
 class JobResult(DocumentedModel):
     """The translated file."""
 
+    file_name: str
+    """The name of the file sent; of a PDF, with the suffix of the translated file."""
     size_bytes: int
     sha256: str
     """SHA-256 in hexadecimal digits; also the `ETag`."""
@@ -131,10 +139,14 @@ class JobResponse(DocumentedModel):
     """What is written for a text that cannot be translated."""
     formality: Formality | None = None
     """How the translation addresses people; null: the model chooses."""
+    placeholders: PlaceholderMode
+    """Whether placeholders are kept intact."""
     review: ReviewMarks
     """Marks of translations for reviewers."""
     memory: str | None = None
     """Id of the translation memory that is used."""
+    output_format: str | None = None
+    """Format of the translated file; null: the default."""
     glossary: str | None = None
     """Id of the glossary that was named."""
     num_terms: int | None = None
@@ -181,8 +193,10 @@ def job_response(job: Job) -> JobResponse:
         columns=list(job_request.columns),
         on_failure=job_request.on_failure,
         formality=job_request.formality,
+        placeholders=job_request.placeholders,
         review=job_request.review,
         memory=job_request.memory_id,
+        output_format=job_request.output.removeprefix(".") or None,
         glossary=job_request.glossary_id,
         num_terms=job.num_terms,
         webhook_url=job_request.webhook_url,
@@ -196,7 +210,9 @@ def job_response(job: Job) -> JobResponse:
             time_left_s=None if job.time_left_s is None else round(job.time_left_s, 1),
         ),
         problem=job.problem,
-        result=None if result is None else JobResult(size_bytes=result.size_bytes, sha256=result.sha256),
+        result=None
+        if result is None
+        else JobResult(file_name=job_request.result_name, size_bytes=result.size_bytes, sha256=result.sha256),
         created_at=job.created_at,
         started_at=job.started_at,
         finished_at=job.finished_at,

@@ -287,9 +287,9 @@ def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
         openapi_extra=openapi.request_of(parameters=[JOB_ID, RANGE]),
     )
     async def get_job_result(connection: Request) -> Response:
-        """Return the file in its original format. Its `ETag` is its SHA-256; it can be fetched in parts."""
+        """Return the file, a PDF as docx or txt. Its `ETag` is its SHA-256; it can be fetched in parts."""
         job = await jobs.find(connection)
-        return await _file(connection, jobs, _result_of(job), job.job_request.file_name, openapi.OCTETS)
+        return await _file(connection, jobs, _result_of(job), job.job_request.result_name, openapi.OCTETS)
 
     @routes.get(
         f"{ONE}/errors",

@@ -12,6 +12,7 @@ from service.batch.texts import OnFailure
 from service.formats.review_marks import ReviewMarks
 from service.jobs.errors import JobUnreadable
 from service.jobs.job import Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
+from service.protection.modes import PlaceholderMode
 from service.schema.tables import JOBS
 
 JOBS_LOCK = 0x_D8A6_0AB5
@@ -84,6 +85,8 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
         "num_terms": new.num_terms,
         "review": job_request.review,
         "memory_id": job_request.memory_id,
+        "output": job_request.output,
+        "placeholders": job_request.placeholders,
         "input_size_bytes": new.input_size_bytes,
         "num_characters": new.num_characters,
         "charged_month": month,
@@ -124,6 +127,8 @@ def _as_job(row: sa.Row[Any]) -> Job:
         row.glossary_id,
         ReviewMarks(row.review or ReviewMarks.OFF),
         row.memory_id,
+        row.output or "",
+        PlaceholderMode(row.placeholders or PlaceholderMode.AUTO),
     )
     return Job(
         id=row.id,

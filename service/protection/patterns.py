@@ -77,6 +77,7 @@ KINDS = (
         """,
     ),
     SpanKind("ruby", r"[\#%]\{[\w.]++\} | %<\w++>[sdifx]?"),
+    SpanKind("dollars", r"(?<!\$)\$[A-Za-z_@][A-Za-z0-9_@]*+\$(?![\w$])"),
     SpanKind(
         "shell",
         r"""

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-HEAD = "0005"
+HEAD = "0007"
 """The latest migration: the revision of a database with the tables below."""
 JOB_LENGTH = 64
 
@@ -147,6 +147,8 @@ JOBS = sa.Table(
     sa.Column("num_terms", sa.Integer),  # NULL: the job has no terms, and no file of them
     sa.Column("review", sa.String(16)),  # NULL: an older release added the job, without marks
     sa.Column("memory_id", sa.String(36)),  # NULL: none was named
+    sa.Column("output", sa.String(16)),  # suffix of the result; NULL: an older release added the job
+    sa.Column("placeholders", sa.String(16)),  # NULL: an older release added the job, which keeps them
     sa.Index("jobs_by_key", "key_id", "id"),
     sa.Index("jobs_by_state", "state", "id"),
 )

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from service.formats.known import open_format
 from tests.batch.conftest import Run
+from tests.formats.pdf_samples import SEED, drawn
+from tests.formats.rewriting import OPTIONS, texts
 from tests.service import conftest as service
 from tests.service.conftest import TINY_BUNDLE
 
@@ -69,6 +72,19 @@ def test_columns_of_a_table_are_translated(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == "id,title,note\n1,EINS,X\n2,ZWEI,Y\n"
 
 
+@pytest.mark.parametrize(("suffix", "ending"), [("txt", b"EIN SATZ.\n"), ("docx", b"")])
+def test_the_name_of_the_output_chooses_the_format_of_a_pdf(
+    run: Run, tmp_path: Path, suffix: str, ending: bytes
+) -> None:
+    (tmp_path / "in.pdf").write_bytes(drawn([[(70, 700, "ein Satz.")]]))
+
+    assert run("in.pdf", "-o", f"out.{suffix}").returncode == 0
+
+    written = (tmp_path / f"out.{suffix}").read_bytes()
+    assert texts(open_format(f"a.{suffix}", OPTIONS), written) == ["EIN SATZ."]
+    assert written.endswith(ending)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -77,6 +93,7 @@ def test_columns_of_a_table_are_translated(run: Run, tmp_path: Path) -> None:
         (["in.txt", "-o", "in.txt"], "in.txt: is an input; choose another output"),
         (["in.txt", "-o", "out.po"], "the output must have the format of in.txt"),
         (["in.txt", "-o", "out.txt.gz"], "the output must have the format of in.txt"),
+        (["in.pdf", "-o", "out.pdf"], "in.pdf can only be written as .docx or .txt"),
         (["in.txt", "-o", "out.txt", "--target", "xx"], "target: this language is not served"),
         (["in.txt", "-o", "out.txt", "--resume", "--force"], "cannot be combined with --force"),
         (["in.txt", "-o", "out.txt", "--beam-size", "99"], "beam_size: 99 is not between 1 and 32"),
@@ -89,6 +106,7 @@ def test_an_invalid_command_is_rejected_in_one_line_without_output_files(
 ) -> None:
     (tmp_path / "there.txt").write_text("there")
     (tmp_path / "broken.txt").write_bytes(b"\xff\n")
+    (tmp_path / "in.pdf").write_bytes(SEED)
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
 
     finished = run(*arguments)

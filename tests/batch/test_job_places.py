@@ -59,6 +59,14 @@ def test_files_are_mapped_below_what_is_fixed_of_their_path(
     assert pairs(find(inputs, output=output)) == mapped
 
 
+def test_a_file_in_a_folder_that_is_written_in_another_format_has_its_suffix(tree: Path) -> None:
+    (tree / "docs" / "deep" / "d.pdf").write_bytes(b"")
+
+    found = map_files(["docs"], "en", lambda name: name.endswith((".md", ".pdf")))
+
+    assert pairs(found) == {"docs/b.md": "en/b.md", "docs/deep/d.pdf": "en/deep/d.docx"}
+
+
 def test_earlier_output_is_not_read_as_input() -> None:
     (Path("docs/en")).mkdir()
     (Path("docs/en/a.txt")).write_text("written before")

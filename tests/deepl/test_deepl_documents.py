@@ -13,8 +13,8 @@ from service.accounts.keys import Scope
 from service.formats.known import open_format
 from service.jobs.job_runner import CHUNKS
 from tests.deepl.conftest import ClientOf, error_of, fetch, upload
+from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
-from tests.fuzz.seeds import FILES
 from tests.routing.doubles import until
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
@@ -66,16 +66,19 @@ def test_a_file_on_the_disk_is_translated_into_another(
     assert (tmp_path / "out.html").read_bytes() == expected.encode("latin1")
 
 
-@pytest.mark.parametrize(
-    ("suffix", "text"), [(".pptx", "NOTIZ"), (".xlsx", "HIER"), (".odp", "FUSS"), (".ods", "WORT")]
-)
-def test_office_files_are_documents(client: deepl.DeepLClient, suffix: str, text: str) -> None:
-    name = f"a{suffix}"
-
-    handle = client.translate_document_upload(FILES[suffix][0], target_lang="EN-GB", filename=name)
+@pytest.mark.parametrize("output", ["docx", "txt"])
+def test_a_pdf_becomes_a_document_in_the_requested_format(
+    client: deepl.DeepLClient, http: httpx.Client, auth: Auth, output: str
+) -> None:
+    handle = client.translate_document_upload(
+        drawn([[(70, 700, "ein Satz.")]]), target_lang="EN-GB", filename="a.pdf", output_format=output
+    )
 
     assert translated(client, handle).ok
-    assert text in texts(open_format(name, OPTIONS), fetch(client, handle))
+    path = f"/v2/document/{handle.document_id}/result"
+    response = http.post(path, json={"document_key": handle.document_key}, headers=auth)
+    assert response.headers["content-disposition"] == f"attachment; filename*=UTF-8''a.{output}"
+    assert texts(open_format(f"a.{output}", OPTIONS), response.content) == ["EIN SATZ."]
 
 
 def test_a_document_is_not_ready_before_it_is_done(
@@ -158,7 +161,10 @@ def test_what_fails_on_the_way_is_told_and_not_charged(
         ({"target_lang": "FR"}, b"x", "Value for 'target_lang' not supported."),
         ({"target_lang": "EN", "source_lang": "CS"}, b"x", "Value for 'source_lang' not supported."),
         ({"target_lang": "EN", "output_format": "html"}, b"x", "output_format: "),
-        ({"target_lang": "EN", "output_format": "pdf"}, b"x", "supported are"),
+        ({"target_lang": "EN", "output_format": "exe"}, b"x", "supported are"),
+        ({"target_lang": "EN", "output_format": "pdf"}, b"x", "output_format: the output must have"),
+        ({"target_lang": "EN", "filename": "a.pdf"}, b"x", "output_format: is missing"),
+        ({"target_lang": "EN", "filename": "a.pdf", "output_format": "docx"}, b"x", "it is not a PDF file"),
         ({"target_lang": "EN", "formality": "more"}, b"x", "'formality' is not supported"),
         ({"target_lang": "EN", "glossary_id": "x"}, b"x", "source_lang: is required with a glossary"),
     ],

@@ -6,6 +6,11 @@ _QT = '<TS><context><message><source>{}</source><translation type="unfinished"/>
 _ANDROID = '<resources><string name="a">{}</string></resources>'
 _CATALOGUE = '{"sourceLanguage": "de", "strings": {⟨"k№": {}, ⟩"a": {}}}'
 _STRING = '{"sourceLanguage": "de", "strings": {"a": {"localizations": {"de": {}}}}}'
+_MESSAGE = '{"a": {"message": "{}", "description": ""}}'
+_RULE = (
+    "<plist><dict><key>a</key><dict><key>NSStringFormatSpecTypeKey</key>"
+    "<string>NSStringPluralRuleType</string>{}</dict></dict></plist>"
+)
 _DEEP = '⟨{"variations": {"plural": {"other": ⟩1⟨}}}⟩'
 
 PATTERNS: Mapping[str, Mapping[str, str]] = {
@@ -24,6 +29,26 @@ PATTERNS: Mapping[str, Mapping[str, str]] = {
         "an open string": '{"a": "⟨\\u00e4⟩',
         "tags": '{"a": "⟨<b>a</i>⟩"}',
         "braces": '{"a": "⟨{a, plural, other {⟩"}',
+    },
+    "messages.json": {
+        "messages": '{"a": {"message": "a", "description": ""}⟨, "k№": {"message": "a"}⟩}',
+        "names": '{"a": {"message": "a", "placeholders": {"a": {}⟨, "k№": {}⟩}}}',
+        "placeholders": _MESSAGE.replace("{}", "a⟨$A$⟩"),
+        "values": _MESSAGE.replace("{}", "a⟨$1⟩"),
+        "dollars": _MESSAGE.replace("{}", "a⟨$⟩"),
+        "open placeholders": _MESSAGE.replace("{}", "a⟨$A⟩"),
+        "amounts": _MESSAGE.replace("{}", "a$$⟨1.⟩"),
+    },
+    "a.stringsdict": {
+        "rules": "<plist><dict>⟨<key>k№</key><dict><key>a</key><string>a</string></dict>⟩</dict></plist>",
+        "categories": _RULE.replace(
+            "{}", "⟨<key>one</key><string>a</string>⟩<key>other</key><string>a</string>"
+        ),
+        "keys": _RULE.replace("{}", "⟨<key>a</key>⟩<string>a</string>"),
+        "deep rules": "<plist>⟨<dict><key>a</key>⟩⟨</dict>⟩</plist>",
+        "long keys": "<plist><dict><key>⟨a⟩</key><string>a</string></dict></plist>",
+        "spaces": _RULE.replace("{}", "⟨ ⟩<key>other</key>⟨ ⟩<string>a</string>⟨ ⟩"),
+        "sections": _RULE.replace("{}", "<key>other</key><string>⟨<![CDATA[a]]>⟩</string>"),
     },
     "a.xcstrings": {
         "strings": _CATALOGUE,

@@ -10,6 +10,16 @@ I18NEXT = """{
   "icu": "{count, plural, one {# Datei} other {# Dateien}}"
 }
 """.encode()
+EXTENSION = """{
+  "app_name": {"message": "Meine <b>Erweiterung</b>", "description": "Name"},
+  "found": {
+    "message": "$USER$ hat $1 Dateien für $$5 gefunden",
+    "description": "Anzahl",
+    "placeholders": {"user": {"content": "$2", "example": "Bob"}}
+  },
+  "url": {"message": "https://example.org/$1"}
+}
+""".encode()
 ARB = """{
     "@@locale": "de",
     "@@last_modified": "2026-01-01T00:00:00",
@@ -98,6 +108,53 @@ key.unquoted   = "Ein Wert";
 "url" = "https://a.b";
 "multi" = "Erste
 Zweite";
+""".encode()
+STRINGSDICT = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+\t<!-- Dateien -->
+\t<key>%d files in %d folders</key>
+\t<dict>
+\t\t<key>NSStringLocalizedFormatKey</key>
+\t\t<string>%1$#@files@ in %2$#@folders@</string>
+\t\t<key>files</key>
+\t\t<dict>
+\t\t\t<key>NSStringFormatSpecTypeKey</key>
+\t\t\t<string>NSStringPluralRuleType</string>
+\t\t\t<key>NSStringFormatValueTypeKey</key>
+\t\t\t<string>d</string>
+\t\t\t<key>one</key>
+\t\t\t<string>%d gelöschte Datei</string>
+\t\t\t<key>other</key>
+\t\t\t<string>%d gelöschte Dateien</string>
+\t\t</dict>
+\t\t<key>folders</key>
+\t\t<dict>
+\t\t\t<key>NSStringFormatSpecTypeKey</key>
+\t\t\t<string>NSStringPluralRuleType</string>
+\t\t\t<key>NSStringFormatValueTypeKey</key>
+\t\t\t<string>d</string>
+\t\t\t<key>one</key>
+\t\t\t<string>einem Ordner</string>
+\t\t\t<key>other</key>
+\t\t\t<string>%d &lt;b&gt;Ordnern&lt;/b&gt; &amp; mehr</string>
+\t\t</dict>
+\t</dict>
+\t<key>greeting</key>
+\t<dict>
+\t\t<key>NSStringVariableWidthRuleType</key>
+\t\t<dict>
+\t\t\t<key>1</key>
+\t\t\t<string>Hallo</string>
+\t\t\t<key>50</key>
+\t\t\t<string><![CDATA[Guten Morgen]]></string>
+\t\t\t<key>60</key>
+\t\t\t<string>%@</string>
+\t\t</dict>
+\t</dict>
+</dict>
+</plist>
 """.encode()
 XCSTRINGS = b"""{
   "sourceLanguage" : "de",
@@ -230,6 +287,7 @@ SAMPLES = {
     ".yaml": RAILS,
     ".yml": RAILS,
     ".strings": STRINGS,
+    ".stringsdict": STRINGSDICT,
     ".xcstrings": XCSTRINGS,
     ".ts": QT,
     ".resx": RESX,
@@ -283,6 +341,7 @@ STRING_TOKENS = (
         b"<numerusform>",
         b"numerus='yes'",
     ),
+    *(b"<key>few</key>", b"<dict>", b"</dict>", b"<string>", b"<key>", b'"message": ', b"$A$", b"$1", b"$$"),
     *(b"{0}", b"''", b'"stringUnit": ', b'"new"', b"Format: a, Text\n", b"[Events]", b"Dialogue: "),
 )
 """Pieces that readers of these files look at."""

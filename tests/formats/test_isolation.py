@@ -61,6 +61,7 @@ def _rewritten(file_format: FileFormat, folder: Path, content: bytes) -> tuple[l
         ".xlsx",
         ".ods",
         ".docx.gz",
+        ".pdf",
     ],
 )
 def test_entries_and_the_written_file_are_those_of_the_format_itself(tmp_path: Path, suffix: str) -> None:

@@ -9,7 +9,7 @@ from service.formats.compression import CompressedFormat
 from service.formats.delimited import CommaFormat, TabFormat
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.json_lines import JsonLinesFormat
-from service.formats.known import is_known, open_format
+from service.formats.known import is_known, open_format, output_name, requested_output
 from service.formats.parquet import ParquetFormat
 from service.formats.plain_text import PlainTextFormat
 from service.formats.subtitles import SrtFormat, VttFormat
@@ -36,7 +36,7 @@ def test_a_files_name_tells_its_kind_also_compressed(name: str, kind: type) -> N
         assert (type(opened.inner), opened.suffix) == (kind, suffix.lower())
 
 
-@pytest.mark.parametrize("name", ["", "a", "txt", "a.pdf", "a.gz", "a.txt.gz.gz", "a.txt ", "a.txt.bz2"])
+@pytest.mark.parametrize("name", ["", "a", "txt", "a.doc", "a.gz", "a.txt.gz.gz", "a.txt ", "a.txt.bz2"])
 def test_other_names_are_refused_with_the_kinds_there_are(name: str) -> None:
     assert not is_known(name)
     supported = r"supported are \.txt, \.jsonl, .*, \.epub, also followed by \.gz or \.zst"
@@ -45,8 +45,8 @@ def test_other_names_are_refused_with_the_kinds_there_are(name: str) -> None:
 
 
 def test_a_long_name_is_shown_by_its_end() -> None:
-    with pytest.raises(FileFormatError, match=rf"^'\.\.\.{'a' * 76}\.pdf' has no supported suffix"):
-        open_format("a" * 1000 + ".pdf", OPTIONS)
+    with pytest.raises(FileFormatError, match=rf"^'\.\.\.{'a' * 76}\.doc' has no supported suffix"):
+        open_format("a" * 1000 + ".doc", OPTIONS)
 
 
 def test_columns_are_passed_on() -> None:
@@ -55,10 +55,68 @@ def test_columns_are_passed_on() -> None:
     assert texts(file_format, gzip.compress(b"a,b\n1,Hallo\n")) == ["Hallo"]
 
 
-def test_a_kind_whose_library_is_missing_tells_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "service.formats.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+@pytest.mark.parametrize(
+    ("suffix", "package", "extra", "modules"),
+    [
+        (".parquet", "pyarrow", "parquet", ["parquet"]),
+        (".pdf", "pypdfium2", "pdf", ["pdf", "pdf_pages"]),
+    ],
+)
+def test_a_kind_whose_library_is_missing_tells_what_to_install(
+    suffix: str, package: str, extra: str, modules: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in modules:
+        monkeypatch.delitem(sys.modules, f"service.formats.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
 
-    problem = r"^\.parquet files need pyarrow.*pip install 'dragoman\[parquet\]'$"
+    problem = rf"^\{suffix} files need {package}.*pip install 'dragoman\[{extra}\]'$"
     with pytest.raises(FileFormatError, match=problem):
-        open_format("a.parquet", OPTIONS)
+        open_format(f"a{suffix}", OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "result_name"),
+    [
+        ("a.txt", "", "a.txt"),
+        ("a", "", "a"),
+        ("A.B.PDF", "", "A.B.docx"),
+        ("a.pdf", ".txt", "a.txt"),
+        ("a.pdf.gz", "", "a.docx.gz"),
+        ("a.pdf.ZST", ".txt", "a.txt.ZST"),
+    ],
+)
+def test_the_result_has_the_suffix_of_its_format(name: str, output: str, result_name: str) -> None:
+    assert output_name(name, output) == result_name
+
+
+@pytest.mark.parametrize(
+    ("name", "requested", "output"),
+    [
+        ("a.txt", "", ""),
+        ("a.txt", "txt", ""),
+        ("a.md", "markdown", ""),
+        ("a.pdf", "", ""),
+        ("a.pdf", "docx", ".docx"),
+        ("a.PDF", "TXT", ".txt"),
+        ("a.pdf.gz", "txt", ".txt"),
+        ("a.pdf.gz", "txt.gz", ".txt"),
+    ],
+)
+def test_a_requested_format_chooses_the_output(name: str, requested: str, output: str) -> None:
+    assert requested_output(name, requested) == output
+
+
+@pytest.mark.parametrize(
+    ("name", "requested", "problem"),
+    [
+        ("a.txt", "docx", "the output must have the format of a.txt; use the same suffix"),
+        ("a.pdf", "pdf", "a.pdf can only be written as .docx or .txt; use such a suffix"),
+        ("a.pdf", "docx.gz", "a.pdf can only be written as .docx or .txt"),
+        ("a.pdf.gz", "odt", "a.pdf.gz can only be written as .docx.gz or .txt.gz"),
+        ("a.pdf", "exe", "'.exe' has no supported suffix"),
+        ("a.pdf", "docx/../x", "has no supported suffix"),
+    ],
+)
+def test_other_requested_formats_are_refused(name: str, requested: str, problem: str) -> None:
+    with pytest.raises(FileFormatError, match=problem):
+        requested_output(name, requested)

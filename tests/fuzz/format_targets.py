@@ -31,8 +31,8 @@ MEMBER_FOR_MEMBER = {".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub"}
 SOUGHT_IN = {*MEMBER_FOR_MEMBER, ".docx.zst", ".docx.gz", ".parquet"}
 """Of these, damage of what holds no text shows only when it is copied."""
 
-ABORTS = ".parquet"
-"""Its library ends the process over some damage."""
+ABORTS = {".parquet", ".pdf"}
+"""Their libraries end the process over some damage."""
 
 
 def check_file(suffix: str, data: bytes) -> None:
@@ -84,7 +84,7 @@ def inputs_of(suffix: str) -> Inputs:
 
 
 def _target(suffix: str) -> Target:
-    check = CheckInChild(suffix) if suffix == ABORTS else partial(check_file, suffix)
+    check = CheckInChild(suffix) if suffix in ABORTS else partial(check_file, suffix)
 
     def check_in(_world: World, data: bytes) -> None:
         check(data)

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
+from tests.formats.pdf_samples import SEED, drawn
 from tests.formats.rewriting import pack
-from tests.formats.string_samples import SAMPLES, STRING_TOKENS
+from tests.formats.string_samples import EXTENSION, SAMPLES, STRING_TOKENS
 
 TEXT = "Hallo Welt.\r\n\r\n  Noch eine Zeile: ä字😀\n".encode()
 JSON_LINES = b'{"text": "Hallo \\u00e4", "n": [1, {"text": "a"}]}\n{"id": 1.5e3, "text": "b\\n"}\r\n'
@@ -146,6 +147,7 @@ FILES: Mapping[str, Sequence[bytes]] = {
         (".html", ".htm"), (PAGE, PAGE.replace(b"utf-8", b"shift_jis").replace("ö".encode(), b"o"))
     ),
     **dict.fromkeys((".md", ".markdown"), (MARKDOWN,)),
+    ".pdf": (SEED, drawn([[(70, 700, "Hallo")], [(70, 700, "Welt")]])),
     ".docx": (DOCX,),
     ".pptx": (PPTX,),
     ".xlsx": (XLSX,),
@@ -154,6 +156,7 @@ FILES: Mapping[str, Sequence[bytes]] = {
     ".ods": (ODS,),
     ".epub": (EPUB,),
     **{suffix: (content,) for suffix, content in SAMPLES.items()},
+    ".json": (SAMPLES[".json"], EXTENSION),
     ".txt.gz": (gzip.compress(TEXT, mtime=0),),
     ".jsonl.zst": (zstandard.compress(JSON_LINES),),
     ".docx.zst": (zstandard.compress(DOCX),),
@@ -272,8 +275,34 @@ _ZIP = (
     b"\0\0\0\0",
     b"\1\0\x10\0",
 )
+_PDF = (
+    b"3 0 R",
+    b"/Kids [2 0 R]",
+    b"/Count 2147483647",
+    b"<< /Length 4 0 R >>",
+    b"/Filter /FlateDecode",
+    b"/Filter /LZWDecode",
+    b"/Encrypt 5 0 R",
+    b"/Prev 0",
+    b"stream\n",
+    b"endobj\n",
+    b"obj\n",
+    b"[" * 600,
+    b"<< " * 600,
+    b"BT /F 11 Tf 70 700 Td (a) Tj ET",
+    b"1e38 0 0 1e38 0 0 Tm",
+    b"Tj",
+    b"-99999999999999",
+    b"%%EOF",
+)
 
-TOKENS: Mapping[str, Sequence[bytes]] = {
-    suffix: (*_ANY, *_ZIP, *_MARKUP, *_WORDS) if suffix in ARCHIVES else (*_ANY, *_MARKUP, *_LINES, *_GETTEXT)
-    for suffix in FILES
-} | dict.fromkeys(SAMPLES, (*_ANY, *_MARKUP, *_LINES, *STRING_TOKENS))
+TOKENS: Mapping[str, Sequence[bytes]] = (
+    {
+        suffix: (*_ANY, *_ZIP, *_MARKUP, *_WORDS)
+        if suffix in ARCHIVES
+        else (*_ANY, *_MARKUP, *_LINES, *_GETTEXT)
+        for suffix in FILES
+    }
+    | {".pdf": (*_ANY, *_PDF)}
+    | dict.fromkeys(SAMPLES, (*_ANY, *_MARKUP, *_LINES, *STRING_TOKENS))
+)

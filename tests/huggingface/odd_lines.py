@@ -54,6 +54,7 @@ SIGNS = (
     "__",
     "http://x.y/z?a=b&c",
 )
+CODE_POINTS = (*range(0x20, 0xD800), *range(0xE000, 0x11000))
 
 
 def odd_lines(sentences: Sequence[str], count: int, seed: int) -> list[str]:
@@ -89,6 +90,6 @@ def _worsen(line: str, sentences: Sequence[str], rng: random.Random) -> str:
             before + rng.choice("aoxé日😀") * rng.randint(20, 300) + after,
             line.replace(" ", ""),
             after,
-            chr(rng.choice([*range(0x20, 0xD800), *range(0xE000, 0x11000)])) + line,
+            chr(rng.choice(CODE_POINTS)) + line,
         )
     )

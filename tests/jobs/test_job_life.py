@@ -9,7 +9,10 @@ import httpx
 import pytest
 
 from dragoman import Priority
+from service.formats.known import open_format
 from service.settings import SettingsError
+from tests.formats.pdf_samples import drawn
+from tests.formats.rewriting import OPTIONS, texts
 from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send
 from tests.openapi.documented import events_of
 from tests.postgres import Postgres
@@ -47,7 +50,33 @@ def test_a_job_reports_its_options_and_progress(shared: httpx.Client) -> None:
     progress = done["progress"]
     assert (progress["done"], progress["failed"], progress["time_left_s"]) == (4, 1, None)
     content = result(shared, job["id"]).content
-    assert done["result"] == {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    digest = hashlib.sha256(content).hexdigest()
+    assert done["result"] == {"file_name": "letter.txt", "size_bytes": len(content), "sha256": digest}
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"), [({}, "brief.docx"), ({"output_format": "txt"}, "brief.txt")], ids=["docx", "txt"]
+)
+def test_a_pdf_becomes_a_document_in_the_requested_format(
+    shared: httpx.Client, fields: dict[str, str], name: str
+) -> None:
+    job = run_job(shared, drawn([[(70, 700, "ein haus")]]), "brief.pdf", **fields)
+
+    got = result(shared, job["id"])
+
+    assert (job["result"]["file_name"], job["output_format"]) == (name, fields.get("output_format"))
+    assert got.headers["content-disposition"] == f"attachment; filename*=UTF-8''{name}"
+    assert texts(open_format(name, OPTIONS), got.content) == ["EIN HAUS"]
+
+
+@pytest.mark.parametrize(("placeholders", "text"), [("", "HALLO {name}"), ("off", "HALLO {NAME}")])
+def test_a_job_keeps_placeholders_unless_told_otherwise(
+    shared: httpx.Client, placeholders: str, text: str
+) -> None:
+    job = run_job(shared, b"Hallo {name}", placeholders=placeholders)
+
+    assert job["placeholders"] == (placeholders or "auto")
+    assert result(shared, job["id"]).text == text
 
 
 def test_a_failed_entry_keeps_its_position_and_is_reported(shared: httpx.Client) -> None:

@@ -67,6 +67,8 @@ def test_a_file_that_is_too_large_is_rejected_during_the_upload(serve_double: Se
         ({"model": "gone"}, "model"),
         ({"on_failure": "explode"}, "on_failure"),
         ({"colour": "red"}, "colour"),
+        ({"output_format": "docx"}, "output_format"),
+        ({"placeholders": "yes"}, "placeholders"),
         ({"columns": ["x"] * 65}, "columns"),
         ({"source": ["de", "en"]}, "source"),
         ({"file_name": "a\0.txt"}, "file"),

@@ -11,8 +11,8 @@ import pytest
 from dragoman.bundle import open_bundle
 from service.accounts.keys import Scope
 from service.formats.known import open_format
+from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
-from tests.fuzz.seeds import FILES
 from tests.libretranslate.conftest import Serve, error_of
 from tests.routing.doubles import until
 from tests.service.conftest import ready_client, router_of
@@ -163,15 +163,22 @@ def test_where_files_are_not_translated_that_is_said(serve: Serve, setting: str)
     assert client.get("/frontend/settings").json()["filesTranslation"] is False
 
 
-@pytest.mark.parametrize(
-    ("suffix", "text"), [(".pptx", "Notiz"), (".xlsx", "Hier"), (".odp", "Fuss"), (".ods", "Wort")]
-)
-def test_office_files_are_taken(client: httpx.Client, suffix: str, text: str) -> None:
-    name = f"a{suffix}"
+def test_a_pdf_becomes_a_word_document_under_such_a_name(client: httpx.Client) -> None:
+    sent = send(client, "a.pdf", drawn([[(70, 700, "ein Satz.")]]))
 
-    fetched = fetch(client, send(client, name, FILES[suffix][0]))
+    fetched = fetch(client, sent)
+    assert sent.json()["translatedFileUrl"].endswith(".a.docx")
+    assert fetched.headers["content-disposition"] == "attachment; filename*=UTF-8''a.docx"
+    assert texts(open_format("a.docx", OPTIONS), fetched.content) == ["ein Satz.|german"]
 
-    assert f"{text}|german" in texts(open_format(name, OPTIONS), fetched.content)
+
+def test_a_pdf_between_equal_languages_stays_a_pdf(client: httpx.Client) -> None:
+    content = drawn([[(70, 700, "ein Satz.")]])
+
+    sent = send(client, "a.pdf", content, {**PAIR, "target": PAIR["source"]})
+
+    assert sent.json()["translatedFileUrl"].endswith(".a.pdf")
+    assert fetch(client, sent).content == content
 
 
 def test_files_of_all_kinds_are_taken(client: httpx.Client, tmp_path: Path) -> None:

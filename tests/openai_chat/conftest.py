@@ -1,7 +1,6 @@
 """Servers with chat completions, and OpenAI's own client."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,46 +8,18 @@ import httpx
 import pytest
 from openai import OpenAI
 
-from tests.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import ready_client, router_over
-from tests.service.keys import Keys
+from tests.service.conftest import keys
+from tests.service.detecting_server import Serve, http, serve, write_models
 
-Serve = Callable[..., httpx.Client]
+__all__ = ["Serve", "http", "keys", "serve"]
+
 PATH = "/openai/v1/chat/completions"
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`a`: de -> en, `b`: en -> fr, `c`: en -> pt-BR, zh-Hant, it and de."""
-    folder = tmp_path_factory.mktemp("models")
-    write_bundle(folder / "a", "german")
-    write_bundle(folder / "b", "french", ["en"], ["fr"])
-    write_bundle(folder / "c", "wide", ["en"], ["pt-BR", "zh-Hant", "it", "de"])
-    return folder
-
-
-@pytest.fixture(scope="module")
-def http(models: Path) -> Iterator[httpx.Client]:
-    """A client of a server that detects languages and requires no key, which a module's tests share."""
-    with router_over(models, DoubleBundles()) as router, ready_client(router, detection="on") as shared:
-        yield shared
-
-
-@pytest.fixture
-def serve(models: Path) -> Iterator[Serve]:
-    """Start another server over the same models with these settings."""
-    with ExitStack() as running:
-
-        def start(**settings: object) -> httpx.Client:
-            router = running.enter_context(router_over(models, DoubleBundles()))
-            return running.enter_context(ready_client(router, **settings))
-
-        yield start
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> Keys:
-    return Keys(f"sqlite:///{tmp_path / 'accounts.db'}")
+    """Models from English into pt-BR, zh-Hant, it and de, among others."""
+    return write_models(tmp_path_factory.mktemp("models"), "pt-BR", "zh-Hant", "it", "de")
 
 
 def openai_client(http: httpx.Client, key: str = "any", root: str = "/openai/v1") -> OpenAI:

@@ -64,13 +64,14 @@ def test_all_modules_import_without_names_that_only_some_platforms_have() -> Non
     [
         ("onnx", ["import", "owner/name"], "export"),
         ("pyarrow", ["batch", "{folder}/in.parquet", "-o", "{folder}/out.parquet"], "parquet"),
+        ("pypdfium2", ["batch", "{folder}/in.pdf", "-o", "{folder}/out.docx"], "pdf"),
         ("ray", ["batch", "{folder}/in.txt", "-o", "{folder}/out.txt", "--engine", "ray"], "ray"),
     ],
 )
 def test_a_command_without_its_extra_says_in_one_line_what_to_install(
     tmp_path: Path, missing: str, arguments: list[str], extra: str
 ) -> None:
-    for name in ("in.txt", "in.parquet"):
+    for name in ("in.txt", "in.parquet", "in.pdf"):
         (tmp_path / name).write_bytes(b"eins\n")
     languages = ["--source", "de", "--target", "en"] if arguments[0] == "batch" else []
 

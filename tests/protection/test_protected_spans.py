@@ -10,6 +10,7 @@ PROTECTED = {
     "%1$s und %2$.3f und %-5ld": ["%1$s", "%2$.3f", "%-5ld"],
     "{} und {0} und {name!r:>10} und {{ x }}": ["{}", "{0}", "{name!r:>10}", "{{ x }}"],
     "${home} %{user} #{user.name} %1 von %L2": ["${home}", "%{user}", "#{user.name}", "%1", "%L2"],
+    "$USER$ hat $count$ und $@a_1$, $HOME$PATH": ["$USER$", "$count$", "$@a_1$", "$HOME"],
     "%1%2 $HOME %<n>s %@": ["%1", "%2", "$HOME", "%<n>s", "%@"],
     "<b>fett</b> &amp; <br/> <x id='1'/>": ["<b>", "</b>", "&amp;", "<br/>", "<x id='1'/>"],
     "100 %% sicher": ["%%"],
@@ -35,6 +36,7 @@ ORDINARY = [
     "a < b und c > d & e",
     "{siehe oben} oder { kein Wort }",
     "Preis: 5 $ oder $5, R&D, Tom & Jerry",
+    "US$ 5 und A$ 6, $5$6$, $a b$",
     "2.1.3 Einleitung",
     "Nr. 3.4, 3,14 und 12:30",
     "",
@@ -67,7 +69,7 @@ def test_placeholders_without_name_or_number_keep_their_order() -> None:
 _HOSTILE = (
     "a", "{", "%", "<a ", "/a", "a.", "--a ", "`", "a@", "1.", "$", "<a b='", "<a b='c' ", "__a", "_a", "{{a",
     "C:\\", "a/", "a.b/", "%(", "a-", "@@a", "https://a.", "{ ", "{a,", "{a , date", "-a", "a--a ", "[[1",
-    "&a", "{%", "<%", "v1.", "=a", ".tar", "~/",
+    "&a", "{%", "<%", "v1.", "=a", ".tar", "~/", "$", "$a", "$a$",
 )  # fmt: skip
 
 

@@ -10,7 +10,13 @@ from service.formats import known
 
 PROJECT = Path(__file__).resolve().parents[2]
 ENGINE_AND_SERVER = ("dragoman", "numpy", "onnxruntime", "fastapi", "pydantic", "sqlalchemy")
-FORMATS = ("pyarrow", "lxml", "docx", *(f"service.formats.{kind.module}" for kind in known._FORMATS.values()))
+FORMATS = (
+    "pyarrow",
+    "pypdfium2",
+    "lxml",
+    "docx",
+    *(f"service.formats.{kind.module}" for kind in known._FORMATS.values()),
+)
 
 
 def modules_after(statement: str) -> set[str]:

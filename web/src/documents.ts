@@ -15,6 +15,7 @@ interface Job {
   state: "queued" | "running" | "done" | "failed" | "cancelled";
   progress: { entries: number; done: number; failed: number; time_left_s: number | null };
   problem: string | null;
+  result: { file_name: string } | null;
 }
 
 export interface LanguageChoice {
@@ -126,11 +127,11 @@ class DocumentRow {
     this.state.textContent = `${Math.floor((100 * progress.done) / progress.entries)} %${left}`;
   }
 
-  private offer({ id, progress }: Job): void {
+  private offer({ id, progress, result }: Job): void {
     const failed = progress.failed ? ` ${progress.failed} texts could not be translated and are unchanged.` : "";
     this.end(`Done.${failed}`);
     const download = button("Download", "primary", () => {
-      this.download(id).catch((error: unknown) => {
+      this.download(id, result?.file_name ?? this.file.name).catch((error: unknown) => {
         this.state.textContent = error instanceof Error ? error.message : String(error);
       });
     });
@@ -138,11 +139,11 @@ class DocumentRow {
     this.actions.prepend(download);
   }
 
-  private async download(id: string): Promise<void> {
+  private async download(id: string, name: string): Promise<void> {
     // A link could not send the API key.
     const content = await (await send(`v1/jobs/${id}/result`)).blob();
     const url = URL.createObjectURL(content);
-    element("a", { href: url, download: translatedName(this.file.name, this.languages.target) }).click();
+    element("a", { href: url, download: translatedName(name, this.languages.target) }).click();
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
   }
 

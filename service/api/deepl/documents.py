@@ -1,5 +1,6 @@
 """Routes for documents: upload, status, and a download that works once."""
 
+from dataclasses import replace
 from math import ceil
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLError, DeepLRoute, enter
 from service.api.deepl.translation import read_document_parameters
 from service.formats.entries import FileFormatError
-from service.formats.known import have_same_format
+from service.formats.known import output_name, requested_output
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http import openapi
@@ -118,7 +119,7 @@ def document_routes(
         job = await find(connection)
         if job.result is None:
             raise _no_result_error(job)
-        file_name = quote(job.job_request.file_name, safe="")
+        file_name = quote(job.job_request.result_name, safe="")
         headers = {
             "Content-Length": str(job.result.size_bytes),
             # https://www.rfc-editor.org/info/rfc6266
@@ -134,7 +135,7 @@ async def _submit_document(
 ) -> AcceptedDocument:
     file = _read_file(fields)
     job_request = read_document_parameters(fields, file.name)
-    _check_output_format(fields, job_request)
+    job_request = replace(job_request, output=_read_output(fields, job_request.file_name))
     if not _has_work(documents.job_service, job_request, terms):
         return await documents.add_failed(job_request, caller, EQUAL_LANGUAGES)
     try:
@@ -152,16 +153,19 @@ def _read_file(fields: Fields) -> Upload:
     return file
 
 
-def _check_output_format(fields: Fields, job_request: JobRequest) -> None:
-    output_format = fields.string("output_format")
-    if not output_format:
-        return
+def _read_output(fields: Fields, file_name: str) -> str:
+    """Return the suffix of the output. Without `output_format`, clients expect the document's own format."""
+    output_format = fields.string("output_format") or ""
     try:
-        is_same_format = have_same_format(f".{output_format}", job_request.file_name)
+        output = requested_output(file_name, output_format)
+        is_converted = output_name(file_name) != file_name
     except FileFormatError as error:
         raise field_error("output_format", error.problem) from error
-    if not is_same_format:
-        raise field_error("output_format", "must be the document's own; formats are not converted")
+    if is_converted and not output:
+        raise field_error(
+            "output_format", "is missing; a document of this format is not written, send `docx` or `txt`"
+        )
+    return output
 
 
 def _has_work(job_service: JobService, job_request: JobRequest, terms: RequestTerminology | None) -> bool:

@@ -296,7 +296,10 @@ class UploadDocumentForm(BaseModel):
     target_lang: TargetLanguage
     source_lang: SourceLanguage = ""
     filename: str = Field("", description="Replaces the file's own name.")
-    output_format: str = Field("", description="The document's own format; no other is supported.")
+    output_format: str = Field(
+        "",
+        description="Required for a PDF: `docx` or `txt`. Others keep their format; it may be named.",
+    )
     formality: FormalityIn = "default"
     glossary_id: GlossaryId = ""
     glossary_ids: GlossaryIds = []

@@ -74,7 +74,22 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
         "response_description": "The translations, in the order of the texts",
     }
 
+    @routes.get(
+        "",
+        name="translate_got",
+        summary="Translate texts in the URL",
+        openapi_extra=request_of(parameters=_in_query(schemas.TranslateIn)),
+        **documented,
+    )
+    @routes.post(
+        "",
+        name="translate_posted",
+        summary="Translate texts",
+        openapi_extra=request_of(schemas.TranslateIn, [JSON, FORM_TYPE]),
+        **documented,
+    )
     async def translate(connection: Request) -> Response:
+        """Translate each text on its own; if any cannot be translated, the request fails and names it."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
         check_names(fields, schemas.TranslateIn.model_fields)
@@ -85,26 +100,6 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
             results = await cancel_on_disconnect(connection, translation_service.translate(request, caller))
         return SafeJSONResponse({"data": {"translations": [_present(result, model) for result in results]}})
 
-    @routes.post(
-        "",
-        summary="Translate texts",
-        openapi_extra=request_of(schemas.TranslateIn, [JSON, FORM_TYPE]),
-        **documented,
-    )
-    async def translate_posted(connection: Request) -> Response:
-        """Translate each text on its own; if any cannot be translated, the request fails and names it."""
-        return await translate(connection)
-
-    @routes.get(
-        "",
-        summary="Translate texts in the URL",
-        openapi_extra=request_of(parameters=_in_query(schemas.TranslateIn)),
-        **documented,
-    )
-    async def translate_got(connection: Request) -> Response:
-        """Translate as the POST does."""
-        return await translate(connection)
-
 
 def _add_detection(routes: APIRouter, services: Services) -> None:
     documented: Mapping[str, Any] = {
@@ -112,7 +107,22 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
         "response_description": "The most likely language of each text, in the order of the texts",
     }
 
+    @routes.get(
+        "/detect",
+        name="detect_got",
+        summary="Detect the languages of texts in the URL",
+        openapi_extra=request_of(parameters=_in_query(schemas.DetectIn)),
+        **documented,
+    )
+    @routes.post(
+        "/detect",
+        name="detect_posted",
+        summary="Detect the languages of texts",
+        openapi_extra=request_of(schemas.DetectIn, [JSON, FORM_TYPE]),
+        **documented,
+    )
     async def detect(connection: Request) -> Response:
+        """Return which served language a text is in. No model runs, but characters are charged."""
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
         check_names(fields, schemas.DetectIn.model_fields)
         texts = read_texts(fields)
@@ -126,26 +136,6 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
             for each in detected
         ]
         return SafeJSONResponse({"data": {"detections": [[detection] for detection in detections]}})
-
-    @routes.post(
-        "/detect",
-        summary="Detect the languages of texts",
-        openapi_extra=request_of(schemas.DetectIn, [JSON, FORM_TYPE]),
-        **documented,
-    )
-    async def detect_posted(connection: Request) -> Response:
-        """Return which served language a text is in. No model runs, but characters are charged."""
-        return await detect(connection)
-
-    @routes.get(
-        "/detect",
-        summary="Detect the languages of texts in the URL",
-        openapi_extra=request_of(parameters=_in_query(schemas.DetectIn)),
-        **documented,
-    )
-    async def detect_got(connection: Request) -> Response:
-        """Detect as the POST does."""
-        return await detect(connection)
 
 
 def _add_languages(routes: APIRouter, services: Services, catalogues: CatalogueCache) -> None:

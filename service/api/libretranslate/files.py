@@ -55,7 +55,7 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         )
         document = await _submit_file(documents, upload, pair, caller)
         await _await_translation(documents, document.job, request)
-        name = quote(document.job.job_request.file_name, safe="")
+        name = quote(document.job.job_request.result_name, safe="")
         origin = str(request.base_url).removesuffix("/") + services.settings.root_path
         url = f"{origin}{errors.DOWNLOADS}/{document.job.id}{document.document_key}.{name}"
         return SafeJSONResponse({"translatedFileUrl": url}, headers=headers)
@@ -78,7 +78,7 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         job = await documents.find(address[:ID_LENGTH], address[ID_LENGTH:])
         pieces = await documents.read(job)
         # A translated web page must not run with this server's origin.
-        file_name = quote(job.job_request.file_name, safe="")
+        file_name = quote(job.job_request.result_name, safe="")
         file_headers = {
             "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
             "X-Content-Type-Options": "nosniff",

@@ -1,0 +1,69 @@
+"""PDF files: read only. Their text is written as a Word document, or as plain text with a paragraph a line.
+
+Pages, columns, pictures and frames are not kept: see docs/reference/pdf.md.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+from typing import BinaryIO, cast
+
+from service.formats.docx import DocxFormat
+from service.formats.docx_writer import write_docx
+from service.formats.entries import Entry, FileFormat, FileOptions
+from service.formats.lines import encode_line
+from service.formats.parts import BytesFormat, Part, slot
+from service.formats.pdf_pages import read_pages
+from service.formats.pdf_paragraphs import find_paragraphs
+
+TEXT_OUTPUT = ".txt"
+
+
+class PdfFormat:
+    """A PDF file; entries are those of the document that is made of it."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Store the options of the file."""
+        is_text = options.output == TEXT_OUTPUT
+        self._format: FileFormat = _PdfTextFormat(options) if is_text else _PdfDocxFormat(options)
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return self._format.read(source)
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        self._format.write(source, texts, target)
+
+
+class _PdfDocxFormat(DocxFormat):
+    """A PDF file that becomes a Word document."""
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        with tempfile.TemporaryFile() as document:
+            write_docx(find_paragraphs(read_pages(source)), cast("BinaryIO", document))
+            yield from super().read(cast("BinaryIO", document))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        with tempfile.TemporaryFile() as document:
+            write_docx(find_paragraphs(read_pages(source)), cast("BinaryIO", document))
+            super().write(cast("BinaryIO", document), texts, target)
+
+
+class _PdfTextFormat(BytesFormat):
+    """A PDF file that becomes plain text: blank lines between paragraphs, tabs between the cells of a row."""
+
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
+        numbers = count(1)
+        was_row = False
+        for i, paragraph in enumerate(find_paragraphs(read_pages(source))):
+            if i and not (was_row and paragraph.is_row):
+                yield b"\n"
+            was_row = paragraph.is_row
+            for j, cell in enumerate(paragraph.cells):
+                if j:
+                    yield b"\t"
+                place = f"paragraph {next(numbers)}"
+                yield slot(Entry(cell.text, place), cell.text.encode(), partial(encode_line, b"\n"))
+            yield b"\n"

@@ -1,0 +1,97 @@
+"""Joining of lines: spaces, and hyphens that belong to the line break or to the word."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from service.formats.pdf_lines import Line, StyledText
+
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LAST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*\Z")
+_MAX_WORD_CHARACTERS = 100
+_HYPHENS = ("-", "\u2010")
+_CONJUNCTIONS = frozenset(
+    ["und", "oder", "bzw", "sowie", "and", "or", "et", "ou", "y", "o", "e", "of", "og", "och", "i", "\u0438"]
+)
+"""Words before which a hyphen stands for a part of a word: `Hin- und Rückfahrt`."""
+_UNSPACED = re.compile("[\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+"""Characters of scripts without spaces between words."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordForms:
+    """Words that a document has within its lines, in lower case."""
+
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, pages: Sequence[Sequence[Line]]) -> "WordForms":
+        """Collect the words of a document."""
+        return cls(frozenset(_words(pages)))
+
+    def has(self, word: str) -> bool:
+        """Return whether a word occurs, in any case."""
+        return word.lower() in self.words
+
+
+def _words(pages: Sequence[Sequence[Line]]) -> Iterator[str]:
+    """Yield the words of all lines without those that a hyphen at the end of a line may divide."""
+    is_divided = False
+    for lines in pages:
+        for line in lines:
+            found = _WORD.findall(line.text)[1 if is_divided else 0 :]
+            is_divided = line.text.endswith(_HYPHENS)
+            yield from (word.lower() for word in (found[:-1] if is_divided else found))
+
+
+def join_lines(lines: Sequence[Line], words: WordForms) -> tuple[StyledText, ...]:
+    """Return the text of a paragraph.
+
+    Args:
+        lines: lines of one cell each.
+        words: words of the document, which decide about hyphens.
+    """
+    texts = [text for line in lines for text in line.cells[0].texts]
+    end = -1
+    for line, following in pairwise(lines):
+        end += len(line.cells[0].texts)
+        last = texts[end]
+        texts[end] = StyledText(_joint(last.text, following.text, words), last.is_bold, last.is_italic)
+    return tuple(_merged(texts))
+
+
+def _merged(texts: Sequence[StyledText]) -> Iterator[StyledText]:
+    """Join neighbours of the same format."""
+    for (is_bold, is_italic), group in groupby(texts, lambda text: (text.is_bold, text.is_italic)):
+        yield StyledText("".join(text.text for text in group), is_bold, is_italic)
+
+
+def _joint(text: str, following: str, words: WordForms) -> str:
+    """Return the end of a line with what separates it from the following line."""
+    if not text.endswith(_HYPHENS):
+        is_unspaced = _UNSPACED.match(text[-1:]) and _UNSPACED.match(following)
+        return text if is_unspaced else f"{text} "
+    stem, hyphen = text[:-1], text[-1]
+    before = _LAST_WORD.search(stem, max(len(stem) - _MAX_WORD_CHARACTERS, 0))
+    after = _WORD.match(following)
+    if before is None:
+        return f"{text} " if stem.endswith(" ") or not stem else text
+    if after is None:
+        return text if following[:1].isdigit() else f"{text} "
+    return stem + _hyphen(before.group(), after.group(), hyphen, words)
+
+
+def _hyphen(before: str, after: str, hyphen: str, words: WordForms) -> str:
+    """Return what is between the two parts of a word."""
+    joined = before + after
+    if words.has(f"{before}-{after}"):
+        return hyphen
+    if words.has(joined):
+        return ""
+    if after.lower() in _CONJUNCTIONS:
+        return f"{hyphen} "
+    is_capital = after[0].isupper() and not joined.isupper()
+    has_own_hyphen = "-" in after and words.has(after.partition("-")[0])
+    is_compound = "-" in before and words.has(before.rpartition("-")[2]) and words.has(after)
+    return hyphen if is_capital or has_own_hyphen or is_compound else ""

@@ -1,0 +1,124 @@
+"""PDF files that are made to cost their readers more than their size end their own process, and no other."""
+
+import io
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from service.formats.entries import FileFormatError, FileOptions
+from service.formats.known import open_format
+from service.formats.limits import FileLimits
+from tests.formats.pdf_samples import deflated, one_page, stream, text_at
+from tests.formats.rewriting import OPTIONS
+
+LIMITS = FileLimits(memory_bytes=2**27, cpu_s=20)
+TEXT = text_at(70, 700, b"Text")
+FORM = b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X %d 0 R >> >>"
+USES_FORM = b"/XObject << /X 6 0 R >>"
+LARGE_BYTES = 2**27
+
+
+def nested_forms(num_levels: int) -> Mapping[int, bytes]:
+    """Forms that each show the next one twice."""
+    forms = {6 + i: stream(b"/X Do /X Do", FORM % (7 + i)) for i in range(num_levels)}
+    return {**forms, 6 + num_levels: stream(TEXT, FORM % 6)}
+
+
+def pages(kids: bytes, num_pages: int) -> Mapping[int, bytes]:
+    """A list of pages in place of the one of the file."""
+    return {2: b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, num_pages)}
+
+
+def bomb() -> bytes:
+    """A page of spaces."""
+    return one_page(deflated(b" " * LARGE_BYTES + TEXT))
+
+
+def double_bomb() -> bytes:
+    """The same, compressed twice."""
+    packed = zlib.compress(zlib.compress(b" " * LARGE_BYTES, 9), 9)
+    return one_page(stream(packed, b"/Filter [/FlateDecode /FlateDecode]"))
+
+
+MEMORY = "stopped by SIGABRT.*memory limit of 128 MiB|limit of 128 MiB of memory"
+NO_TEXT = "it has no text"
+REJECTED: Mapping[str, tuple[bytes | Callable[[], bytes], str]] = {
+    "a bomb": (bomb, MEMORY),
+    "a bomb in a bomb": (double_bomb, MEMORY),
+    "many characters": (one_page(deflated(b"BT /F 1 Tf " + b"(%s) Tj " % (b"a" * 30_000) * 70)), MEMORY),
+    "forms that multiply": (one_page(stream(b"/X Do"), USES_FORM, nested_forms(30)), MEMORY),
+    "a form in itself": (one_page(stream(b"/X Do"), USES_FORM, {6: stream(b"/X Do", FORM % 6)}), NO_TEXT),
+    "pages in themselves": (one_page(stream(TEXT), others=pages(b"2 0 R 2 0 R", 2)), "page 1 cannot be read"),
+    "many pages": (one_page(stream(TEXT), others=pages(b"3 0 R " * 6000, 6000)), "it has 6,000 pages"),
+    "pages that are not there": (
+        one_page(stream(TEXT), others=pages(b"3 0 R", 99_999)),
+        "it has 99,999 pages",
+    ),
+}
+"""Content and what is said of it."""
+READ = {
+    "a length that is its own": one_page(b"<< /Length 4 0 R >>\nstream\n" + TEXT + b"\nendstream"),
+    "deep arrays": one_page(stream(TEXT), others={6: b"[" * 200_000 + b"]" * 200_000}),
+    "many states": one_page(stream(b"q " * 500_000 + TEXT)),
+    "forms for a long time": one_page(stream(b"/X Do " + TEXT), USES_FORM, nested_forms(12)),
+    "numbers that are too large": one_page(stream(b"BT /F 1e38 Tf 1e38 1e38 Td (x) Tj ET\n" + TEXT)),
+}
+
+
+def test_the_format_of_the_output_reaches_the_other_process(tmp_path: Path) -> None:
+    options = FileOptions("de", "en", output=".txt")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(one_page(stream(TEXT)))
+
+    with path.open("rb") as source, (tmp_path / "out").open("wb") as target:
+        open_format("a.pdf", options, LIMITS).write(source, iter(["Wort"]), target)
+
+    assert (tmp_path / "out").read_bytes() == b"Wort\n"
+
+
+def read(content: bytes, folder: Path) -> list[str]:
+    """Texts of a file that is read in another process."""
+    path = folder / "a.pdf"
+    path.write_bytes(content)
+    with path.open("rb") as source:
+        return [entry.text for entry in open_format("a.pdf", OPTIONS, LIMITS).read(source)]
+
+
+@pytest.mark.parametrize("title", REJECTED)
+def test_a_file_over_a_limit_is_rejected(title: str, tmp_path: Path) -> None:
+    made, problem = REJECTED[title]
+    content = made if isinstance(made, bytes) else made()
+
+    with pytest.raises(FileFormatError, match=problem):
+        read(content, tmp_path)
+
+
+@pytest.mark.parametrize("title", READ)
+def test_a_strange_file_within_the_limits_is_read(title: str, tmp_path: Path) -> None:
+    assert "Text" in read(READ[title], tmp_path)
+
+
+def test_a_long_line_and_many_lines_take_calls_in_proportion() -> None:
+    def num_calls(content: bytes) -> int:
+        count = 0
+
+        def profile(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        sys.setprofile(profile)
+        try:
+            list(open_format("a.pdf", OPTIONS).read(io.BytesIO(content)))
+        finally:
+            sys.setprofile(None)
+        return count
+
+    def of(n: int) -> bytes:
+        line = b"BT /F 1 Tf 9 830 Td (%s) Tj ET " % (b"a" * n)
+        return one_page(stream(line + b"".join(text_at(9, 800 - i / 10, b"ab-", 0.05) for i in range(n))))
+
+    few, many = num_calls(of(250)), num_calls(of(1000))
+    assert 3 * few < many < 1.5 * 4 * few

@@ -1,0 +1,88 @@
+"""Files of every format through each API and through `dragoman batch`."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from zipfile import is_zipfile
+
+import httpx
+import pytest
+
+from service.formats.known import SUFFIXES, output_name
+from tests.formats.rewriting import unpack
+from tests.fuzz.seeds import FILES
+from tests.jobs.conftest import run_job
+from tests.routing.doubles import until, write_bundle
+from tests.service.conftest import DOUBLE_COMMAND, PROJECT, QUICK_FILES, double_server
+
+DEEPL_KEY = {"Authorization": "DeepL-Auth-Key any"}
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with double_server(tmp_path_factory.mktemp("server"), **QUICK_FILES) as (client, _):
+        yield client
+
+
+def name_of(suffix: str) -> str:
+    """A name of its own, also for what the file is written as."""
+    return f"as-{suffix.removeprefix('.')}{suffix}"
+
+
+@pytest.fixture(scope="module")
+def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `dragoman batch` makes of one with a file of each format."""
+    folder = tmp_path_factory.mktemp("batch")
+    write_bundle(folder / "models" / "tiny", "tiny-de-en")
+    (folder / "in").mkdir()
+    for suffix in FILES.keys() & set(SUFFIXES):
+        (folder / "in" / name_of(suffix)).write_bytes(FILES[suffix][0])
+    command = [sys.executable, str(DOUBLE_COMMAND), "batch", "in", "-o", "out"]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "DRAGOMAN_MODELS_DIR": str(folder / "models")}
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    return folder / "out"
+
+
+def job_result(http: httpx.Client, name: str, content: bytes) -> bytes:
+    job = run_job(http, content, name)
+    assert (job["state"], job["progress"]["failed"]) == ("done", 0), job
+    return http.get(f"/v1/jobs/{job['id']}/result").content
+
+
+def deepl_result(http: httpx.Client, name: str, content: bytes) -> bytes:
+    fields = {"source_lang": "DE", "target_lang": "EN", "output_format": Path(output_name(name)).suffix[1:]}
+    sent = http.post("/v2/document", data=fields, files={"file": (name, content)}, headers=DEEPL_KEY)
+    assert sent.status_code == 200, sent.text
+    path, key = f"/v2/document/{sent.json()['document_id']}", {"document_key": sent.json()["document_key"]}
+    until(lambda: http.post(path, json=key, headers=DEEPL_KEY).json()["status"] in {"done", "error"})
+    result = http.post(f"{path}/result", json=key, headers=DEEPL_KEY)
+    assert result.status_code == 200, result.text
+    return result.content
+
+
+def libretranslate_result(http: httpx.Client, name: str, content: bytes) -> bytes:
+    languages = {"source": "de", "target": "en"}
+    sent = http.post("/translate_file", data=languages, files={"file": (name, content)})
+    assert sent.status_code == 200, sent.text
+    return http.get(sent.json()["translatedFileUrl"]).content
+
+
+def members(content: bytes) -> bytes | dict[str, bytes]:
+    """The file, or what is in an archive: its members have the times at which they were written."""
+    return unpack(content) if is_zipfile(BytesIO(content)) else content
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("translate", [job_result, deepl_result, libretranslate_result])
+def test_each_api_translates_every_format_as_the_command_does(
+    http: httpx.Client, batch: Path, translate: Callable[[httpx.Client, str, bytes], bytes], suffix: str
+) -> None:
+    name, content = name_of(suffix), FILES[suffix][0]
+
+    result = translate(http, name, content)
+
+    assert members(result) == members((batch / output_name(name)).read_bytes())
+    assert members(result) != members(content)
