@@ -10,7 +10,7 @@ import pytest
 from deepl import __main__ as deepl_command
 
 from tests.deepl.conftest import auth_of, error_of, translate, upload
-from tests.routing.doubles import DoubleBundles, until, write_bundle
+from tests.routing.doubles import DoubleBundles, until, until_equal, write_bundle
 from tests.service.conftest import QUICK_FILES, double_server, ready_client, router_over
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
@@ -21,14 +21,22 @@ ENGLISH = "The weather is very nice today and we are going to the garden."
 
 
 @pytest.fixture(scope="module")
-def keyless(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Iterator[httpx.Client]:
+def known_keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+    """Of the server that wants none: with one database, it would take documents of the other."""
+    return Keys(f"sqlite:///{tmp_path_factory.mktemp('known') / 'accounts.db'}")
+
+
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory: pytest.TempPathFactory, known_keys: Keys) -> Iterator[httpx.Client]:
     """Of a server that knows keys but wants none, and detects: de -> en, en-US -> en-GB."""
     folder = tmp_path_factory.mktemp("keyless")
     write_bundle(folder / "a", "german")
     write_bundle(folder / "b", "variants", ["en-US"], ["en-GB"])
     with (
         router_over(folder, DoubleBundles()) as router,
-        ready_client(router, database_url=keys.url, detection="on", preload="a", **QUICK_FILES) as client,
+        ready_client(
+            router, database_url=known_keys.url, detection="on", preload="a", **QUICK_FILES
+        ) as client,
     ):
         yield client
 
@@ -125,9 +133,9 @@ def test_the_failure_of_a_document_names_its_ids_as_the_client_looks_for_them(
 
 
 def test_a_document_in_the_target_language_already_is_an_error_and_costs_nothing(
-    keyless: httpx.Client, keys: Keys
+    keyless: httpx.Client, known_keys: Keys
 ) -> None:
-    key = keys.make()
+    key = known_keys.make()
     auth = auth_of(key)
     form = {"target_lang": "EN-GB"}
     ended = {}
@@ -140,12 +148,15 @@ def test_a_document_in_the_target_language_already_is_an_error_and_costs_nothing
     assert ended["english"]["status"] == "error"
     assert ended["english"]["error_message"] == "Source and target language are equal."
     assert (ended["german"]["status"], ended["numbers"]["status"]) == ("done", "done")
-    assert (keys.usage(key).characters, keys.usage(key).documents) == (len(GERMAN) + len("12 + 3"), 2)
+    assert (known_keys.usage(key).characters, known_keys.usage(key).documents) == (
+        len(GERMAN) + len("12 + 3"),
+        2,
+    )
 
 
-def test_any_key_is_accepted_if_none_is_required(keyless: httpx.Client, keys: Keys) -> None:
+def test_any_key_is_accepted_if_none_is_required(keyless: httpx.Client, known_keys: Keys) -> None:
     """DeepL's clients cannot go without one."""
-    own = keys.make()
+    own = known_keys.make()
     for key in ("any", "12345678-1234-1234-1234-123456789abc:fx", own[:-1] + "?", "drg_00000000_" + "x" * 43):
         client = deepl.DeepLClient(key, server_url=str(keyless.base_url))
         assert str(client.translate_text("Hallo", source_lang="DE", target_lang="EN-GB")) == "Hallo|german"
@@ -157,11 +168,12 @@ def test_any_key_is_accepted_if_none_is_required(keyless: httpx.Client, keys: Ke
         assert client.translate_document_get_status(handle).ok
         client.close()  # type: ignore[no-untyped-call]
     translate(keyless, auth_of(own), source_lang="DE")
-    assert keys.usage(own).characters == 5
+    assert known_keys.usage(own).characters == 5
 
 
-def test_an_unknown_key_counts_once_in_the_rate_of_its_address(tmp_path: Path, keys: Keys) -> None:
-    with double_server(tmp_path, database_url=keys.url, rate_limit="3/minute") as (client, _):
+def test_an_unknown_key_counts_once_in_the_rate_of_its_address(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'accounts.db'}"
+    with double_server(tmp_path, database_url=database, rate_limit="3/minute") as (client, _):
         statuses = [client.get("/v2/usage", headers=auth_of("any")).status_code for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
 
@@ -177,7 +189,7 @@ def test_the_time_left_is_told_of_all_that_is_not_done(
     def statuses() -> list[deepl.DocumentStatus]:
         return [client.translate_document_get_status(handle) for handle in handles]
 
-    until(lambda: {status.status.value for status in statuses()} == {"queued", "translating"})
+    until_equal(lambda: {status.status.value for status in statuses()}, {"queued", "translating"})
     assert all((status.seconds_remaining or 0) >= 1 for status in statuses())
     double.released.set()
     until(lambda: all(client.translate_document_get_status(handle).done for handle in handles))

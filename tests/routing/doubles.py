@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -333,11 +334,14 @@ class DoubleBundles:
         return [double.manifest.name for double in self.opened if not double.is_closed]
 
 
-def until(condition: Callable[[], bool]) -> None:
+def until(condition: Callable[[], object]) -> None:
     """Wait for a condition, but not for ever."""
-    tick = threading.Event()
-    for _ in range(TIMEOUT_S * 200):
-        if condition():
-            return
-        tick.wait(0.005)
-    raise AssertionError("waited too long")
+    until_equal(lambda: bool(condition()), expected=True)
+
+
+def until_equal(read: Callable[[], object], expected: object) -> None:
+    """Wait for a value, but not for ever."""
+    end_s = time.monotonic() + TIMEOUT_S
+    while (found := read()) != expected and time.monotonic() < end_s:
+        time.sleep(0.005)
+    assert found == expected, f"waited {TIMEOUT_S} s"
