@@ -18,6 +18,7 @@ from bench.tutorial import page as tutorial
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs" / "reports"
 EXPLANATION = ROOT / "docs" / "explanation"
+REFERENCE = ROOT / "docs" / "reference"
 README = ROOT / "README.md"
 README_TABLE = re.compile(r"^\| model \| test set \|.*?\n\n", re.DOTALL | re.MULTILINE)
 """The README's only table of results, which stands there without markers."""
@@ -83,6 +84,7 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
         "equal": ("kernels-*.json", tables.kernels_table),
         "origin": ("kernels-de-en.json", origin_line),
     },
+    REFERENCE / "importable-students.md": {"students": ("students-*.json", tables.students_table)},
 }
 
 

@@ -187,6 +187,16 @@ def kernels_table(*results: Result) -> str:
     return table(head, row, rows)
 
 
+def students_table(*results: Result) -> str:
+    """Render equal lines and BLEU of Bergamot and of bundles imported from the same files."""
+    missing = {"bergamot_bleu": "", "bleu": ""}
+    return table(
+        "student | precision | beams | equal lines | BLEU, Bergamot | BLEU, Dragoman",
+        "{student} | {precision} | {beam_size} | {equal} of {sentences} | {bergamot_bleu} | {bleu}",
+        ({**missing, **row} for result in results for row in result["students"]),
+    )
+
+
 def throughput_table(result: Result) -> str:
     """Render sentences per second by sentences per call, beam and number of callers."""
     cells = {}

@@ -8,16 +8,16 @@ includes.
 """
 
 import math
-import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from export.tensors.bounded_reader import BoundedReader
 from export.tensors.stored import TensorFileError
 
 VERSION = 1
@@ -116,18 +116,18 @@ def read_items(path: Path) -> dict[str, Item]:
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        reader = _Reader(file, path.name, os.fstat(file.fileno()).st_size)
-        (version,) = reader.numbers("<Q", 1, "the version")
+        reader = _Reader(file, path.name)
+        (version,) = reader.numbers("Q", 1, "the version")
         if version != VERSION:
             raise TensorFileError(f"{path.name}: version {version} is not supported, only {VERSION} is")
-        (count,) = reader.numbers("<Q", 1, "the number of items")
+        (count,) = reader.numbers("Q", 1, "the number of items")
         if count > MAX_ITEMS:
             raise TensorFileError(f"{path.name}: has {count} items; the limit is {MAX_ITEMS}")
-        fields = reader.numbers("<Q", 4 * count, "the headers of the items")
+        fields = reader.numbers("Q", 4 * count, "the headers of the items")
         headers = [_Header(*fields[first : first + 4]) for first in range(0, 4 * count, 4)]
         names = [reader.name(header.name_bytes, index) for index, header in enumerate(headers)]
         shapes = [reader.shape(header.num_axes, name) for header, name in zip(headers, names, strict=True)]
-        (skipped,) = reader.numbers("<Q", 1, "the bytes before the contents")
+        (skipped,) = reader.numbers("Q", 1, "the bytes before the contents")
         if skipped > MAX_PADDING_BYTES:
             raise TensorFileError(
                 f"{path.name}: skips {skipped} bytes before the contents; the limit is {MAX_PADDING_BYTES}"
@@ -138,7 +138,7 @@ def read_items(path: Path) -> dict[str, Item]:
             if name in items:
                 raise TensorFileError(f"{path.name}: {name} occurs twice")
             items[name] = _item(reader, path, header, name, shape)
-        reader.check_end()
+        reader.check_end("the last item")
     return items
 
 
@@ -156,64 +156,30 @@ def _item(reader: "_Reader", path: Path, header: _Header, name: str, shape: tupl
     return Item(path, name, dtype, shape, reader.skip(header.size_bytes, f"the content of {name}"))
 
 
-class _Reader:
-    """Reads a file in order, never beyond its end."""
-
-    def __init__(self, file: BinaryIO, name: str, size_bytes: int) -> None:
-        self._file = file
-        self._name = name
-        self._size_bytes = size_bytes
-        self._position = 0
-
-    def numbers(self, kind: str, count: int, what: str) -> tuple[int, ...]:
-        """Return whole numbers; `kind` is their format in `struct`."""
-        layout = struct.Struct(f"{kind[0]}{count}{kind[1]}")
-        return layout.unpack(self._take(layout.size, what))
+class _Reader(BoundedReader):
+    """Reads the parts of an index."""
 
     def name(self, size_bytes: int, index: int) -> str:
         what = f"the name of item {index}"
         if not 1 < size_bytes <= MAX_NAME_BYTES:
             raise TensorFileError(
-                f"{self._name}: {what} has {size_bytes} bytes, not between 2 and {MAX_NAME_BYTES}"
+                f"{self.file_name}: {what} has {size_bytes} bytes, not between 2 and {MAX_NAME_BYTES}"
             )
-        encoded = self._take(size_bytes, what)
+        encoded = self.take(size_bytes, what)
         try:
             name = encoded[:-1].decode()
         except UnicodeDecodeError as error:
-            raise TensorFileError(f"{self._name}: {what} is not UTF-8: {error}") from error
+            raise TensorFileError(f"{self.file_name}: {what} is not UTF-8: {error}") from error
         if encoded[-1] or not name.isprintable():
-            raise TensorFileError(f"{self._name}: {what}, {encoded!r}, is not a text with a final zero byte")
+            raise TensorFileError(
+                f"{self.file_name}: {what}, {encoded!r}, is not a text with a final zero byte"
+            )
         return name
 
     def shape(self, num_axes: int, name: str) -> tuple[int, ...]:
         if num_axes > MAX_AXES:
-            raise TensorFileError(f"{self._name}: {name} has {num_axes} axes; the limit is {MAX_AXES}")
-        shape = self.numbers("<i", num_axes, f"the shape of {name}")
+            raise TensorFileError(f"{self.file_name}: {name} has {num_axes} axes; the limit is {MAX_AXES}")
+        shape = self.numbers("i", num_axes, f"the shape of {name}")
         if min(shape, default=1) < 1:
-            raise TensorFileError(f"{self._name}: {name} has shape {list(shape)}; sizes must be above 0")
+            raise TensorFileError(f"{self.file_name}: {name} has shape {list(shape)}; sizes must be above 0")
         return shape
-
-    def skip(self, size_bytes: int, what: str) -> int:
-        """Skip some bytes; return the position of the first."""
-        begin = self._position
-        self._advance(size_bytes, what)
-        self._file.seek(self._position)
-        return begin
-
-    def check_end(self) -> None:
-        if self._position != self._size_bytes:
-            raise TensorFileError(
-                f"{self._name}: {self._size_bytes - self._position} bytes follow after the last item"
-            )
-
-    def _take(self, size_bytes: int, what: str) -> bytes:
-        self._advance(size_bytes, what)
-        return self._file.read(size_bytes)
-
-    def _advance(self, size_bytes: int, what: str) -> None:
-        if size_bytes > self._size_bytes - self._position:
-            raise TensorFileError(
-                f"{self._name}: ends at byte {self._size_bytes}, inside {what}: "
-                f"{size_bytes} bytes are needed at {self._position}"
-            )
-        self._position += size_bytes

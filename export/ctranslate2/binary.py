@@ -5,15 +5,14 @@ the name and the revision of the layout, the variables (name, number of axes, th
 type, size in bytes, content), and the aliases: pairs of a new name and the name of a variable.
 """
 
-import os
-import struct
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
+from export.tensors.bounded_reader import BoundedReader
 from export.tensors.stored import NUMPY_TYPES, StoredTensor, TensorFileError
 
 MODEL_FILE = "model.bin"
@@ -26,6 +25,7 @@ TYPE_OF_SIZE: Mapping[int, str] = {1: "int8", 2: "int16", 4: "float32"}
 """Types of elements by their size, in files without numbers of types."""
 MAX_VARIABLES = 2**17
 """Maximum number of variables and of aliases; a layer has about 40."""
+MAX_NAME_BYTES = 512
 MAX_AXES = 4
 MAX_ATTRIBUTE_BYTES = 4096
 """Maximum size of a variable that is read as a text."""
@@ -49,12 +49,15 @@ class ModelFile:
         """Return a variable with a single number.
 
         Raises:
-            TensorFileError: it has several.
+            TensorFileError: it has several, or one that is not finite.
         """
         variable = self.variables[name]
         if variable.num_elements != 1:
             raise TensorFileError(f"{name} has shape {list(variable.shape)}, not one number")
-        return float(variable.read()[()] if variable.is_float else _read_elements(variable)[0])
+        number = float((variable.read() if variable.is_float else _read_elements(variable)).reshape(-1)[0])
+        if not math.isfinite(number):
+            raise TensorFileError(f"{name} is {number}, not a number")
+        return number
 
     def text(self, name: str) -> str:
         """Return a variable with a text, which is stored as bytes.
@@ -92,7 +95,7 @@ def read_model_file(path: Path) -> ModelFile:
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        reader = _Reader(file, os.fstat(file.fileno()).st_size)
+        reader = _Reader(file, MODEL_FILE)
         version = reader.number("I", "the version")
         if version not in VERSIONS:
             raise TensorFileError(
@@ -107,7 +110,7 @@ def read_model_file(path: Path) -> ModelFile:
             variables[name] = _read_variable(reader, path, name, has_types=version >= FIRST_WITH_TYPES)
         if version >= FIRST_WITH_ALIASES:
             _read_aliases(reader, variables)
-        reader.check_end()
+        reader.check_end("the last alias")
     return ModelFile(path, version, layout, revision, variables)
 
 
@@ -148,54 +151,29 @@ def _read_aliases(reader: "_Reader", variables: dict[str, StoredTensor]) -> None
             variables.setdefault(alias + SCALE_SUFFIX, variables[name + SCALE_SUFFIX])
 
 
-class _Reader:
-    """Reads a file in order, never beyond its end."""
-
-    def __init__(self, file: BinaryIO, size_bytes: int) -> None:
-        self._file = file
-        self._size_bytes = size_bytes
-        self._position = 0
+class _Reader(BoundedReader):
+    """Reads the parts of an index."""
 
     def number(self, kind: str, what: str) -> int:
-        """Return a whole number; `kind` is its format in `struct`."""
-        layout = struct.Struct(f"<{kind}")
-        found: int = layout.unpack(self._take(layout.size, what))[0]
-        return found
+        """Return a whole number; `kind` is the letter of its format in `struct`."""
+        return self.numbers(kind, 1, what)[0]
 
     def text(self, what: str) -> str:
-        encoded = self._take(self.number("H", what), what)
+        size_bytes = self.number("H", what)
+        if size_bytes > MAX_NAME_BYTES:
+            raise TensorFileError(
+                f"{self.file_name}: {what} has {size_bytes} bytes; the limit is {MAX_NAME_BYTES}"
+            )
         try:
-            return encoded.removesuffix(b"\0").decode()
+            text = self.take(size_bytes, what).removesuffix(b"\0").decode()
         except UnicodeDecodeError as error:
-            raise TensorFileError(f"{MODEL_FILE}: {what} is not UTF-8: {error}") from error
+            raise TensorFileError(f"{self.file_name}: {what} is not UTF-8: {error}") from error
+        if not text.isprintable():
+            raise TensorFileError(f"{self.file_name}: {what}, {text!r}, has control characters")
+        return text
 
     def count(self, what: str) -> int:
         found = self.number("I", f"the number of {what}")
         if found > MAX_VARIABLES:
-            raise TensorFileError(f"{MODEL_FILE}: has {found} {what}; the limit is {MAX_VARIABLES}")
+            raise TensorFileError(f"{self.file_name}: has {found} {what}; the limit is {MAX_VARIABLES}")
         return found
-
-    def skip(self, size_bytes: int, what: str) -> int:
-        """Skip some bytes; return the position of the first."""
-        begin = self._position
-        self._advance(size_bytes, what)
-        self._file.seek(self._position)
-        return begin
-
-    def check_end(self) -> None:
-        if self._position != self._size_bytes:
-            raise TensorFileError(
-                f"{MODEL_FILE}: {self._size_bytes - self._position} bytes follow after the last alias"
-            )
-
-    def _take(self, size_bytes: int, what: str) -> bytes:
-        self._advance(size_bytes, what)
-        return self._file.read(size_bytes)
-
-    def _advance(self, size_bytes: int, what: str) -> None:
-        if size_bytes > self._size_bytes - self._position:
-            raise TensorFileError(
-                f"{MODEL_FILE}: ends at byte {self._size_bytes}, inside {what}: "
-                f"{size_bytes} bytes are needed at {self._position}"
-            )
-        self._position += size_bytes

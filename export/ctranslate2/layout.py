@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dragoman.manifest import AlignmentHeads
 from export.ctranslate2.binary import SCALE_SUFFIX, ModelFile
 from export.model_config import Activation, NormPosition
 from export.tensors.stored import TensorFileError
@@ -24,10 +25,13 @@ ACTIVATIONS: Mapping[int, Activation] = {
 }
 STACKS = ("encoder", "decoder")
 IGNORED = frozenset(
-    {"embeddings_merge", "alignment_layer", "alignment_heads", "layernorm_embedding", "scale_alibi"}
+    {"embeddings_merge", "layernorm_embedding", "scale_alibi"}
     | {"alibi_use_positive_positions", "multiply_by_sqrt_depth"}
 )
 """Attributes that change nothing in a supported model, or that its variables show as well."""
+LAST_LAYER = -1
+HEADS_OF_UNTRAINED = (0, 1)
+"""Numbers of heads that converters write, with the last layer, for a model that was not trained to align."""
 MUST_BE_OFF = ("with_relative_position", "alibi", "multi_query_attention")
 UNSUPPORTED: Mapping[str, str] = {
     "relative_": "relative positions are not supported",
@@ -50,7 +54,7 @@ UNSUPPORTED: Mapping[str, str] = {
 """Reasons by a part of a variable's name."""
 SCALE_TOLERANCE = 1e-5
 
-_LAYER = re.compile(r"(encoder|decoder)/layer_(\d+)/")
+_LAYER = re.compile(r"(encoder|decoder)/layer_([0-9]{1,4})/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ class ModelLayout:
     has_stored_positions: bool
     starts_from_zero: bool
     """Whether a vector of zeros starts a target, whatever the start token."""
+    alignment: AlignmentHeads | None
+    """Attention that the model was trained to align with; None if its attributes do not say."""
 
 
 class Attributes:
@@ -100,13 +106,21 @@ class Attributes:
             self._problems.append(str(error))
             return default
 
-    def shared(self, name: str, default: float) -> float:
-        """Return a number that encoder and decoder have in common."""
-        of_model = self.number(name, default)
-        found = [self.number(f"{stack}/{name}", of_model) for stack in STACKS]
+    def whole(self, name: str, default: int) -> int:
+        """Return a whole number, or the default if there is none."""
+        found = float(self.number(name, default))
+        if not found.is_integer():
+            self._problems.append(f"{name} is {found:g}, not a whole number")
+            return default
+        return int(found)
+
+    def shared(self, name: str, default: int) -> int:
+        """Return a whole number that encoder and decoder have in common."""
+        of_model = self.whole(name, default)
+        found = [self.whole(f"{stack}/{name}", of_model) for stack in STACKS]
         if found[0] != found[1]:
             self._problems.append(
-                f"encoder/{name} is {found[0]:g}, decoder/{name} is {found[1]:g}; they must be equal"
+                f"encoder/{name} is {found[0]}, decoder/{name} is {found[1]}; they must be equal"
             )
         return found[0]
 
@@ -122,8 +136,8 @@ def read_layout(
         )
         return None
     found: list[str] = []
-    heads = int(attributes.shared("num_heads", LAYOUTS[file.layout]))
-    activation = int(attributes.shared("activation", 0))
+    heads = attributes.shared("num_heads", LAYOUTS[file.layout])
+    activation = attributes.shared("activation", 0)
     if activation not in ACTIVATIONS:
         found.append(f"activation {activation} is not supported, only {', '.join(map(str, ACTIVATIONS))}")
     switches = [name for part in MUST_BE_OFF for name in (part, *(f"{stack}/{part}" for stack in STACKS))]
@@ -144,6 +158,7 @@ def read_layout(
         has_embedding_norm=_has_both(file, "layernorm_embedding/gamma", found),
         has_stored_positions=_has_both(file, "position_encodings/encodings", found),
         starts_from_zero=bool(attributes.number("decoder/start_from_zero_embedding", 0)),
+        alignment=_read_alignment(attributes, counts[1], heads, found),
     )
     problems += found
     return None if found else layout
@@ -183,6 +198,28 @@ def _has_both(file: ModelFile, name: str, problems: list[str]) -> bool:
     if has[0] != has[1]:
         problems.append(f"only the {STACKS[has.index(True)]} has {name}; encoder and decoder must be alike")
     return has[0]
+
+
+def _read_alignment(
+    attributes: Attributes, num_layers: int, num_heads: int, problems: list[str]
+) -> AlignmentHeads | None:
+    """Return the attention of the attributes; None if they are those of models not trained to align.
+
+    A negative layer is counted from the last one. The number of heads is that of the first ones; 0 is all.
+    """
+    layer, count = (
+        attributes.whole(f"decoder/{name}", attributes.whole(name, default))
+        for name, default in (("alignment_layer", LAST_LAYER), ("alignment_heads", 1))
+    )
+    if not -num_layers <= layer < num_layers:
+        problems.append(f"alignment_layer is {layer}, but the decoder has {num_layers} layers")
+        return None
+    if not 0 <= count <= num_heads:
+        problems.append(f"alignment_heads is {count}, but the model has {num_heads} heads")
+        return None
+    if layer == LAST_LAYER and count in HEADS_OF_UNTRAINED:
+        return None
+    return AlignmentHeads(layer % num_layers, tuple(range(count or num_heads)), reads_token=False)
 
 
 def _is_scaled(file: ModelFile, width: int, attributes: Attributes, problems: list[str]) -> bool:

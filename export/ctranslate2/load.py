@@ -118,6 +118,7 @@ def load_with_tokenizers(
         max_target_tokens=None,
         licence=None,
         origin=_origin(file, model),
+        alignment=model.layout.alignment,
     )
 
 

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import numpy as np
 import sentencepiece
 
+from bench.student_files import write_student
 from bench.students import translate_with_bergamot
 from dragoman import DecodingOptions, Translator
 from dragoman.manifest import ModelLimits
@@ -20,7 +21,6 @@ from export.original import Original, RequestedLanguages
 from export.shortlist.install import write_shortlist
 from export.sources import load_original
 from tests.bergamot.integer_reference import IntegerReference, find_ranges
-from tests.bergamot.student_written import write_student
 from tests.marian.written import (
     MARIANS_OWN_IDS,
     Arrays,

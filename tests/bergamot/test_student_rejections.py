@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from export.bergamot.binary import MAX_ITEMS, read_items
-from export.bergamot.lexicon import read_lexicon
-from export.bergamot.weights import read_weights
-from export.original import ImportRejectedError, RequestedLanguages
-from export.sources import load_original
-from export.tensors.stored import TensorFileError
-from tests.bergamot.student_written import (
+from bench.student_files import (
     FLOAT32,
     INTGEMM8,
     WrittenItem,
@@ -25,6 +19,12 @@ from tests.bergamot.student_written import (
     boost_hash,
     items_of,
 )
+from export.bergamot.binary import MAX_ITEMS, read_items
+from export.bergamot.lexicon import MAX_BYTES, read_lexicon
+from export.bergamot.weights import read_weights
+from export.original import ImportRejectedError, RequestedLanguages
+from export.sources import load_original
+from export.tensors.stored import TensorFileError
 from tests.bergamot.students import Student
 
 MODEL = "model.deen.intgemm.alphas.bin"
@@ -207,6 +207,30 @@ def _with_two_models(student: Student) -> None:
     (student.folder / "other.bin").write_bytes(GOOD)
 
 
+def _with_two_configs(student: Student) -> None:
+    (student.folder / "decoder.yml").write_bytes((student.folder / "config.yml").read_bytes())
+
+
+def _with_ensemble(student: Student) -> None:
+    (student.folder / "other.bin").write_bytes(GOOD)
+    _with_config(f"\nmodels: [{MODEL}, other.bin]\n")(student)
+
+
+def _with_other_kind(student: Student) -> None:
+    (student.folder / "other.bin").write_bytes(b"another kind")
+    _with_config("\nmodels: [other.bin]\n")(student)
+
+
+def _with_two_lexicons(student: Student) -> None:
+    (student.folder / "config.yml").unlink()
+    (student.folder / "lex.bin").write_bytes(LISTS)
+
+
+def _with_large_lexicon(student: Student) -> None:
+    with (student.folder / LEXICON).open("r+b") as file:
+        file.truncate(MAX_BYTES + 1)  # takes no space on the disk
+
+
 def _with_config(text: str) -> Callable[[Student], None]:
     def change(student: Student) -> None:
         path = student.folder / "config.yml"
@@ -231,6 +255,16 @@ def _with_lexicon(content: bytes) -> Callable[[Student], None]:
         (_with_norms_before, "transformer-preprocess 'n' with transformer-postprocess 'a' is not supported"),
         (_cut, f"{MODEL}: ends at byte"),
         (_with_two_models, f"{MODEL}, other.bin are all models; keep one"),
+        (_with_two_configs, "config.yml, decoder.yml are all settings; keep one"),
+        (_with_ensemble, f"{MODEL}, other.bin are an ensemble, which is not supported"),
+        (_with_other_kind, "other.bin is not a binary model of Marian's, version 1"),
+        (_with_two_lexicons, f"{LEXICON}, lex.bin are all shortlists; keep one"),
+        (_with_large_lexicon, f"{LEXICON} has 1073741825 bytes; the limit is 1073741824"),
+        (
+            _with_config("\nvocabs: [vocab.deen.spm, a.spm, b.spm]\n"),
+            "3 vocabularies found; only models with 2",
+        ),
+        (_with_config(f"\n# {'x' * 2**20}\n"), "config.yml has more than 1048576 bytes"),
         (_with_config("\nbeam-size: 4\n"), "skip-cost True is not supported"),
         (_with_config("\nmodels: [gone.bin]\n"), "config.yml: no file in models exists"),
         (_with_config("\nmodels: [a.bin, b.bin]\n"), "config.yml: no file in models exists"),

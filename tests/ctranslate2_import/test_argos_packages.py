@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dragoman import DecodingOptions, Translator
+from export.ctranslate2 import argos
 from export.ctranslate2.argos import DEFAULTS, FoundPackages, find_packages
 from export.original import ImportRejectedError, RequestedLanguages
 from export.sources import found, load_original
@@ -119,6 +120,7 @@ def _remove_tokenizer(folder: Path) -> None:
     [
         ({"from_code": None}, "metadata.json: from_code is missing; packages of one pair are supported"),
         ({"to_code": 3}, "metadata.json: to_code is 3, not a string"),
+        ({"from_code": "../../outside"}, "'../../outside' is not a language tag"),
         ({"type": "sbd"}, "metadata.json: type is 'sbd'; only packages that translate are supported"),
         ({"target_prefix": "__xx__"}, "shared_vocabulary.txt does not have '__xx__', the target_prefix"),
     ],
@@ -192,6 +194,15 @@ def test_requested_languages_choose_packages(tmp_path: Path) -> None:
     assert pairs_of(find_packages(folder, RequestedLanguages((), ("zt",)))) == ["en-zh-Hant 1.0"]
     with pytest.raises(ImportRejectedError, match="no package has these languages; it has de-en, en-zh-Hant"):
         find_packages(folder, RequestedLanguages(("fr",), ()))
+
+
+def test_a_data_folder_with_too_many_folders_is_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(argos, "MAX_FOLDERS", 3)
+
+    with pytest.raises(ImportRejectedError, match="has more than 3 folders"):
+        find_packages(write_data_folder(tmp_path), ANY)
 
 
 def test_links_in_a_data_folder_are_not_followed(tmp_path: Path) -> None:

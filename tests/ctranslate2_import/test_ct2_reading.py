@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
+from dragoman.manifest import AlignmentHeads
 from export.bundle import BundleMetadata, write_bundle
 from export.calibration import Sample
 from export.ctranslate2.binary import read_model_file
@@ -26,6 +27,8 @@ from tests.ctranslate2_import.ct2_written import (
     WIDTH,
     Ct2Variant,
     arrays_of,
+    save_binary,
+    source_table,
     sources_of,
     vocabularies_of,
     write_ct2_folder,
@@ -129,6 +132,30 @@ def test_activations_are_those_of_ctranslate2s_enumeration(
     number: int, activation: str, tmp_path: Path
 ) -> None:
     assert read(tmp_path, Ct2Variant(activation=number)).model.config.activation == activation
+
+
+@pytest.mark.parametrize(
+    ("prefix", "layer", "heads", "expected"),
+    [
+        ("decoder/", -1, 1, None),
+        ("decoder/", -1, 0, None),
+        ("decoder/", -1, 2, AlignmentHeads(1, (0, 1), reads_token=False)),
+        ("decoder/", 0, 1, AlignmentHeads(0, (0,), reads_token=False)),
+        ("decoder/", -2, 0, AlignmentHeads(0, (0, 1, 2, 3), reads_token=False)),
+        ("", 0, 1, AlignmentHeads(0, (0,), reads_token=False)),
+    ],
+)
+def test_words_are_aligned_by_the_attention_of_the_attributes(
+    prefix: str, layer: int, heads: int, expected: AlignmentHeads | None, tmp_path: Path
+) -> None:
+    variant = Ct2Variant(revision=7 if prefix else 6)
+    write_ct2_folder(tmp_path, variant)
+    numbers = {"layer": np.array(layer, np.int16), "heads": np.array(heads, np.int16)}
+    changes = {f"{prefix}alignment_{name}": number for name, number in numbers.items()}
+    aliases = {"decoder/embeddings/weight": source_table(variant)}
+    save_binary(tmp_path / "model.bin", arrays_of(variant) | changes, aliases, variant)
+
+    assert load_original(tmp_path, GERMAN_TO_ENGLISH).alignment == expected
 
 
 def test_positions_beyond_the_limit_are_left_out(tmp_path: Path) -> None:

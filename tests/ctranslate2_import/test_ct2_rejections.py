@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from export.ctranslate2.binary import MAX_VARIABLES, read_model_file
+from export.ctranslate2 import vocabulary
+from export.ctranslate2.binary import MAX_ATTRIBUTE_BYTES, MAX_VARIABLES, read_model_file
 from export.original import ImportRejectedError, RequestedLanguages
 from export.sources import load_original
 from export.tensors.stored import TensorFileError
@@ -66,8 +67,15 @@ ZEROS = np.zeros((4, WIDTH), np.float32)
         ({"encoder/activation": np.int8(5), "decoder/activation": np.int8(5)}, "activation 5 is not"),
         ({"encoder/num_heads": np.int16(5), "decoder/num_heads": np.int16(5)}, "num_heads 5 does not divide"),
         ({"encoder/num_heads": ZEROS}, "encoder/num_heads has shape [4, 32], not one number"),
+        ({"encoder/num_heads": np.float32(np.nan)}, "encoder/num_heads is nan, not a number"),
+        ({"encoder/num_heads": np.float32(4.5)}, "encoder/num_heads is 4.5, not a whole number"),
+        ({"decoder/alignment_layer": np.float32(np.inf)}, "decoder/alignment_layer is inf, not a number"),
+        ({f"encoder/layer_{'9' * 400}/a": ZEROS}, "99/a is not supported"),
         ({"encoder/scale_embeddings": np.float32(3)}, "encoder/scale_embeddings is 3; only 1 and the root"),
         ({"encoder/scale_embeddings": np.int8(0)}, "scale_embeddings differ; they must be equal"),
+        ({"decoder/alignment_layer": np.int16(2)}, "alignment_layer is 2, but the decoder has 2 layers"),
+        ({"decoder/alignment_layer": np.int16(-3)}, "alignment_layer is -3, but the decoder has 2 layers"),
+        ({"decoder/alignment_heads": np.int16(5)}, "alignment_heads is 5, but the model has 4 heads"),
         ({f"{QUERY}/queries_scale": np.float32(1)}, "queries_scale is 1; only 0.353553, for heads of 8"),
         ({"encoder/layer_norm/gamma": None}, "only the decoder has layer_norm/gamma"),
         ({"encoder/layer_norm/beta": None}, "encoder/layer_norm/beta is missing"),
@@ -143,6 +151,18 @@ def test_scales_that_are_fewer_than_the_rows_are_rejected(tmp_path: Path) -> Non
             "target_vocabulary.json does not have '<x>'",
         ),
         (replace(PLAIN, settings={"decoder_start_token": None}), "no decoder_start_token is set"),
+        (
+            replace(PLAIN, settings={"add_source_bos": True, "bos_token": "<x>"}),
+            "source_vocabulary.json does not have '<x>', the bos_token",
+        ),
+        (
+            replace(PLAIN, version=5, settings={"eos_token": "e" * (MAX_ATTRIBUTE_BYTES + 1)}),
+            "model.bin: eos_token is not a text of at most 4096 bytes",
+        ),
+        (
+            replace(PLAIN, version=5, settings={"eos_token": -1}),
+            "model.bin: eos_token is not UTF-8",
+        ),
     ],
 )
 def test_unsupported_settings_are_rejected_by_name(
@@ -185,6 +205,14 @@ def test_a_damaged_or_missing_file_is_rejected_by_name(
     change(tmp_path)
 
     assert expected in rejection_of(tmp_path)
+
+
+def test_a_vocabulary_beyond_the_limit_is_rejected_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabulary, "MAX_VOCABULARY_BYTES", 100)
+
+    assert "source_vocabulary.json has more than 100 bytes" in rejection_of(write_ct2_folder(tmp_path, PLAIN))
 
 
 def test_several_tokenizers_without_names_are_rejected(tmp_path: Path) -> None:
@@ -303,6 +331,8 @@ def test_a_file_with_a_wrong_byte_is_read_or_rejected(position: int, value: int,
         (text("c") + text("a"), text("b") + text("a"), "alias 'b' is the name of a variable, too"),
         (text("c") + text("a"), text("c") + text("a") + b"12", "2 bytes follow after the last alias"),
         (text("b"), struct.pack("<H", 2) + b"\xff\0", "the name of variable 1 is not UTF-8"),
+        (text("b"), text("\x1b[31mb"), "the name of variable 1, '\\x1b[31mb', has control characters"),
+        (text("b"), text("b" * 512), "the name of variable 1 has 513 bytes; the limit is 512"),
     ],
 )
 def test_wrong_numbers_in_a_file_are_rejected_by_name(
