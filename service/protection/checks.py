@@ -14,7 +14,9 @@ class Check(StrEnum):
     """What a translation is checked for."""
 
     PLACEHOLDERS = "placeholders"
-    """Each placeholder occurs as often as in the source, and those without a name or number in its order."""
+    """Each placeholder occurs as often as in the source, and those without a name or number in its order.
+    Addresses, paths and code occur at least as often.
+    """
     TAGS = "tags"
     """Each tag occurs as often as in the source."""
     NUMBERS = "numbers"
@@ -76,6 +78,9 @@ def _check_placeholders(source: str, target: str) -> tuple[CheckFailure, ...]:
         return ()  # its branches are other ones in another language
     own, found = (_placeholders(text) for text in (source, target))
     is_kept = Counter(own) == Counter(found)
+    broken = [one for one, number in _literals(source).items() if target.count(one) < number]
+    if broken:
+        return (CheckFailure(Check.PLACEHOLDERS, f"{', '.join(broken)[:_MAX_SHOWN]} is missing"),)
     if is_kept and _ordered(source) == _ordered(target):
         return ()
     problem = (
@@ -90,6 +95,11 @@ def _placeholders(text: str) -> list[str]:
         for span in find_spans(text)
         if span.is_syntax and not _TAG.match(one := text[span.start : span.end])
     ]
+
+
+def _literals(text: str) -> Counter[str]:
+    """Return addresses, paths and code."""
+    return Counter(text[span.start : span.end] for span in find_spans(text) if not span.is_syntax)
 
 
 def _ordered(text: str) -> list[str]:

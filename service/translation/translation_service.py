@@ -155,9 +155,14 @@ class TranslationService:
             plans = await self.inference.run_in_thread(
                 lambda: self._plan_all(request, caller), request.num_characters
             )
+            results: list[TranslationResult] = []
             async with aclosing(self._follow(plans, detail)) as followed:
                 async for progress in followed:
-                    yield progress
+                    if isinstance(progress, list):
+                        results = progress
+                    else:
+                        yield progress
+        yield results  # now the charge stands, even if nobody asks whether anything follows
 
     async def score(
         self, pairs: Sequence[tuple[str, str]], route: Route, caller: Caller
