@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from dragoman.text.segmentation import has_letters
 from service.protection.icu_parser import IcuSyntaxError, has_branches, parse_icu
-from service.protection.patterns import NUMBER, SpanForm, find_spans
+from service.protection.patterns import NUMBER, ProtectedSpan, SpanForm, find_spans
 
 
 class Check(StrEnum):
@@ -76,12 +77,14 @@ def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
 def _check_placeholders(source: str, target: str) -> tuple[CheckFailure, ...]:
     if has_branches(source):
         return ()  # its branches are other ones in another language
-    own, found = (_placeholders(text) for text in (source, target))
-    is_kept = Counter(own) == Counter(found)
-    broken = [one for one, number in _literals(source).items() if target.count(one) < number]
+    own_spans, found_spans = find_spans(source), find_spans(target)
+    literals = Counter(_text_of(source, span) for span in own_spans if not span.is_syntax)
+    broken = [one for one, number in literals.items() if target.count(one) < number]
     if broken:
         return (CheckFailure(Check.PLACEHOLDERS, f"{', '.join(broken)[:_MAX_SHOWN]} is missing"),)
-    if is_kept and _ordered(source) == _ordered(target):
+    own, found = _placeholders(source, own_spans), _placeholders(target, found_spans)
+    is_kept = Counter(own) == Counter(found)
+    if is_kept and _ordered(source, own_spans) == _ordered(target, found_spans):
         return ()
     problem = (
         f"{_difference(own, found)}" if not is_kept else "placeholders without a name changed their order"
@@ -89,30 +92,21 @@ def _check_placeholders(source: str, target: str) -> tuple[CheckFailure, ...]:
     return (CheckFailure(Check.PLACEHOLDERS, problem),)
 
 
-def _placeholders(text: str) -> list[str]:
-    return [
-        one
-        for span in find_spans(text)
-        if span.is_syntax and not _TAG.match(one := text[span.start : span.end])
-    ]
+def _placeholders(text: str, spans: Sequence[ProtectedSpan]) -> list[str]:
+    return [one for span in spans if span.is_syntax and not _TAG.match(one := _text_of(text, span))]
 
 
-def _literals(text: str) -> Counter[str]:
-    """Return addresses, paths and code."""
-    return Counter(text[span.start : span.end] for span in find_spans(text) if not span.is_syntax)
+def _ordered(text: str, spans: Sequence[ProtectedSpan]) -> list[str]:
+    return [_text_of(text, span) for span in spans if span.form in {SpanForm.STRING, SpanForm.NUMBER}]
 
 
-def _ordered(text: str) -> list[str]:
-    return [
-        text[span.start : span.end]
-        for span in find_spans(text)
-        if span.form in {SpanForm.STRING, SpanForm.NUMBER}
-    ]
+def _text_of(text: str, span: ProtectedSpan) -> str:
+    return text[span.start : span.end]
 
 
 def _check_tags(source: str, target: str) -> tuple[CheckFailure, ...]:
     own, found = (
-        [one for span in find_spans(text) if _TAG.match(one := text[span.start : span.end])]
+        [one for span in find_spans(text) if _TAG.match(one := _text_of(text, span))]
         for text in (source, target)
     )
     if Counter(own) == Counter(found):

@@ -162,7 +162,7 @@ class TranslationService:
                         results = progress
                     else:
                         yield progress
-        yield results  # now the charge stands, even if nobody asks whether anything follows
+        yield results  # after the charge: a caller that stops here must not be refunded
 
     async def score(
         self, pairs: Sequence[tuple[str, str]], route: Route, caller: Caller
