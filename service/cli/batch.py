@@ -115,8 +115,10 @@ def batch(  # noqa: PLR0913 -- the command's options
 ) -> None:
     """Translate whole files in many formats.
 
-    Formats: txt, jsonl, csv, tsv, parquet, srt, vtt, po, xliff, tmx, html, md, docx, pptx, xlsx, odt, odp,
-    ods, epub, and pdf, which becomes docx or txt. A further .gz or .zst marks a compressed file.
+    Formats: txt, jsonl, csv, tsv, parquet, srt, vtt, ass, html, md, docx, pptx, xlsx, odt, odp, ods, epub,
+    pdf, which becomes docx or txt, and messages of programs: po, xliff, tmx, json, arb, yaml, properties,
+    Android's xml, strings, stringsdict, xcstrings, Qt's ts and resx. A further .gz or .zst marks a compressed
+    file.
 
     A killed run can continue: with --resume, the output has the same bytes as that of an uninterrupted run.
     """
