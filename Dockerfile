@@ -1,6 +1,6 @@
 # Two images: the server, and with `--target export` the server that also imports models (docs/guides/deploying.md).
-# PYTHON_IMAGE can name a digest, so that each build has the same base: python:3.11-slim-bookworm@sha256:...
-ARG PYTHON_IMAGE=python:3.11-slim-bookworm
+# The digest, of Python 3.11.16, gives each build the same base; the tag beside it is for readers.
+ARG PYTHON_IMAGE=python:3.11-slim-bookworm@sha256:528257d48c1da0dcecc2e725d1ae34498d60c965f1241e39cd6a85a8859bdf84
 
 FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src

@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 HOST ?= 127.0.0.1
 PORT ?= 8000
 ENGINE ?= docker
-PYTHON_IMAGE ?= python:3.11-slim-bookworm
+PYTHON_IMAGE ?= $(shell sed -n 's/^ARG PYTHON_IMAGE=//p' Dockerfile)
 RECIPE ?= training/recipes/both.toml
 CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin

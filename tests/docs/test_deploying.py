@@ -31,9 +31,13 @@ def _block(language: str) -> str:
     return str(block)
 
 
-def _number(pattern: str, text: str) -> int:
+def _text(pattern: str, text: str) -> str:
     (found,) = re.findall(pattern, text)
-    return int(found)
+    return str(found)
+
+
+def _number(pattern: str, text: str) -> int:
+    return int(_text(pattern, text))
 
 
 def _tmpfs_bytes(options: str) -> int:
@@ -128,6 +132,13 @@ def test_one_command_starts_the_server_alone() -> None:
     assert SERVICES["import"]["build"]["target"] == "export"
     assert SERVICES["import"]["entrypoint"] == ["dragoman", "import"]
     assert "/healthz" in SERVICE["healthcheck"]["test"][-1]
+
+
+def test_all_images_have_one_base_named_by_its_digest() -> None:
+    dockerfiles = [DOCKERFILE, (ROOT / "deploy" / "kuberay" / "Dockerfile").read_text(encoding="utf8")]
+    (base,) = {_text(r"(?m)^ARG PYTHON_IMAGE=(\S+)", text) for text in dockerfiles}
+
+    assert re.fullmatch(r"python:3\.\d+-slim-\w+@sha256:[0-9a-f]{64}", base)
 
 
 def test_both_images_have_one_base_and_a_bill_of_materials() -> None:
