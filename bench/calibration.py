@@ -2,12 +2,12 @@
 
 `python -m bench.calibration MODEL --set NAME SOURCE REFERENCE --output bench/results/calibration-de-en.json`
 
-The real text is the export's own, for German and English. Generated lines are what an import calibrates on if
-it has no text in the model's languages. Random lines have ids that are all equally frequent: they show what
-ranges are worth that nobody measured. The same weights in fp32 are the reference. No bundle has a shortlist.
+The real text is the export's own, for German and English, or that of `--sentences`. Generated lines are what
+an import calibrates on if it has no text in the model's languages. Random lines have ids that are all equally
+frequent: they show what ranges are worth that nobody measured. The same weights in fp32 are the reference. No
+bundle has a shortlist.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from operator import eq
@@ -35,10 +35,12 @@ Outputs = dict[tuple[str, int], list[str]]
 """Translations by test set and beam size."""
 
 
-def make_calibrations(original: Original, folder: Path) -> Mapping[str, Sequence[Sample]]:
+def make_calibrations(
+    original: Original, sentences_file: Path | None, folder: Path
+) -> Mapping[str, Sequence[Sample]]:
     """Return the samples by kind of text; `folder` gets the generated text."""
     limits = choose_limits(None, None, original)
-    built_in = make_samples(original, limits, choose_texts(original.languages, None, original.kind))
+    built_in = make_samples(original, limits, choose_texts(original.languages, sentences_file, original.kind))
     generated = make_samples(original, limits, [generate_text(original, folder)])
     config, begin, rng = original.model.config, generated[0].begin, np.random.default_rng(SEED)
     random = [
@@ -84,9 +86,11 @@ def measure(
             yield row | scores_of(outputs, references)
 
 
-def main() -> int:
+def main() -> None:
     command = Command(
-        "calibration", __doc__, {"model": Path, "--beam-size": BEAM_SIZES, "--replicas": 2, **SETS}
+        "calibration",
+        __doc__,
+        {"model": Path, "--sentences": Path, "--beam-size": BEAM_SIZES, "--replicas": 2, **SETS},
     )
     arguments = command.parse()
     sets = read_sets(arguments)
@@ -97,7 +101,7 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     in_fp32: Outputs = {}
     with TemporaryDirectory() as scratch:
-        for name, samples in make_calibrations(original, Path(scratch)).items():
+        for name, samples in make_calibrations(original, arguments.sentences, Path(scratch)).items():
             bundle = Path(scratch) / name
             write_variant(bundle, original, samples)
             for row in measure(bundle, cases, arguments.replicas, in_fp32):
@@ -105,8 +109,7 @@ def main() -> int:
                 show([row])
     pair = next(original.languages.pairs())
     command.write(arguments.model, {"pair": f"{pair.source}-{pair.target}", "results": rows})
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -83,6 +83,14 @@ class SegmentSoFar:
 Progress = SegmentDone | SegmentSoFar
 
 
+@dataclass(slots=True)
+class Delivery:
+    """The part of charged work that its caller has got."""
+
+    num_characters: int = 0
+    """Characters of the source."""
+
+
 @dataclass(slots=True, eq=False)
 class TranslationService:
     """Translates, scores and detects. For one event loop."""
@@ -147,11 +155,12 @@ class TranslationService:
     ) -> AsyncGenerator[Progress | list[TranslationResult]]:
         """Yield progress of a request of plain texts, and at last the results.
 
-        Arguments and errors are those of `translate`. Ending the iteration cancels the work.
+        Arguments and errors are those of `translate`. Ending the iteration cancels the work; segments that
+        were yielded stay charged.
         """
         self.limits.check(request.texts, request.options.target_prefix)
         record_texts(request.texts)
-        async with self.charged(request.num_characters, caller):
+        async with self.charged(request.num_characters, caller) as delivery:
             plans = await self.inference.run_in_thread(
                 lambda: self._plan_all(request, caller), request.num_characters
             )
@@ -161,6 +170,8 @@ class TranslationService:
                     if isinstance(progress, list):
                         results = progress
                     else:
+                        if isinstance(progress, SegmentDone):
+                            delivery.num_characters += len(progress.segment.source)
                         yield progress
         yield results  # after the charge: a caller that stops here must not be refunded
 
@@ -307,21 +318,23 @@ class TranslationService:
         return EngineRequest(flow=Flow(caller.key_id), cache_partition=partition)
 
     @asynccontextmanager
-    async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[None]:
+    async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[Delivery]:
         """Charge before the work, so that a quota holds for any number of concurrent requests.
 
-        If the block fails or is cancelled, the charge is refunded.
+        If the block fails or is cancelled, what it has not delivered is refunded.
         """
+        delivery = Delivery()
         if caller.key_id is None:
-            yield
+            yield delivery
             return
         charge = await run_in_thread(lambda: self.accounts.charge(caller, characters, documents=documents))
         try:
-            yield
+            yield delivery
         except BaseException:
+            rest = replace(charge, characters=max(characters - delivery.num_characters, 0))
             # Shielded: a cancelled request must not leave the caller charged.
             with anyio.CancelScope(shield=True):
-                await run_in_thread(lambda: self._refund(charge))
+                await run_in_thread(lambda: self._refund(rest))
             raise
 
     def _refund(self, charge: Charge) -> None:

@@ -61,6 +61,16 @@ def test_a_client_that_leaves_is_not_charged(serve: Serve, keys: Keys, translato
     until(lambda: keys.usage(key["Authorization"]).characters == 0)
 
 
+def test_a_client_that_leaves_a_stream_is_charged_for_its_segments(serve: Serve, keys: Keys) -> None:
+    client, key = serve(database_url=keys.url), keys.bearer()
+
+    with client.stream("POST", f"{URL}/stream", json={"text": ["ja", "wait"]}, headers=key) as response:
+        assert next(response.iter_lines()) == "event: segment"
+        assert keys.usage(key["Authorization"]).characters == len("ja" + "wait")
+
+    until(lambda: keys.usage(key["Authorization"]).characters == len("ja"))
+
+
 def test_the_same_request_at_a_time_is_done_and_charged_once(
     serve: Serve, keys: Keys, translator: DoubleTranslator
 ) -> None:
