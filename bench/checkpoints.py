@@ -5,7 +5,8 @@ from pathlib import Path
 import torch
 from sentencepiece import sentencepiece_model_pb2
 
-from export.checkpoint import SOURCE_TOKENIZER_FILE, save_weights
+from export.checkpoint import save_weights
+from export.checkpoint_folder import SOURCE_TOKENIZER_FILE
 from export.model import ModelConfig, Transformer
 
 VOCAB_SIZE = 32_000

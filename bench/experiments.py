@@ -28,7 +28,7 @@ from bench.tables import table
 from bench.throughput import Setting, run_once
 from bench.workloads import read_lines
 from dragoman import DecodingOptions, Translator
-from export.checkpoint import CONFIG_FILE, TRAINING_FILE, WEIGHTS_FILE
+from export.checkpoint_folder import CONFIG_FILE, TRAINING_FILE, WEIGHTS_FILE
 
 PLANS = Path(__file__).parent / "plans"
 PRECISIONS = ("fp32", "int8")

@@ -4,7 +4,6 @@
 """
 
 import io
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from transformers import (
 )
 
 from bench.checkpoints import grow_vocabulary
+from bench.provenance import write_json
 from export.samples import BUILT_IN
 
 SEED = 1
@@ -58,29 +58,21 @@ def _write_marian_tokenizer(folder: Path) -> None:
     processor = sentencepiece.SentencePieceProcessor(model_proto=grown)
     pieces = [processor.id_to_piece(index) for index in range(3, OPUS_PIECES)]
     listed = ["</s>", "<unk>", *pieces, "filler", "<pad>"]
-    _write_json(folder / "vocab.json", {piece: index for index, piece in enumerate(listed)})
+    write_json(folder / "vocab.json", {piece: index for index, piece in enumerate(listed)})
     settings = {"tokenizer_class": "MarianTokenizer", "source_lang": "de", "target_lang": "en"}
-    _write_json(folder / "tokenizer_config.json", settings)
+    write_json(folder / "tokenizer_config.json", settings)
 
 
 def _write_nllb_tokenizer(folder: Path) -> None:
     (folder / "sentencepiece.bpe.model").write_bytes(grow_vocabulary(_train_pieces(), NLLB_PIECES))
-    _write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer"})
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer"})
 
 
 def _write_madlad_tokenizer(folder: Path) -> None:
     (folder / "spiece.model").write_bytes(grow_vocabulary(_train_pieces(), MADLAD_PIECES))
-    settings = {
-        "tokenizer_class": "T5Tokenizer",
-        "pad_token": "<s>",
-        "source_lang": "de",
-        "target_lang": "en",
-    }
-    _write_json(folder / "tokenizer_config.json", settings)
-
-
-def _write_json(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content), encoding="utf8")
+    languages = {"source_lang": "de", "target_lang": "en"}
+    settings = {"tokenizer_class": "T5Tokenizer", "pad_token": "<s>", **languages}
+    write_json(folder / "tokenizer_config.json", settings)
 
 
 def _sizes(layers: int, d_model: int, heads: int, ffn: int) -> dict[str, int]:
@@ -145,8 +137,7 @@ def _set_t5_output(model: T5ForConditionalGeneration) -> None:
     output = torch.randn(table.shape) * width**-0.5
     output[model.config.eos_token_id] += 2 * END_BIAS / width
     model.lm_head.weight = torch.nn.Parameter(output)
-    with torch.no_grad():
-        table.add_(1.0)
+    table.add_(1.0)
 
 
 def write_foreign(name: str, folder: Path) -> None:
@@ -154,16 +145,13 @@ def write_foreign(name: str, folder: Path) -> None:
     torch.manual_seed(SEED)
     foreign = FOREIGN[name]
     model = foreign.model_class(foreign.config)
-    if isinstance(model, T5ForConditionalGeneration):
-        _set_t5_output(model)
-        model.save_pretrained(folder)
-        foreign.write_tokenizer(folder)
-        return
-    end = model.lm_head.weight[model.config.eos_token_id].detach()
     with torch.no_grad():
-        if hasattr(model, "final_logits_bias"):
+        if isinstance(model, T5ForConditionalGeneration):
+            _set_t5_output(model)
+        elif hasattr(model, "final_logits_bias"):
             model.final_logits_bias[0, model.config.eos_token_id] = END_BIAS
         else:
+            end = model.lm_head.weight[model.config.eos_token_id]
             model.model.decoder.layer_norm.bias += END_BIAS * end / end.square().sum()
     model.save_pretrained(folder)
     foreign.write_tokenizer(folder)

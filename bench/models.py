@@ -24,7 +24,7 @@ from dragoman.shortlist import Shortlist
 from export import trained
 from export.bundle import BundleMetadata, staged_folder, write_bundle
 from export.calibration import Sample
-from export.checkpoint import WEIGHTS_FILE
+from export.checkpoint_folder import WEIGHTS_FILE
 from export.original import RequestedLanguages
 from export.shortlist.install import write_shortlist
 
@@ -57,7 +57,9 @@ def has_origin(folder: Path, origin: str) -> bool:
 def export_trained(folder: Path) -> None:
     """Export bundles of FOLDER/checkpoint with the usual command."""
     for precision in (INT8, FP32):
-        _export(folder / CHECKPOINT, folder / precision, "--precision", precision)
+        files = (str(folder / CHECKPOINT), str(folder / precision))
+        command = [sys.executable, "-m", "export", *files, "--precision", precision]
+        subprocess.run(command, check=True)  # noqa: S603 -- our own module
 
 
 def export_random(folder: Path) -> None:
@@ -101,11 +103,6 @@ def convert(checkpoint: Path, folder: Path) -> None:
     for name, quantization in ((CTRANSLATE2_INT8, "int8"), (CTRANSLATE2_FLOAT32, "float32")):
         target = {"folder": str(folder / name), "quantization": quantization}
         run_peer("convert-checkpoint", {"original": str(checkpoint), **target})
-
-
-def _export(original: Path, bundle: Path, *options: str) -> None:
-    command = [sys.executable, "-m", "export", str(original), str(bundle), *options]
-    subprocess.run(command, check=True)  # noqa: S603 -- our own module
 
 
 def main() -> None:

@@ -1,7 +1,6 @@
 """BLEU and chrF of a bundle on test sets."""
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,7 +111,7 @@ def read_sets(arguments: argparse.Namespace) -> tuple[EvaluationSet, ...]:
     return sets
 
 
-def main() -> int:
+def main() -> None:
     options: Options = {
         "--beam-size": BEAM_SIZES,
         "--replicas": 2,
@@ -130,8 +129,7 @@ def main() -> int:
             results.append(measure(translator, one, searched))
     show(results)
     command.write(arguments.bundle, {"replicas": arguments.replicas, "results": results})
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,9 +41,12 @@ def service_process(bundle: Path, cpus: int, settings: Mapping[str, str]) -> Ite
     """
     port = _free_port()
     options = ["--model", str(bundle), "--port", str(port), "--log-level", "error"]
-    no_cache = {"DRAGOMAN_SEGMENT_CACHE_SIZE": "0"}  # benchmarks repeat their sentences
+    defaults = {
+        "DRAGOMAN_SEGMENT_CACHE_SIZE": "0",  # benchmarks repeat their sentences
+        "DRAGOMAN_DRAIN_S": "0",  # and their clients have gone before the server stops
+    }
     with _process(
-        [sys.executable, "-m", "service", "serve", *options], port, cpus, {**no_cache, **settings}
+        [sys.executable, "-m", "service", "serve", *options], port, cpus, {**defaults, **settings}
     ) as one:
         yield one
 
@@ -79,15 +82,14 @@ def _process(
 
 def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise RuntimeError(f"the server ended with status {process.returncode}")
-        try:
-            if httpx.get(f"{address}/readyz").status_code == httpx.codes.OK:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(POLL_S)
+    with httpx.Client(base_url=address) as client:
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise RuntimeError(f"the server ended with status {process.returncode}")
+            with suppress(httpx.TransportError):
+                if client.get("/readyz").status_code == httpx.codes.OK:
+                    return
+            time.sleep(POLL_S)
     raise TimeoutError(f"{address} is not ready after {START_TIMEOUT_S:.0f} s")
 
 

@@ -1,12 +1,11 @@
-"""Trains a small student of Marian's kind from scratch: `python -m bench.small_student PAIRS.tsv FOLDER`.
+"""Train a small student of Marian's kind from scratch: `python -m bench.small_student PAIRS.tsv FOLDER`.
 
 It is a transformer with norms after each block and SSRU in the decoder, with one vocabulary for both
 languages. FOLDER gets its weights, and the three folders of KINDS, as Marian writes them. Random weights say
-little about rounding: their scores are close to each other. The pairs are lines whose last two columns, after
-tabs, are a source and a target. Only the weights are made again if FOLDER has them.
+little about rounding: their scores are close to each other. Lines of pairs have columns between tabs: a
+source and a target, perhaps after a tag. Weights that FOLDER has already are used again.
 """
 
-import argparse
 import statistics
 import sys
 import time
@@ -22,10 +21,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bench.command import Command, Options
 from bench.student_files import OUTPUT_RANGE, Arrays, write_student
 from export.marian.shape import MarianShape, read_shape
 from export.marian.weights import weight_sources
 from export.model import ModelConfig, Transformer
+from export.shortlist.text import read_pairs
 from training.batches import Batch, BatchSettings, BatchStream
 from training.config import Optimisation
 from training.corpus import Pair
@@ -247,19 +248,11 @@ def _find_candidates(corpus: TokenisedCorpus) -> list[list[int]]:
     return listed
 
 
-def _read_pairs(path: Path) -> list[Pair]:
-    lines = path.read_text(encoding="utf8").splitlines()
-    return [Pair(source, target) for *_, source, target in (line.split("\t") for line in lines)]
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.small_student", description=__doc__)
-    parser.add_argument("pairs", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=int, default=2_500)
-    arguments = parser.parse_args()
+    options: Options = {"pairs": Path, "folder of the students": Path, "--steps": 2_500}
+    arguments = Command("small_student", __doc__, options).parse()
     torch.set_num_threads(1)
-    pairs = _read_pairs(arguments.pairs)
+    pairs = [Pair(*pair) for pair in read_pairs([arguments.pairs])]
     if not (arguments.folder / WEIGHTS_FILE).exists():
         train(pairs, arguments.folder, arguments.steps)
     write(pairs, arguments.folder)

@@ -1,10 +1,9 @@
-"""Trains a small T5 1.1 from scratch: `python -m bench.small_t5 PAIRS.tsv FOLDER`.
+"""Train a small T5 1.1 from scratch: `python -m bench.small_t5 PAIRS.tsv FOLDER`.
 
 It is a Hugging Face folder to import, to measure precisions on: random weights say nothing about rounding.
-The pairs are lines whose last two columns, after tabs, are a source and a target.
+Lines of pairs have columns between tabs: a source and a target, perhaps after a tag.
 """
 
-import argparse
 import random
 import sys
 import time
@@ -15,7 +14,9 @@ import sentencepiece
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
+from bench.command import Command, Options
 from bench.provenance import write_json
+from export.shortlist.text import read_pairs
 
 NUM_PIECES, MAX_TOKENS, BATCH, SEED = 2_000, 40, 32, 1
 PEAK_RATE, WARM_UP = 5e-3, 100
@@ -86,15 +87,10 @@ def _padded(rows: Sequence[Sequence[int]], padding: int) -> torch.Tensor:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.small_t5", description=__doc__)
-    parser.add_argument("pairs", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=int, default=2_500)
-    arguments = parser.parse_args()
-    lines = arguments.pairs.read_text(encoding="utf8").splitlines()
-    pairs = [(source, target) for *_, source, target in (line.split("\t") for line in lines)]
+    options: Options = {"pairs": Path, "folder of the model": Path, "--steps": 2_500}
+    arguments = Command("small_t5", __doc__, options).parse()
     torch.set_num_threads(1)
-    train(pairs, arguments.folder, arguments.steps)
+    train(read_pairs([arguments.pairs]), arguments.folder, arguments.steps)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ NUM_ALWAYS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Rounded:
+class QuantisedWeight:
     """A weight as intgemm has it: the integers of [rows, columns], and what they were multiplied with."""
 
     integers: NDArray[np.int8]
@@ -64,9 +64,9 @@ def is_rounded(name: str) -> bool:
     return "_W" in name[-3:] or "Wemb" in name
 
 
-def round_weight(weight: NDArray[np.float32]) -> Rounded:
+def round_weight(weight: NDArray[np.float32]) -> QuantisedWeight:
     multiplier = np.float32(127) / np.abs(weight).max()
-    return Rounded(np.clip(np.rint(weight * multiplier), -127, 127).astype(np.int8), multiplier)
+    return QuantisedWeight(np.clip(np.rint(weight * multiplier), -127, 127).astype(np.int8), multiplier)
 
 
 def items_of(

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import sacrebleu
 import yaml
 
 from bench.command import Command, Options, Words, show
 from bench.processes import run_json
+from bench.quality import scores_of
 from dragoman import DecodingOptions, Translator
 from dragoman.bundle import Bundle, read_bundle
 from dragoman.loading import open_tokenizers
@@ -128,10 +128,8 @@ def main() -> None:
                 "distinct": len(set(theirs)),
             }
             if references is not None:
-                row |= {
-                    "bergamot_bleu": round(sacrebleu.corpus_bleu(theirs, [references]).score, 2),
-                    "bleu": round(sacrebleu.corpus_bleu(ours, [references]).score, 2),
-                }
+                found = {"bergamot_bleu": theirs, "bleu": ours}
+                row |= {name: scores_of(outputs, references)["bleu"] for name, outputs in found.items()}
             rows.append(row)
             show(rows[-1:])
     command.write(Path(arguments.student[0][1]), {"students": rows})

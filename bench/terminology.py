@@ -10,7 +10,6 @@ and with terms only required. The result says how many required terms are there,
 inflection, and lists the translations with a term behind the end of the sentence.
 """
 
-import lzma
 import re
 import shutil
 import statistics
@@ -33,6 +32,7 @@ from dragoman.translator import Translator
 from dragoman.types import Pair
 from export.bundle import write_manifest
 from export.confidence import add_pairs_argument, read_line_pairs
+from export.shortlist.text import read_pairs
 
 MAX_TERM_WORDS = 3
 MIN_CHARACTERS = 4
@@ -48,16 +48,11 @@ Line = tuple[str, str, tuple[Term, ...]]
 
 def read_dictionary(path: Path, pair: Pair, *, is_reversed: bool) -> TermIndex:
     """Read a dictionary into an index of its sources; each has all its translations as targets."""
-    opener = lzma.open if path.suffix == ".xz" else open
     found: dict[str, list[str]] = {}
-    with opener(path, "rt", encoding="utf8") as file:
-        for line in file:
-            source, target = line.rstrip("\n").split("\t")[-2:]
-            if is_reversed:
-                source, target = target, source
-            source, target = source.removeprefix("to "), target.removeprefix("to ")
-            if len(source.split()) <= MAX_TERM_WORDS and min(len(source), len(target)) >= MIN_CHARACTERS:
-                found.setdefault(source, []).append(target)
+    for columns in read_pairs([path]):
+        source, target = (side.removeprefix("to ") for side in columns[:: -1 if is_reversed else 1])
+        if len(source.split()) <= MAX_TERM_WORDS and min(len(source), len(target)) >= MIN_CHARACTERS:
+            found.setdefault(source, []).append(target)
     return TermIndex([Term(source, tuple(targets[:16])) for source, targets in found.items()], pair.source)
 
 

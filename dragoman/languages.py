@@ -63,14 +63,6 @@ class Languages:
                 if source != target or self.is_single_pair:
                     yield Pair(source, target)
 
-    def serves(self, source: str, target: str) -> Pair | None:
-        """Return the pair in the bundle's own codes; None if it has no such pair."""
-        found = find_language(source, self.sources), find_language(target, self.targets)
-        if found[0] is None or found[1] is None:
-            return None
-        pair = Pair(found[0], found[1])
-        return pair if pair.source != pair.target or self.is_single_pair else None
-
     def pair(self, source: str | None, target: str | None) -> Pair:
         """Return the requested pair, where None stands for the only language.
 

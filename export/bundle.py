@@ -43,7 +43,6 @@ from export.model_config import ModelConfig
 from export.model_weights import OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE, Floats, ModelWeights
 from export.original import Original, TokenizerSource
 
-PRODUCER = "dragoman export"
 CARD_FILE = "README.md"
 KIND_FIELD, SHAPE_FIELD = "kind", "shape"
 """Fields that an export adds to the manifest's `origin`: kind of the original, and its `ModelConfig`."""
@@ -196,8 +195,8 @@ def _write_graphs(
     if precision in CALIBRATED:
         model, calibration = _balance_and_calibrate(model, precision, samples)
     writers = make_writers(precision, calibration)
-    write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, external_from_bytes)
-    decoder = write_decoder(model, writers.decoder, alignment_layer, PRODUCER)
+    write_encoder(model, writers.encoder).save(folder / ENCODER_FILE, external_from_bytes)
+    decoder = write_decoder(model, writers.decoder, alignment_layer)
     decoder.save(folder / DECODER_FILE, external_from_bytes)
     return writers.decoder.cache_dtype
 

@@ -174,10 +174,17 @@ def best_clip(counts: NDArray[np.int64], largest: float, *, is_signed: bool) -> 
     width = largest / len(counts)
     magnitudes = (np.arange(len(counts)) + 0.5) * width
     clips = np.geomspace(MIN_CLIP_RATIO, 1.0, NUM_CLIPS) * largest
-    over = np.maximum(magnitudes - clips[:, None], 0.0)  # [clips, bins]
-    cut = (over**2 * counts).sum(axis=1)
+    first_over = np.searchsorted(magnitudes, clips, side="right")
+
+    def sum_over(values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the sum over the bins above each clip."""
+        return np.append(np.cumsum(values[::-1])[::-1], 0.0)[first_over]
+
+    num_over = sum_over(counts)
+    # The sum of (magnitude - clip) ** 2, expanded.
+    cut = sum_over(counts * magnitudes**2) - 2 * clips * sum_over(counts * magnitudes) + clips**2 * num_over
     # Errors spread evenly from minus half a step to plus half a step have the variance step ** 2 / 12.
-    rounded = np.where(over > 0, 0, counts).sum(axis=1) * (clips / levels) ** 2 / 12
+    rounded = (counts.sum() - num_over) * (clips / levels) ** 2 / 12
     return float(clips[np.argmin(cut + rounded)])
 
 

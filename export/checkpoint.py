@@ -11,29 +11,12 @@ from safetensors.torch import save_file
 
 from export.checkpoint_folder import (
     CONFIG_FILE,
-    SOURCE_TOKENIZER_FILE,
-    TARGET_TOKENIZER_FILE,
     TRAINING_FILE,
     WEIGHTS_FILE,
-    CheckpointError,
     check_shapes,
     read_checkpoint,
 )
 from export.model import TranslationModel, model_class
-
-__all__ = [
-    "CONFIG_FILE",
-    "SOURCE_TOKENIZER_FILE",
-    "TARGET_TOKENIZER_FILE",
-    "TRAINING_FILE",
-    "WEIGHTS_FILE",
-    "Checkpoint",
-    "CheckpointError",
-    "load_checkpoint",
-    "load_weights",
-    "save_weights",
-    "untied_weights",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from export.activation_ranges import StoredQuantisation
 from export.model_config import ModelConfig
 from export.positions import position_table
-from export.recurrent_weights import recurrent_shapes
+from export.recurrent_weights import linear_shapes, recurrent_shapes
 from export.tensors.stored import StoredWeights
 
 Floats = NDArray[np.float32]
@@ -131,24 +131,20 @@ def _layer(
         yield from _norm(f"{name}.{kind}_residual.norm", config)
         if kind == "self" and name.startswith("decoder.") and config.autoregression == "ssru":
             yield f"{name}.self_recurrence.cell.weight", (width, width)
-            yield from _linear(f"{name}.self_recurrence.forget", width, width, has_bias=True)
+            yield from linear_shapes(f"{name}.self_recurrence.forget", width, width, has_bias=True)
             continue
         *inputs, output = attention_layers(config)
         for layer in inputs:
-            yield from _linear(
+            yield from linear_shapes(
                 f"{name}.{kind}_attention.{layer}", config.attention_size, width, has_bias=biases
             )
-        yield from _linear(f"{name}.{kind}_attention.{output}", width, config.attention_size, has_bias=biases)
+        yield from linear_shapes(
+            f"{name}.{kind}_attention.{output}", width, config.attention_size, has_bias=biases
+        )
     yield from _norm(f"{name}.feed_forward_residual.norm", config)
     for layer in feed_forward_inputs(config):
-        yield from _linear(f"{name}.feed_forward.{layer}", ffn, width, has_bias=biases)
-    yield from _linear(f"{name}.feed_forward.outer", width, ffn, has_bias=biases)
-
-
-def _linear(name: str, outputs: int, inputs: int, *, has_bias: bool) -> Iterator[tuple[str, tuple[int, ...]]]:
-    yield f"{name}.weight", (outputs, inputs)
-    if has_bias:
-        yield f"{name}.bias", (outputs,)
+        yield from linear_shapes(f"{name}.feed_forward.{layer}", ffn, width, has_bias=biases)
+    yield from linear_shapes(f"{name}.feed_forward.outer", width, ffn, has_bias=biases)
 
 
 def _norm(name: str, config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -25,17 +25,17 @@ def recurrent_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]
     """Yield name and shape of every weight of a recurrent model but those of its tables and its output."""
     width, half = config.d_model, config.d_model // 2
     for direction in DIRECTIONS:
-        yield from _linear(f"{direction}.embedding_gates", 3 * half, width)
-        yield from _linear(f"{direction}.cell.state_gates", 3 * half, half)
-    yield from _linear(START, width, half)
-    yield from _linear(QUERY, width, width)
-    yield from _linear(KEY, width, width, has_bias=False)
+        yield from linear_shapes(f"{direction}.embedding_gates", 3 * half, width)
+        yield from linear_shapes(f"{direction}.cell.state_gates", 3 * half, half)
+    yield from linear_shapes(START, width, half)
+    yield from linear_shapes(QUERY, width, width)
+    yield from linear_shapes(KEY, width, width, has_bias=False)
     yield SCORE, (1, width)
-    yield from _linear(GATES[0], 3 * width, width)
-    yield from _linear(GATES[1], 3 * width, width, has_bias=False)
-    yield from _linear(CELL, 3 * width, width)
+    yield from linear_shapes(GATES[0], 3 * width, width)
+    yield from linear_shapes(GATES[1], 3 * width, width, has_bias=False)
+    yield from linear_shapes(CELL, 3 * width, width)
     for name in READOUTS:
-        yield from _linear(name, 2 * width, width, has_bias=name == READOUTS[-1])
+        yield from linear_shapes(name, 2 * width, width, has_bias=name == READOUTS[-1])
 
 
 def state_ranges(config: ModelConfig) -> dict[str, ActivationRange]:
@@ -45,9 +45,10 @@ def state_ranges(config: ModelConfig) -> dict[str, ActivationRange]:
     return {f"{direction}.cell.state_gates": STATE_RANGE for direction in DIRECTIONS}
 
 
-def _linear(
+def linear_shapes(
     name: str, outputs: int, inputs: int, *, has_bias: bool = True
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield name and shape of the weights of a linear layer."""
     yield f"{name}.weight", (outputs, inputs)
     if has_bias:
         yield f"{name}.bias", (outputs,)

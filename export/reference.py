@@ -21,12 +21,11 @@ from dragoman.graphs.session import DISABLED_OPTIMISERS, FATAL_ONLY
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
+from export.graph.exported_graph import ExportedGraph
 from export.graph.precision.float32 import Float32
 from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, join_layers
-from export.graph.written import ExportedGraph
 from export.model_weights import Floats, ModelWeights
 
-PRODUCER = "dragoman reference"
 IN_PLACE_BYTES = 1024
 """Size from which a weight is not copied into its graph."""
 
@@ -87,7 +86,7 @@ class ReferenceGraphs:
         # Every weight once, even if both graphs have it; those in half precision become float32 here.
         model = model.with_weights({name: model.weights[name] for name in model.weights})
         encoder, decoder = _InPlaceFloat32(), _InPlaceFloat32()
-        graphs = write_encoder(model, encoder, PRODUCER), write_decoder(model, decoder, 0, PRODUCER)
+        graphs = write_encoder(model, encoder), write_decoder(model, decoder, 0)
         self._encoder_inputs = encoder.inputs if reads_inputs else {}
         self._decoder_inputs = decoder.inputs if reads_inputs else {}
         self._encoder = _Graph(graphs[0], self._encoder_inputs.values())
@@ -221,6 +220,8 @@ class _Graph:
         )
         settings = onnxruntime.SessionOptions()
         settings.inter_op_num_threads = 1
+        # Waiting for the next of many short steps would take as much CPU time as the steps.
+        settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
         settings.enable_cpu_mem_arena = False  # an arena grows in powers of two, and never shrinks
         settings.log_severity_level = FATAL_ONLY
         self._session = onnxruntime.InferenceSession(

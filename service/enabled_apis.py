@@ -41,10 +41,12 @@ def _native(services: Services) -> ApiDefinition:
     routes.include_router(analysis_routes(services.translation_service, services.authenticator))
     watcher = services.watcher if services.settings.reload_endpoint else None
     requires_key = services.settings.discovery_access == "key"
-    router = services.translation_service.inference.router
-    routes.include_router(model_routes(router, services.authenticator, watcher, requires_key=requires_key))
+    inference = services.translation_service.inference
+    routes.include_router(model_routes(inference, services.authenticator, watcher, requires_key=requires_key))
     if services.model_admin is not None:
-        routes.include_router(model_admin_routes(router, services.authenticator, services.model_admin))
+        routes.include_router(
+            model_admin_routes(inference.router, services.authenticator, services.model_admin)
+        )
     jobs = services.jobs
     if jobs is None:
         return ApiDefinition(routes, document_paths=GLOSSARY_PATHS | MEMORY_PATHS)

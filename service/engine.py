@@ -125,16 +125,17 @@ def translator_options(settings: Settings) -> TranslatorOptions:
 
 
 def find_models(settings: Settings) -> dict[str, Path]:
-    """Return the folders of the models that the settings name, by folder name.
+    """Return the folders of the models that the settings name, by folder name; without a name, of all.
 
     Raises:
-        SettingsError: no model is named, or two have the same name.
+        SettingsError: the setting has no name, or two models have the same one.
         BundleError: one does not exist.
     """
-    names_setting = settings.model or ""
-    names = (names_setting,) if Path(names_setting).is_dir() else split_names(names_setting)
+    if settings.model is None:
+        return settings.model_folders.find()
+    names = (settings.model,) if Path(settings.model).is_dir() else split_names(settings.model)
     if not names:
-        raise SettingsError(f"model: {names_setting!r} names no bundle")
+        raise SettingsError(f"model: {settings.model!r} names no bundle")
     found: dict[str, Path] = {}
     for name in names:
         path = find_bundle(name, settings.model_folders)

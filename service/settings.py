@@ -353,11 +353,11 @@ def read_settings(config: Path | None = None, overrides: Mapping[str, object] | 
     if config is not None and not config.is_file():
         raise SettingsError(f"configuration file {config} does not exist or is not a file")
 
-    class Configured(Settings):
+    class SettingsWithFile(Settings):
         model_config = SettingsConfigDict(toml_file=config)
 
     try:
-        return Configured(**given)
+        return SettingsWithFile(**given)
     except ValidationError as error:
         raise SettingsError(_describe(error)) from error
     except (ValueError, OSError) as error:  # not TOML, not UTF-8, or an integer with too many digits

@@ -13,16 +13,8 @@ from typing import Any
 
 import torch
 
-from export.checkpoint import (
-    SOURCE_TOKENIZER_FILE,
-    TARGET_TOKENIZER_FILE,
-    Checkpoint,
-    CheckpointError,
-    load_checkpoint,
-    load_weights,
-    save_weights,
-    untied_weights,
-)
+from export.checkpoint import Checkpoint, load_checkpoint, load_weights, save_weights, untied_weights
+from export.checkpoint_folder import SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, CheckpointError
 from training.exit_status import exit_status
 
 

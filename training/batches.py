@@ -87,7 +87,8 @@ class BatchStream(IterableDataset[Batch]):
         source_rank = np.where(lengths[:, 1] % 2, lengths[:, 0], -lengths[:, 0])
         order = np.lexsort((jitter, source_rank, lengths[:, 1]))
         cuts = cut_by_budget(lengths[order], self.plan.budget_tokens)
-        batches = [[(int(corpus_of[n]), int(pair_of[n])) for n in order[begin:end]] for begin, end in cuts]
+        pairs = list(zip(corpus_of[order].tolist(), pair_of[order].tolist(), strict=True))
+        batches = [pairs[begin:end] for begin, end in cuts]
         rng.shuffle(batches)
         return batches
 
@@ -124,7 +125,7 @@ def cut_by_budget(lengths: NDArray[np.int64], budget_tokens: int) -> list[tuple[
     """
     cuts: list[tuple[int, int]] = []
     begin, width, height = 0, 0, 0
-    for index, (source_len, target_len) in enumerate(lengths.tolist()):
+    for index, (source_len, target_len) in enumerate(zip(*lengths.T.tolist(), strict=True)):
         width, height = max(width, source_len), max(height, target_len)
         if index > begin and (width + height) * (index - begin + 1) > budget_tokens:
             cuts.append((begin, index))

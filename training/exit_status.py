@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from export.checkpoint import CheckpointError
+from export.checkpoint_folder import CheckpointError
 from training.errors import TrainingError, TrainingStopped
 
 FIXABLE_ERROR = 2

@@ -52,8 +52,9 @@ class History:
 
     def plot(self) -> None:
         """Plot loss and scores against pairs seen, as PNG."""
-        figure = Figure(figsize=(9, 4), layout="constrained")
-        loss_axes, score_axes = figure.subplots(1, 2)
+        figure = Figure(figsize=(9, 4))
+        margins = {"left": 0.08, "right": 0.98, "bottom": 0.13, "top": 0.95, "wspace": 0.18}
+        loss_axes, score_axes = figure.subplots(1, 2, gridspec_kw=margins)
         losses = [event for event in self.events if event.loss is not None]
         scores = [event for event in self.events if event.bleu is not None]
         loss_axes.plot(

@@ -82,7 +82,8 @@ def start_workers(
     if count == 1:
         yield ProcessGroup(0, 1)
         return
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([follow.__module__])  # torch and Lightning are imported once for all
     store = TCPStore(HOST, 0, count, is_master=True, wait_for_workers=False)
     others = [
         context.Process(target=follow, args=(config, rank, store.port), daemon=True)

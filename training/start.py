@@ -8,14 +8,8 @@ from typing import Any
 import sentencepiece
 import torch
 
-from export.checkpoint import (
-    TRAINING_FILE,
-    Checkpoint,
-    CheckpointError,
-    load_checkpoint,
-    load_weights,
-    untied_weights,
-)
+from export.checkpoint import Checkpoint, load_checkpoint, load_weights, untied_weights
+from export.checkpoint_folder import TRAINING_FILE, CheckpointError
 from export.model import TranslationModel
 from training.config import TrainingConfig
 from training.errors import ConfigError

@@ -10,22 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import ctranslate2
 import sentencepiece
 
-EOS_ID = 3
+from bench.peers.ctranslate2_worker import EOS_ID, open_translator
 
 
 def translate_file(settings: dict[str, Any]) -> None:
     """Translate line by line; lines are read, tokenized, decoded and written as a stream."""
     processor = sentencepiece.SentencePieceProcessor(model_file=settings["tokenizer"])
-    translator = ctranslate2.Translator(
-        settings["model"],
-        device="cpu",
-        compute_type="int8",
-        inter_threads=settings["workers"],
-        intra_threads=1,
-    )
+    translator = open_translator(settings["model"], "int8", settings["workers"])
 
     def sources() -> Iterator[list[str]]:
         with Path(settings["source"]).open(encoding="utf8") as lines:

@@ -8,13 +8,12 @@ import json
 import sys
 from typing import Any
 
-import ctranslate2
-import sentencepiece
 import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-EOS_ID = 3
+from bench.peers.ctranslate2_worker import CTranslate2
+from bench.peers.protocol import Search, Setup
 
 
 class TranslateRequest(BaseModel):
@@ -27,14 +26,9 @@ class TranslateRequest(BaseModel):
 
 def create_app(settings: dict[str, Any]) -> FastAPI:
     """Return the application, whose model has `workers` replicas of one thread each."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=settings["tokenizer"])
-    translator = ctranslate2.Translator(
-        settings["model"],
-        device="cpu",
-        compute_type="int8",
-        inter_threads=settings["workers"],
-        intra_threads=1,
-    )
+    options = {"tokenizer": settings["tokenizer"]}
+    engine = CTranslate2(Setup(settings["model"], settings["workers"], "int8", options))
+    translate_text = engine.text_translator()
     app = FastAPI()
 
     @app.get("/readyz")
@@ -43,14 +37,8 @@ def create_app(settings: dict[str, Any]) -> FastAPI:
 
     @app.post("/v1/translate")
     def translate(request: TranslateRequest) -> dict[str, str]:
-        source = [str(token) for token in [*processor.encode(request.text), EOS_ID]]
-        (result,) = translator.translate_batch(
-            [source],
-            beam_size=request.beam_size,
-            max_decoding_length=request.max_length,
-            max_input_length=0,
-        )
-        return {"translation": processor.decode([int(token) for token in result.hypotheses[0]])}
+        search = Search(request.beam_size, max_length=request.max_length)
+        return {"translation": translate_text(request.text, search)}
 
     return app
 

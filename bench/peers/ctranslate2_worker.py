@@ -1,6 +1,8 @@
 """Worker that runs CTranslate2 behind the protocol: `python -m bench.peers.ctranslate2_worker SETUP`."""
 
+from collections.abc import Callable
 from importlib.metadata import version
+from typing import Any
 
 import ctranslate2
 
@@ -10,17 +12,18 @@ from bench.peers.protocol import Ids, Search, Setup, run_worker
 EOS_ID = 3
 
 
+def open_translator(model: str, precision: str, workers: int) -> Any:
+    """Open a model with `workers` replicas of one thread each."""
+    return ctranslate2.Translator(
+        model, device="cpu", compute_type=precision, inter_threads=workers, intra_threads=1
+    )
+
+
 class CTranslate2:
     """One model with `workers` replicas of one thread each."""
 
     def __init__(self, setup: Setup) -> None:
-        self._translator = ctranslate2.Translator(
-            setup.model,
-            device="cpu",
-            compute_type=setup.precision,
-            inter_threads=setup.workers,
-            intra_threads=1,
-        )
+        self._translator = open_translator(setup.model, setup.precision, setup.workers)
         self._workers = setup.workers
         self._tokenizer_path = setup.options["tokenizer"]
 
@@ -38,16 +41,20 @@ class CTranslate2:
     def front(self, name: str, search: Search) -> Front:
         if name != "thread pool":
             raise ValueError(f"CTranslate2 has no front {name!r}")
+        translate = self.text_translator()
+        return pool_front(lambda text: translate(text, search), self._workers)
+
+    def text_translator(self) -> Callable[[str, Search], str]:
+        """Load the tokenizer, and return a function that translates a text."""
         from sentencepiece import SentencePieceProcessor  # noqa: PLC0415 -- only texts need it
 
         tokenizer = SentencePieceProcessor(model_file=self._tokenizer_path)
 
-        def translate(text: str) -> str:
-            source = [*tokenizer.encode(text), EOS_ID]
-            target: str = tokenizer.decode(self.search([source], search)[0])
-            return target
+        def translate(text: str, search: Search) -> str:
+            (target,) = self.search([[*tokenizer.encode(text), EOS_ID]], search)
+            return str(tokenizer.decode(target))
 
-        return pool_front(translate, self._workers)
+        return translate
 
     def versions(self) -> dict[str, str]:
         return {"ctranslate2": version("ctranslate2")}

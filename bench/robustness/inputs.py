@@ -61,7 +61,6 @@ class Input:
     """Things that the output must contain; one that must occur twice is listed twice."""
     good: str
     """A good human translation, one of many."""
-    remark: str
 
     @property
     def kept(self) -> tuple[RequiredItem, ...]:
@@ -99,5 +98,4 @@ def _parse(row: Mapping[str, str]) -> Input:
         is_ordered={"any": False, "same": True}[columns["order"]],
         wanted=tuple(wanted),
         good=columns["good"],
-        remark=columns["remark"],
     )

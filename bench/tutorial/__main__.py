@@ -6,7 +6,6 @@ and of the models that `--bundle` names; `python -m bench.page` makes tables of 
 it. Two commands may train different runs in the same folder.
 """
 
-import sys
 from pathlib import Path
 
 import torch
@@ -17,7 +16,7 @@ from bench.tutorial.recipes import ARMS
 from bench.tutorial.results import read_corpora, run_arm, score_bundle, write_result
 
 
-def main() -> int:
+def main() -> None:
     """Train, score, write the result."""
     options: Options = {
         "--runs to train, each an arm and a seed": [str],
@@ -39,8 +38,7 @@ def main() -> int:
         run_arm(arm, int(seed), corpora, arguments.folder / name)
     bundles = [row for name, path in arguments.bundle for row in score_bundle(name, Path(path), corpora.test)]
     write_result(arguments.folder, arguments.output or RESULTS / "tutorial.json", bundles, str(command))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -5,7 +5,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import sentencepiece
 import spacy
@@ -30,19 +29,6 @@ def word_splitter(language: str) -> Callable[[str], list[str]]:
     """Return a function that splits text with the rules of spaCy's tokeniser, which keep the case."""
     tokeniser = spacy.blank(language).tokenizer
     return lambda text: [token.text for token in tokeniser(text)]
-
-
-class Vocabulary(Protocol):
-    """Numbers of the units of one language."""
-
-    def __len__(self) -> int:
-        """Return the number of units, special ones included."""
-
-    def encode(self, text: str) -> Line:
-        """Return the ids of a text."""
-
-    def decode(self, ids: Sequence[int]) -> list[str]:
-        """Return the words of a text, in the case that the model was trained on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +81,7 @@ class Pieces:
             sentence_iterator=(text.lower() if is_lower else text for text in texts),
             model_writer=content,
             vocab_size=size,
+            hard_vocab_limit=False,  # lower-cased text may not have so many
             model_type="unigram",
             character_coverage=0.9998,
             byte_fallback=True,
@@ -124,6 +111,10 @@ class Pieces:
     def text(self, ids: Sequence[int]) -> str:
         """Return the text that the pieces spell."""
         return str(self.model.decode(list(ids)))
+
+
+Vocabulary = Words | Pieces
+"""Numbers of the units of one language."""
 
 
 def build_vocabulary(recipe: Recipe, texts: Iterable[str], language: str) -> Vocabulary:

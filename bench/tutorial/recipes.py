@@ -28,7 +28,7 @@ class Recipe:
     min_count: int = 2
     """Occurrences of a word below which it is unknown."""
     num_pieces: int = 8000
-    """Size of the vocabulary of pieces, for each language."""
+    """Size of the vocabulary of pieces, for each language; fewer if the text has not so many."""
     width: int = 256
     layers: int = 3
     heads: int = 8

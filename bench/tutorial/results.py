@@ -1,6 +1,5 @@
 """Runs of the tutorial's arms: their texts, their scores, the result file."""
 
-import lzma
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +14,6 @@ from bench.experiments import GREEDY, scores_of_arm
 from bench.provenance import RESULTS, provenance, read_result, write_json
 from bench.quality import translate_all
 from bench.tutorial.data import SPECIALS, UNK, Pieces, word_splitter
-from bench.tutorial.metric import corpus_bleu
 from bench.tutorial.recipes import ARMS, PUBLISHED
 from bench.tutorial.train import (
     CHOICES,
@@ -25,11 +23,12 @@ from bench.tutorial.train import (
     Run,
     Texts,
     chosen_epoch,
-    lower,
+    corpus_bleu,
     train,
     translate_ids,
 )
 from dragoman import DecodingOptions, Translator
+from export.shortlist.text import read_pairs
 
 SCORES_FILE = "scores.json"
 SEARCHES = {"greedy": 1, "beam 4": 4}
@@ -50,16 +49,10 @@ def read_corpora(train_files: Sequence[Path], dev: Sequence[Path], test: Sequenc
     """Read TSV files of pairs, whose last two columns are source and target, and files of lines.
 
     Raises:
-        SystemExit: a line of a TSV file has fewer than two columns, or there are none.
+        ExportError: a line of a TSV file has not two or three columns.
+        SystemExit: there are no pairs, or files of lines differ in their number of lines.
     """
-    pairs = []
-    for path in train_files:
-        content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-        for number, line in enumerate(content.decode("utf8").rstrip("\n").split("\n"), start=1):
-            columns = line.split("\t")
-            if len(columns) < 2:  # noqa: PLR2004 -- source and target
-                raise SystemExit(f"{path}, line {number}: no source and target with a tab between")
-            pairs.append(columns[-2:])
+    pairs = read_pairs(train_files)
     if not pairs:
         raise SystemExit("--train: no pairs")
     lines = [[path.read_text(encoding="utf8").splitlines() for path in files] for files in (dev, test)]
@@ -79,7 +72,7 @@ def run_arm(arm: str, seed: int, corpora: Corpora, folder: Path) -> None:
     data = Data.build(recipe, corpora.train, corpora.dev)
     run = Run.begin(recipe, seed, data, folder)
     split = word_splitter("en")
-    dev_words = lower(split(text) for text in corpora.dev.target)
+    dev_words = [split(text) for text in corpora.dev.target]
     history = train(run, data, dev_words, lambda line: tqdm.write(f"{folder.name}, {line}"))
     scores = {}
     for choice in CHOICES:
@@ -119,11 +112,10 @@ def score(run: Run, data: Data, test: Texts, choice: Choice) -> dict[str, float]
 
 def word_scores(words: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return BLEU of words in lower case, as the tutorial takes it, and in the case that they have."""
-    found = {
-        "bleu": corpus_bleu(lower(words), lower(references)),
-        "bleu_cased": corpus_bleu(words, references),
+    return {
+        name: round(corpus_bleu(words, references, is_lower=is_lower), 2)
+        for name, is_lower in (("bleu", True), ("bleu_cased", False))
     }
-    return {name: round(value, 2) for name, value in found.items()}
 
 
 def text_scores(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.slots import add_slots, keep_slots
-from dragoman.decoding.strategy import Source, StepOutcome, Strategy, TargetVocabulary
+from dragoman.decoding.strategy import OuterStrategy, Source, StepOutcome, Strategy, TargetVocabulary
 
 MIN_CANDIDATES = 8
 """Minimum candidates of a row with filters, a power of two: each other number costs the stepper a binding."""
@@ -26,7 +26,7 @@ class _History:
     ngram_sizes: NDArray[np.int64]  # [R], 0 disables
 
 
-class FilteredStrategy:
+class FilteredStrategy(OuterStrategy):
     """A `Strategy` that passes filtered candidates to an inner one.
 
     The repetition penalty multiplies the log-probability of each token that a row has read by the source's
@@ -45,16 +45,10 @@ class FilteredStrategy:
 
     def __init__(self, inner: Strategy, target: TargetVocabulary) -> None:
         """Wrap `inner`, which must have no sources yet."""
-        self._inner = inner
-        self._target = target
+        super().__init__(inner, target)
         self._history = self._begin([])
         self._marks = np.zeros((0, 0), np.bool_)
         self._prepare_filters()
-
-    @property
-    def beam_size(self) -> int:
-        """Number of rows per source."""
-        return self._inner.beam_size
 
     @property
     def num_best(self) -> int:
@@ -62,16 +56,6 @@ class FilteredStrategy:
         if not self._has_filters:
             return self._inner.num_best
         return round_up(self._inner.num_best + self._num_affected, self._target.size)
-
-    @property
-    def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row reads next, int64 [R]."""
-        return self._inner.last_ids
-
-    @property
-    def sources(self) -> Sequence[Source]:
-        """Sources searched for, by slot."""
-        return self._inner.sources
 
     def join(self, sources: Sequence[Source]) -> None:
         """Start the search for more sources, in slots after all others."""
@@ -105,10 +89,6 @@ class FilteredStrategy:
         self._history = keep_slots(self._history, rows)
         self._prepare_filters()
         return rows
-
-    def best_ids(self, slot: int) -> list[int]:
-        """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
-        return self._inner.best_ids(slot)
 
     def _begin(self, sources: Sequence[Source]) -> _History:
         num_rows = self._inner.beam_size

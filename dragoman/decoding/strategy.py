@@ -222,3 +222,31 @@ class Strategy(Protocol):
     def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
         ...
+
+
+class OuterStrategy:
+    """Base of strategies that change the candidates of an inner one."""
+
+    def __init__(self, inner: Strategy, target: TargetVocabulary) -> None:
+        """Wrap `inner`, which must have no sources yet."""
+        self._inner = inner
+        self._target = target
+
+    @property
+    def beam_size(self) -> int:
+        """Number of rows per source."""
+        return self._inner.beam_size
+
+    @property
+    def last_ids(self) -> NDArray[np.int64]:
+        """The token that each row reads next, int64 [R]."""
+        return self._inner.last_ids
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """Sources searched for, by slot."""
+        return self._inner.sources
+
+    def best_ids(self, slot: int) -> list[int]:
+        """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
+        return self._inner.best_ids(slot)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.filters import round_up
 from dragoman.decoding.slots import add_slots, keep_slots
-from dragoman.decoding.strategy import Source, StepOutcome, Strategy, TargetVocabulary
+from dragoman.decoding.strategy import OuterStrategy, Source, StepOutcome, Strategy, TargetVocabulary
 
 SPARE_CANDIDATES = 3
 """Extra candidates of a row between characters, for bytes that begin none. They cost nothing measurable."""
@@ -67,7 +67,7 @@ class _Rows:
     can_spell_replacement: NDArray[np.bool_]  # [R], whether bytes may spell U+FFFD
 
 
-class Utf8Strategy:
+class Utf8Strategy(OuterStrategy):
     """A `Strategy` that passes only candidates that form valid UTF-8 to an inner one.
 
     Inside a character these are the bytes that continue it, elsewhere everything but bytes that begin no
@@ -81,8 +81,7 @@ class Utf8Strategy:
 
     def __init__(self, inner: Strategy, target: TargetVocabulary) -> None:
         """Wrap `inner`, which must have no sources yet."""
-        self._inner = inner
-        self._target = target
+        super().__init__(inner, target)
         self._bytes = np.full(target.size, NO_BYTE, np.int64)
         self._bytes[list(target.byte_ids)] = list(target.byte_ids.values())
         self._legal, self._next = utf8_tables()
@@ -92,24 +91,9 @@ class Utf8Strategy:
         self._prepare_step()
 
     @property
-    def beam_size(self) -> int:
-        """Number of rows per source."""
-        return self._inner.beam_size
-
-    @property
     def num_best(self) -> int:
         """K of the inner strategy, or more if some candidates may not be able to follow."""
         return max(self._inner.num_best, self._num_best)
-
-    @property
-    def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row reads next, int64 [R]."""
-        return self._inner.last_ids
-
-    @property
-    def sources(self) -> Sequence[Source]:
-        """Sources searched for, by slot."""
-        return self._inner.sources
 
     def join(self, sources: Sequence[Source]) -> None:
         """Start the search for more sources, in slots after all others."""
@@ -146,10 +130,6 @@ class Utf8Strategy:
         self._rows = keep_slots(self._rows, rows)
         self._prepare_step()
         return rows
-
-    def best_ids(self, slot: int) -> list[int]:
-        """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
-        return self._inner.best_ids(slot)
 
     def _begin(self, sources: Sequence[Source]) -> _Rows:
         beam_size = self._inner.beam_size

@@ -35,7 +35,7 @@ class Flow:
         return self._steps.setdefault(step, Flow(self.owner)) if step else self
 
 
-class Queued(Protocol):
+class QueuedSource(Protocol):
     """A source as the queue sees it. Compared by identity."""
 
     @property
@@ -46,7 +46,7 @@ class Queued(Protocol):
     def deadline_s(self) -> float: ...
 
 
-Q = TypeVar("Q", bound=Queued)
+Q = TypeVar("Q", bound=QueuedSource)
 Item = TypeVar("Item", bound=Hashable)
 _Entry = tuple[float, float, int, Item]
 """Virtual time, deadline, arrival number, and the item."""

@@ -114,11 +114,6 @@ class QueueState:
     queue_size: int
     num_running: int
 
-    @property
-    def is_full(self) -> bool:
-        """Whether no more sources are accepted; false if there is no translator."""
-        return 0 < self.queue_size <= self.num_waiting
-
 
 def add_queues(queues: Iterable[QueueState]) -> QueueState:
     """Add up the states of several translators."""

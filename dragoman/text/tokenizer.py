@@ -56,7 +56,6 @@ class Tokenizer:
         """Id of pieces that the vocabulary lacks."""
         self.byte_ids = ids.byte_ids
         """Byte value of each byte piece, by id: byte pieces spell what has no piece of its own."""
-        self._id_of_byte = {byte: index for index, byte in ids.byte_ids.items()}
 
     @classmethod
     def load(cls, model: Path, vocabulary: Path | None = None, *, normalises: bool = True) -> "Tokenizer":

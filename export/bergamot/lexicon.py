@@ -32,8 +32,6 @@ class Lexicon:
 
     num_always: int
     """The first ids of the target vocabulary are candidates of every source."""
-    most_listed: int
-    """Maximum number of candidates of a piece, as the file says; nothing depends on it."""
     offsets: NDArray[np.int64]
     """[pieces + 1]: piece s lists listed[offsets[s]:offsets[s + 1]]."""
     listed: NDArray[np.int64]
@@ -95,7 +93,7 @@ def read_lexicon(path: Path) -> Lexicon:
         content = file.read(size_bytes)
     if len(content) < _HEADER.size:
         raise ValueError(f"has {len(content)} bytes, fewer than the {_HEADER.size} of its header")
-    magic, checksum, num_always, most_listed, num_offsets, num_listed = _HEADER.unpack_from(content)
+    magic, checksum, num_always, _, num_offsets, num_listed = _HEADER.unpack_from(content)
     if magic != MAGIC:
         raise ValueError("is not a binary shortlist of Marian's")
     wanted_bytes = _HEADER.size + 8 * num_offsets + 4 * num_listed
@@ -109,7 +107,7 @@ def read_lexicon(path: Path) -> Lexicon:
         raise ValueError(f"has offsets that do not run from 0 to its {num_listed} listed ids")
     if (offsets[1:] < offsets[:-1]).any():
         raise ValueError("has offsets that do not ascend")
-    return Lexicon(num_always, most_listed, offsets.astype(np.int64), listed.astype(np.int64))
+    return Lexicon(num_always, offsets.astype(np.int64), listed.astype(np.int64))
 
 
 def hash_words(content: bytes) -> int:

@@ -80,13 +80,6 @@ def _read_elements(variable: StoredTensor) -> np.ndarray:
         return np.frombuffer(file.read(variable.size_bytes), NUMPY_TYPES[variable.dtype])
 
 
-def read_version(path: Path) -> int | None:
-    """Return the version that a file begins with; None if it is too short."""
-    with path.open("rb") as file:
-        encoded = file.read(4)
-    return int.from_bytes(encoded, "little") if len(encoded) == 4 else None  # noqa: PLR2004 -- as read
-
-
 def read_model_file(path: Path) -> ModelFile:
     """Read the index of a file. Contents of variables are not read; every size is checked first.
 
@@ -128,9 +121,7 @@ def _read_variable(reader: "_Reader", path: Path, name: str, *, has_types: bool)
         size_bytes = number * reader.number("I", f"the size of {name}")
     if dtype is None:
         raise TensorFileError(f"{MODEL_FILE}: {name} has elements of unknown type {number}")
-    expected_bytes = np.dtype(NUMPY_TYPES[dtype]).itemsize
-    for size in shape:
-        expected_bytes *= size
+    expected_bytes = math.prod(shape) * np.dtype(NUMPY_TYPES[dtype]).itemsize
     if size_bytes != expected_bytes:
         raise TensorFileError(
             f"{MODEL_FILE}: {name} declares {size_bytes} bytes, "

@@ -85,19 +85,7 @@ def read_languages(
         target_code=tokens.target_code,
         drops_regions=tokens.drops_regions,
     )
-    generation = GenerationSettings(
-        beam_size=1,
-        length_penalty=1.0,
-        early_stopping=False,
-        max_target_tokens=None,
-        decoder_start=None,
-        bos_id=None,
-        forced_first=None,
-        eos_id=special.eos,
-        pad_id=special.eos,
-        forbidden=(),
-        is_renormalised=False,
-    )
+    generation = GenerationSettings(eos_id=special.eos, pad_id=special.eos)
     settings = Settings(folder, {}, None, {})
     languages = find_languages(vocabularies, settings, generation, special.start, wanted, problems)
     if languages is None:

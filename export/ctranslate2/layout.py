@@ -5,8 +5,9 @@ Newer layouts have attributes of encoder and decoder (`decoder/num_heads`), olde
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dragoman.manifest import AlignmentHeads
 from export.ctranslate2.binary import SCALE_SUFFIX, ModelFile
@@ -55,6 +56,7 @@ UNSUPPORTED: Mapping[str, str] = {
 SCALE_TOLERANCE = 1e-5
 
 _LAYER = re.compile(r"(encoder|decoder)/layer_([0-9]{1,4})/")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +88,11 @@ class Attributes:
 
     def number(self, name: str, default: float) -> float:
         """Return a number, or the default if there is none."""
-        if name not in self._file.variables:
-            return default
-        self.used.add(name)
-        try:
-            return self._file.number(name)
-        except TensorFileError as error:
-            self._problems.append(str(error))
-            return default
+        return self._read(name, default, self._file.number)
 
     def text(self, name: str, default: str) -> str:
         """Return a text, or the default if there is none."""
-        if name not in self._file.variables:
-            return default
-        self.used.add(name)
-        try:
-            return self._file.text(name)
-        except TensorFileError as error:
-            self._problems.append(str(error))
-            return default
+        return self._read(name, default, self._file.text)
 
     def whole(self, name: str, default: int) -> int:
         """Return a whole number, or the default if there is none."""
@@ -123,6 +111,16 @@ class Attributes:
                 f"encoder/{name} is {found[0]}, decoder/{name} is {found[1]}; they must be equal"
             )
         return found[0]
+
+    def _read(self, name: str, default: T, read: Callable[[str], T]) -> T:
+        if name not in self._file.variables:
+            return default
+        self.used.add(name)
+        try:
+            return read(name)
+        except TensorFileError as error:
+            self._problems.append(str(error))
+            return default
 
 
 def read_layout(

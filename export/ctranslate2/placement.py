@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -227,13 +227,7 @@ def _place_positions(file: ModelFile, config: ModelConfig) -> Mapping[str, Weigh
 
 
 def _first_rows(variable: StoredTensor, num_rows: int) -> StoredTensor:
-    return StoredTensor(
-        variable.path,
-        variable.dtype,
-        variable.offset_bytes,
-        variable.size_bytes,
-        (num_rows, *variable.shape[1:]),
-    )
+    return replace(variable, shape=(num_rows, *variable.shape[1:]))
 
 
 def _are_equal(one: Table, other: Table) -> bool:

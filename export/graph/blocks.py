@@ -74,6 +74,10 @@ class GraphWriter:
         return norm(self.graph.op("Add", value, sublayer(value)))
 
     def feed_forward(self, value: str, name: str) -> str:
+        """Write a feed-forward with its residual connection."""
+        return self.residual(value, name, partial(self._feed_forward, name=name))
+
+    def _feed_forward(self, value: str, name: str) -> str:
         inputs = [f"{name}.{layer}" for layer in feed_forward_inputs(self.model.config)]
         inner = self.joined_linear(value, inputs)
         if not self.model.config.gated_ffn:

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from dragoman.contract import Port
-from export.graph.written import ExportedGraph, WeightPart
+from export.graph.exported_graph import ExportedGraph, WeightPart
 
 OPSET = 20
 CONTRIB = "com.microsoft"
 """Domain of onnxruntime's own operators: attention with caches, integer matrix products."""
 IR_VERSION = 10
+PRODUCER = "dragoman export"
 
 ELEMENT_TYPES = {
     "bool": TensorProto.BOOL,
@@ -207,7 +208,7 @@ class GraphBuilder:
         )
 
     def finish(
-        self, inputs: Sequence[Port], outputs: Sequence[Port], sizes: Mapping[str, int], producer: str
+        self, inputs: Sequence[Port], outputs: Sequence[Port], sizes: Mapping[str, int]
     ) -> ExportedGraph:
         """Return the finished graph.
 
@@ -215,7 +216,6 @@ class GraphBuilder:
             inputs: inputs in order.
             outputs: outputs in order; each must be the output of a node.
             sizes: fixed sizes by axis; the other axes stay symbolic.
-            producer: name and version of the exporting program.
         """
         graph = helper.make_graph(
             self._nodes,
@@ -224,7 +224,7 @@ class GraphBuilder:
             [_value_info(port, sizes) for port in outputs],
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name=producer)
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name=PRODUCER)
         return ExportedGraph(model, self._weights, self._parts)
 
     def _new_name(self, op_type: str) -> str:

@@ -4,21 +4,19 @@ from dragoman import contract
 from export.graph.attention import CrossAttentionWriter, cross_attention, self_attention
 from export.graph.blocks import GraphWriter
 from export.graph.builder import GraphBuilder
+from export.graph.exported_graph import ExportedGraph
 from export.graph.precision import Precision
 from export.graph.projection import write_logprobs
 from export.graph.recurrence import self_recurrence
 from export.graph.recurrent_decoder import write_recurrent_decoder
 from export.graph.relative import LayerBias, decoder_biases
-from export.graph.written import ExportedGraph
 from export.model_weights import ModelWeights
 
 
-def write_decoder(
-    model: ModelWeights, precision: Precision, alignment_layer: int, producer: str
-) -> ExportedGraph:
+def write_decoder(model: ModelWeights, precision: Precision, alignment_layer: int) -> ExportedGraph:
     """Write the decoder graph with the queries of `alignment_layer` as output. R rows, d model width."""
     if model.config.architecture == "bahdanau":
-        return write_recurrent_decoder(model, precision, producer)
+        return write_recurrent_decoder(model, precision)
     writer = GraphWriter(GraphBuilder("decoder"), model, precision)
     graph, config = writer.graph, model.config
     positions = None
@@ -44,7 +42,6 @@ def write_decoder(
         contract.decoder_inputs(*shape),
         contract.decoder_outputs(*shape),
         {"H": config.heads, "D": config.head_size, "A": config.attention_size, "N": config.d_model, "1": 1},
-        producer,
     )
 
 
@@ -61,9 +58,6 @@ def _layer(
     def read_source(inputs: str) -> str:
         return attend(writer.linear(inputs, f"{name}.cross_attention.query"), index)
 
-    def feed_forward(inputs: str) -> str:
-        return writer.feed_forward(inputs, f"{name}.feed_forward")
-
     states = writer.residual(states, f"{name}.self", read_target)
     states = writer.residual(states, f"{name}.cross", read_source)
-    return writer.residual(states, f"{name}.feed_forward", feed_forward)
+    return writer.feed_forward(states, f"{name}.feed_forward")

@@ -8,20 +8,20 @@ import onnx
 from dragoman import contract
 from export.graph.blocks import GraphWriter
 from export.graph.builder import CONTRIB, GraphBuilder
+from export.graph.exported_graph import ExportedGraph
 from export.graph.precision import Precision
 from export.graph.recurrent_encoder import write_recurrent_encoder
 from export.graph.relative import encoder_biases
-from export.graph.written import ExportedGraph
 from export.model_weights import SOURCE_TABLE, ModelWeights, attention_layers, query_key_value
 
 SelfAttentionWriter = Callable[[str, int], str]
 """Writes self-attention: states [B, S, d] and the layer's number -> [B, S, d]."""
 
 
-def write_encoder(model: ModelWeights, precision: Precision, producer: str) -> ExportedGraph:
+def write_encoder(model: ModelWeights, precision: Precision) -> ExportedGraph:
     """Write the encoder graph. B sources, S source tokens, H heads, D head size, d model width."""
     if model.config.architecture == "bahdanau":
-        return write_recurrent_encoder(model, precision, producer)
+        return write_recurrent_encoder(model, precision)
     writer = GraphWriter(GraphBuilder("encoder"), model, precision)
     graph = writer.graph
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
@@ -41,21 +41,13 @@ def write_encoder(model: ModelWeights, precision: Precision, producer: str) -> E
         contract.encoder_inputs(),
         contract.encoder_outputs(precision.cache_dtype),
         {"L": 2 * config.decoder_layers, "H": config.heads, "D": config.head_size},
-        producer,
     )
 
 
 def _layer(writer: GraphWriter, states: str, index: int, attend: SelfAttentionWriter) -> str:
     name = f"encoder.{index}"
-
-    def read(inputs: str) -> str:
-        return attend(inputs, index)
-
-    def feed_forward(inputs: str) -> str:
-        return writer.feed_forward(inputs, f"{name}.feed_forward")
-
-    states = writer.residual(states, f"{name}.self", read)
-    return writer.residual(states, f"{name}.feed_forward", feed_forward)
+    states = writer.residual(states, f"{name}.self", lambda inputs: attend(inputs, index))
+    return writer.feed_forward(states, f"{name}.feed_forward")
 
 
 def _self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:

@@ -10,17 +10,17 @@ from onnx import TensorProto
 from dragoman import contract
 from export.graph.blocks import GraphWriter
 from export.graph.builder import GraphBuilder
+from export.graph.exported_graph import ExportedGraph
 from export.graph.gru import ANNOTATION_STEP, cast, gru_step, split_last
 from export.graph.precision import Precision
 from export.graph.projection import write_logprobs
-from export.graph.written import ExportedGraph
 from export.model_weights import ModelWeights
 from export.recurrent_weights import CELL, GATES, KEY_STEPS, QUERY, READOUTS, SCORE, START
 
 CROSS_KEY, CROSS_VALUE, STATE = contract.cross_key(0), contract.cross_value(0), contract.cell(0)
 
 
-def write_recurrent_decoder(model: ModelWeights, precision: Precision, producer: str) -> ExportedGraph:
+def write_recurrent_decoder(model: ModelWeights, precision: Precision) -> ExportedGraph:
     """Write the decoder graph, with the step's attention as output."""
     writer = GraphWriter(GraphBuilder("decoder"), model, precision)
     graph, width = writer.graph, model.config.d_model
@@ -45,7 +45,6 @@ def write_recurrent_decoder(model: ModelWeights, precision: Precision, producer:
         contract.decoder_inputs(*shape),
         contract.decoder_outputs(*shape),
         {"H": 1, "D": width, "A": width, "N": width, "1": 1},
-        producer,
     )
 
 

@@ -12,9 +12,9 @@ from onnx import TensorProto
 from dragoman import contract
 from export.graph.blocks import GraphWriter
 from export.graph.builder import ELEMENT_TYPES, GraphBuilder
+from export.graph.exported_graph import ExportedGraph
 from export.graph.gru import ANNOTATION_STEP, gru_step, split_last
 from export.graph.precision import Precision
-from export.graph.written import ExportedGraph
 from export.model_weights import SOURCE_TABLE, ModelWeights
 from export.recurrent_weights import DIRECTIONS, KEY
 
@@ -24,7 +24,7 @@ GATES = ("gates.0", "gates.1")
 TOKENS = "is_token"
 
 
-def write_recurrent_encoder(model: ModelWeights, precision: Precision, producer: str) -> ExportedGraph:
+def write_recurrent_encoder(model: ModelWeights, precision: Precision) -> ExportedGraph:
     """Write the encoder graph."""
     writer = GraphWriter(GraphBuilder("encoder"), model, precision)
     graph, width = writer.graph, model.config.d_model
@@ -43,7 +43,6 @@ def write_recurrent_encoder(model: ModelWeights, precision: Precision, producer:
         contract.encoder_inputs(),
         contract.encoder_outputs(precision.cache_dtype),
         {"L": 2, "H": 1, "D": width},
-        producer,
     )
 
 

@@ -26,26 +26,26 @@ WITHOUT_EFFECT: Mapping[str, list[object]] = _KNOWN["without_effect"]
 IGNORED = frozenset[str](_KNOWN["ignored"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationSettings:
     """Search settings in the terms of `generate`."""
 
-    beam_size: int
-    length_penalty: float
-    early_stopping: bool
-    max_target_tokens: int | None
+    beam_size: int = 1
+    length_penalty: float = 1.0
+    early_stopping: bool = False
+    max_target_tokens: int | None = None
     """Maximum target length, with forced tokens and the end-of-sentence id, but without the start."""
-    decoder_start: int | None
+    decoder_start: int | None = None
     """Id that begins every target; None if the settings do not say."""
-    bos_id: int | None
+    bos_id: int | None = None
     """Beginning-of-sentence id, a possible start if `decoder_start` is None."""
-    forced_first: int | None
+    forced_first: int | None = None
     """Id that follows the start of every target."""
     eos_id: int
     pad_id: int
-    forbidden: tuple[int, ...]
+    forbidden: tuple[int, ...] = ()
     """Ids that are never produced."""
-    is_renormalised: bool
+    is_renormalised: bool = False
     """Whether the probability of forbidden ids goes to the other ids."""
 
 

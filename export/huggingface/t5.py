@@ -31,7 +31,6 @@ RELATIVE_TABLE = "SelfAttention.relative_attention_bias"
 class T5Defaults:
     """Values of fields that config.json may leave out, as in the configuration class."""
 
-    vocab_size: int = 250112
     d_ff: int = 1024
     num_layers: int = 8
     num_heads: int = 6
@@ -39,7 +38,7 @@ class T5Defaults:
 
 
 DEFAULTS: Mapping[str, T5Defaults] = {
-    "t5": T5Defaults(vocab_size=32128, d_ff=2048, num_layers=6, num_heads=8, feed_forward_proj="relu"),
+    "t5": T5Defaults(d_ff=2048, num_layers=6, num_heads=8, feed_forward_proj="relu"),
     "mt5": T5Defaults(),
     "umt5": T5Defaults(),
 }
@@ -50,11 +49,9 @@ def read_t5_shape(
 ) -> HuggingFaceShape:
     """Read the shape and add whatever cannot be imported to `problems`; then the shape is meaningless."""
     fields, defaults = Fields(config, CONFIG_FILE, problems), DEFAULTS[architecture.model_type]
-    vocab_size = fields.count("vocab_size", defaults.vocab_size, MAX_VOCABULARY)
-    ffn, layers = (
-        fields.count("d_ff", defaults.d_ff),
-        fields.count("num_layers", defaults.num_layers, MAX_LAYERS),
-    )
+    vocab_size = fields.count("vocab_size", architecture.vocab_size, MAX_VOCABULARY)
+    ffn = fields.count("d_ff", defaults.d_ff)
+    layers = fields.count("num_layers", defaults.num_layers, MAX_LAYERS)
     projection = fields.text("feed_forward_proj") or defaults.feed_forward_proj
     activation = _activation_name(projection)
     if activation not in ACTIVATIONS:

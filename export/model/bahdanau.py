@@ -88,21 +88,9 @@ class Bahdanau(TranslationModel):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.source_embedding = nn.Embedding(config.source_vocab_size, config.d_model)
-        self.target_embedding = (
-            self.source_embedding
-            if config.shared_vocab
-            else nn.Embedding(config.target_vocab_size, config.d_model)
-        )
+        self._add_tables()
         self.encoder = BidirectionalEncoder(config.d_model)
         self.decoder = AttentiveDecoder(config.d_model)
-        self.output_weight = (
-            None
-            if config.tied_output
-            else nn.Parameter(torch.empty(config.target_vocab_size, config.d_model))
-        )
-        self.output_bias = nn.Parameter(torch.zeros(config.target_vocab_size))
-        self.dropout = nn.Dropout(config.dropout)
         self._initialise()
 
     def encode(self, source_ids: Tensor, source_mask: Tensor) -> Tensor:
@@ -137,13 +125,5 @@ class Bahdanau(TranslationModel):
         return self.dropout(read), DecoderState(past_len + target_ids.shape[1], ((state,),))
 
     def _embed(self, embedding: nn.Embedding, ids: Tensor, first_position: int = 0) -> Tensor:
-        """Return token vectors: [B, T] -> [B, T, d].
-
-        Raises:
-            ValueError: a token is beyond the maximum length.
-        """
-        end = first_position + ids.shape[1]
-        if end > self.config.max_positions:
-            raise ValueError(f"{end} positions exceed max_positions {self.config.max_positions}")
-        embedded: Tensor = self.dropout(embedding(ids) * self.embedding_factor)
+        embedded: Tensor = self.dropout(self._token_vectors(embedding, ids, first_position))
         return embedded.to(self.decoder.query.weight.dtype)

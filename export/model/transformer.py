@@ -29,12 +29,6 @@ class Transformer(TranslationModel):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.source_embedding = nn.Embedding(config.source_vocab_size, config.d_model)
-        self.target_embedding = (
-            self.source_embedding
-            if config.shared_vocab
-            else nn.Embedding(config.target_vocab_size, config.d_model)
-        )
         self.register_parameter("target_position_table", None)
         if config.positions == "relative":
             self.register_buffer("position_table", None)
@@ -45,19 +39,13 @@ class Transformer(TranslationModel):
         else:
             table = torch.from_numpy(position_table(config))
             self.register_buffer("position_table", table, persistent=False)
+        self._add_tables()
         self.encoder_embedding_norm = _optional_norm(config.embedding_norm, config)
         self.decoder_embedding_norm = _optional_norm(config.embedding_norm, config)
         self.encoder = nn.ModuleList(EncoderLayer(config, index) for index in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config, index) for index in range(config.decoder_layers))
         self.encoder_norm = _optional_norm(config.has_final_norm, config)
         self.decoder_norm = _optional_norm(config.has_final_norm, config)
-        self.output_weight = (
-            None
-            if config.tied_output
-            else nn.Parameter(torch.empty(config.target_vocab_size, config.d_model))
-        )
-        self.output_bias = nn.Parameter(torch.zeros(config.target_vocab_size))
-        self.dropout = nn.Dropout(config.dropout)
         self._initialise()
 
     def assign(self, tensors: dict[str, Tensor]) -> None:
@@ -115,17 +103,10 @@ class Transformer(TranslationModel):
     def _embed(
         self, embedding: nn.Embedding, ids: Tensor, positions: Tensor | None, first_position: int = 0
     ) -> Tensor:
-        """Return token vectors plus those of their positions, if any: [B, T] -> [B, T, d].
-
-        Raises:
-            ValueError: a token is beyond the position table.
-        """
-        end = first_position + ids.shape[1]
-        if end > self.config.max_positions:
-            raise ValueError(f"{end} positions exceed max_positions {self.config.max_positions}")
-        embedded: Tensor = embedding(ids) * self.embedding_factor
+        """Return token vectors plus those of their positions, if any: [B, T] -> [B, T, d]."""
+        embedded = self._token_vectors(embedding, ids, first_position)
         if positions is not None:
-            embedded = embedded + positions[first_position:end]
+            embedded = embedded + positions[first_position : first_position + ids.shape[1]]
         return embedded.to(self.encoder_layers()[0].self_attention.query.weight.dtype)
 
     def _relative_biases(

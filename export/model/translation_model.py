@@ -47,6 +47,23 @@ class TranslationModel(nn.Module):
         super().__init__()
         self.config = config
 
+    def _add_tables(self) -> None:
+        """Create the tables of tokens and the output projection, whose weights are not drawn yet."""
+        config = self.config
+        self.source_embedding = nn.Embedding(config.source_vocab_size, config.d_model)
+        self.target_embedding = (
+            self.source_embedding
+            if config.shared_vocab
+            else nn.Embedding(config.target_vocab_size, config.d_model)
+        )
+        self.output_weight = (
+            None
+            if config.tied_output
+            else nn.Parameter(torch.empty(config.target_vocab_size, config.d_model))
+        )
+        self.output_bias = nn.Parameter(torch.zeros(config.target_vocab_size))
+        self.dropout = nn.Dropout(config.dropout)
+
     @classmethod
     def without_weights(cls, config: ModelConfig) -> Self:
         """Return a model whose weights take no memory yet: they are on PyTorch's meta device.
@@ -98,6 +115,18 @@ class TranslationModel(nn.Module):
     def embedding_factor(self) -> float:
         """Factor of token vectors: sqrt(d) (Vaswani et al. 2017, section 3.4), or 1."""
         return math.sqrt(self.config.d_model) if self.config.scaled_embeddings else 1.0
+
+    def _token_vectors(self, embedding: nn.Embedding, ids: Tensor, first_position: int) -> Tensor:
+        """Return scaled token vectors: [B, T] -> [B, T, d].
+
+        Raises:
+            ValueError: a token is beyond the maximum length.
+        """
+        end = first_position + ids.shape[1]
+        if end > self.config.max_positions:
+            raise ValueError(f"{end} positions exceed max_positions {self.config.max_positions}")
+        embedded: Tensor = embedding(ids) * self.embedding_factor
+        return embedded
 
     def encode(self, source_ids: Tensor, source_mask: Tensor) -> Tensor:
         """Encode the source.

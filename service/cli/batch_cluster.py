@@ -22,9 +22,8 @@ def cluster_job(
 ) -> ClusterJob:
     """Return the job for `run_on_ray`. Nodes must have the bundles under the same paths as this machine."""
     folders = settings.model_folders
-    models = folders.find() if settings.model is None else find_models(settings)
     engine = RoutedEngine(
-        {name: folder.resolve() for name, folder in models.items()},
+        {name: folder.resolve() for name, folder in find_models(settings).items()},
         tuple(sorted({file.pair for file in job.files})),
         job.facts,
         arguments.decoding,

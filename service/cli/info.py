@@ -15,7 +15,7 @@ def info(*, model: cli_options.ModelOption = None, config: cli_options.ConfigOpt
     """Show the installed versions and the properties of a bundle."""
     settings = load_settings(config, {"model": model})
     print_versions()
-    folders = settings.model_folders.find() if settings.model is None else find_models(settings)
+    folders = find_models(settings)
     if len(folders) != 1:
         names = ", ".join(folders) or "none"
         raise SettingsError(f"model: choose one with --model; models in {settings.model_folders}: {names}")

@@ -9,27 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, TypeVar
 
 import typer
 from tqdm import tqdm
 
-from dragoman import DecodingOptions, FinishReason, InputError, Translation
-from dragoman.translator import READ_AHEAD_TEXTS
+from service.batch.texts import EntryTranslator, Untranslated
 from service.cli.exit_status import EXIT_BROKEN_PIPE
 from service.cli.line_source import LineSource
-from service.formats.entries import FileFormatError
+from service.formats.entries import Entry, FileFormatError
 from service.formats.lines import Line, parse_line
 
 T = TypeVar("T")
-
-
-class ManyTranslator(Protocol):
-    """A translator of many texts, such as `service.cli.protected_pair.ProtectedPair`."""
-
-    def translate_many(
-        self, texts: Iterable[str], options: DecodingOptions = ..., read_ahead: int = ...
-    ) -> Iterator[Translation | InputError]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +37,12 @@ class TargetLine:
     """Whether a segment reached its length limit, so that the translation may be incomplete."""
 
 
-def translate_lines(
-    translator: ManyTranslator,
-    source: Iterable[bytes],
-    options: DecodingOptions,
-    read_ahead: int = READ_AHEAD_TEXTS,
-) -> Iterator[TargetLine]:
+def translate_lines(translator: EntryTranslator, source: Iterable[bytes]) -> Iterator[TargetLine]:
     """Translate lazily, one line out for each line in.
 
     Args:
         translator: gets all lines in one lazy call.
         source: lines with their endings, as a binary file yields them.
-        options: options of all lines.
-        read_ahead: maximum lines in progress; 1 translates each line before the next is read.
 
     Raises:
         FileFormatError: a line is not UTF-8; raised after all lines before it were yielded.
@@ -66,31 +50,26 @@ def translate_lines(
     in_progress: deque[Line] = deque()
     undecodable: list[FileFormatError] = []
 
-    def texts() -> Iterator[str]:
+    def entries() -> Iterator[Entry]:
         try:
             for number, encoded in enumerate(source, start=1):
                 line = parse_line(encoded, number, container="input")
                 in_progress.append(line)
-                yield line.text
+                yield Entry(line.text, "")
         except FileFormatError as error:
             # Raised here, it would overtake the lines that are still being translated.
             undecodable.append(error)
 
-    for number, outcome in enumerate(translator.translate_many(texts(), options, read_ahead), start=1):
+    for number, outcome in enumerate(translator.translate(entries()), start=1):
         line = in_progress.popleft()
-        if isinstance(outcome, InputError):
-            text, problem = line.text, outcome.problem
+        if isinstance(outcome, Untranslated):
+            text, problem, is_cut = line.text, outcome.problem, False
         else:
-            text, problem = _replace_line_feeds(outcome.text), None
-        is_cut = isinstance(outcome, Translation) and outcome.finish_reason is FinishReason.LENGTH
+            # The model may generate line feeds, but a line is translated as one line.
+            text, problem, is_cut = outcome.text.replace("\n", " "), None, outcome.is_cut
         yield TargetLine(number, line.mark + text.encode() + line.ending, problem, is_cut)
     if undecodable:
         raise undecodable[0]
-
-
-def _replace_line_feeds(text: str) -> str:
-    """Replace line feeds, which the model may generate, with spaces: a line is translated as one line."""
-    return text.replace("\n", " ")
 
 
 class Interrupts:
@@ -153,21 +132,17 @@ def open_output(output: Path | None, source: BinaryIO | None) -> BinaryIO:
     return output.open("wb")
 
 
-def write_lines(
-    translator: ManyTranslator, source: LineSource, target: BinaryIO, options: DecodingOptions
-) -> bool:
+def write_lines(translator: EntryTranslator, source: LineSource, target: BinaryIO) -> bool:
     """Translate all lines; return whether every line could be translated."""
     is_interactive = target.isatty() or source.is_terminal
     has_bar = source.file is not None and not is_interactive and sys.stderr.isatty()
     is_complete = True
-    # A user who types a line waits for its translation.
-    read_ahead = 1 if source.is_terminal else READ_AHEAD_TEXTS
     with (
         flushed(target),
         tqdm(unit=" lines", file=sys.stderr, disable=not has_bar) as bar,
         defer_interrupts() as interrupts,
     ):
-        for line in translate_lines(translator, interrupts.lines(source), options, read_ahead):
+        for line in translate_lines(translator, interrupts.lines(source)):
             target.write(line.content)
             if is_interactive:
                 target.flush()

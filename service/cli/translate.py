@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from dragoman import DecodingOptions
+from dragoman.translator import READ_AHEAD_TEXTS
+from service.batch.entry_translator import RoutedEntryTranslator
 from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_INCOMPLETE
 from service.cli.languages import LanguageNames, find_route, preload
 from service.cli.line_source import open_lines
 from service.cli.lines import open_output, write_lines
-from service.cli.protected_pair import ProtectedPair
 from service.cli.terms import TermOptions
 from service.engine import open_router
 from service.protection.modes import PlaceholderMode
@@ -83,8 +84,11 @@ def translate(  # noqa: PLR0913 -- the command's options
         if route is None:
             target_file.writelines(lines)
             return
-        is_complete = write_lines(
-            ProtectedPair(router, route.pair, placeholders), lines, target_file, options
+        # A user who types a line waits for its translation.
+        read_ahead = 1 if lines.is_terminal else READ_AHEAD_TEXTS
+        translator = RoutedEntryTranslator(
+            router, *route.pair, options, read_ahead=read_ahead, placeholders=placeholders
         )
+        is_complete = write_lines(translator, lines, target_file)
     if not is_complete:
         raise typer.Exit(EXIT_INCOMPLETE)

@@ -7,22 +7,20 @@ resources" of Android's developer guide.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO
 
 from service.formats.android_escapes import AndroidNotation, TextReader
-from service.formats.entries import FileFormatError
 from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.messages import has_words, split_tags
-from service.formats.parts import TextFormat, TextPart, TextUnit, Unit
+from service.formats.parts import TextPart, TextUnit, Unit
 from service.formats.plural_forms import missing_categories
-from service.formats.xml_units import Chars, Element, Name, xml_encoder, xml_units
+from service.formats.xml_units import Chars, Element, Name, XmlFormat, through_root, xml_units
 from service.markup.tokens import Kind
 from service.protection.plural_rules import OTHER
 
 _ROOT = re.compile(r"<resources[\s/>]")
-_TAG = re.compile(r"<[^!?]")
 _ITEM = Name("", "item")
 _UNITS = frozenset(Name("", local) for local in ("string", "plurals", "string-array"))
 _REFERENCE = re.compile(r"\s*(?:[@?](?:\+?[\w.]+:)?(?:[\w.]+/)?[\w.$-]+)\s*")
@@ -32,29 +30,22 @@ _END_SPACE = re.compile(r"(?<![\\\s])\s+\Z|(?<=\\\s)\s+\Z")
 _MAX_SHOWN = 200
 
 
-class AndroidXmlFormat(TextFormat):
+class AndroidXmlFormat(XmlFormat):
     """A file of resources; texts equal to their entries leave it as it was."""
 
-    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
-        """See `TextFormat`."""
-        return self._parts(source), xml_encoder(source)
-
-    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
-        is_begun = False
-        for part in xml_units(source, _UNITS, allows_doctype=True):
-            is_root = not is_begun and (isinstance(part, Element) or _TAG.match(part) is not None)
-            if is_root and not (isinstance(part, str) and _ROOT.match(part)):
-                break
-            is_begun = is_begun or is_root
+    def parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        """See `XmlFormat`."""
+        parts = xml_units(source, _UNITS, allows_doctype=True)
+        problem = (
+            "it is not a file of Android's resources: <resources> is missing; other kinds of .xml files "
+            "are not supported"
+        )
+        yield from through_root(parts, _ROOT, problem)
+        for part in parts:
             if isinstance(part, Element):
                 yield from self._resource(part)
             else:
                 yield part
-        if not is_begun:
-            raise FileFormatError(
-                "it is not a file of Android's resources: <resources> is missing; other kinds of .xml files "
-                "are not supported"
-            )
 
     def _resource(self, element: Element) -> Iterator[TextPart]:
         name = (element.attribute("name") or "")[:_MAX_SHOWN]

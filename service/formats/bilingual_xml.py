@@ -7,7 +7,7 @@ without a variant in the target language gets one. Everything else stays byte fo
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import IO
 
@@ -23,14 +23,15 @@ from service.formats.inline_runs import (
     text_runs,
 )
 from service.formats.language_tags import matches_language
-from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, joined
+from service.formats.parts import TextPart, TextUnit, Unit, joined
 from service.formats.xml_units import (
     XML_NAMESPACE,
     Chars,
     Element,
     Miscellaneous,
     Name,
-    xml_encoder,
+    XmlFormat,
+    through_root,
     xml_units,
 )
 from service.markup.escaping import escape_xml
@@ -42,7 +43,7 @@ ANY_SOURCE = "*all*"
 """Source language in the header of a file whose units are from different languages."""
 
 
-class TmxFormat(TextFormat):
+class TmxFormat(XmlFormat):
     """A translation memory; an entry is a source segment whose unit has no target segment.
 
     The languages of the options select the variants; `de` matches `de-AT` too. If the source is `und`, the
@@ -50,11 +51,8 @@ class TmxFormat(TextFormat):
     to their entries add variants too, an empty text adds none.
     """
 
-    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
-        """See `TextFormat`."""
-        return self._parts(source), xml_encoder(source)
-
-    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+    def parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        """See `XmlFormat`."""
         numbers = count(1)
         has_source = False
         number = 0
@@ -209,12 +207,11 @@ _V1 = ("urn:oasis:names:tc:xliff:document:1.2", "urn:oasis:names:tc:xliff:docume
 _V2 = ("urn:oasis:names:tc:xliff:document:2.0", "urn:oasis:names:tc:xliff:document:2.2")
 _UNITS = frozenset([*(Name(uri, "trans-unit") for uri in _V1), *(Name(uri, "unit") for uri in _V2)])
 _ROOT = re.compile(r"<(?:[\w.-]++:)?xliff\s")
-_TAG = re.compile(r"<[^!?]")
 _VERSION_2 = re.compile(r"\sversion\s*=\s*[\"']2")
 _TARGET_LANGUAGE = re.compile(r"\strgLang\s*=")
 
 
-class XliffFormat(TextFormat):
+class XliffFormat(XmlFormat):
     """An XLIFF file; an entry is the source of a unit or segment that has no target.
 
     In XLIFF 1.2, `seg-source` marks the segments; text between them is an entry too. Texts equal to
@@ -222,33 +219,19 @@ class XliffFormat(TextFormat):
     language get that of the options.
     """
 
-    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
-        """See `TextFormat`."""
-        return self._parts(source), xml_encoder(source)
-
-    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+    def parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        """See `XmlFormat`."""
         numbers = count(1)
-        is_begun = False
-        for part in xml_units(source, _UNITS, allows_doctype=True):
-            if isinstance(part, Element):
-                yield _unit(part, next(numbers))
-                continue
-            is_root = not is_begun and _TAG.match(part) is not None  # a separate part: see `xml_units`
-            if is_root and not _ROOT.match(part):
-                raise _no_xliff_error()
-            is_begun = is_begun or is_root
-            yield self._with_language(part) if is_root else part
-        if not is_begun:
-            raise _no_xliff_error()
+        parts = xml_units(source, _UNITS, allows_doctype=True)
+        for part in through_root(parts, _ROOT, "it is not an XLIFF file: <xliff> is missing"):
+            yield self._with_language(part) if _ROOT.match(part) else part
+        for found in parts:
+            yield found if isinstance(found, str) else _unit(found, next(numbers))
 
     def _with_language(self, root: str) -> str:
         if not _VERSION_2.search(root) or _TARGET_LANGUAGE.search(root):
             return root
         return f'{root[:-1]} trgLang="{self.options.target}">'
-
-
-def _no_xliff_error() -> FileFormatError:
-    return FileFormatError("it is not an XLIFF file: <xliff> is missing")
 
 
 def _unit(unit: Element, number: int) -> TextPart:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from dragoman.text.segmentation import has_letters
 from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.parts import TextUnit, Unit
 from service.markup.tokens import Kind
@@ -69,16 +68,21 @@ def runs_unit(
 
 def has_words(text: str) -> bool:
     """Return whether a text has letters outside of placeholders, tags, addresses and paths."""
-    if not has_letters(text):
+    if not _has_letters(text):
         return False
     if has_branches(text):
         return True
     at = 0
     for span in find_spans(text):
-        if has_letters(text[at : span.start]):
+        if _has_letters(text[at : span.start]):
             return True
         at = span.end
-    return has_letters(text[at:])
+    return _has_letters(text[at:])
+
+
+def _has_letters(text: str) -> bool:
+    """Return whether the engine would translate the text; its own function would load the engine."""
+    return any(map(str.isalpha, text))
 
 
 def _half_note(raw: str) -> str | None:

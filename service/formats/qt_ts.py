@@ -7,24 +7,23 @@ that of the target. Everything else stays byte for byte. Specification: "Qt Ling
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import IO
 
-from service.formats.entries import FileFormatError
 from service.formats.inline_runs import Item, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.language_tags import matches_language
 from service.formats.messages import has_words, split_tags
-from service.formats.parts import TextFormat, TextPart, Unit
+from service.formats.parts import TextPart, Unit
 from service.formats.plural_forms import read_plural_forms
 from service.formats.review_marks import TOOL, TextOrigin, confidence_of, origin_of
-from service.formats.xml_units import Chars, Element, Name, xml_encoder, xml_units
+from service.formats.xml_units import Chars, Element, Name, XmlFormat, through_root, xml_units
 from service.markup.escaping import escape_xml
 from service.markup.tokens import Kind
 from service.protection.plural_rules import gettext_plural_forms
 
 _MESSAGE = Name("", "message")
 _ROOT = re.compile(r"<TS(?=[\s/>])")
-_TAG = re.compile(r"<[^!?]")
 _LANGUAGE = re.compile(r"\slanguage\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _TYPE = re.compile(r"\stype\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 _DONE = frozenset(["vanished", "obsolete"])
@@ -32,40 +31,28 @@ _FINISHED = frozenset([None, TextOrigin.MEMORY])
 _MAX_SHOWN = 100
 
 
-class QtTsFormat(TextFormat):
+class QtTsFormat(XmlFormat):
     """A translation source; an entry is the source of a message without a translation.
 
     Texts equal to their entries fill translations too, empty texts leave none.
     """
 
-    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
-        """See `TextFormat`."""
-        return self._parts(source), xml_encoder(source)
-
-    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
-        is_begun = False
+    def parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        """See `XmlFormat`."""
+        parts = xml_units(source, frozenset([_MESSAGE]), allows_doctype=True)
         num_forms: int | None = None
-        number = 0
-        for part in xml_units(source, frozenset([_MESSAGE]), allows_doctype=True):
-            if isinstance(part, Element):
-                if not is_begun:
-                    break
-                number += 1
-                yield _message(part, f"message {number}", num_forms)
+        for part in through_root(parts, _ROOT, "it is not a translation source of Qt: <TS> is missing"):
+            if not _ROOT.match(part):
+                yield part
                 continue
-            if not is_begun and _TAG.match(part):
-                if not _ROOT.match(part):
-                    break
-                is_begun = True
-                language = _LANGUAGE.search(part)
-                code = "" if language is None else language[1] or language[2] or ""
-                # Qt's forms of some languages are not those of gettext: those in the file count.
-                num_forms = None if matches_language(code, self.options.target) else self._num_forms()
-                yield part if code else self._with_language(part)
-                continue
-            yield part
-        if not is_begun:
-            raise FileFormatError("it is not a translation source of Qt: <TS> is missing")
+            language = _LANGUAGE.search(part)
+            code = "" if language is None else language[1] or language[2] or ""
+            # Qt's forms of some languages are not those of gettext: those in the file count.
+            num_forms = None if matches_language(code, self.options.target) else self._num_forms()
+            yield part if code else self._with_language(part)
+        numbers = count(1)
+        for found in parts:
+            yield found if isinstance(found, str) else _message(found, f"message {next(numbers)}", num_forms)
 
     def _with_language(self, root: str) -> str:
         code = self.options.target.replace("-", "_")

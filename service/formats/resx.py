@@ -5,45 +5,34 @@ Specification: "Resources in .resx files" of .NET's documentation.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import IO
 
-from service.formats.entries import FileFormatError
 from service.formats.messages import has_words, message_unit
-from service.formats.parts import TextFormat, TextPart
-from service.formats.xml_units import Chars, Element, Name, xml_encoder, xml_units
+from service.formats.parts import TextPart
+from service.formats.xml_units import Chars, Element, Name, XmlFormat, through_root, xml_units
 from service.markup.escaping import escape_xml
 
 _DATA = Name("", "data")
 _ROOT = re.compile(r"<root[\s/>]")
-_TAG = re.compile(r"<[^!?]")
 _CDATA = re.compile(r"\s*<!\[CDATA\[(?:(?!\]\]>).)*\]\]>\s*", re.DOTALL)
 _DESIGNER = ">>"
 _STRING = "System.String"
 _MAX_SHOWN = 200
 
 
-class ResxFormat(TextFormat):
+class ResxFormat(XmlFormat):
     """A file of resources; texts equal to their entries leave it as it was."""
 
-    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
-        """See `TextFormat`."""
-        return self._parts(source), xml_encoder(source)
-
-    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
-        is_begun = False
-        for part in xml_units(source, frozenset([_DATA])):
-            if not is_begun:
-                is_root = isinstance(part, Element) or _TAG.match(part) is not None
-                if is_root and not (isinstance(part, str) and _ROOT.match(part)):
-                    break
-                is_begun = is_root
+    def parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        """See `XmlFormat`."""
+        parts = xml_units(source, frozenset([_DATA]))
+        yield from through_root(parts, _ROOT, "it is not a file of .NET resources: <root> is missing")
+        for part in parts:
             if isinstance(part, Element):
                 yield from _data(part)
             else:
                 yield part
-        if not is_begun:
-            raise FileFormatError("it is not a file of .NET resources: <root> is missing")
 
 
 def _data(data: Element) -> Iterator[TextPart]:

@@ -6,22 +6,21 @@ Specification: "Stringsdict File Format" in Apple's archive of documentation.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO
 
 from service.formats.apple_strings import reject_binary
 from service.formats.entries import FileFormatError
 from service.formats.messages import has_words, message_unit
-from service.formats.parts import TextFormat, TextPart, TextUnit
+from service.formats.parts import TextPart, TextUnit
 from service.formats.plural_forms import missing_categories
 from service.formats.string_files import SelectedKeys, join_keys
-from service.formats.xml_units import Chars, Element, Name, xml_encoder, xml_units
+from service.formats.xml_units import Chars, Element, Name, XmlFormat, through_root, xml_units
 from service.markup.escaping import escape_xml
 from service.protection.plural_rules import CATEGORIES, OTHER
 
 _ROOT = re.compile(r"<plist[\s/>]")
-_TAG = re.compile(r"<[^!?]")
 _DICT, _KEY, _STRING = (Name("", local) for local in ("dict", "key", "string"))
 _RULE = "NSStringFormatSpecTypeKey"
 _PLURAL_RULE = "NSStringPluralRuleType"
@@ -40,32 +39,26 @@ class _Member:
     """White space before the key and before the value."""
 
 
-class StringsdictFormat(TextFormat):
+class StringsdictFormat(XmlFormat):
     """A property list of plural rules; options select keys."""
 
-    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
-        """See `TextFormat`."""
+    def parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        """See `XmlFormat`."""
         reject_binary(source.read(_BEGINNING_BYTES))
         source.seek(0)
-        return self._parts(source), xml_encoder(source)
-
-    def _parts(self, source: IO[bytes]) -> Iterator[TextPart]:
         selected = SelectedKeys(self.options.columns)
-        is_begun = is_found = False
-        for part in xml_units(source, frozenset([_DICT]), allows_doctype=True):
+        parts = xml_units(source, frozenset([_DICT]), allows_doctype=True)
+        problem = "it is not a file of plural rules: <plist> with a <dict> is missing"
+        yield from through_root(parts, _ROOT, problem)
+        is_found = False
+        for part in parts:
             if isinstance(part, Element):
-                if not is_begun:
-                    break
                 is_found = True
                 yield from self._dictionary(part, "", selected)
-                continue
-            if not is_begun and _TAG.match(part):
-                if not _ROOT.match(part):
-                    break
-                is_begun = True
-            yield part
+            else:
+                yield part
         if not is_found:
-            raise FileFormatError("it is not a file of plural rules: <plist> with a <dict> is missing")
+            raise FileFormatError(problem)
         selected.check_all_found()
 
     def _dictionary(self, element: Element, path: str, selected: SelectedKeys) -> Iterator[TextPart]:

@@ -1,4 +1,4 @@
-"""XML read as a stream: text that stays, and elements of some names as trees.
+"""XML read as a stream: text that stays, and elements of some names as trees; the base of its formats.
 
 The parts reproduce the document exactly, and memory holds at most one such element. The parser is expat,
 which loads nothing external; entity declarations are rejected.
@@ -6,6 +6,7 @@ which loads nothing external; entity declarations are rejected.
 
 import codecs
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
@@ -13,6 +14,7 @@ from xml.parsers import expat
 
 from service.formats.encodings import UTF_8, codec_of_label, encoding_from_mark
 from service.formats.entries import FileFormatError
+from service.formats.parts import TextFormat, TextPart
 from service.markup.xml_tokens import MAX_DEPTH
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
@@ -34,6 +36,7 @@ _NO_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _BEGINNINGS = (("<?".encode("utf-16-le"), "utf-16-le"), ("<?".encode("utf-16-be"), "utf-16-be"))
 """First bytes of a declaration in encodings that must be known to read it (XML 1.0, F.1)."""
+_TAG = re.compile(r"<[^!?]")
 
 
 class Name(NamedTuple):
@@ -166,10 +169,45 @@ def xml_units(
         yield from reader.feed(text.encode(), is_final=is_final)
 
 
+def through_root(parts: Iterator[str | Element], root: re.Pattern[str], problem: str) -> Iterator[str]:
+    """Yield the first parts of `xml_units`: all up to the start tag of the root, which is the last one.
+
+    Args:
+        parts: the parts; those that follow stay in it.
+        root: matches the start tag.
+        problem: message of the error if the root is another element.
+
+    Raises:
+        FileFormatError: the root is another element.
+    """
+    for part in parts:
+        if isinstance(part, Element):
+            break
+        is_tag = _TAG.match(part) is not None
+        if is_tag and not root.match(part):
+            break
+        yield part
+        if is_tag:
+            return
+    raise FileFormatError(problem)
+
+
 def xml_encoder(source: IO[bytes]) -> Callable[[str], bytes]:
     """Return a function that encodes text like a seekable document; missing characters become references."""
     encoding = encoding_of(source)
     return lambda text: text.encode(encoding, "xmlcharrefreplace")
+
+
+class XmlFormat(TextFormat):
+    """Base of formats that are XML."""
+
+    def parse(self, source: IO[bytes]) -> tuple[Iterator[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
+        return self.parts(source), xml_encoder(source)
+
+    @abstractmethod
+    def parts(self, source: IO[bytes]) -> Iterator[TextPart]:
+        """Yield the parts of a seekable file lazily."""
 
 
 @dataclass(slots=True)

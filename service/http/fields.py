@@ -6,9 +6,10 @@ other types are kept; numbers and booleans of a form are parsed from strings. No
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NoReturn
+from enum import StrEnum
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from fastapi import Request
 
@@ -82,6 +83,8 @@ MULTIPART = "multipart/form-data"
 DUPLICATE_FIELD = "a field occurs twice in the same object"
 UTF_8 = frozenset({"", "utf-8", "utf8", "us-ascii"})
 
+Choice = TypeVar("Choice", bound=StrEnum)
+
 
 @dataclass(frozen=True, slots=True)
 class Fields:
@@ -102,6 +105,13 @@ class Fields:
     def names(self) -> list[str]:
         return list({**self.json, **self.form, **self.uploads})
 
+    def check_known(self, known: Collection[str], place: str = "") -> None:
+        """Reject all fields but the known ones; `place` is a prefix of their names in the errors."""
+        for name in self.names():
+            if name not in known:
+                problem = f"is not known; known are {', '.join(sorted(known))}"
+                raise field_error(f"{place}{name[:80]}", problem)
+
     def is_json(self, name: str) -> bool:
         """Return whether the value comes from JSON, and so has a type."""
         return name in self.json
@@ -116,6 +126,22 @@ class Fields:
         if value is None or isinstance(value, str):
             return value
         raise field_error(name, "must be a string")
+
+    def required(self, name: str, advice: str = "") -> str:
+        """Return the only value, a string that is not empty."""
+        value = self.string(name)
+        if not value:
+            raise field_error(name, f"is missing; {advice}" if advice else "is missing")
+        return value
+
+    def choice(self, name: str, kind: type[Choice]) -> Choice | None:
+        """Return the only value, a string of an enumeration; None if it is missing or empty."""
+        value = self.string(name)
+        if not value:
+            return None
+        if value not in tuple(kind):
+            raise field_error(name, f"must be one of {', '.join(kind)}")
+        return kind(value)
 
     def strings(self, name: str) -> tuple[str, ...] | None:
         """Return all values: a string, an array of strings, or a repeated field."""

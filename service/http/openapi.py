@@ -146,6 +146,15 @@ def request_of(
     return operation
 
 
+def json_or_form(
+    json_model: type[BaseModel], form_model: type[BaseModel], parameters: Iterable[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return the `openapi_extra` of a route whose body is JSON, or a form with a file."""
+    operation = request_of(json_model, [JSON], parameters)
+    operation["requestBody"]["content"][MULTIPART] = {"schema": schema_of(form_model)}
+    return operation
+
+
 def query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
     """Return the fields of a model as parameters of the URL's query; arrays are repeated."""
     schema = schema_of(model)

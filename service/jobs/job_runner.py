@@ -91,8 +91,8 @@ class ProgressReporter:
             self._began = now_s, progress.num_done
         began_s, num_before = self._began
         rate = (progress.num_done - num_before) / (now_s - began_s) if now_s > began_s else None
-        counts = self.progress.detected_source
-        self.progress = RunProgress(progress.num_done, progress.num_failed, rate or None, counts)
+        source = self.progress.detected_source
+        self.progress = RunProgress(progress.num_done, progress.num_failed, rate or None, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,15 +253,15 @@ class JobRunner:
         """
         if not self.detection.is_wanted(job_request.source):
             return False
-        counts = self._find_source(job_request, source)
-        return counts.language is None and counts.detected.language != UNDETERMINED
+        resolved = self._find_source(job_request, source)
+        return resolved.language is None and resolved.detected.language != UNDETERMINED
 
     def _pair(self, job_request: JobRequest, source: Path) -> Pair:
         """Return the job's languages; the same code twice if there is nothing to translate."""
         if not self.detection.is_wanted(job_request.source):
             return self.router.route(job_request.source, job_request.target, job_request.model).pair
-        counts = self._find_source(job_request, source)
-        return Pair(counts.language or counts.target, counts.target)
+        resolved = self._find_source(job_request, source)
+        return Pair(resolved.language or resolved.target, resolved.target)
 
     def _find_source(self, job_request: JobRequest, source: Path) -> ResolvedSource:
         undetermined = Pair(UNKNOWN.source, job_request.target or UNKNOWN.target)

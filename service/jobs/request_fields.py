@@ -23,7 +23,7 @@ from service.formats.review_marks import ReviewMarks
 from service.glossaries.json_terms import read_request_terms
 from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, invalid_input
-from service.http.fields import Fields, media_type_of, read_query
+from service.http.fields import MULTIPART, Fields, media_type_of, read_query
 from service.http.forms import FormError, FormParser, PartLimits
 from service.http.request_bodies import require_no_encoding
 from service.http.threads import run_in_thread
@@ -86,14 +86,14 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
         target=_code(fields, "target"),
         model=_code(fields, "model"),
         columns=_columns(fields.strings("columns") or ()),
-        on_failure=_on_failure(fields.string("on_failure")),
+        on_failure=fields.choice("on_failure", OnFailure) or OnFailure.SOURCE,
         webhook_url=_webhook_url(fields.string("webhook_url"), webhooks),
-        formality=_formality(fields.string("formality")),
+        formality=fields.choice("formality", Formality),
         glossary_id=_code(fields, "glossary"),
-        review=_review(fields.string("review")),
+        review=fields.choice("review", ReviewMarks) or ReviewMarks.MARK,
         memory_id=_code(fields, "memory"),
         output=_output(fields.string("output_format") or "", file_name),
-        placeholders=_placeholders(fields.string("placeholders")),
+        placeholders=fields.choice("placeholders", PlaceholderMode) or PlaceholderMode.AUTO,
     )
 
 
@@ -180,34 +180,6 @@ def _columns(columns: Sequence[str]) -> tuple[str, ...]:
     return found
 
 
-def _formality(value: str | None) -> Formality | None:
-    try:
-        return Formality(value) if value else None
-    except ValueError as error:
-        raise field_error("formality", f"must be one of {', '.join(Formality)}") from error
-
-
-def _placeholders(value: str | None) -> PlaceholderMode:
-    try:
-        return PlaceholderMode(value or PlaceholderMode.AUTO)
-    except ValueError as error:
-        raise field_error("placeholders", f"must be one of {', '.join(PlaceholderMode)}") from error
-
-
-def _review(value: str | None) -> ReviewMarks:
-    try:
-        return ReviewMarks(value or ReviewMarks.MARK)
-    except ValueError as error:
-        raise field_error("review", f"must be one of {', '.join(ReviewMarks)}") from error
-
-
-def _on_failure(value: str | None) -> OnFailure:
-    try:
-        return OnFailure(value or OnFailure.SOURCE)
-    except ValueError as error:
-        raise field_error("on_failure", f"must be one of {', '.join(OnFailure)}") from error
-
-
 def _webhook_url(url: str | None, webhooks: WebhookOptions | None) -> str | None:
     if not url:
         return None
@@ -223,7 +195,6 @@ def _webhook_url(url: str | None, webhooks: WebhookOptions | None) -> str | None
 
 
 JSON_LINES = ("application/x-ndjson", "application/jsonl")
-MULTIPART = "multipart/form-data"
 FILE_FIELD = "file"
 LINES_NAME = "lines.jsonl"
 """Default file name of JSON lines."""

@@ -26,7 +26,7 @@ def original() -> Original:
 
 
 def test_random_lines_have_any_piece_but_no_control_and_end_like_sentences(tmp_path: Path) -> None:
-    samples = make_calibrations(original(), tmp_path)
+    samples = make_calibrations(original(), None, tmp_path)
     config = original().model.config
 
     assert [*samples] == [FP32, SENTENCES, GENERATED, RANDOM]
@@ -41,7 +41,7 @@ def test_random_lines_have_any_piece_but_no_control_and_end_like_sentences(tmp_p
 def test_the_first_bundle_is_in_fp32_and_the_others_are_compared_with_it(tmp_path: Path) -> None:
     (tmp_path / "source").write_text("Das ist ein Haus.\nDas ist\n", encoding="utf8")
     sets = [(EvaluationSet("two", tmp_path / "source", tmp_path / "source"), 1)]
-    samples = make_calibrations(original(), tmp_path)
+    samples = make_calibrations(original(), None, tmp_path)
     expected: Outputs = {}
 
     for name in (FP32, RANDOM):

@@ -68,9 +68,11 @@ def test_pairs_are_all_that_join_two_languages() -> None:
 
     assert len(pairs) == len(set(pairs)) == 4 * 4 - 1
     assert Pair("de", "de") not in pairs
-    assert all(MANY.serves(*pair) == pair for pair in pairs)
-    assert MANY.serves("deu_Latn", "EN-GB") == Pair("de", "en")
-    assert MANY.serves("de", "de") is MANY.serves("de", "fr") is MANY.serves("fr", "en") is None
+    assert all(MANY.pair(*pair) == pair for pair in pairs)
+    assert MANY.pair("deu_Latn", "EN-GB") == Pair("de", "en")
+    for source_name, target_name in (("de", "de"), ("de", "fr"), ("fr", "en")):
+        with pytest.raises(UnsupportedPair):
+            MANY.pair(source_name, target_name)
 
 
 def test_a_bundle_of_one_pair_needs_no_languages_named_and_checks_those_that_are() -> None:

@@ -81,7 +81,7 @@ def test_onnxruntime_multiplies_by_the_dequantised_weight(num_inputs: int) -> No
 
 def run(graph: GraphBuilder, output: str, values: NDArray[np.float32]) -> NDArray[np.float32]:
     graph.op("Identity", output, output="result")
-    model = graph.finish((), (), {}, "test").whole()
+    model = graph.finish((), (), {}).whole()
     model.graph.input.append(helper.make_tensor_value_info("values", TensorProto.FLOAT, None))
     model.graph.output.append(helper.make_tensor_value_info("result", TensorProto.FLOAT, None))
     assert model.graph.node[0].domain == CONTRIB

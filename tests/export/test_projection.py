@@ -22,7 +22,7 @@ def make_session(num_values: int) -> onnxruntime.InferenceSession:
     _top_k_of_vocabulary(graph, "values", graph.reshape("num_best", 1), ("best", "ids"), num_values)
     inputs = (Port("values", "float32", ("R", "P")), Port("num_best", "int64", ()))
     outputs = (Port("best", "float32", ("R", "K")), Port("ids", "int64", ("R", "K")))
-    model = graph.finish(inputs, outputs, {"P": num_values}, "test").whole()
+    model = graph.finish(inputs, outputs, {"P": num_values}).whole()
     return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 
 

@@ -9,7 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from export.checkpoint import CheckpointError, load_checkpoint, load_weights, save_weights
+from export.checkpoint import load_checkpoint, load_weights, save_weights
+from export.checkpoint_folder import CheckpointError
 from export.model import ModelConfig, Transformer
 
 SHARED = ModelConfig(

@@ -10,7 +10,7 @@ from onnx import TensorProto, numpy_helper
 
 from dragoman.contract import Port
 from export.graph.builder import GraphBuilder
-from export.graph.written import ALIGNMENT, INLINE_BYTES, ExportedGraph
+from export.graph.exported_graph import ALIGNMENT, INLINE_BYTES, ExportedGraph
 
 TABLE = np.random.default_rng(1).standard_normal((300, 7)).astype(np.float32)
 SMALL = np.array([[1.5, -2.0]], np.float16)
@@ -26,7 +26,7 @@ def product() -> ExportedGraph:
     small = graph.op("Cast", graph.weight("small", SMALL), attributes={"to": TensorProto.FLOAT})
     graph.op("Add", turned, graph.op("ReduceSum", small), output="result")
     ports = (Port("values", "float32", ("R", "C")),), (Port("result", "float32", ("R", "C")),)
-    return graph.finish(*ports, {}, "test")
+    return graph.finish(*ports, {})
 
 
 @pytest.mark.parametrize("external_from_bytes", [0, 2**30])
@@ -63,7 +63,7 @@ def test_rows_of_a_weight_are_the_same_bytes_of_the_file_and_the_same_numbers(tm
     table = graph.weight("table", TABLE)
     parts = [graph.rows(table, range(first, first + 100)) for first in (0, 100, 200)]
     graph.op("Concat", table, *parts, output="result", attributes={"axis": 0})
-    written = graph.finish((), (Port("result", "float32", ("R", "C")),), {}, "test")
+    written = graph.finish((), (Port("result", "float32", ("R", "C")),), {})
 
     written.save(tmp_path / "sum.onnx", 2**30)
 

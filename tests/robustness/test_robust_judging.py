@@ -12,7 +12,7 @@ SAY = RequiredItem(Rule.SAYS, ("yes",))
 
 
 def verdict(output: str, kind: str = "k", wanted: tuple[RequiredItem, ...] = (KEEP, SAY)) -> Verdict:
-    given = Input("x", kind, "Ja {a}", is_ordered=False, wanted=wanted, good="", remark="")
+    given = Input("x", kind, "Ja {a}", is_ordered=False, wanted=wanted, good="")
     return judge(given, output, FinishReason.STOP, PAIR)
 
 
@@ -46,6 +46,6 @@ def test_kinds_are_rated_apart_in_the_lists_order() -> None:
     ("reason", "expected"), [(FinishReason.LENGTH, "cut by the length limit"), (FinishReason.STOP, None)]
 )
 def test_what_the_length_limit_cut_went_round_in_circles(reason: FinishReason, expected: str | None) -> None:
-    given = Input("x", "k", "Ja", is_ordered=False, wanted=(), good="", remark="")
+    given = Input("x", "k", "Ja", is_ordered=False, wanted=(), good="")
 
     assert judge(given, "yes", reason, PAIR).looped == expected

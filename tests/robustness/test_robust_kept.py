@@ -11,7 +11,7 @@ def given(*things: str, is_ordered: bool = False) -> Input:
         RequiredItem(Rule(rule), tuple(forms.split(" = ")))
         for rule, _, forms in (thing.partition(":") for thing in things)
     )
-    return Input("x", "x", "x", is_ordered, wanted, "", "")
+    return Input("x", "x", "x", is_ordered, wanted, "")
 
 
 def is_kept(thing: str, output: str, target: str = "en", source: str = "de") -> bool:

@@ -7,10 +7,9 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman import DecodingOptions, FinishReason, Translation
+from service.batch.texts import Translated
 from service.cli.lines import translate_lines
-
-OPTIONS = DecodingOptions()
+from service.formats.entries import Entry
 
 contents = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))
 endings = st.sampled_from([b"\n", b"\r\n"])
@@ -23,20 +22,16 @@ class Spelling:
         self.ahead = ahead
         self.seen: list[str] = []
 
-    def translate_many(
-        self, texts: Iterable[str], options: DecodingOptions = OPTIONS, read_ahead: int = 512
-    ) -> Iterator[Translation]:
-        assert options is OPTIONS
-        assert read_ahead == 512
-        texts = iter(texts)
+    def translate(self, entries: Iterable[Entry]) -> Iterator[Translated]:
+        texts = (entry.text for entry in entries)
         while window := list(islice(texts, self.ahead)):
             self.seen += window
             for text in window:
-                yield Translation("o\nn\ne" if text == "eins" else text, None, FinishReason.STOP, (), ())
+                yield Translated("o\nn\ne" if text == "eins" else text)
 
 
 def translated(source: bytes, translator: Spelling) -> bytes:
-    return b"".join(line.content for line in translate_lines(translator, io.BytesIO(source), OPTIONS))
+    return b"".join(line.content for line in translate_lines(translator, io.BytesIO(source)))
 
 
 @given(lines=st.lists(st.tuples(contents, endings)), last=contents, ahead=st.integers(1, 5))
@@ -65,6 +60,6 @@ def test_no_more_is_read_than_the_translator_asks_for() -> None:
         while True:
             yield b"ja\n"
 
-    lines = translate_lines(Spelling(), endless(), OPTIONS)
+    lines = translate_lines(Spelling(), endless())
 
     assert [next(lines).number for _ in range(10)] == list(range(1, 11))

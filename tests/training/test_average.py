@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from export.checkpoint import CheckpointError, load_checkpoint
+from export.checkpoint import load_checkpoint
+from export.checkpoint_folder import CheckpointError
 from tests.export.conftest import RunMain
 from training.average import average, main
 

@@ -87,9 +87,7 @@ def document_routes(
 
     async def find(connection: Request) -> Job:
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
-        key = fields.string("document_key")
-        if not key:
-            raise field_error("document_key", "is missing; send the one from the response to the upload")
+        key = fields.required("document_key", "send the one from the response to the upload")
         job = await documents.find(connection.path_params["document_id"].lower(), key.lower())
         if job.key_id != caller.key_id:
             raise unknown_document()

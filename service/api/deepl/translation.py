@@ -129,10 +129,7 @@ def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
 
 
 def read_target(fields: Fields) -> str:
-    target = fields.string("target_lang")
-    if not target:
-        raise field_error("target_lang", "is missing; name the language to translate into")
-    return target
+    return fields.required("target_lang", "name the language to translate into")
 
 
 def read_source(fields: Fields) -> str | None:

@@ -167,9 +167,8 @@ def check_names(fields: Fields, known: Mapping[str, Any]) -> None:
 def read_request(fields: Fields, current: Catalogue) -> TranslationRequest:
     """Read the parameters of a translation; raise an ApiError if they cannot be used."""
     texts = read_texts(fields)
-    target, source = fields.string("target"), fields.string("source") or None
-    if not target:
-        raise field_error("target", "is missing; name the language to translate into")
+    target = fields.required("target", "name the language to translate into")
+    source = fields.string("source") or None
     if fields.strings("cid"):
         raise field_error("cid", "customizations are not supported; send the request without ids")
     is_html = (_one_of(fields, "format", (HTML, TEXT)) or HTML) == HTML

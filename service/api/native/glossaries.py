@@ -1,24 +1,23 @@
 """The routes of `/v1/glossaries`: create, list, read, replace and delete a key's own glossaries."""
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import Field
 
 from dragoman.types import Pair
-from service.accounts.keys import Caller, Scope
 from service.api.native import glossary_fields as schemas
 from service.api.native.glossary_fields import GlossaryReader, present_glossary
+from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
 from service.glossaries.entries import Dictionary, EntriesFormat, write_entries
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import present_terms
 from service.http import openapi
-from service.http.authentication import Authenticator, key_in_headers
-from service.http.errors import ErrorKind, SafeJSONResponse, field_error
-from service.http.fields import Fields, read_fields
+from service.http.authentication import Authenticator
+from service.http.errors import ErrorKind, SafeJSONResponse
+from service.http.fields import Fields
 from service.http.openapi import DocumentedModel
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
@@ -27,13 +26,9 @@ ROOT = "/v1/glossaries"
 GLOSSARY_PATHS = frozenset({ROOT, f"{ROOT}/"})
 """Paths whose bodies may be as large as documents."""
 ONE = "/glossaries/{glossary_id}"
-CREATED, NO_CONTENT = 201, 204
 READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE, ErrorKind.INVALID_INPUT)
-WRITE_ERRORS = (*openapi.KEY_ERRORS, *openapi.BODY_ERRORS)
 GLOSSARY_ID = openapi.path_parameter("glossary_id", "From the response to its creation.")
 MEDIA_TYPES = {EntriesFormat.TSV: "text/tab-separated-values", EntriesFormat.CSV: "text/csv"}
-
-Result = TypeVar("Result")
 
 
 class ReadFormat(StrEnum):
@@ -75,47 +70,20 @@ def native_glossary_routes(
         generate_unique_id_function=openapi.operation_id,
     )
     reader = GlossaryReader(translation_service.inference.router, glossaries.store.limits.max_entries)
-    access = _GlossaryAccess(authenticator, reader)
-    _add_routes_of_all(routes, access, glossaries)
-    _add_routes_of_one(routes, access, glossaries)
-    _add_routes_of_dictionaries(routes, access, glossaries)
+    access = OwnerAccess(authenticator)
+    _add_routes_of_all(routes, access, reader, glossaries)
+    _add_routes_of_one(routes, access, reader, glossaries)
+    _add_routes_of_dictionaries(routes, access, reader, glossaries)
     return routes
-
-
-class _GlossaryAccess:
-    """Authenticates callers and reads their requests."""
-
-    def __init__(self, authenticator: Authenticator, reader: GlossaryReader) -> None:
-        self.reader = reader
-        self._authenticator = authenticator
-
-    async def authenticate(self, connection: Request) -> str | None:
-        """Return the owner of the caller's glossaries."""
-        caller: Caller = await self._authenticator.authenticate(
-            connection, key_in_headers(connection), Scope.GLOSSARIES
-        )
-        return caller.key_id
-
-    async def read(self, connection: Request, read: Callable[[Fields], Result]) -> tuple[str | None, Result]:
-        """Return the owner and what `read` finds in the fields, on a thread."""
-        owner = await self.authenticate(connection)
-        fields = await read_fields(connection)
-        return owner, await run_in_thread(lambda: read(fields))
 
 
 def _id(connection: Request) -> str:
     return str(connection.path_params["glossary_id"])
 
 
-def _body(json_model: type[DocumentedModel], form: type[DocumentedModel], *parameters: Any) -> dict[str, Any]:
-    """Return the documentation of a body that is JSON or a form."""
-    operation = openapi.request_of(json_model, [openapi.JSON], parameters)
-    content = operation["requestBody"]["content"]
-    content[openapi.MULTIPART] = {"schema": openapi.schema_of(form)}
-    return operation
-
-
-def _add_routes_of_all(routes: APIRouter, access: _GlossaryAccess, glossaries: GlossaryService) -> None:
+def _add_routes_of_all(
+    routes: APIRouter, access: OwnerAccess, reader: GlossaryReader, glossaries: GlossaryService
+) -> None:
     store = glossaries.store
 
     @routes.post(
@@ -125,11 +93,11 @@ def _add_routes_of_all(routes: APIRouter, access: _GlossaryAccess, glossaries: G
         response_model=schemas.GlossaryResponse,
         response_description="The new glossary",
         responses=openapi.error_responses(WRITE_ERRORS),
-        openapi_extra=_body(schemas.GlossaryIn, schemas.GlossaryForm),
+        openapi_extra=openapi.json_or_form(schemas.GlossaryIn, schemas.GlossaryForm),
     )
     async def create_glossary(connection: Request) -> Response:
         """Store a glossary: JSON with one language pair or several, or a form with a file for one."""
-        owner, (name, dictionaries) = await access.read(connection, access.reader.glossary)
+        owner, (name, dictionaries) = await access.read(connection, reader.glossary)
         made = await run_in_thread(lambda: store.add(owner, name, dictionaries, glossaries.now()))
         return SafeJSONResponse(present_glossary(made), CREATED)
 
@@ -143,12 +111,14 @@ def _add_routes_of_all(routes: APIRouter, access: _GlossaryAccess, glossaries: G
     )
     async def list_glossaries(connection: Request) -> Response:
         """Return the key's glossaries without entries. All callers without a key share theirs."""
-        owner = await access.authenticate(connection)
+        owner = await access.owner(connection)
         found = await run_in_thread(lambda: store.list(owner))
         return SafeJSONResponse({"glossaries": list(map(present_glossary, found))})
 
 
-def _add_routes_of_one(routes: APIRouter, access: _GlossaryAccess, glossaries: GlossaryService) -> None:
+def _add_routes_of_one(
+    routes: APIRouter, access: OwnerAccess, reader: GlossaryReader, glossaries: GlossaryService
+) -> None:
     store = glossaries.store
     errors = openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
 
@@ -162,7 +132,7 @@ def _add_routes_of_one(routes: APIRouter, access: _GlossaryAccess, glossaries: G
     )
     async def get_glossary(connection: Request) -> Response:
         """Return the glossary's name and language pairs."""
-        owner = await access.authenticate(connection)
+        owner = await access.owner(connection)
         return SafeJSONResponse(
             present_glossary(await run_in_thread(lambda: store.get(owner, _id(connection))))
         )
@@ -173,11 +143,11 @@ def _add_routes_of_one(routes: APIRouter, access: _GlossaryAccess, glossaries: G
         response_model=schemas.GlossaryResponse,
         response_description="The changed glossary",
         responses=openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
-        openapi_extra=_body(schemas.GlossaryIn, schemas.GlossaryForm, GLOSSARY_ID),
+        openapi_extra=openapi.json_or_form(schemas.GlossaryIn, schemas.GlossaryForm, [GLOSSARY_ID]),
     )
     async def replace_glossary(connection: Request) -> Response:
         """Replace the name and all entries of a glossary. Requests in progress keep the old ones."""
-        owner, (name, dictionaries) = await access.read(connection, access.reader.glossary)
+        owner, (name, dictionaries) = await access.read(connection, reader.glossary)
         changed = await run_in_thread(lambda: store.replace(owner, _id(connection), name, dictionaries))
         return SafeJSONResponse(present_glossary(changed))
 
@@ -191,7 +161,7 @@ def _add_routes_of_one(routes: APIRouter, access: _GlossaryAccess, glossaries: G
     )
     async def delete_glossary(connection: Request) -> Response:
         """Delete a glossary permanently. Jobs that named it keep their copy of the entries."""
-        owner = await access.authenticate(connection)
+        owner = await access.owner(connection)
         await run_in_thread(lambda: store.delete(owner, _id(connection)))
         return Response(status_code=NO_CONTENT)
 
@@ -205,14 +175,14 @@ def _add_routes_of_one(routes: APIRouter, access: _GlossaryAccess, glossaries: G
     async def get_glossary_entries(connection: Request) -> Response:
         """Return entries as JSON like those of a new glossary, or as a file."""
         owner, (pair, read_format) = await access.read(
-            connection, lambda fields: _entries_query(fields, access)
+            connection, lambda fields: _entries_query(fields, reader)
         )
         found = await run_in_thread(lambda: store.read_dictionary(owner, _id(connection), pair))
         return _present_entries(found, read_format)
 
 
 def _add_routes_of_dictionaries(
-    routes: APIRouter, access: _GlossaryAccess, glossaries: GlossaryService
+    routes: APIRouter, access: OwnerAccess, reader: GlossaryReader, glossaries: GlossaryService
 ) -> None:
     store = glossaries.store
 
@@ -222,11 +192,11 @@ def _add_routes_of_dictionaries(
         response_model=schemas.GlossaryResponse,
         response_description="The changed glossary",
         responses=openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
-        openapi_extra=_body(schemas.DictionaryIn, schemas.DictionaryForm, GLOSSARY_ID),
+        openapi_extra=openapi.json_or_form(schemas.DictionaryIn, schemas.DictionaryForm, [GLOSSARY_ID]),
     )
     async def put_dictionary(connection: Request) -> Response:
         """Replace all entries of one language pair, or add the pair to the glossary."""
-        owner, dictionary = await access.read(connection, access.reader.dictionary)
+        owner, dictionary = await access.read(connection, reader.dictionary)
         changed = await run_in_thread(lambda: store.put_dictionary(owner, _id(connection), dictionary))
         return SafeJSONResponse(present_glossary(changed))
 
@@ -240,7 +210,7 @@ def _add_routes_of_dictionaries(
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of one language pair from the glossary."""
-        owner, pair = await access.read(connection, access.reader.named_pair)
+        owner, pair = await access.read(connection, reader.named_pair)
         changed = await run_in_thread(lambda: store.remove_dictionary(owner, _id(connection), pair))
         return SafeJSONResponse(present_glossary(changed))
 
@@ -252,12 +222,10 @@ def _entries_response() -> dict[str, Any]:
     return {"description": "The entries", "content": content}
 
 
-def _entries_query(fields: Fields, access: _GlossaryAccess) -> tuple[Pair | None, ReadFormat]:
-    named = fields.string("format") or ReadFormat.JSON
-    if named not in tuple(ReadFormat):
-        raise field_error("format", f"must be one of {', '.join(ReadFormat)}")
+def _entries_query(fields: Fields, reader: GlossaryReader) -> tuple[Pair | None, ReadFormat]:
+    read_format = fields.choice("format", ReadFormat) or ReadFormat.JSON
     has_pair = fields.string("source") or fields.string("target")
-    return access.reader.named_pair(fields) if has_pair else None, ReadFormat(named)
+    return reader.named_pair(fields) if has_pair else None, read_format
 
 
 def _present_entries(dictionary: Dictionary, read_format: ReadFormat) -> Response:

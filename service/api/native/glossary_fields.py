@@ -1,6 +1,5 @@
 """Parsing of glossaries from JSON or a form, and their schemas."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -154,12 +153,10 @@ class GlossaryReader:
 
     def glossary(self, fields: Fields) -> tuple[str, list[Dictionary]]:
         """Return the name and the entries of a whole glossary."""
-        name = fields.string("name")
-        if not name:
-            raise field_error("name", "is missing")
+        name = fields.required("name")
         if fields.uploads:
             return name, [self.dictionary(fields)]
-        _check_known(fields.names(), KNOWN_IN_JSON, "")
+        fields.check_known(KNOWN_IN_JSON)
         items = fields.json.get(DICTIONARIES)
         if not isinstance(items, list) or not items:
             raise field_error(DICTIONARIES, "must be an array of at least one object, or send a `file`")
@@ -178,15 +175,12 @@ class GlossaryReader:
         """Return the entries of one pair, from JSON or from a file."""
         if not fields.uploads:
             return self._dictionary_from_json(fields, "")
-        _check_known(fields.names(), KNOWN_IN_FORM, "")
+        fields.check_known(KNOWN_IN_FORM)
         upload = fields.upload("file")
         if upload is None:
             raise field_error("file", "is missing; send one with this field name")
         collector = EntryCollector("file", self.max_entries)
-        named = fields.string("format")
-        if named and named not in tuple(GlossaryFormat):
-            raise field_error("format", f"must be one of {', '.join(GlossaryFormat)}")
-        glossary_format = GlossaryFormat(named) if named else format_of(upload.name, collector)
+        glossary_format = fields.choice("format", GlossaryFormat) or format_of(upload.name, collector)
         pair = self.pair(fields, "")
         return Dictionary(pair, read_glossary_file(upload.file, glossary_format, pair, collector))
 
@@ -207,7 +201,7 @@ class GlossaryReader:
         return Pair(*(_required(fields, name, "") for name in ("source", "target")))
 
     def _dictionary_from_json(self, fields: Fields, place: str) -> Dictionary:
-        _check_known(fields.names(), KNOWN_IN_DICTIONARY, place)
+        fields.check_known(KNOWN_IN_DICTIONARY, place)
         pair = self.pair(fields, place)
         collector = EntryCollector(f"{place}entries", self.max_entries)
         return Dictionary(pair, read_json_terms(fields.json.get("entries"), collector))
@@ -233,9 +227,3 @@ def _required(fields: Fields, name: str, place: str) -> str:
     if not value:
         raise field_error(f"{place}{name}", "is missing; name a language, such as de")
     return value
-
-
-def _check_known(names: Sequence[str], known: frozenset[str], place: str) -> None:
-    for name in names:
-        if name not in known:
-            raise field_error(f"{place}{name[:80]}", f"is not known; known are {', '.join(sorted(known))}")

@@ -1,17 +1,15 @@
 """The routes of `/v1/memories` and `/v1/suggestions`: a key's own translation memories."""
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from service.accounts.keys import Caller, Scope
+from service.accounts.keys import Scope
 from service.api.native import memory_fields as schemas
+from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import Fields, read_fields
+from service.http.fields import read_fields
 from service.http.threads import run_in_thread
 from service.memories.memory_service import MemoryService
 
@@ -19,13 +17,9 @@ ROOT = "/v1/memories"
 MEMORY_PATHS = frozenset({ROOT, f"{ROOT}/"})
 """Paths whose bodies may be as large as documents."""
 ONE = "/memories/{memory_id}"
-CREATED, NO_CONTENT = 201, 204
 READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
-WRITE_ERRORS = (*openapi.KEY_ERRORS, *openapi.BODY_ERRORS)
 MEMORY_ID = openapi.path_parameter("memory_id", "From the response to its creation.")
 PAIR_ID = openapi.path_parameter("pair_id", "From the list of pairs.")
-
-Result = TypeVar("Result")
 
 
 def memory_routes(
@@ -38,42 +32,20 @@ def memory_routes(
         dependencies=openapi.WITH_KEY,
         generate_unique_id_function=openapi.operation_id,
     )
-    access = _MemoryAccess(authenticator)
+    access = OwnerAccess(authenticator)
     _add_routes_of_all(routes, access, memories)
     _add_routes_of_one(routes, access, memories)
     _add_routes_of_pairs(routes, access, memories)
-    _add_suggestions(routes, access, memories, accepts_suggestions=accepts_suggestions)
+    _add_suggestions(routes, authenticator, memories, accepts_suggestions=accepts_suggestions)
     return routes
-
-
-class _MemoryAccess:
-    """Authenticates callers and reads their requests."""
-
-    def __init__(self, authenticator: Authenticator) -> None:
-        self._authenticator = authenticator
-
-    async def authenticate(self, connection: Request, scope: Scope = Scope.GLOSSARIES) -> Caller:
-        return await self._authenticator.authenticate(connection, key_in_headers(connection), scope)
-
-    async def owner(self, connection: Request) -> str | None:
-        """Return the owner of the caller's memories."""
-        return (await self.authenticate(connection)).key_id
-
-    async def read(self, connection: Request, read: Callable[[Fields], Result]) -> tuple[str | None, Result]:
-        """Return the owner and what `read` finds in the fields, on a thread."""
-        owner = await self.owner(connection)
-        fields = await read_fields(connection)
-        return owner, await run_in_thread(lambda: read(fields))
 
 
 def _id(connection: Request, name: str = "memory_id") -> str:
     return str(connection.path_params[name])
 
 
-def _add_routes_of_all(routes: APIRouter, access: _MemoryAccess, memories: MemoryService) -> None:
+def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryService) -> None:
     store = memories.store
-    body = openapi.request_of(schemas.MemoryIn, [openapi.JSON])
-    body["requestBody"]["content"][openapi.MULTIPART] = {"schema": openapi.schema_of(schemas.MemoryForm)}
 
     @routes.post(
         "/memories",
@@ -82,7 +54,7 @@ def _add_routes_of_all(routes: APIRouter, access: _MemoryAccess, memories: Memor
         response_model=schemas.ChangedMemoryResponse,
         response_description="The new memory",
         responses=openapi.error_responses(WRITE_ERRORS),
-        openapi_extra=body,
+        openapi_extra=openapi.json_or_form(schemas.MemoryIn, schemas.MemoryForm),
     )
     async def create_memory(connection: Request) -> Response:
         """Store pairs of one language pair: in JSON, or as a TMX file in a form."""
@@ -105,7 +77,7 @@ def _add_routes_of_all(routes: APIRouter, access: _MemoryAccess, memories: Memor
         return SafeJSONResponse({"memories": list(map(schemas.present_memory, found))})
 
 
-def _add_routes_of_one(routes: APIRouter, access: _MemoryAccess, memories: MemoryService) -> None:
+def _add_routes_of_one(routes: APIRouter, access: OwnerAccess, memories: MemoryService) -> None:
     store = memories.store
     errors = openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
 
@@ -138,10 +110,8 @@ def _add_routes_of_one(routes: APIRouter, access: _MemoryAccess, memories: Memor
         return Response(status_code=NO_CONTENT)
 
 
-def _add_routes_of_pairs(routes: APIRouter, access: _MemoryAccess, memories: MemoryService) -> None:
+def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: MemoryService) -> None:
     store = memories.store
-    body = openapi.request_of(schemas.PairsIn, [openapi.JSON], [MEMORY_ID])
-    body["requestBody"]["content"][openapi.MULTIPART] = {"schema": openapi.schema_of(schemas.PairsForm)}
 
     @routes.get(
         f"{ONE}/pairs",
@@ -165,14 +135,14 @@ def _add_routes_of_pairs(routes: APIRouter, access: _MemoryAccess, memories: Mem
         response_model=schemas.ChangedMemoryResponse,
         response_description="The changed memory",
         responses=openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
-        openapi_extra=body,
+        openapi_extra=openapi.json_or_form(schemas.PairsIn, schemas.PairsForm, [MEMORY_ID]),
     )
     async def add_memory_pairs(connection: Request) -> Response:
         """Add pairs; one with the same source as a stored pair replaces it."""
         owner = await access.owner(connection)
         memory = await run_in_thread(lambda: store.get(owner, _id(connection)))
         fields = await read_fields(connection)
-        schemas.check_known(fields, frozenset({"pairs", "file"}))
+        fields.check_known({"pairs", "file"})
         pairs = schemas.ReceivedPairs(fields, memory.pair)
         changed = await run_in_thread(lambda: store.add_pairs(owner, memory.id, pairs))
         return SafeJSONResponse(schemas.present_changed(changed, pairs.num_skipped))
@@ -194,7 +164,7 @@ def _add_routes_of_pairs(routes: APIRouter, access: _MemoryAccess, memories: Mem
 
 
 def _add_suggestions(
-    routes: APIRouter, access: _MemoryAccess, memories: MemoryService, *, accepts_suggestions: bool
+    routes: APIRouter, authenticator: Authenticator, memories: MemoryService, *, accepts_suggestions: bool
 ) -> None:
     @routes.post(
         "/suggestions",
@@ -207,7 +177,7 @@ def _add_suggestions(
     )
     async def create_suggestion(connection: Request) -> Response:
         """Store a correction in the caller's own memory `suggestions` of the language pair."""
-        caller = await access.authenticate(connection, Scope.TRANSLATE)
+        caller = await authenticator.authenticate(connection, key_in_headers(connection), Scope.TRANSLATE)
         if not accepts_suggestions:
             problem = "suggestions are off; the server's operator can set suggestions = on"
             raise ApiError(ErrorKind.FORBIDDEN, problem)

@@ -191,24 +191,22 @@ class ReceivedPairs:
 
 def read_new_memory(fields: Fields) -> tuple[str, Pair, ReceivedPairs]:
     """Return name, languages and pairs of a new memory. Raises ApiError."""
-    check_known(fields, KNOWN_IN_FORM if fields.uploads else KNOWN_IN_JSON)
-    name, source, target = (required(fields, field) for field in ("name", "source", "target"))
+    fields.check_known(KNOWN_IN_FORM if fields.uploads else KNOWN_IN_JSON)
+    name, source, target = map(fields.required, ("name", "source", "target"))
     pair = Pair(source, target)
     return name, pair, ReceivedPairs(fields, pair)
 
 
 def read_suggestion(fields: Fields) -> tuple[Pair, SegmentPair]:
     """Return the languages and the texts of a suggestion. Raises ApiError."""
-    check_known(fields, KNOWN_IN_SUGGESTION)
-    text, translation, source, target = (
-        required(fields, field) for field in ("text", "translation", "source", "target")
-    )
+    fields.check_known(KNOWN_IN_SUGGESTION)
+    text, translation, source, target = map(fields.required, ("text", "translation", "source", "target"))
     return Pair(source, target), SegmentPair(text, translation)
 
 
 def read_page_query(fields: Fields) -> tuple[int, str | None]:
     """Return limit and cursor of a page. Raises ApiError."""
-    check_known(fields, frozenset({"limit", "cursor"}))
+    fields.check_known({"limit", "cursor"})
     limit = fields.integer("limit")
     if limit is not None and not 1 <= limit <= MAX_PAGE_LENGTH:
         raise field_error("limit", f"must be 1 to {MAX_PAGE_LENGTH}")
@@ -220,7 +218,17 @@ def read_page_query(fields: Fields) -> tuple[int, str | None]:
 
 def present_memory(memory: Memory) -> dict[str, Any]:
     """Return a memory as its owner sees it."""
-    return _response(MemoryResponse, memory).model_dump(mode="json")
+    response = MemoryResponse(
+        id=memory.id,
+        name=memory.name,
+        source=memory.pair.source,
+        target=memory.pair.target,
+        num_pairs=memory.num_pairs,
+        size_bytes=memory.size_bytes,
+        version=memory.version,
+        created_at=memory.created_at,
+    )
+    return response.model_dump(mode="json")
 
 
 def present_changed(memory: Memory, num_skipped: int) -> dict[str, Any]:
@@ -237,21 +245,6 @@ def present_pairs(found: Sequence[StoredPair], limit: int) -> dict[str, Any]:
     }
 
 
-def required(fields: Fields, name: str) -> str:
-    """Return a string that must be there. Raises ApiError."""
-    value = fields.string(name)
-    if not value:
-        raise field_error(name, "is missing")
-    return value
-
-
-def check_known(fields: Fields, known: frozenset[str]) -> None:
-    """Reject unknown fields. Raises ApiError."""
-    for name in fields.names():
-        if name not in known:
-            raise field_error(name[:80], f"is not known; known are {', '.join(sorted(known))}")
-
-
 def _json_pairs(items: object) -> Iterator[SegmentPair]:
     if not isinstance(items, list):
         raise field_error("pairs", "must be an array of objects with `source` and `target`")
@@ -262,16 +255,3 @@ def _json_pairs(items: object) -> Iterator[SegmentPair]:
             if not isinstance(item[side], str):
                 raise field_error(f"pairs[{position}].{side}", "must be a string")
         yield SegmentPair(item["source"], item["target"])
-
-
-def _response(model: type[MemoryResponse], memory: Memory) -> MemoryResponse:
-    return model(
-        id=memory.id,
-        name=memory.name,
-        source=memory.pair.source,
-        target=memory.pair.target,
-        num_pairs=memory.num_pairs,
-        size_bytes=memory.size_bytes,
-        version=memory.version,
-        created_at=memory.created_at,
-    )

@@ -3,20 +3,21 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-import anyio.to_thread
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from dragoman.manifest import ModelLimits, Sizes
 from dragoman.routing.bundle_scan import ReloadReport
 from dragoman.routing.memory import size_bytes
-from dragoman.routing.router import Model, Router
+from dragoman.routing.router import Model
 from dragoman.routing.routes import Route, RouteKind, Routes
 from service.accounts.keys import Scope
+from service.api.languages import RoutesCache
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ErrorKind
 from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses, operation_id
 from service.model_watcher import ModelWatcher
+from service.translation.inference import Inference
 
 RouteKindName = Literal["direct", "multilingual", "pivot"]
 ROUTE_KIND_NAMES: dict[RouteKind, RouteKindName] = {
@@ -177,12 +178,12 @@ def present_problems(problems: Mapping[str, tuple[str, ...]]) -> list[FolderProb
 
 
 def model_routes(
-    router: Router, authenticator: Authenticator, watcher: ModelWatcher | None, *, requires_key: bool
+    inference: Inference, authenticator: Authenticator, watcher: ModelWatcher | None, *, requires_key: bool
 ) -> APIRouter:
     """Return the routes about models.
 
     Args:
-        router: has the bundles.
+        inference: has the bundles.
         authenticator: checks API keys and rate limits.
         watcher: scans their folders on request; None if clients may not request that.
         requires_key: whether the lists need a key; any key will do.
@@ -190,7 +191,7 @@ def model_routes(
     routes = APIRouter(prefix="/v1", tags=["models"], generate_unique_id_function=operation_id)
     errors = error_responses(KEY_ERRORS if requires_key else [ErrorKind.INTERNAL])
     with_key = WITH_KEY if requires_key else ()
-    cached: list[tuple[object, LanguagesResponse]] = []
+    languages = RoutesCache(inference, present_languages)
 
     @routes.get(
         "/models",
@@ -203,7 +204,7 @@ def model_routes(
         """Return languages, limits, measured quality and licence of each model, and whether it is loaded."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
-        return present_models(router.models())
+        return present_models(inference.router.models())
 
     @routes.get(
         "/languages",
@@ -216,10 +217,7 @@ def model_routes(
         """List each source's targets: by a model for the pair, a multilingual one, or two through a third."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
-        if not cached or cached[0][0] is not router.routes:
-            current_routes = router.routes
-            cached[:] = [(current_routes, await anyio.to_thread.run_sync(present_languages, current_routes))]
-        return cached[0][1]
+        return await languages.current()
 
     if watcher is not None:
 
