@@ -6,25 +6,27 @@ kills are before some line of the job's code, drawn from all that an undisturbed
 is left out, however short; the others are at moments drawn from the time it takes, be they in whatever call.
 Prints what went wrong, if anything did.
 
-Processes are forked: to begin each from nothing would take minutes.
+Processes are forked after a run that imports all they need: to begin each from nothing would take minutes.
 """
 
 import gc
+import io
 import os
 import random
 import shutil
 import signal
 import sys
 import time
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from tqdm import tqdm
+
 from service.batch import run
-from service.batch.journal_file import JournalFile
 from service.batch.pending_entries import ChunkLimits
 from service.cli import batch_job
-from service.formats import lines as lines_format  # noqa: F401 -- the same
 from tests.service import doubles
 
 TRACED = (str(Path(run.__file__).parent), batch_job.__file__)
@@ -95,14 +97,22 @@ def prepare(folder: Path, lines: list[str]) -> None:
     (folder / "in.txt").write_text("".join(f"{line}\n" for line in lines))
 
 
-def main(seed: int, folder: Path, num_kills: int) -> None:
-    batch_job.CHUNKS = ChunkLimits(entries=CHUNK_ENTRIES, seconds=3600.0)
-    draw = random.Random(seed)  # noqa: S311 -- no secret
-    JournalFile.open(folder / "warm-up").close()  # what SQLAlchemy makes ready once
+def warm_up(folder: Path, lines: list[str]) -> None:
+    """Run the command in this process, so that forked ones find imported and ready what it needs."""
+    tqdm.monitor_interval = 0  # no thread of this process, as it is forked
+    prepare(folder, lines)
+    with suppress(SystemExit), redirect_stderr(io.StringIO()):
+        doubles.main(["batch", str(folder / "in.txt"), "-o", str(folder / OUTPUT)])
     gc.collect()
     gc.freeze()
 
+
+def main(seed: int, folder: Path, num_kills: int) -> None:
+    batch_job.CHUNKS = ChunkLimits(entries=CHUNK_ENTRIES, seconds=3600.0)
+    draw = random.Random(seed)  # noqa: S311 -- no secret
     lines = [f"satz {draw.randrange(60)}" for _ in range(120)] + ["unusable", "ende"]
+    warm_up(folder / "warm-up", lines)
+
     whole, killed = folder / "whole", folder / "killed"
     prepare(whole, lines)
     assert run_command(whole, [], line=0) == INCOMPLETE

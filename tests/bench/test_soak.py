@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from bench import soak
 from bench.clients import RequestOutcome, read_texts
 from bench.plots import draw_all
 from bench.processes import MIB, MemorySample
@@ -102,12 +102,15 @@ def test_texts_are_drawn_in_the_same_order_each_time_and_repeat_only_when_all_ha
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="server and engine take two CPUs")
 @pytest.mark.timeout(120)
-def test_a_short_soak_finds_no_errors_and_writes_figures_and_plot(tmp_path: Path) -> None:
+def test_a_short_soak_finds_no_errors_and_writes_figures_and_plot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     output = tmp_path / "soak.json"
-    command = [sys.executable, "-m", "bench.soak", str(TINY_BUNDLE), "--clients", "4", "--minutes", "0.02"]
-    options = ["--engine-sentences", "40", "--output", str(output)]
+    options = ["--clients", "4", "--minutes", "0.02", "--engine-sentences", "40", "--output", str(output)]
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(sys, "argv", ["soak", str(TINY_BUNDLE), *options])
 
-    subprocess.run([*command, *options], cwd=PROJECT, check=True, capture_output=True, timeout=100)
+    assert soak.main() == 0
 
     result = json.loads(output.read_text(encoding="utf8"))
     served = result["served"]

@@ -1,9 +1,8 @@
 """A headless Chromium, and servers for it. Without Chromium these tests are skipped."""
 
 import shutil
-import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,8 +17,13 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.browser.servers import COMMAND, DOUBLE_COMMAND, ROOT, Server, environment
+from dragoman.bundle import open_bundle
+from service.engine import open_router
+from service.settings import load_settings
+from tests.browser.servers import DOUBLE_COMMAND, ROOT, Server
 from tests.routing.doubles import write_bundle
+from tests.service.conftest import QUICK_FILES, ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 CHROMIUM = shutil.which("chromium")
 NO_CHROMIUM = "Chromium is not installed; on Debian: apt-get install chromium"
@@ -41,8 +45,13 @@ NETWORK_MESSAGE = "Failed to load resource"
 WORD_WITH_OTHERS = '.word:text-is("cat") + .word'
 """Word of the translation for which the bundled model has others, in the sentence about the cat."""
 
+PAUSE_MS = 400
+"""A little longer than the page waits for more text."""
+HISTORY_PAUSE_MS = 2000
+"""Time after which a translation gets into the history."""
+
 Open = Callable[..., Page]
-ServeDouble = Callable[..., Server]
+ServeDouble = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
@@ -58,27 +67,28 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def bundled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with the bundled models."""
-    server = Server(COMMAND, tmp_path_factory.mktemp("bundled"), models_dir=ROOT / "models", threads=1)
-    server.start()
-    yield server
-    server.kill()
+def bundled() -> Iterator[str]:
+    """Address of a server with the bundled models, which a module's tests share."""
+    settings = load_settings(overrides={"models_dir": ROOT / "models"})
+    with open_router(settings) as router, ready_client(router, detection="on") as client:
+        yield f"{client.base_url}/"
 
 
-def double_server(folder: Path, target: str, settings: Mapping[str, object]) -> Server:
-    """Return a server with the double of tests/service in the engine's place, which needs no model."""
-    write_bundle(folder / "models" / "tiny", "tiny", ["de"], [target])
-    return Server(DOUBLE_COMMAND, folder, **{"models_dir": folder / "models", "detection": "off", **settings})
+@contextmanager
+def double_server(folder: Path, targets: Sequence[str] = ("en",), **settings: object) -> Iterator[str]:
+    """Run a server with the double of tests/service in the engine's place; yield its address."""
+    bundle = write_bundle(folder / "models" / "tiny", "tiny", ["de"], targets)
+    double = DoubleTranslator(open_bundle(bundle).manifest)
+    with router_of(double, bundle) as router, ready_client(router, **QUICK_FILES, **settings) as client:
+        yield f"{client.base_url}/"
+        double.released.set()
 
 
 @pytest.fixture(scope="module")
-def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with the double, which a module's tests share."""
-    server = double_server(tmp_path_factory.mktemp("double"), "en", {})
-    server.start()
-    yield server
-    server.kill()
+def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server with the double, which a module's tests share."""
+    with double_server(tmp_path_factory.mktemp("double")) as address:
+        yield address
 
 
 @pytest.fixture
@@ -86,31 +96,27 @@ def serve_double(tmp_path: Path) -> Iterator[ServeDouble]:
     """Start a server with the double, and with these settings."""
     with ExitStack() as running:
 
-        def start(target: str = "en", **settings: object) -> Server:
-            server = double_server(tmp_path, target, settings)
-            running.callback(server.kill)
-            server.start()
-            return server
+        def start(targets: Sequence[str] = ("en",), **settings: object) -> str:
+            return running.enter_context(double_server(tmp_path, targets, **settings))
 
         yield start
 
 
 @pytest.fixture
-def new_key(tmp_path: Path) -> Callable[[str], str]:
-    """Create an API key in a database."""
+def server_process(tmp_path: Path) -> Iterator[Server]:
+    """A server with the double in a process of its own, which a test may kill."""
+    write_bundle(tmp_path / "models" / "tiny", "tiny")
+    server = Server(DOUBLE_COMMAND, tmp_path, models_dir=tmp_path / "models", detection="off")
+    server.start()
+    yield server
+    server.kill()
 
-    def create(database_url: str) -> str:
-        created = subprocess.run(
-            [*COMMAND, "keys", "create", "somebody"],
-            cwd=tmp_path,
-            env=environment({"database_url": database_url}),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return created.stdout.split()[0]
 
-    return create
+def type_text(page: Page, text: str) -> None:
+    """Put a text into the field once the languages are there; the pause after it is over at once."""
+    page.wait_for_selector("#target-language option", state="attached")
+    page.fill("#source", text)
+    page.clock.fast_forward(PAUSE_MS)
 
 
 class Watched:
@@ -159,6 +165,7 @@ def open_page(browser: Browser, watched: Watched) -> Iterator[Open]:
             )
             contexts.callback(context.close)
             context.set_default_timeout(TIMEOUT_MS)
+            context.clock.install()  # time passes as usual, but tests need not wait for it
             watched.add(context)
             page = context.new_page()
             page.goto(address)

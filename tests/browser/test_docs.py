@@ -1,18 +1,17 @@
 """`/docs` shows the API and sends requests to it, without anything from another host."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open, ServeDouble
-from tests.browser.servers import Server
+from tests.service.keys import Keys
 
 
-def test_every_operation_is_listed_and_one_can_be_tried(open_page: Open, double: Server) -> None:
-    page = open_page(f"{double.address}docs")
-    document = page.request.get(f"{double.address}openapi.json").json()
+def test_every_operation_is_listed_and_one_can_be_tried(open_page: Open, double: str) -> None:
+    page = open_page(f"{double}docs")
+    document = page.request.get(f"{double}openapi.json").json()
     operations = [each["operationId"] for methods in document["paths"].values() for each in methods.values()]
     page.wait_for_selector(".operation")
 
@@ -25,12 +24,10 @@ def test_every_operation_is_listed_and_one_can_be_tried(open_page: Open, double:
     expect(page.locator("#translate pre")).to_contain_text('"text": "HALLO"')
 
 
-def test_a_required_key_is_asked_for(
-    open_page: Open, serve_double: ServeDouble, new_key: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_a_required_key_is_asked_for(open_page: Open, serve_double: ServeDouble, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'accounts.db'}"
-    key = new_key(url)
-    page = open_page(f"{serve_double(database_url=url, requires_key=True).address}docs")
+    key = Keys(url).make()
+    page = open_page(f"{serve_double(database_url=url, requires_key=True)}docs")
 
     page.fill("#key", key)
     page.keyboard.press("Enter")

@@ -5,7 +5,6 @@ from pathlib import Path
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import Open, ServeDouble
-from tests.browser.servers import Server
 
 DROP = """([name, text]) => {
     const data = new DataTransfer();
@@ -17,8 +16,8 @@ DROP = """([name, text]) => {
 }"""
 
 
-def open_documents(open_page: Open, server: Server) -> Page:
-    page = open_page(server.address)
+def open_documents(open_page: Open, address: str) -> Page:
+    page = open_page(address)
     page.wait_for_selector("#target-language option", state="attached")
     return page
 
@@ -27,9 +26,7 @@ def add(page: Page, name: str, text: str) -> None:
     page.set_input_files("#file", [FilePayload(name=name, mimeType="text/plain", buffer=text.encode())])
 
 
-def test_a_chosen_document_is_translated_and_downloaded(
-    open_page: Open, double: Server, tmp_path: Path
-) -> None:
+def test_a_chosen_document_is_translated_and_downloaded(open_page: Open, double: str, tmp_path: Path) -> None:
     page = open_documents(open_page, double)
 
     add(page, "brief.txt", "guten tag\n\nbis bald\n")
@@ -42,7 +39,7 @@ def test_a_chosen_document_is_translated_and_downloaded(
     assert (tmp_path / "saved").read_text(encoding="utf8") == "GUTEN TAG\n\nBIS BALD\n"
 
 
-def test_a_dropped_document_is_translated(open_page: Open, double: Server) -> None:
+def test_a_dropped_document_is_translated(open_page: Open, double: str) -> None:
     page = open_documents(open_page, double)
 
     page.evaluate(DROP, ["brief.txt", "guten tag\n"])
@@ -51,7 +48,7 @@ def test_a_dropped_document_is_translated(open_page: Open, double: Server) -> No
     expect(page.locator("#files .state")).to_have_text("Done.")
 
 
-def test_the_servers_reason_is_shown_if_it_rejects_a_document(open_page: Open, double: Server) -> None:
+def test_the_servers_reason_is_shown_if_it_rejects_a_document(open_page: Open, double: str) -> None:
     page = open_documents(open_page, double)
 
     add(page, "brief.exe", "guten tag")
@@ -67,7 +64,7 @@ def test_a_document_over_the_limit_is_not_uploaded(open_page: Open, serve_double
     expect(page.locator("#files .state")).to_have_text("The file is too large: the limit is 1 MiB.")
 
 
-def test_a_cancelled_document_is_cancelled_on_the_server(open_page: Open, double: Server) -> None:
+def test_a_cancelled_document_is_cancelled_on_the_server(open_page: Open, double: str) -> None:
     page = open_documents(open_page, double)
     add(page, "brief.txt", "wait\n")
     expect(page.locator("#files .state")).to_have_text("0 %")

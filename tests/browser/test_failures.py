@@ -1,49 +1,47 @@
 """The page says plainly what is wrong, and goes on by itself as soon as it can."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Open, ServeDouble
+from tests.browser.conftest import Open, ServeDouble, type_text
 from tests.browser.servers import Server
+from tests.service.keys import Keys
 
 STREAM = "**/v1/translate/stream"
+MAX_RETRY_MS = 30_000
+"""Time after which the page has tried again, whatever failed."""
 AWAY = re.compile(r"The server cannot be reached\. Trying again in \d+ s\.")
 
 
-def type_text(page: Page, text: str) -> None:
-    page.wait_for_selector("#target-language option", state="attached")
-    page.fill("#source", text)
-
-
 def test_a_server_that_dies_while_it_translates_is_reported_and_tried_again(
-    open_page: Open, serve_double: ServeDouble
+    open_page: Open, server_process: Server
 ) -> None:
-    server = serve_double()
-    page = open_page(server.address)
+    page = open_page(server_process.address)
     with page.expect_request(STREAM):
         type_text(page, "wait")
 
-    server.kill()
+    server_process.kill()
 
     expect(page.locator("#notice")).to_have_text(AWAY)
-    page.fill("#source", "hallo")
+    type_text(page, "hallo")
     expect(page.locator("#notice")).to_have_text(AWAY)
-    server.start()
+    server_process.start()
+    page.clock.fast_forward(MAX_RETRY_MS)
     expect(page.locator("#output")).to_have_text("HALLO")
     expect(page.locator("#notice-box")).to_be_hidden()
 
 
-def test_a_page_loaded_before_the_server_is_ready_starts_when_it_is(open_page: Open, double: Server) -> None:
+def test_a_page_loaded_before_the_server_is_ready_starts_when_it_is(open_page: Open, double: str) -> None:
     page = open_page("about:blank")
     page.route("**/v1/languages", lambda route: route.abort())
-    page.goto(double.address)
+    page.goto(double)
     expect(page.locator("#notice")).to_have_text("The server cannot be reached. Trying again.")
     page.unroute("**/v1/languages")
-
     page.fill("#source", "hallo")
+
+    page.clock.fast_forward(MAX_RETRY_MS)
 
     expect(page.locator("#output")).to_have_text("HALLO")
 
@@ -52,11 +50,11 @@ def test_an_exceeded_rate_limit_is_reported_with_the_time_to_wait(
     open_page: Open, serve_double: ServeDouble
 ) -> None:
     # To list the glossaries is a request, too.
-    page = open_page(serve_double(rate_limit="2/hour").address)
+    page = open_page(serve_double(rate_limit="2/hour"))
     type_text(page, "hallo")
     expect(page.locator("#output")).to_have_text("HALLO")
 
-    page.fill("#source", "hallo du")
+    type_text(page, "hallo du")
 
     expect(page.locator("#notice")).to_have_text(re.compile(r"2.*hour.*Trying again in \d+ s\."))
     expect(page.locator("#retry")).to_be_visible()
@@ -65,7 +63,7 @@ def test_an_exceeded_rate_limit_is_reported_with_the_time_to_wait(
 def test_a_page_that_may_not_list_the_glossaries_for_the_rate_still_begins(
     open_page: Open, serve_double: ServeDouble
 ) -> None:
-    page = open_page(serve_double(rate_limit="1/hour").address)  # the list is the one request
+    page = open_page(serve_double(rate_limit="1/hour"))  # the list is the one request
     expect(page.locator("#target-language option").first).to_be_attached()
     page.reload()
 
@@ -73,18 +71,24 @@ def test_a_page_that_may_not_list_the_glossaries_for_the_rate_still_begins(
     expect(page.locator("#notice")).to_have_text("")
 
 
-def test_a_server_that_requires_a_key_is_given_the_one_typed(
-    open_page: Open, serve_double: ServeDouble, new_key: Callable[[str], str], tmp_path: Path
+def test_the_key_that_a_server_requires_is_asked_for_until_it_is_right(
+    open_page: Open, serve_double: ServeDouble, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path / 'accounts.db'}"
-    key = new_key(url)
-    page = open_page(serve_double(database_url=url, requires_key=True).address)
+    key = Keys(url).make()
+    page = open_page(serve_double(database_url=url, requires_key=True))
     expect(page.locator("#key-dialog")).to_be_visible()
+
+    page.fill("#key", "drg_wrong")
+    with page.expect_response("**/v1/languages") as answered:
+        page.click("#key-form .primary")
+    assert answered.value.status == 401
+    expect(page.locator("#key-dialog")).to_be_visible()
+    expect(page.locator("#key-message")).to_contain_text("key")
 
     page.fill("#key", key)
     page.keyboard.press("Enter")
     type_text(page, "hallo")
-
     expect(page.locator("#output")).to_have_text("HALLO")
     expect(page.locator("#key-dialog")).to_be_hidden()
     assert page.evaluate("[sessionStorage.length, localStorage.getItem('dragoman.key')]") == [1, None]
@@ -93,24 +97,10 @@ def test_a_server_that_requires_a_key_is_given_the_one_typed(
     expect(page.locator("#output")).to_have_text("DANKE")
 
 
-def test_a_wrong_key_is_reported_in_the_dialog(
-    open_page: Open, serve_double: ServeDouble, tmp_path: Path
-) -> None:
-    url = f"sqlite:///{tmp_path / 'accounts.db'}"
-    page = open_page(serve_double(database_url=url, requires_key=True).address)
-    page.wait_for_selector("#key-dialog")
-
-    page.fill("#key", "drg_wrong")
-    page.click("#key-form .primary")
-
-    expect(page.locator("#key-dialog")).to_be_visible()
-    expect(page.locator("#key-message")).to_contain_text("key")
-
-
 def test_a_text_that_cannot_be_translated_is_reported_with_the_servers_reason(
-    open_page: Open, double: Server
+    open_page: Open, double: str
 ) -> None:
-    page = open_page(double.address)
+    page = open_page(double)
 
     type_text(page, "unusable")
 
@@ -118,8 +108,8 @@ def test_a_text_that_cannot_be_translated_is_reported_with_the_servers_reason(
     expect(page.locator("#notice")).not_to_contain_text("Trying again")
 
 
-def test_an_error_within_the_stream_is_reported(open_page: Open, double: Server) -> None:
-    page = open_page(double.address)
+def test_an_error_within_the_stream_is_reported(open_page: Open, double: str) -> None:
+    page = open_page(double)
     error = 'event: error\ndata: {"error":{"type":"timeout","message":"it took too long","fields":[]}}\n\n'
     page.route(STREAM, lambda route: route.fulfill(content_type="text/event-stream", body=error))
 

@@ -17,8 +17,11 @@ from service.cluster.partitions import PartitionFolder
 from service.cluster.run import ClusterJob
 from service.formats.entries import FileOptions
 from service.formats.known import open_format
+from tests.cluster.doubles import replace_ray
 
 PAIR = Pair("de", "en")
+TINY = Path(__file__).parents[1] / "tiny"
+ONE_WORKER = ClusterOptions()
 TWO_WORKERS = ClusterOptions(workers=2, cpus=1)
 
 
@@ -73,3 +76,8 @@ def two_cpus() -> Iterator[None]:
     """A Ray of this machine's own, which takes seconds to begin."""
     with connect(TWO_WORKERS):
         yield
+
+
+@pytest.fixture
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_ray(monkeypatch)

@@ -1,15 +1,20 @@
-"""Engines of a few lines, which nodes of a cluster can open as they are sent."""
+"""Engines of a few lines, which nodes of a cluster can open as they are sent, and a double for Ray."""
 
 import os
+import pickle
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from dragoman.types import Pair
 from service.batch.pending_entries import TranslatorOf
 from service.batch.texts import Outcome, Translated, Untranslated
+from service.cluster import ClusterOptions
+from service.cluster.engines import NodeEngine, PartitionTranslator
 from service.formats.entries import Entry
 from tests.routing.doubles import until
 
@@ -52,3 +57,27 @@ class DoubleEngine:
             (notes / f"{os.getpid()}").write_text(str(num_cpus))
             until(lambda: len(list(notes.iterdir())) >= self.min_openings)
         yield lambda _: UpperCase(self.entry_s)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDataset:
+    """In place of Ray's: its only node is this process."""
+
+    partitions: Sequence[Path]
+    engine: NodeEngine
+    outcomes_path: Path
+    options: ClusterOptions
+
+    def iter_batches(self, **_options: object) -> Iterator[dict[str, list[str | bytes]]]:
+        """Translate a partition for each batch."""
+        sent = pickle.loads(pickle.dumps(self.engine))  # noqa: S301 -- as it reaches a node
+        with ExitStack() as opened:
+            translator = PartitionTranslator(sent, self.options.cpus, self.outcomes_path, opened)
+            for path in self.partitions:
+                yield translator({"item": [str(path)]})
+
+
+def replace_ray(patch: pytest.MonkeyPatch) -> None:
+    """Let jobs for a cluster run in this process, with all of their code but Ray's."""
+    patch.setattr("service.cluster.run.connect", lambda _: nullcontext())
+    patch.setattr("service.cluster.engines._dataset", LocalDataset)

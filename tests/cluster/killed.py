@@ -1,11 +1,12 @@
-"""A job on a Ray of its own, slow enough to be killed: `python -m tests.cluster.killed FOLDER NUM_LINES`."""
+"""A job slow enough to be killed."""
 
-import sys
 from pathlib import Path
+
+import pytest
 
 from service.cluster.run import run_on_ray
 from tests.cluster.conftest import Place
-from tests.cluster.doubles import DoubleEngine
+from tests.cluster.doubles import DoubleEngine, replace_ray
 
 
 def lines(count: int) -> list[str]:
@@ -13,7 +14,10 @@ def lines(count: int) -> list[str]:
     return [f"line {number}" for number in range(count)]
 
 
-if __name__ == "__main__":
-    place = Place(Path(sys.argv[1]))
-    job = place.job(lines(int(sys.argv[2])))
-    run_on_ray(place.cluster_job(job, DoubleEngine(entry_s=0.02), 4), place.journal())
+def run_slow_job(folder: Path, num_lines: int) -> None:
+    """Run it in this process."""
+    place = Place(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        replace_ray(patch)
+        job = place.job(lines(num_lines))
+        run_on_ray(place.cluster_job(job, DoubleEngine(entry_s=0.02), 4), place.journal())

@@ -133,7 +133,7 @@ class Constrained:
 
 
 @given(models, st.integers(1, 4), st.data())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_a_search_finds_what_plain_python_does_among_what_may_follow(
     model: RandomModel, beam_size: int, data: st.DataObject
 ) -> None:
@@ -158,7 +158,7 @@ def draw_source(data: st.DataObject, kind: SearchKind) -> Source:
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_bytes_that_are_said_are_utf8_and_no_replacement_character(
     kind: SearchKind, seed: int, data: st.DataObject
 ) -> None:
@@ -179,7 +179,7 @@ def test_bytes_that_are_said_are_utf8_and_no_replacement_character(
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(model=models, delays=st.lists(st.integers(0, 5), min_size=1, max_size=5), data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
     kind: SearchKind, model: RandomModel, delays: list[int], data: st.DataObject
 ) -> None:
@@ -193,7 +193,7 @@ def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_where_no_byte_is_likely_nothing_changes(beam_size: int, seed: int) -> None:
     model = ShiftedModel(RandomModel(SIZE, seed), dict.fromkeys(range(FIRST_BYTE_ID, SIZE), -20.0))
     wanted = [Source((), TargetLimits(9, 1), (BOS,), num_hypotheses=beam_size) for _ in range(3)]

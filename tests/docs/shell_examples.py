@@ -25,6 +25,8 @@ from tests.service.conftest import is_ready
 
 ROOT = Path(__file__).parents[2]
 SERVER_ON_PAGES = "http://127.0.0.1:8000"
+SERVE = "make serve"
+"""How pages start the server."""
 BLOCK = re.compile(r"^```(?P<kind>[a-z]+)\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# ([\w-]+\.[a-z]+)\n")
 OWN_FOLDERS = ("models", "runs")
@@ -65,10 +67,19 @@ class Page:
         for path in (ROOT / "models").iterdir():
             (folder / "models" / path.name).symlink_to(path)
 
+    @property
+    def has_own_models(self) -> bool:
+        """Whether an example has written a model, which only a server in this folder has."""
+        return not all(path.is_symlink() for path in (self._folder / "models").iterdir())
+
+    def use_server(self, address: str) -> None:
+        """Send requests to a server that runs already."""
+        self._address = address
+
     @contextmanager
     def server(self, command: str) -> Iterator[str]:
         """Start the server as the page does, but on a free port; yield its address."""
-        command = command.replace("make serve", ".venv/bin/dragoman serve") + " --port 0"
+        command = command.replace(SERVE, ".venv/bin/dragoman serve") + " --port 0"
         with self._start(command, stderr=subprocess.PIPE) as process:
             try:
                 self._address = _wait_until_ready(process)

@@ -1,6 +1,9 @@
 """What the README and the tutorials show is what happens: commands are run, and their output is compared."""
 
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -9,6 +12,8 @@ import pytest
 from tests.docs.shell_examples import (
     FILE_NAME,
     ROOT,
+    SERVE,
+    SERVER_ON_PAGES,
     Page,
     assert_prints,
     blocks,
@@ -20,6 +25,14 @@ TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 PAGES = [README, *TUTORIALS]
 SERVES = re.compile(r"(make|\.venv/bin/dragoman) serve\b[^\n]*\n")
 MIN_WORDS, MAX_WORDS = 300, 800
+CLIENTS = [body for kind, body in blocks(README) if kind == "python" and SERVER_ON_PAGES in body]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server with the bundled models, for all pages that add none to them."""
+    with Page(tmp_path_factory.mktemp("served")).server(SERVE) as address:
+        yield address
 
 
 def ids(page: Path) -> str:
@@ -55,14 +68,33 @@ def test_every_example_of_a_tutorial_is_run(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
-def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_print_what_it_shows(page: Path, server: str, tmp_path: Path) -> None:
     examples = Page(tmp_path)
     with ExitStack() as servers:
         for kind, body in blocks(page):
             if kind == "console":
                 command, shown = command_and_output(body)
                 assert_prints(examples.run(command, shown), shown)
+            elif body.strip() == SERVE and not examples.has_own_models:
+                examples.use_server(server)
             elif kind == "sh" and SERVES.fullmatch(body):
                 servers.enter_context(examples.server(body.strip()))
             elif name := FILE_NAME.match(body):
                 examples.save(name[1], body)
+
+
+def test_there_are_clients_in_the_readme() -> None:
+    assert len(CLIENTS) == 2
+    assert all(len(list(filter(None, client.splitlines()))) == 3 for client in CLIENTS)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_readmes_clients_print_what_it_says(client: str, server: str) -> None:
+    (expected,) = re.findall(r"#\s*(.*)$", client.strip())
+    code = client.replace(SERVER_ON_PAGES, server)
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert done.stdout.strip() == expected

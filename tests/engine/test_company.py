@@ -26,7 +26,7 @@ BUNDLES: list[tuple[Path, Kernels]] = [
     *((path, "onnxruntime") for path in (FP32, INT8, TINY / "bundle-int4", MODELS / "de-en")),
     *((path, "native") for path in (INT8, MODELS / "de-en")),
 ]
-NUM_SOURCES = 20
+NUM_SOURCES = 12
 KINDS = [
     *(SearchKind(beam_size, is_shortlisted) for beam_size in (1, 4) for is_shortlisted in (False, True)),
     SearchKind(1, method=Method.FILTERED),

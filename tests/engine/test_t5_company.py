@@ -10,13 +10,11 @@ from dragoman.manifest import ModelLimits
 from dragoman.native.library import library
 from dragoman.native.model import read_programs
 from dragoman.native.program import NotSupported
-from dragoman.types import SearchKind
 from export import huggingface
 from export.bundle import BundleMetadata, ExportError, write_bundle
 from export.calibration import Sample
 from export.original import RequestedLanguages
 from tests.engine.test_company import (
-    KINDS,
     Engine,
     test_a_source_gives_the_same_to_the_last_bit_in_any_company,
 )
@@ -24,6 +22,9 @@ from tests.huggingface import make_t5
 
 LIMITS = ModelLimits(60, 70)
 """Targets are longer than the distance from which positions share a bucket."""
+
+__all__ = ["test_a_source_gives_the_same_to_the_last_bit_in_any_company"]
+"""Collected here, too, with this module's `engine`: among rows at other positions."""
 
 
 def export(folder: Path, bundle: Path, precision: str) -> Path:
@@ -47,11 +48,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["fp32", "int8", "int4"])
 def engine(request: pytest.FixtureRequest, folder: Path) -> Engine:
     return Engine(export(folder, folder.with_name(request.param), request.param), "onnxruntime")
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_a_source_gives_the_same_among_rows_at_other_positions(engine: Engine, kind: SearchKind) -> None:
-    test_a_source_gives_the_same_to_the_last_bit_in_any_company(engine, kind)
 
 
 def test_the_manifest_names_a_width_that_heads_do_not_add_up_to(engine: Engine) -> None:

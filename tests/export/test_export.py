@@ -230,8 +230,14 @@ def test_validation_rejects_a_graph_with_a_changed_weight(
 ) -> None:
     shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
     damage_weight(tmp_path, factor)
+    few = tmp_path / "few.txt"
+    few.write_text("Guten Morgen!\n", encoding="utf8")
 
-    report = validate(tmp_path, lambda: open_original(original().model, with_pytorch=with_pytorch), TEXTS)
+    report = validate(
+        tmp_path,
+        lambda: open_original(original().model, with_pytorch=with_pytorch),
+        [SampleText(Pair("de", "en"), few)],
+    )
 
     assert any("log-probabilities differ" in problem for problem in report.problems)
 

@@ -4,8 +4,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -15,8 +13,9 @@ import httpx
 import pytest
 
 from dragoman.routing.router import Router, TranslatorOptions
+from tests.forked import ForkedProcess, run_command
 from tests.routing.doubles import TIMEOUT_S, Meddler, until
-from tests.service.conftest import PROJECT, TINY_BUNDLE, answers
+from tests.service.conftest import NO_TLS, TINY_BUNDLE, answers
 
 URL = "/v1/translate"
 HOST = "127.0.0.1"
@@ -29,7 +28,7 @@ PORTS = iter(range(20_000 + 1000 * WORKER, 21_000 + 1000 * WORKER))
 class Server:
     """A `dragoman serve` process, and a client of it."""
 
-    process: "subprocess.Popen[bytes]"
+    process: ForkedProcess
     host: str
     port: int
     client: httpx.Client
@@ -77,19 +76,13 @@ def serving(log: Path, settings: dict[str, object]) -> Iterator[Server]:
     }
     chosen = {name: value for name, value in {**defaults, **settings}.items() if value is not None}
     environment = {f"DRAGOMAN_{name.upper()}": str(value) for name, value in chosen.items()}
-    with log.open("wb") as written, ExitStack() as running:
-        process = running.enter_context(
-            subprocess.Popen(
-                [sys.executable, "-m", "service", "serve"],
-                stdout=written,
-                stderr=written,
-                cwd=log.parent,
-                env={**os.environ, "PYTHONPATH": str(PROJECT), **environment},
-            )
-        )
-        running.callback(process.kill)
+    log.touch()
+    with (
+        ForkedProcess(run_command, ["serve"], {**os.environ, **environment}, log.parent, log) as process,
+        ExitStack() as running,
+    ):
         address = f"http://{HOST}:{chosen['port']}"
-        client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S))
+        client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S, verify=NO_TLS))
         until(lambda: process.poll() is not None or answers(client))
         assert process.poll() is None, log.read_text()
         yield Server(process, HOST, int(str(chosen["port"])), client, log)

@@ -32,7 +32,7 @@ def ask_until(server: Server, has_enough: threading.Event, number: int) -> list[
 def test_a_stopping_server_answers_accepted_requests_and_reports_that_it_is_not_ready(
     start_server: StartServer,
 ) -> None:
-    server = start_server(drain_s=3, segment_cache_size=0)
+    server = start_server(drain_s=TIMEOUT_S, segment_cache_size=0)
     has_enough = threading.Event()
     with ThreadPoolExecutor(NUM_CLIENTS) as clients:
         asking = [clients.submit(ask_until, server, has_enough, number) for number in range(NUM_CLIENTS)]
@@ -43,6 +43,7 @@ def test_a_stopping_server_answers_accepted_requests_and_reports_that_it_is_not_
         still_taken = server.client.post(URL, json={"text": "Noch einer."})
         has_enough.set()
         statuses = [status for one in asking for status in one.result(TIMEOUT_S)]
+        server.process.send_signal(signal.SIGTERM)  # no more draining
 
     assert_is_error(not_ready, 503, "not_ready")
     assert still_taken.status_code == OK
@@ -68,8 +69,8 @@ def test_requests_longer_than_the_drain_time_are_still_answered(start_server: St
 def test_two_servers_share_a_port_and_one_continues_when_the_other_stops(
     start_server: StartServer,
 ) -> None:
-    first = start_server(reuse_port=True, drain_s=1)
-    second = start_server(reuse_port=True, drain_s=1, port=first.port)
+    first = start_server(reuse_port=True, drain_s=0.1)
+    second = start_server(reuse_port=True, drain_s=0.1, port=first.port)
 
     until(lambda: STARTED in second.log.read_text())  # what answered may have been the first alone
 

@@ -16,7 +16,7 @@ from service.formats.known import open_format
 from service.formats.parts import ChunkReader
 from tests.formats.rewriting import OPTIONS
 
-LINE = "Der {0}. Satz dieser Datei, der auch nicht kürzer ist als viele andere in ihr.\n"
+LINE = "Der {0}. Satz dieser Datei, " + "der auch nicht kürzer ist als viele andere in ihr, " * 6 + "ja.\n"
 MAKERS: dict[str, Callable[[int], str]] = {
     "a.txt": LINE.format,
     "a.jsonl": lambda i: json.dumps({"id": i, "text": LINE.format(i).strip()}) + "\n",
@@ -83,7 +83,7 @@ def other_process() -> Iterator[ProcessPoolExecutor]:
 
 @pytest.mark.parametrize(
     ("name", "num_entries", "limit_bytes"),
-    [*((name, 6_000, 2**18) for name in MAKERS), *((name, 40_000, 5 * 2**19) for name in PACKERS)],
+    [*((name, 1_500, 2**18) for name in MAKERS), *((name, 10_000, 5 * 2**19) for name in PACKERS)],
 )
 def test_what_is_read_and_written_is_not_held(
     other_process: ProcessPoolExecutor, name: str, num_entries: int, limit_bytes: int

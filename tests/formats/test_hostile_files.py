@@ -18,10 +18,10 @@ from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
 from tests.formats.hostile import HOSTILE, Hostile
 from tests.formats.rewriting import OPTIONS, entries, texts
 
-SMALL, LARGE = 300, 1200
+SMALL, LARGE = 200, 800
 MOST_GROWTH = 1.5
 """Times as fast as the file: quadratic work grows four times as fast."""
-FREE_CALLS = 3000
+FREE_CALLS = 2000
 FREE_BYTES = 2**20
 BYTES_PER_BYTE = 2000
 """Of memory for each of a file, unpacked: elements of four bytes become trees."""

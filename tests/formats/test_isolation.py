@@ -3,6 +3,8 @@
 import io
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -102,6 +104,21 @@ def test_time_that_whoever_reads_takes_between_entries_does_not_count(tmp_path: 
         found = _isolated("a.txt", FileLimits(timeout_s=20.0)).read(source)
         next(found)
         assert sum(1 for _ in found) == 199_999
+
+
+def test_the_process_that_reads_loads_parsers_and_no_engine() -> None:
+    """Subtitles are not among them: their sentences are split as the engine splits them."""
+    suffixes = sorted(FILES.keys() - {".srt", ".vtt", ".ass", ".ssa"})
+    program = (
+        "import sys, service.formats.isolated_reader as reader\n"
+        f"for suffix in {suffixes}:\n"
+        "    reader.open_format('a' + suffix, reader.FileOptions('de', 'en'))\n"
+        "print([name for name in ('dragoman', 'onnxruntime', 'service.settings') if name in sys.modules])\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_larger_files_may_take_more_cpu_time() -> None:

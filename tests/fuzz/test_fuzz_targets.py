@@ -11,7 +11,7 @@ from tests.fuzz import format_targets, http_targets, reader_targets
 from tests.fuzz.http_targets import operations
 from tests.fuzz.target import World, open_world
 
-FEW = 40
+FEW = 20
 MAX_INPUT_MS = 10_000
 """With `make fuzz`, what takes longer for one small input breaks a rule, too."""
 TARGETS = {

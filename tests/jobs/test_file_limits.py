@@ -7,7 +7,7 @@ from tests.service.conftest import ALL_APIS
 
 MEMORY_BYTES = 2**27
 MESSAGE = "exceeds the limit of 128 MiB of memory per file; split it into smaller files"
-LARGE = "a.po", b'msgid "eins"\nmsgstr ""\n\n# ' + b"x" * 50_000_000 + b"\n"
+LARGE = "a.po", b'msgid "eins"\nmsgstr ""\n\n' + b"# x\n" * 1_500_000
 
 
 def test_a_job_or_document_over_the_file_limit_is_rejected_and_the_next_one_succeeds(

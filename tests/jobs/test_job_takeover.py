@@ -2,11 +2,9 @@
 
 import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,29 +12,23 @@ import pytest
 from service.batch.journal import Journal
 from service.jobs.job import Job, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_storage import JobStorage
-from tests.jobs.working import LEASE_S, open_storage
+from tests.forked import ForkedProcess
+from tests.jobs import working
+from tests.jobs.working import LEASE, open_storage
 from tests.routing.doubles import until
-from tests.service.conftest import PROJECT
 
-NUM_LINES = 250
+NUM_LINES = 150
 
 
 @pytest.fixture
 def services(any_url: str, tmp_path: Path) -> Iterator[JobStorage]:
     with ExitStack() as opened:
-        yield open_storage(any_url, tmp_path / "files", opened)
+        yield open_storage(any_url, tmp_path / "files", opened, timedelta(0))
 
 
-@contextmanager
-def worker(url: str, files: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of its own that works on jobs."""
-    command = [sys.executable, "-m", "tests.jobs.working", url, str(files)]
-    process = subprocess.Popen(command, cwd=PROJECT)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(60)
+def worker(url: str, files: Path, ahead: timedelta = timedelta(0)) -> ForkedProcess:
+    """A process that works on jobs. If its clock is ahead enough, the leases of others are over for it."""
+    return ForkedProcess(working.main, url, files, ahead)
 
 
 def add(services: JobStorage, folder: Path, num_lines: int = NUM_LINES) -> Job:
@@ -66,7 +58,7 @@ def content(services: JobStorage, job: Job) -> bytes:
     return b"".join(services.blobs.read(kept.blob, 0, kept.size_bytes))
 
 
-def stop_between_transactions(process: subprocess.Popen[bytes], database: Path) -> None:
+def stop_between_transactions(process: ForkedProcess, database: Path) -> None:
     """Stop a worker that holds no lock of the database, for which all others would wait."""
 
     def is_stopped() -> bool:
@@ -96,7 +88,7 @@ def test_the_job_of_a_killed_worker_continues_from_its_last_chunk(
     num_before = begun(services, job)
     assert num_before < NUM_LINES
 
-    with worker(any_url, files):
+    with worker(any_url, files, 2 * LEASE):
         until(lambda: is_done(services, job))
     assert content(services, job) == "".join(f"ZEILE {number}\n" for number in range(NUM_LINES)).encode()
     told = (files / "translated").read_text(encoding="utf8").splitlines()
@@ -114,11 +106,14 @@ def test_a_worker_that_lost_its_lease_changes_nothing(
     with worker(any_url, files) as first:
         begun(services, job)
         stop_between_transactions(first, Path(any_url.removeprefix("sqlite:///")))
-        with worker(any_url, files):
+        with worker(any_url, files, 2 * LEASE):
             until(lambda: is_done(services, job))
             whole = content(services, job)
         first.send_signal(signal.SIGCONT)
-        time.sleep(2 * LEASE_S)
+        next_job = add(services, tmp_path, 1)
+        until(
+            lambda: is_done(services, next_job)
+        )  # by the first worker, so that it is through with the other
 
     assert is_done(services, job)
     assert content(services, job) == whole

@@ -1,37 +1,77 @@
-"""Nothing that one job or one delivery does ends the workers, and what does not work any more says so."""
+"""Nothing that one job or one delivery does ends the workers."""
 
+import asyncio
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from service.jobs import worker
+from service.jobs.job import Job, JobState
 from service.jobs.job_runner import JobRunner
+from service.jobs.job_storage import JobStorage
 from service.jobs.store import JobStore
 from service.jobs.webhooks import WebhookQueue
-from tests.jobs.conftest import SECRET, ServeJobs, look, run_job, send
-from tests.routing.doubles import until
+from service.jobs.worker import JobWorkers
+from tests.jobs.conftest import end_next, new_job
+from tests.routing.doubles import TIMEOUT_S
+
+POLL_S = 0.01
 
 Anything = Callable[..., object]
+AddJob = Callable[[], Job]
 
 
-def failing_once(real: Anything, error: Exception) -> Anything:
-    """The same, which raises the first time."""
-    errors = [error]
+@pytest.fixture
+def add_job(services: JobStorage, tmp_path: Path) -> AddJob:
+    """Add a job of a few lines."""
+    source = tmp_path / "a.txt"
+    source.write_text("Guten Morgen!\n" * 3, encoding="utf8")
 
-    def call(*arguments: object, **named: object) -> object:
-        if errors:
-            raise errors.pop()
-        return real(*arguments, **named)
+    def add() -> Job:
+        new = new_job(services.store)
+        services.blobs.put(f"{new.id}/input", source)
+        return services.store.add(new)
 
-    return call
+    return add
+
+
+class FailingOnce:
+    """The same function, which raises the first time."""
+
+    def __init__(self, real: Anything, error: Exception) -> None:
+        self._real, self._error = real, error
+        self.num_calls = 0
+
+    def __get__(self, instance: object, owner: type) -> Anything:
+        def call(*arguments: object, **named: object) -> object:
+            self.num_calls += 1
+            if self.num_calls == 1:
+                raise self._error
+            return self._real(instance, *arguments, **named)
+
+        return call
+
+
+async def work_until(workers: JobWorkers, add_job: AddJob, has_gone_on: Callable[[], bool]) -> Job:
+    """Let workers do one job after the other until something has gone on; the last of them."""
+    async with asyncio.timeout(TIMEOUT_S), workers.working():
+        while True:
+            is_last = has_gone_on()
+            job = await asyncio.to_thread(add_job)
+            await workers.waiting.wait_for_end(job)
+            if is_last:
+                return job
 
 
 @pytest.mark.parametrize("error", [UnicodeError("label empty or too long"), RuntimeError("anything")])
 def test_a_failing_delivery_does_not_end_the_workers(
-    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch, error: Exception
+    services: JobStorage,
+    runner: JobRunner,
+    add_job: AddJob,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
 ) -> None:
     resolve = socket.getaddrinfo
 
@@ -40,13 +80,15 @@ def test_a_failing_delivery_does_not_end_the_workers(
             raise error
         return resolve(host, *arguments, **named)
 
-    client = serve_double(webhook_secret=SECRET, webhook_private=True)
     monkeypatch.setattr(socket, "getaddrinfo", fail)
-    first = send(client, b"eins\n", webhook_url="http://hook.test/x")
-    until(lambda: look(client, first["id"])["webhook"]["problem"] is not None)
+    first = services.store.add(new_job(services.store, webhook_url="http://hook.test/x"))
+    end_next(services.store)
 
-    assert run_job(client, b"zwei\n")["state"] == "done"
-    assert client.get("/readyz").status_code == httpx.codes.OK
+    workers = JobWorkers(services, runner, 1, poll_s=POLL_S)
+    is_told = lambda: services.store.again(first).webhook_problem is not None  # noqa: E731
+    last = asyncio.run(work_until(workers, add_job, is_told))
+
+    assert services.store.again(last).state is JobState.DONE
 
 
 @pytest.mark.parametrize(
@@ -64,12 +106,17 @@ def test_a_failing_delivery_does_not_end_the_workers(
     ],
 )
 def test_an_exception_in_a_job_or_sweep_does_not_end_the_workers(
-    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch, owner: type, method: str
+    services: JobStorage,
+    runner: JobRunner,
+    add_job: AddJob,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    method: str,
 ) -> None:
-    monkeypatch.setattr(worker, "SETBACK_PAUSE_POLLS", 0.1)
-    monkeypatch.setattr(owner, method, failing_once(getattr(owner, method), RuntimeError("unforeseen")))
-    client = serve_double(webhook_secret=SECRET)
-    run_job(client, b"slow eins\n")
+    failing = FailingOnce(getattr(owner, method), RuntimeError("unforeseen"))
+    monkeypatch.setattr(owner, method, failing)
 
-    assert run_job(client, b"zwei\n")["state"] == "done"
-    assert client.get("/readyz").status_code == httpx.codes.OK
+    workers = JobWorkers(services, runner, 1, poll_s=POLL_S)
+    last = asyncio.run(work_until(workers, add_job, lambda: failing.num_calls > 1))
+
+    assert services.store.again(last).state is JobState.DONE

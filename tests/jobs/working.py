@@ -1,21 +1,25 @@
-"""A process that works on jobs until it is killed: `python -m tests.jobs.working DATABASE_URL FILES`.
+"""What a process does that works on jobs until it is killed.
 
 Its translator makes upper case, a hundredth of a second for each text, and notes each in `translated`.
 """
 
 import asyncio
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
+from service.accounts.accounts import Clock
 from service.accounts.database import Database
+from service.batch.pending_entries import ChunkLimits
 from service.batch.texts import EntryTranslator, Outcome, Translated
 from service.formats.entries import Entry
+from service.jobs import job_runner
 from service.jobs.job import Job
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
@@ -24,8 +28,9 @@ from service.jobs.worker import JobWorkers
 from service.translation.source_language import DetectionMode
 
 TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
-LEASE_S = 2.0
+LEASE = timedelta(minutes=1)
 TEXT_S = 0.01
+CHUNK_ENTRIES = 20
 
 
 class Noting:
@@ -43,21 +48,23 @@ class Noting:
             yield Translated(entry.text.upper())
 
 
+@dataclass(frozen=True, slots=True)
 class NotingRunner(JobRunner):
     """A runner with that for a translator."""
 
+    translated: Path = Path("translated")
+
     def _translator(self, pair: Pair, job: Job, options: DecodingOptions) -> EntryTranslator:
         del pair, job, options
-        return Noting(Path(sys.argv[2]) / "translated")
+        return Noting(self.translated)
 
 
-def open_storage(url: str, files: Path, opened: ExitStack) -> JobStorage:
-    """Where jobs are kept, on short leases."""
+def open_storage(url: str, files: Path, opened: ExitStack, ahead: timedelta) -> JobStorage:
+    """Where jobs are kept, for one whose clock is ahead by so much."""
     database = Database.open(url)
     opened.callback(database.close)
-    return JobStorage(
-        JobStore(database, lease_s=LEASE_S), open_blobs(str(files)), ScratchFolder(opened), None
-    )
+    store = JobStore(database, clock=Clock(lambda: datetime.now(UTC) + ahead), lease_s=LEASE.total_seconds())
+    return JobStorage(store, open_blobs(str(files)), ScratchFolder(opened), None)
 
 
 async def work(services: JobStorage, runner: JobRunner) -> None:
@@ -66,14 +73,12 @@ async def work(services: JobStorage, runner: JobRunner) -> None:
         await asyncio.sleep(3600)
 
 
-def main() -> None:
+def main(url: str, files: Path, ahead: timedelta) -> None:
     """See above."""
+    job_runner.CHUNKS = ChunkLimits(CHUNK_ENTRIES)
     with ExitStack() as opened:
-        services = open_storage(sys.argv[1], Path(sys.argv[2]), opened)
+        services = open_storage(url, files, opened, ahead)
         router = opened.enter_context(Router.open({"tiny": TINY_BUNDLE}))
-        runner = NotingRunner(router, services.store.database, DetectionMode.OFF, 8)
+        database, translated = services.store.database, files / "translated"
+        runner = NotingRunner(router, database, DetectionMode.OFF, 8, translated=translated)
         asyncio.run(work(services, runner))
-
-
-if __name__ == "__main__":
-    main()

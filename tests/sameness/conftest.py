@@ -14,12 +14,12 @@ from dragoman.types import Pair
 from export import huggingface
 from export.original import RequestedLanguages
 from tests.huggingface import make_models, make_t5
-from tests.sameness.exported import LIMITS, Both, export, load_tokenizers, silence_start, teach
+from tests.sameness.exported import LIMITS, Both, Lesson, export, load_tokenizers, silence_start, teach
 
 logging.set_verbosity_error()
-FEW_INPUTS, FEW_TOKENS = 32, 8
-MANY_INPUTS, MANY_TOKENS = 200, 40
-"""Sources, the short ones first, and how long a target may be, which cuts some of them."""
+FEW_INPUTS, FEW_TOKENS, SHORT = 32, 8, Lesson(60, 8e-3)
+MANY_INPUTS, MANY_TOKENS, LONG = 200, 40, Lesson(150, 3e-3)
+"""Sources, the short ones first, how long a target may be, which cuts some of them, and a lesson."""
 
 
 CASES: dict[str, tuple[Callable[[Path], Any], Pair]] = {
@@ -42,16 +42,16 @@ CASES: dict[str, tuple[Callable[[Path], Any], Pair]] = {
 """Writers of each class of models, and a pair to try."""
 
 
-FEW = [pytest.param((name, FEW_INPUTS, FEW_TOKENS), id=name) for name in CASES]
+FEW = [pytest.param((name, FEW_INPUTS, FEW_TOKENS, SHORT), id=name) for name in CASES]
 MANY = [
-    pytest.param((name, MANY_INPUTS, MANY_TOKENS), id=f"{name}-{MANY_INPUTS}", marks=pytest.mark.slow)
+    pytest.param((name, MANY_INPUTS, MANY_TOKENS, LONG), id=f"{name}-{MANY_INPUTS}", marks=pytest.mark.slow)
     for name in CASES
 ]
 
 
 @pytest.fixture(scope="session", params=FEW + MANY)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    name, num_inputs, max_tokens = request.param
+    name, num_inputs, max_tokens, lesson = request.param
     write, named = CASES[name]
     folder = tmp_path_factory.mktemp(name)
     untaught = write(folder / "original")
@@ -63,7 +63,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     sources = preparer.encode(lines, pair)
     targets = tokenizers[1].encode((make_models.english() * 2)[:num_inputs])
     silence_start(untaught)
-    teach(untaught, list(zip(sources, targets, strict=True)), preparer.begin(pair))
+    teach(untaught, list(zip(sources, targets, strict=True)), preparer.begin(pair), lesson)
     silence_start(untaught)
     untaught.save_pretrained(folder / "original")
     exported = export(folder / "original", folder / "bundle")

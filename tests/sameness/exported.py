@@ -18,7 +18,6 @@ from export.original import Original, RequestedLanguages
 BATCH_SOURCES = 50
 LIMITS = ModelLimits(100, 40)
 GENTLE = 0.3
-TAUGHT_STEPS, RATE = 150, 3e-3
 OWN_WEIGHTS = ("t5", "mt5", "umt5")
 """Types of models that are made with gentle weights."""
 IGNORED = -100
@@ -60,13 +59,24 @@ def silence_start(model: Any) -> None:
             model.model.decoder.embed_tokens.weight[model.config.decoder_start_token_id] = 0.0
 
 
-def teach(model: Any, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], begin: Sequence[int]) -> None:
+@dataclass(frozen=True)
+class Lesson:
+    """How long and how fast a model is taught."""
+
+    num_steps: int
+    rate: float
+
+
+def teach(
+    model: Any, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], begin: Sequence[int], lesson: Lesson
+) -> None:
     """A short training: weights that are random alone repeat one token to the limit.
 
     Args:
         model: of `transformers`.
         pairs: ids of sources, as the encoder reads them, and of targets, pieces alone.
         begin: of every target.
+        lesson: number of steps and learning rate.
     """
     torch.manual_seed(1)
     gentle = 1.0 if model.config.model_type in OWN_WEIGHTS else GENTLE
@@ -74,9 +84,10 @@ def teach(model: Any, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], begi
         for weight in model.parameters():
             if weight.dim() > 1 and weight.requires_grad:
                 weight.mul_(gentle)
-    optimiser = torch.optim.AdamW([one for one in model.parameters() if one.requires_grad], lr=RATE)
+    weights = [one for one in model.parameters() if one.requires_grad]
+    optimiser = torch.optim.AdamW(weights, lr=lesson.rate, fused=True)
     config = model.generation_config
-    for step in range(TAUGHT_STEPS):
+    for step in range(lesson.num_steps):
         first = step * BATCH_SOURCES % len(pairs)
         sources, targets = zip(*pairs[first : first + BATCH_SOURCES], strict=True)
         ids, mask = _padded(sources, config.pad_token_id)

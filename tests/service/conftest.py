@@ -1,5 +1,6 @@
 """Servers and commands with the double in the engine's place, and with the tiny bundle's engine."""
 
+import asyncio
 import io
 import os
 import socket
@@ -67,17 +68,31 @@ def keys(tmp_path: Path) -> Keys:
     return Keys(f"sqlite:///{tmp_path / 'accounts.db'}")
 
 
+class ShortSleeps:
+    """The module `asyncio`, with shorter sleeps: uvicorn sleeps 0.1 s before it looks whether it is to stop,
+    and once more while it stops. The tests start hundreds of servers.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, duration_s: float) -> None:
+        await asyncio.sleep(duration_s / 10)
+
+
 @contextmanager
 def running(server: uvicorn.Server, sockets: list[socket.socket] | None = None) -> Iterator[None]:
     """Run a server in a thread."""
     thread = threading.Thread(target=server.run, args=(sockets,))
-    thread.start()
-    try:
-        until(lambda: server.started)
-        yield
-    finally:
-        server.should_exit = True
-        thread.join(TIMEOUT_S)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("uvicorn.server.asyncio", ShortSleeps())
+        thread.start()
+        try:
+            until(lambda: server.started)
+            yield
+        finally:
+            server.should_exit = True
+            thread.join(TIMEOUT_S)
 
 
 def router_of(translator: PairTranslator, folder: Path) -> Router:
@@ -151,7 +166,7 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
 
         def start(*, await_ready: bool = True, **settings: object) -> httpx.Client:
             router = running.enter_context(router_of(translator, models_dir / "tiny"))
-            client = running.enter_context(client_of(router, {"apis": "native", **settings}))
+            client = running.enter_context(client_of(router, {"apis": "native", **QUICK_FILES, **settings}))
             if await_ready:
                 until(lambda: is_ready(client))
                 translator.seen.clear()
@@ -167,7 +182,7 @@ def shared_server(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Served]:
     """A server with the double, which a module's tests share."""
-    with double_server(tmp_path_factory.mktemp("shared")) as shared:
+    with double_server(tmp_path_factory.mktemp("shared"), **QUICK_FILES) as shared:
         yield shared
 
 

@@ -16,9 +16,11 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.forked import ForkedProcess, run_double, run_to_end
 from tests.routing.doubles import TIMEOUT_S, until, write_bundle
-from tests.service.conftest import Run, is_ready
+from tests.service.conftest import NO_TLS, Run, is_ready
 
+QUICK_SERVER = {"DRAGOMAN_DETECTION": "off", "DRAGOMAN_DRAIN_S": "0"}
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
@@ -87,15 +89,16 @@ def test_what_a_user_can_mend_is_said_in_one_line(run: Run, arguments: list[str]
 
 
 def test_a_damaged_bundle_is_refused(
-    run: Run, command: list[str], environment: dict[str, str], models_dir: Path
+    run: Run, environment: dict[str, str], models_dir: Path, tmp_path: Path
 ) -> None:
     (models_dir / "tiny" / "decoder.onnx").write_bytes(b"x")
 
-    served = subprocess.run([*command, "serve"], capture_output=True, check=False, env=environment)
+    served = run_to_end(run_double, ["serve"], environment, tmp_path)
+    translated = run("translate")
 
-    for finished in (served, run("translate")):
-        assert finished.returncode == 2
-        assert re.fullmatch(rb"dragoman: bundle .*decoder.onnx has 1 bytes.*\n", finished.stderr)
+    for status, problem in (served, (translated.returncode, translated.stderr.decode())):
+        assert status == 2
+        assert re.fullmatch(r"dragoman: bundle .*decoder.onnx has 1 bytes.*\n", problem)
 
 
 @contextmanager
@@ -201,14 +204,22 @@ def test_info_tells_versions_and_the_facts_of_the_bundle(run: Run) -> None:
     assert facts["kernels"].startswith("onnxruntime, as the engine's own kernels cannot run it: ")
 
 
+def address_in(log: Path) -> str | None:
+    """Where a server listens, once it has said so."""
+    found = re.search(r"http://[\d.]+:\d+\b", log.read_text())
+    return found and found[0]
+
+
 def test_a_server_finds_new_models_and_ends_with_status_0_when_told_to_stop(
-    command: list[str], environment: dict[str, str], models_dir: Path
+    environment: dict[str, str], models_dir: Path, tmp_path: Path
 ) -> None:
-    serve = [*command, "serve", "--port", "0", "--watch", "0.1"]
     del environment["DRAGOMAN_MODEL"]
-    with started(serve, environment, stderr=subprocess.PIPE, text=True) as process:
-        address = next(found[0] for line in process.stderr if (found := re.search(r"http://[\d.:]+", line)))
-        with httpx.Client(base_url=address, timeout=TIMEOUT_S) as client:
+    serve = ["serve", "--port", "0", "--watch", "0.1"]
+    log = tmp_path / "log"
+    log.touch()
+    with ForkedProcess(run_double, serve, environment | QUICK_SERVER, tmp_path, log) as process:
+        until(lambda: (address_in(log) or process.poll()) is not None)
+        with httpx.Client(base_url=str(address_in(log)), timeout=TIMEOUT_S, verify=NO_TLS) as client:
             until(lambda: is_ready(client))
             write_bundle(models_dir / "later", "tiny-en-fr", ["en"], ["fr"])
             body = {"text": "eins", "source": "de", "target": "fr"}
@@ -218,13 +229,13 @@ def test_a_server_finds_new_models_and_ends_with_status_0_when_told_to_stop(
         process.send_signal(signal.SIGTERM)
 
         assert process.wait(TIMEOUT_S) == 0
-        assert "Traceback" not in process.stderr.read()
+    assert "Traceback" not in log.read_text()
 
 
-def test_an_address_in_use_is_an_error(command: list[str], environment: dict[str, str]) -> None:
+def test_an_address_in_use_is_an_error(environment: dict[str, str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         arguments = ["serve", "--port", str(taken.getsockname()[1])]
-        finished = subprocess.run([*command, *arguments], capture_output=True, check=False, env=environment)
+        status, problem = run_to_end(run_double, arguments, environment | QUICK_SERVER, tmp_path)
 
-    assert finished.returncode != 0
-    assert b"address already in use" in finished.stderr
+    assert status != 0
+    assert "address already in use" in problem

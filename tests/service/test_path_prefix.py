@@ -8,7 +8,7 @@ import pytest
 
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import TIMEOUT_S, until
-from tests.service.conftest import engine_server
+from tests.service.conftest import QUICK_FILES, engine_server
 
 PREFIX = "/some/where"
 
@@ -36,7 +36,7 @@ class PrefixProxy(httpx.BaseTransport):
 def public() -> Iterator[httpx.Client]:
     """A client of the proxy."""
     with (
-        engine_server(root_path=PREFIX) as server,
+        engine_server(root_path=PREFIX, **QUICK_FILES) as server,
         httpx.Client(
             transport=PrefixProxy(server), base_url="http://public.test", timeout=TIMEOUT_S
         ) as client,

@@ -30,8 +30,7 @@ def modules_after(statement: str) -> set[str]:
 @pytest.mark.parametrize(
     ("module", "needed", "others"),
     [
-        ("app", "fastapi", ("torch", "export", "training")),
-        ("server", "uvicorn", ("torch", "export", "training")),
+        ("server", "service.app", ("torch", "export", "training", "ray", "pyarrow")),
         ("cli.app", "typer", ("fastapi", "uvicorn", "torch")),
         ("formats.isolated_reader", "service.formats.entries", ENGINE_AND_SERVER),
         ("formats.known", "service.formats.entries", FORMATS),

@@ -13,6 +13,7 @@ import pytest
 from dragoman import DecodingOptions, Translation, Translator
 from dragoman.native.library import best_kernels
 from dragoman.routing.router import Router
+from tests.forked import run_command, run_to_end
 from tests.routing.conftest import relabel
 from tests.service.conftest import TINY_BUNDLE, Run, fields_of, ready_client
 
@@ -106,16 +107,17 @@ def test_a_limit_of_the_model_is_the_clients_to_mend(engine_client: httpx.Client
     "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
 )
 def test_commands_run_on_the_provider_asked_for_or_not_at_all(
-    run_engine: Run, environment: dict[str, str]
+    run_engine: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    serve = [sys.executable, "-m", "service", "serve", "--model", str(TINY_BUNDLE)]
     variables = environment | {"DRAGOMAN_PROVIDERS": "cuda,cpu"}
-    served = subprocess.run(serve, capture_output=True, check=False, env=variables)
+    served = run_to_end(run_command, ["serve", "--model", str(TINY_BUNDLE)], variables, tmp_path)
+    translated = run_engine("translate", "--providers", "cuda,cpu", "--model", str(TINY_BUNDLE))
 
-    for finished in (served, run_engine("translate", "--providers", "cuda,cpu", "--model", str(TINY_BUNDLE))):
-        assert (finished.returncode, finished.stdout) == (2, b"")
-        assert finished.stderr.startswith(b"dragoman: provider 'cuda' is missing in onnxruntime")
-        assert b"install onnxruntime-gpu" in finished.stderr
+    assert translated.stdout == b""
+    for status, problem in (served, (translated.returncode, translated.stderr.decode())):
+        assert status == 2
+        assert problem.startswith("dragoman: provider 'cuda' is missing in onnxruntime")
+        assert "install onnxruntime-gpu" in problem
 
 
 @pytest.mark.parametrize(
@@ -128,17 +130,15 @@ def test_commands_run_on_the_provider_asked_for_or_not_at_all(
     ids=["translate", "serve", "serve with a variable"],
 )
 def test_commands_run_on_the_kernels_required_or_not_at_all(
-    environment: dict[str, str], arguments: list[str], variables: dict[str, str]
+    environment: dict[str, str], tmp_path: Path, arguments: list[str], variables: dict[str, str]
 ) -> None:
-    command = [sys.executable, "-m", "service", *arguments, "--model", str(TINY_BUNDLE)]
-    finished = subprocess.run(command, capture_output=True, check=False, env=environment | variables)
+    command = [*arguments, "--model", str(TINY_BUNDLE)]
+    status, problem = run_to_end(run_command, command, environment | variables, tmp_path)
 
-    assert (finished.returncode, finished.stdout) == (2, b"")
-    assert (
-        b"the native kernels cannot run this bundle: a replica has one thread with them, not 2"
-        in finished.stderr
-    )
-    assert b"Traceback" not in finished.stderr
+    assert status == 2
+    assert problem.startswith("dragoman: ")
+    assert "the native kernels cannot run this bundle: a replica has one thread with them, not 2" in problem
+    assert "Traceback" not in problem
 
 
 def test_a_server_tells_what_computes_its_model(engine_client: httpx.Client) -> None:

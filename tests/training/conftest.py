@@ -19,7 +19,6 @@ from training.variants.inserts import Languages
 
 __all__ = ["run_main"]
 
-LONG_STEPS = 120
 FEW_STEPS = {"steps": 2, "warmup_steps": 1, "decay_steps": 1}
 """Settings of [optimisation] for tests in which a run only has to reach its end."""
 
@@ -66,12 +65,6 @@ def recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     return make_recipe(tmp_path, pairs)
 
 
-@pytest.fixture
-def long_recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    """A few seconds' training with dropout, for tests that interrupt it."""
-    return make_long_recipe(tmp_path, pairs)
-
-
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     recipe = make_recipe(tmp_path_factory.mktemp("finished"), pairs)
@@ -85,14 +78,6 @@ def finished_recipe(finished: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     recipe = copy.deepcopy(finished)
     shutil.copytree(recipe["run_dir"], tmp_path / "run")
     return recipe | {"run_dir": str(tmp_path / "run")}
-
-
-@pytest.fixture(scope="session")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
-    """The run folder of `long_recipe`, trained to its end without a break."""
-    recipe = make_long_recipe(tmp_path_factory.mktemp("uninterrupted"), pairs)
-    train(TrainingConfig.model_validate(recipe))
-    return Path(recipe["run_dir"])
 
 
 @pytest.fixture
@@ -161,15 +146,6 @@ def make_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
         "validation": {"source": str(source), "target": str(target), "every_steps": 15, "num_lines": 3},
         "checkpoints": {"snapshot_every_steps": 10, "average_last": 2},
     }
-
-
-def make_long_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    recipe = make_recipe(folder, pairs)
-    recipe["optimisation"] |= {"steps": LONG_STEPS, "decay_steps": 40}
-    recipe["validation"]["every_steps"] = 40
-    recipe["model"]["inner_dropout"] = 0.1
-    recipe["checkpoints"] |= {"every_minutes": 0.1 / 60, "snapshot_every_steps": 30}
-    return recipe
 
 
 def corpus_of(variants: Mapping[str, float], name: str = "tiny") -> Corpus:

@@ -1,11 +1,8 @@
-"""Whole runs: what they write, and that an interrupted run ends like an uninterrupted one."""
+"""Whole runs: what they write, continue and reject."""
 
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +11,12 @@ import torch
 from safetensors.torch import load_file
 
 from export.checkpoint import load_checkpoint
-from tests.training.conftest import FEW_STEPS, LONG_STEPS, WriteRecipe, change
+from tests.training.conftest import FEW_STEPS, change
 from training.config import TrainingConfig
 from training.errors import ConfigError, CorpusError, RunFolderError, VocabularyError
 from training.history import Event, History
 from training.resume import resume_points
 from training.run import train
-
-PROJECT = Path(__file__).parents[2]
-TIMEOUT_S = 120
 
 
 def train_in_process(recipe: dict[str, Any]) -> Path:
@@ -32,31 +26,6 @@ def train_in_process(recipe: dict[str, Any]) -> Path:
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
     assert "PL_GLOBAL_SEED" not in os.environ
     return checkpoint
-
-
-def end_midway(recipe_path: Path, run_dir: Path, number: signal.Signals) -> tuple[int, str]:
-    """Start a run, send the signal once it has a resume point; returns status and standard error."""
-    command = [sys.executable, "-m", "training", str(recipe_path)]
-    process = subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + TIMEOUT_S
-    while not is_under_way(run_dir):
-        assert process.poll() is None, "the run ended before it could be interrupted"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=TIMEOUT_S)
-    return process.returncode, errors
-
-
-def resume(recipe: dict[str, Any], step: int, caplog: pytest.LogCaptureFixture) -> None:
-    """Train to the end in this process, from the step on."""
-    with caplog.at_level("INFO", logger="training.run"):
-        train_in_process(recipe)
-    assert f"resuming from step {step}" in caplog.messages
-
-
-def is_under_way(run_dir: Path) -> bool:
-    return bool(resume_points(run_dir)) and bool(events(run_dir))
 
 
 def events(run_dir: Path) -> list[Event]:
@@ -85,60 +54,6 @@ def start_from(recipe: dict[str, Any]) -> dict[str, Any]:
     """The recipe of a second run, which starts from the checkpoint of this one."""
     run_dir = recipe["run_dir"]
     return recipe | {"run_dir": f"{run_dir}-second", "start_from": f"{run_dir}/checkpoint"}
-
-
-def assert_same_run(run_dir: Path, reference: Path) -> None:
-    """Bit for bit: batches and dropout are functions of seed and step, and CPU arithmetic is repeatable."""
-    torch.testing.assert_close(weights(run_dir), weights(reference), atol=0.0, rtol=0.0)
-    assert scores(run_dir) == scores(reference)
-    assert without_clock(run_dir) == without_clock(reference)
-    steps = [event.step for event in events(run_dir) if event.loss is not None]
-    assert steps == list(range(20, LONG_STEPS + 1, 20))
-
-
-def test_a_run_resumed_after_sigterm_equals_an_uninterrupted_one(
-    long_recipe: dict[str, Any],
-    write_recipe: WriteRecipe,
-    uninterrupted: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    run_dir = Path(long_recipe["run_dir"])
-
-    status, errors = end_midway(write_recipe(long_recipe), run_dir, signal.SIGTERM)
-
-    step = resume_points(run_dir)[-1].step
-    assert status == 128 + signal.SIGTERM
-    assert errors.splitlines()[-1] == (
-        f"stopped by SIGTERM at step {step}; the same command goes on from there"
-    )
-    assert "Traceback" not in errors
-    assert 0 < step < LONG_STEPS
-    assert max(event.step for event in events(run_dir)) <= step
-    assert not (run_dir / "checkpoint").exists()
-    assert errors.count("step/s") < 10  # a log file is not redrawn at every step
-    assert "lightning" not in errors.lower()
-    resume(long_recipe, step, caplog)
-    assert_same_run(run_dir, uninterrupted)
-
-
-def test_a_killed_run_resumes_from_its_last_resume_point_with_the_same_result(
-    long_recipe: dict[str, Any],
-    write_recipe: WriteRecipe,
-    uninterrupted: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    run_dir = Path(long_recipe["run_dir"])
-    checkpoints = long_recipe["checkpoints"]
-    after_every_step = {**long_recipe, "checkpoints": {**checkpoints, "every_minutes": 1e-9}}
-
-    status, _ = end_midway(write_recipe(after_every_step), run_dir, signal.SIGKILL)
-
-    step = resume_points(run_dir)[-1].step
-    assert status == -signal.SIGKILL
-    assert 0 < step < LONG_STEPS
-    assert max(event.step for event in events(run_dir)) - step <= 1  # with a point a step, a step at most
-    resume(long_recipe, step, caplog)
-    assert_same_run(run_dir, uninterrupted)
 
 
 def test_a_run_depends_only_on_its_seed(
