@@ -3,13 +3,12 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dragoman.types import Pair
 from service.accounts.keys import Caller
 from service.memories.errors import MemoryInvalid
-from service.memories.pairs import MemoryMatch, SegmentPair, fitting_targets
+from service.memories.pairs import MemoryMatch, SegmentPair, TextMatches, fitting_targets
 from service.memories.similarity import SimilarityIndex
 from service.memories.store import Memory, MemoryStore
 
@@ -17,16 +16,6 @@ MAX_CACHED_PAIRS = 500_000
 """Maximum number of pairs of all cached indexes; one larger index is kept alone."""
 MAX_SEARCHED_TEXTS = 100
 """Maximum number of texts of a request for which similar ones are searched."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextMatches:
-    """What a memory has for one text."""
-
-    target: str | None
-    """Translation of an equal source; None if there is none, or it lacks placeholders of the text."""
-    similar: tuple[MemoryMatch, ...] = ()
-    """Pairs with similar sources, the most similar first; none if there is a translation."""
 
 
 class MemoryService:

@@ -33,6 +33,16 @@ class MemoryMatch:
     """Similarity of the sources, up to 1."""
 
 
+@dataclass(frozen=True, slots=True)
+class TextMatches:
+    """What a memory has for one text."""
+
+    target: str | None
+    """Translation of an equal source; None if there is none, or it lacks placeholders of the text."""
+    similar: tuple[MemoryMatch, ...] = ()
+    """Pairs with similar sources, the most similar first; none if there is a translation."""
+
+
 def normalise(text: str) -> str:
     """Return a text as memories compare it: in NFC, each run of white space as one space, none around it.
 

@@ -11,7 +11,7 @@ from dragoman.routing.routes import Route
 from dragoman.types import Alternative, FinishReason, Translation
 from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupError, MarkupOptions
-from service.memories.memory_service import TextMatches
+from service.memories.pairs import TextMatches
 from service.protection.modes import PlaceholderMode
 from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text
 from service.translation.inference import EngineCall, Outcome

@@ -7,7 +7,7 @@ from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route
 from service.glossaries.terminology import RequestTerminology
 from service.markup.options import MarkupOptions
-from service.memories.memory_service import TextMatches
+from service.memories.pairs import TextMatches
 from service.protection.checks import CheckFailure
 from service.protection.modes import PlaceholderMode
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.memories.memory_service import MemoryService, TextMatches
-from service.memories.pairs import MemoryMatch, SegmentPair, fit_target, normalise, source_digest
+from service.memories.memory_service import MemoryService
+from service.memories.pairs import MemoryMatch, SegmentPair, TextMatches, fit_target, normalise, source_digest
 from service.memories.similarity import MAX_SEARCHED_CHARACTERS, SimilarityIndex
 from service.memories.store import Memory, MemoryStore
 

@@ -32,6 +32,7 @@ def modules_after(statement: str) -> set[str]:
     [
         ("server", "service.app", ("torch", "export", "training", "ray", "pyarrow")),
         ("cli.app", "typer", ("fastapi", "uvicorn", "torch")),
+        ("cli.translate", "service.translation.request", ("fastapi", "sqlalchemy", "torch")),
         ("formats.isolated_reader", "service.formats.entries", ENGINE_AND_SERVER),
         ("formats.known", "service.formats.entries", FORMATS),
     ],

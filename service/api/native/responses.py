@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
-from service.memories.memory_service import TextMatches
+from service.memories.pairs import TextMatches
 from service.protection.checks import Check
 from service.translation.request import DetectedSource, TranslationResult
 from service.translation.translation_service import SegmentDone, SegmentSoFar
