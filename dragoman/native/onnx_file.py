@@ -67,6 +67,7 @@ class _Tensors(IntEnum):
     NAME = 8
     RAW_DATA = 9
     EXTERNAL_DATA = 13
+    DATA_LOCATION = 14
 
 
 class OnnxFileError(ValueError):
