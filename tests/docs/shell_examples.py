@@ -35,7 +35,7 @@ INTERRUPT, OMISSION = "^C", "..."
 EXIT_STOPPED = 3
 JOURNAL_BYTES = 100_000
 """A journal of this size has some translations."""
-MAX_SECONDS = 120
+MAX_SECONDS = 240
 JOB_ID = re.compile(r"\b[0-9a-f]{32}\b")
 VARYING = [
     # The last digits of a score depend on the processor.
