@@ -104,18 +104,20 @@ class Meddler(NoMetrics):
     def __init__(self) -> None:
         self.is_armed = False
         self._is_due = False
-        """Not before a replica took something: a step of what was asked before may be ending still."""
+        self._is_held = False
+        """Neither before a replica took something: a step of what was asked before may be ending still."""
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
     def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
         super().segments_joined(kind, waited_s)
         self._is_due = self.is_armed
+        self._is_held = not self.may_go_on.is_set()
 
     def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
         """What it raises is no source's fault: the replica's thread ends, and with it the translator."""
         del num_rows, num_sources, capacity_rows, duration_s
-        assert self.may_go_on.wait(TIMEOUT_S)
+        assert not self._is_held or self.may_go_on.wait(TIMEOUT_S)
         if self._is_due:
             self._is_due = self.is_armed = False
             raise MemoryError
