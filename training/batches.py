@@ -3,21 +3,32 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import IterableDataset
+from torch.utils.data import IterableDataset, get_worker_info
 
 from training.tokenised import TokenisedCorpus
 
 ROUND_PAIRS = 200_000
 """Number of pairs that are drawn, sorted by length and cut into batches at a time."""
 
-PairRef = tuple[int, int]
-"""Corpus index, pair index."""
+
+@dataclass(frozen=True, slots=True)
+class PairRefs:
+    """Which pairs: their corpora's indices and their own indices in the corpora, each int64 [pairs]."""
+
+    corpora: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.corpora)
+
+    def take(self, rows: NDArray[np.int64] | slice) -> "PairRefs":
+        return PairRefs(self.corpora[rows], self.pairs[rows])
 
 
 class Batch(NamedTuple):
@@ -49,7 +60,8 @@ class BatchSettings:
 class BatchStream(IterableDataset[Batch]):
     """Batches from number `first` on: rounds of weighted draws, each cut into batches of similar length.
 
-    Each of several processes takes every `stride`-th batch.
+    Each of several processes takes every `stride`-th batch. A loader's processes take turns within that, so
+    that the loader gives the same batches in the same order however many they are.
     """
 
     def __init__(
@@ -61,10 +73,13 @@ class BatchStream(IterableDataset[Batch]):
         self.stride = stride
 
     def __iter__(self) -> Iterator[Batch]:
-        for batch in itertools.islice(self.references(), 0, None, self.stride):
+        worker = get_worker_info()
+        turn, num_turns = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        first, stride = turn * self.stride, num_turns * self.stride
+        for batch in itertools.islice(self.references(), first, None, stride):
             yield self._collate(batch)
 
-    def references(self) -> Iterator[list[PairRef]]:
+    def references(self) -> Iterator[PairRefs]:
         """Yield the pairs of each batch."""
         to_skip = self.first
         round_number = 0
@@ -74,25 +89,25 @@ class BatchStream(IterableDataset[Batch]):
             to_skip = max(0, to_skip - len(batches))
             round_number += 1
 
-    def _round(self, number: int) -> list[list[PairRef]]:
+    def _round(self, number: int) -> list[PairRefs]:
         rng = np.random.default_rng([self.plan.seed, number])
-        corpus_of, pair_of = self._draw(number)
-        lengths = np.empty((len(corpus_of), 2), np.int64)
+        drawn = self._draw(number)
+        lengths = np.empty((len(drawn), 2), np.int64)
         for index, corpus in enumerate(self.corpora):
-            is_here = corpus_of == index
-            lengths[is_here] = corpus.lengths()[pair_of[is_here]]
+            is_here = drawn.corpora == index
+            lengths[is_here] = corpus.lengths_of(drawn.pairs[is_here])
         jitter = rng.random(len(lengths))
         # Sources get longer over one target length and shorter over the next: a batch that spans several
         # target lengths then has sources of similar lengths.
         source_rank = np.where(lengths[:, 1] % 2, lengths[:, 0], -lengths[:, 0])
         order = np.lexsort((jitter, source_rank, lengths[:, 1]))
         cuts = cut_by_budget(lengths[order], self.plan.budget_tokens)
-        pairs = list(zip(corpus_of[order].tolist(), pair_of[order].tolist(), strict=True))
-        batches = [pairs[begin:end] for begin, end in cuts]
+        pairs = drawn.take(order)
+        batches = [pairs.take(slice(begin, end)) for begin, end in cuts]
         rng.shuffle(batches)
         return batches
 
-    def _draw(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _draw(self, number: int) -> PairRefs:
         """Draw a round from shuffled passes over each corpus: no pair repeats before all have been drawn."""
         shares = np.array(self.plan.weights) / sum(self.plan.weights)
         counts = np.maximum(1, np.round(shares * self.plan.round_pairs).astype(np.int64))
@@ -101,16 +116,28 @@ class BatchStream(IterableDataset[Batch]):
             _draw_shuffled(len(corpus), number * int(count), int(count), (self.plan.seed, index))
             for index, (corpus, count) in enumerate(zip(self.corpora, counts, strict=True))
         ]
-        return corpus_of, np.concatenate(pair_of)
+        return PairRefs(corpus_of, np.concatenate(pair_of))
 
-    def _collate(self, batch: list[PairRef]) -> Batch:
-        sources = [self.corpora[corpus].source(pair) for corpus, pair in batch]
-        targets = [self.corpora[corpus].target(pair) for corpus, pair in batch]
-        source_ids, source_mask = _pad(sources, self.plan.pad_id)
-        target_out, target_mask = _pad(targets, self.plan.pad_id)
+    def _collate(self, batch: PairRefs) -> Batch:
+        source_ids, source_mask = self._padded(batch, side=0)
+        target_out, target_mask = self._padded(batch, side=1)
         target_in = torch.full_like(target_out, self.plan.bos_id)
         target_in[:, 1:] = target_out[:, :-1]
         return Batch(source_ids, source_mask, target_in, target_out, target_mask)
+
+    def _padded(self, batch: PairRefs, side: Literal[0, 1]) -> tuple[Tensor, Tensor]:
+        """Return the ids of one side of a batch, padded on the right, and their mask."""
+        here = [np.flatnonzero(batch.corpora == index) for index in range(len(self.corpora))]
+        lengths = np.empty(len(batch), np.int64)
+        for corpus, rows in zip(self.corpora, here, strict=True):
+            lengths[rows] = corpus.lengths_of(batch.pairs[rows])[:, side]
+        columns = np.arange(lengths.max())
+        mask = columns < lengths[:, None]
+        ids = np.full(mask.shape, self.plan.pad_id, np.int64)
+        for corpus, rows in zip(self.corpora, here, strict=True):
+            positions = corpus.offsets[2 * batch.pairs[rows] + side][:, None] + columns
+            ids[rows] = np.where(mask[rows], corpus.ids.take(positions, mode="clip"), self.plan.pad_id)
+        return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
 def cut_by_budget(lengths: NDArray[np.int64], budget_tokens: int) -> list[tuple[int, int]]:
@@ -146,13 +173,3 @@ def _draw_shuffled(size: int, begin: int, count: int, seed: tuple[int, int]) -> 
         parts.append(part)
         position += len(part)
     return np.concatenate(parts)
-
-
-def _pad(rows: list[NDArray[np.uint16]], pad_id: int) -> tuple[Tensor, Tensor]:
-    width = max(len(row) for row in rows)
-    ids = np.full((len(rows), width), pad_id, np.int64)
-    mask = np.zeros((len(rows), width), np.bool_)
-    for index, row in enumerate(rows):
-        ids[index, : len(row)] = row
-        mask[index, : len(row)] = True
-    return torch.from_numpy(ids), torch.from_numpy(mask)

@@ -240,6 +240,9 @@ class Optimisation(Section):
     """Number of threads of each process."""
     processes: Count = 1
     """Number of processes. Each runs a batch of every step; gradients are averaged. Above 1 on CPUs only."""
+    data_processes: Annotated[int, Field(ge=0)] = 0
+    """Number of processes that prepare the text, and the batches during training, which a GPU would wait for.
+    With 0, the training processes do both."""
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
 
 

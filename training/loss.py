@@ -14,9 +14,11 @@ from torch.nn import functional
 from typing_extensions import override
 
 CHUNK_TOKENS = 512
-"""Number of tokens whose logits are held at a time."""
+"""Number of tokens whose logits are held at a time on a CPU."""
 SUM_TOKENS = 1024
-"""Number of tokens whose gradients of the logits are held, to be summed over in one product."""
+"""Number of tokens whose gradients of the logits are held on a CPU, to be summed over in one product."""
+GPU_TOKENS = 16_384
+"""Both of these numbers on a GPU, which needs large products."""
 EXTRA_COLUMNS = 32
 """Number of columns added for the bias; products with one odd column take half as long again."""
 SMALLEST = math.exp(-87)
@@ -124,21 +126,23 @@ def _chunked_sums(
     Returns:
         Loss, float32 scalar; gradient of the inputs, [N, D]; gradient of the table, float32 [V, D].
     """
+    on_cpu = inputs.device.type == "cpu"
+    chunk_tokens, sum_tokens = (CHUNK_TOKENS, SUM_TOKENS) if on_cpu else (GPU_TOKENS, GPU_TOKENS)
     loss = torch.zeros((), device=inputs.device)
     of_inputs = torch.empty_like(inputs)
     of_table = torch.zeros(table.shape, device=table.device)
     for sum_inputs, sum_targets, sum_results in zip(
-        torch.split(inputs, SUM_TOKENS),
-        torch.split(targets, SUM_TOKENS),
-        torch.split(of_inputs, SUM_TOKENS),
+        torch.split(inputs, sum_tokens),
+        torch.split(targets, sum_tokens),
+        torch.split(of_inputs, sum_tokens),
         strict=True,
     ):
         of_logits = inputs.new_empty(len(sum_inputs), len(table))
         for chunk, ids, result, probabilities in zip(
-            torch.split(sum_inputs, CHUNK_TOKENS),
-            torch.split(sum_targets, CHUNK_TOKENS),
-            torch.split(sum_results, CHUNK_TOKENS),
-            torch.split(of_logits, CHUNK_TOKENS),
+            torch.split(sum_inputs, chunk_tokens),
+            torch.split(sum_targets, chunk_tokens),
+            torch.split(sum_results, chunk_tokens),
+            torch.split(of_logits, chunk_tokens),
             strict=True,
         ):
             logits = chunk @ table.T

@@ -1,6 +1,7 @@
 """Preparation of the data: text to vocabularies and token ids, once per run folder."""
 
 import logging
+import multiprocessing
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,30 +105,42 @@ def orient_pairs(pairs: Iterable[Pair], direction: Direction, config: TrainingCo
 def _prepare(config: TrainingConfig, folder: Path) -> None:
     """Write vocabularies and token ids."""
     data = config.data
-    corpora = {corpus.name: list(corpus_pairs(corpus, config)) for corpus in data.corpora}
     if config.start_from is None:
         log.info("training the vocabulary: %s pieces", config.vocabulary.size)
+        corpora = {corpus.name: list(corpus_pairs(corpus, config)) for corpus in data.corpora}
         train_vocabularies(config, corpora, folder)
     else:
         copy_vocabularies(config.start_from, folder)
-    source_processor, target_processor = load_vocabularies(folder)
-    for direction in data.directions:
-        dictionary = read_terms(config, direction)
-        for corpus in data.corpora:
-            pairs = orient_pairs(corpora[corpus.name], direction, config)
-            languages = (direction.source, direction.target)
-            lines = add_variants(pairs, corpus, data_seed(config), languages, dictionary)
-            tokenised = tokenise(
-                progress_bar(lines, f"tokenise {corpus.name} {direction.name}", "pair"),
-                source_processor,
-                target_processor,
-                data.max_tokens,
-            )
-            if not len(tokenised):
-                raise CorpusError(f"corpus {corpus.name} has no pair within data.max_tokens")
-            tokenised.save(_corpus_path(folder, corpus, direction))
-            lengths = tokenised.lengths().mean(axis=0)
-            log.info("%s: %d pairs, %.1f + %.1f tokens", corpus.name, len(tokenised), *lengths)
+    parts = [(config, corpus, direction) for corpus in data.corpora for direction in data.directions]
+    if config.optimisation.data_processes == 0:
+        lines = [_tokenise(*part) for part in parts]
+    else:
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(config.optimisation.data_processes) as pool:
+            lines = pool.starmap(_tokenise, parts, chunksize=1)
+    for line in lines:
+        log.info(line)
+
+
+def _tokenise(config: TrainingConfig, corpus: Corpus, direction: Direction) -> str:
+    """Write the token ids of a corpus in one direction; return a line that says how many pairs it has."""
+    folder = config.run_dir / "data"
+    pairs = orient_pairs(corpus_pairs(corpus, config), direction, config)
+    dictionary = read_terms(config, direction) if corpus.variants.terms else None
+    languages = (direction.source, direction.target)
+    lines = add_variants(pairs, corpus, data_seed(config), languages, dictionary)
+    tokenised = tokenise(
+        progress_bar(lines, f"tokenise {corpus.name} {direction.name}", "pair"),
+        *load_vocabularies(folder),
+        config.data.max_tokens,
+    )
+    if not len(tokenised):
+        raise CorpusError(f"corpus {corpus.name} has no pair within data.max_tokens")
+    tokenised.save(_corpus_path(folder, corpus, direction))
+    lengths = tokenised.lengths().mean(axis=0)
+    return (
+        f"{corpus.name} {direction.name}: {len(tokenised)} pairs, {lengths[0]:.1f} + {lengths[1]:.1f} tokens"
+    )
 
 
 def _check_files(config: TrainingConfig) -> None:

@@ -41,7 +41,7 @@ from training.resume import (
     resume_points,
 )
 from training.start import data_seed, load_start_weights
-from training.stopping import StopRequest
+from training.stopping import StopRequest, leave_signals
 from training.validation import HeldOut, validate
 from training.vocabulary import SOURCE_FILE, TARGET_FILE, load_vocabularies
 
@@ -49,8 +49,11 @@ log = logging.getLogger(__name__)
 
 Processors = tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor]
 
+PREFETCHED_BATCHES = 8
+"""Number of batches that each data process holds ready: drawing a round takes as long as some of them."""
+
 IGNORED_WARNINGS = (
-    r".*does not have many workers.*",  # batches are cut by the training process: a pure function of the step
+    r".*does not have many workers.*",  # `data_processes` decides that
     r".*Be aware that when using `ckpt_path`.*",  # resume points of older releases name another callback
     r".*GPU available but not used.*",  # `accelerator` decides that
     r".*LeafSpec.*",  # Lightning's own use of torch
@@ -169,7 +172,15 @@ def _fit(
     )
     first = step * workers.count + workers.rank
     stream = BatchStream([corpus.tokenised for corpus in corpora], plan, first, workers.count)
-    loader = DataLoader(stream, batch_size=None)
+    num_workers = config.optimisation.data_processes
+    loader = DataLoader(
+        stream,
+        batch_size=None,
+        num_workers=num_workers,
+        worker_init_fn=leave_signals,
+        prefetch_factor=PREFETCHED_BATCHES if num_workers else None,
+        pin_memory=trainer.strategy.root_device.type == "cuda",
+    )
     if point is None:
         trainer.fit(module, loader)
         return config.optimisation.steps

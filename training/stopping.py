@@ -42,3 +42,9 @@ class StopRequest:
         self.signal_number = signal_number
         if self._promise is not None:
             log.info("%s: %s", signal.Signals(signal_number).name, self._promise)
+
+
+def leave_signals(_: int) -> None:
+    """Ignore the signals of a stop request in a data process, which the training process ends itself."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)

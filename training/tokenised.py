@@ -40,6 +40,11 @@ class TokenisedCorpus:
         """Return the number of source and target tokens of each pair, int64 [pairs, 2]."""
         return np.diff(self.offsets).reshape(-1, 2)
 
+    def lengths_of(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of source and target tokens of some pairs, int64 [pairs, 2]."""
+        begins = 2 * pairs[:, None] + np.arange(3)
+        return np.diff(self.offsets[begins])
+
     def save(self, path: Path) -> None:
         partial = path.with_suffix(".partial.npz")
         np.savez(partial, ids=self.ids, offsets=self.offsets)

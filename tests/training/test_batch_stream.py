@@ -1,18 +1,22 @@
 """Batches as a pure function of seed and step."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils.data import DataLoader
 
-from training.batches import BatchSettings, BatchStream, PairRef, cut_by_budget
+from training.batches import BatchSettings, BatchStream, PairRefs, cut_by_budget
 from training.tokenised import TokenisedCorpus
 
 PAD, BOS, EOS = 0, 2, 3
+
+PairRef = tuple[int, int]
+"""Index of a corpus, and of a pair in it."""
 
 lengths_of_pairs = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=40)
 
@@ -38,10 +42,19 @@ def plan(
     return BatchSettings(weights, budget_tokens, seed, PAD, BOS, round_pairs)
 
 
+def listed(references: PairRefs) -> list[PairRef]:
+    """Corpus and pair of each reference."""
+    return list(zip(references.corpora.tolist(), references.pairs.tolist(), strict=True))
+
+
+def references_of(stream: BatchStream) -> Iterator[list[PairRef]]:
+    return map(listed, stream.references())
+
+
 def rounds(stream: BatchStream, pairs_a_round: int, number: int) -> list[list[PairRef]]:
     """The pairs of the first rounds."""
     pairs: list[PairRef] = []
-    batches = stream.references()
+    batches = references_of(stream)
     while len(pairs) < pairs_a_round * number:
         pairs += next(batches)
     return [pairs[begin : begin + pairs_a_round] for begin in range(0, len(pairs), pairs_a_round)]
@@ -74,15 +87,15 @@ def test_a_stream_from_a_step_equals_the_full_stream_without_earlier_steps(
     corpora = [corpus_of(lengths), uniform_corpus(7)]
     settings_ = plan((3.0, 1.0), seed=seed)
 
-    whole = list(islice(BatchStream(corpora, settings_).references(), first_step + 10))
-    rest = list(islice(BatchStream(corpora, settings_, first_step).references(), 10))
+    whole = list(islice(references_of(BatchStream(corpora, settings_)), first_step + 10))
+    rest = list(islice(references_of(BatchStream(corpora, settings_, first_step)), 10))
 
     assert rest == whole[first_step:]
 
 
 def test_the_stream_depends_only_on_its_seed() -> None:
     corpora = [corpus_of([(n % 9 + 1, n % 7 + 1) for n in range(90)])]
-    streams = (BatchStream(corpora, plan(seed=seed)).references() for seed in (1, 1, 2))
+    streams = (references_of(BatchStream(corpora, plan(seed=seed))) for seed in (1, 1, 2))
 
     first, again, other = (list(islice(stream, 30)) for stream in streams)
 
@@ -132,7 +145,7 @@ def test_a_batch_contains_its_padded_pairs_and_the_shifted_target() -> None:
     corpus = corpus_of(lengths)
     stream = BatchStream([corpus], plan(round_pairs=20))
 
-    for references, batch in islice(zip(stream.references(), stream, strict=False), 8):
+    for references, batch in islice(zip(references_of(stream), stream, strict=False), 8):
         assert batch.source_ids.shape == batch.source_mask.shape
         assert batch.target_in.shape == batch.target_out.shape == batch.target_mask.shape
         for row, (_, pair) in enumerate(references):
@@ -147,10 +160,20 @@ def test_a_batch_contains_its_padded_pairs_and_the_shifted_target() -> None:
         assert batch.source_ids.numel() + batch.target_out.numel() <= 60
 
 
+def test_data_processes_give_the_batches_of_one_process_in_the_same_order() -> None:
+    corpora = [corpus_of([(n % 9 + 1, n % 7 + 1) for n in range(90)]), uniform_corpus(20)]
+    stream = BatchStream(corpora, plan((2.0, 1.0), round_pairs=30), first=3, stride=2)
+
+    loaded = islice(DataLoader(stream, batch_size=None, num_workers=2), 20)
+
+    for ours, theirs in zip(islice(stream, 20), loaded, strict=True):
+        assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
+
+
 def test_a_pair_over_the_budget_is_a_separate_batch() -> None:
     corpus = corpus_of([(50, 50), (2, 2), (2, 2)])
 
-    batches = list(islice(BatchStream([corpus], plan(budget_tokens=20, round_pairs=3)).references(), 2))
+    batches = list(islice(references_of(BatchStream([corpus], plan(budget_tokens=20, round_pairs=3))), 2))
 
     assert [(0, 0)] in batches
     assert sorted(len(batch) for batch in batches) == [1, 2]

@@ -121,6 +121,15 @@ def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(
     assert prepared(second) == first
 
 
+def test_data_processes_prepare_the_same_pairs(recipe: dict[str, Any], tmp_path: Path) -> None:
+    recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
+    alone = prepared(recipe)
+
+    recipe["optimisation"]["data_processes"] = 2
+
+    assert prepared({**recipe, "run_dir": str(tmp_path / "second")}) == alone
+
+
 def test_copies_and_generated_lines_depend_on_the_seed(recipe: dict[str, Any], tmp_path: Path) -> None:
     recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
     made = {"name": "made", "generated_pairs": 40, "weight": 0.1, "licence": "CC0-1.0"}
