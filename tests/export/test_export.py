@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from export.original import Original, RequestedLanguages
 from export.samples import SampleText
 from export.validation import (
     MAX_LOGPROB_DIFFERENCE,
+    MAX_RMS_DIFFERENCE,
     MIN_EQUAL_SENTENCES,
     open_original,
     validate,
@@ -189,7 +191,8 @@ def test_the_command_writes_every_precision(
 
 
 def test_every_precision_has_validation_bounds() -> None:
-    assert MAX_LOGPROB_DIFFERENCE.keys() == MIN_EQUAL_SENTENCES.keys() == set(PRECISIONS)
+    bounded = MAX_LOGPROB_DIFFERENCE.keys() | MAX_RMS_DIFFERENCE.keys()
+    assert bounded == MIN_EQUAL_SENTENCES.keys() == set(PRECISIONS)
 
 
 def test_an_unknown_precision_is_rejected_by_name(
@@ -240,6 +243,26 @@ def test_validation_rejects_a_graph_with_a_changed_weight(
     )
 
     assert any("log-probabilities differ" in problem for problem in report.problems)
+
+
+def test_validation_rejects_an_int8_bundle_of_another_model(tmp_path: Path) -> None:
+    few = tmp_path / "few.txt"
+    few.write_text("Guten Morgen!\n", encoding="utf8")
+    model = original().model
+    name = "decoder.1.feed_forward.outer.weight"
+    other = model.with_weights({name: -model.weights[name]})
+
+    problems = [
+        validate(
+            TINY / "bundle-int8",
+            partial(open_original, of, with_pytorch=False),
+            [SampleText(Pair("de", "en"), few)],
+        ).problems
+        for of in (model, other)
+    ]
+
+    assert not any("log-probabilities" in problem for problem in problems[0])
+    assert any("a root mean square of" in problem for problem in problems[1])
 
 
 def test_validation_names_a_damaged_file(tmp_path: Path) -> None:
