@@ -62,8 +62,8 @@ def create_app(
         SettingsError: there is no folder for jobs.
     """
     telemetry = telemetry or Telemetry(telemetry_options(settings))
-    accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
     rates = RateLimiter.open(settings.rate_storage_url, settings.rate_limit)
+    accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
     inference = Inference(router, settings.request_timeout_s, preloaded)
     limits = TextLimits(settings.max_texts, settings.max_characters)
     cache_partitioning = CachePartitioning(settings.segment_cache)
@@ -85,20 +85,20 @@ def create_app(
     @asynccontextmanager
     async def run_workers(_app: FastAPI) -> AsyncIterator[None]:
         workers_running = nullcontext() if jobs is None else jobs.workers.working()
-        async with anyio.create_task_group() as tasks:
-            if settings.reuse_port:
-                await (
-                    translation_service.warm_up()
-                )  # other processes respond meanwhile: this one listens only after its startup
-            else:
-                tasks.start_soon(translation_service.warm_up)
-            if settings.watch_s:
-                tasks.start_soon(watcher.scan_every, settings.watch_s)
-            async with workers_running:
-                yield
-            tasks.cancel_scope.cancel()
+        with resources:
+            async with anyio.create_task_group() as tasks:
+                if settings.reuse_port:
+                    await (
+                        translation_service.warm_up()
+                    )  # other processes respond meanwhile: this one listens only after its startup
+                else:
+                    tasks.start_soon(translation_service.warm_up)
+                if settings.watch_s:
+                    tasks.start_soon(watcher.scan_every, settings.watch_s)
+                async with workers_running:
+                    yield
+                tasks.cancel_scope.cancel()
         await rates.close()
-        resources.close()
         await run_in_thread(telemetry.close)
 
     requires_key = settings.discovery_access == "key"

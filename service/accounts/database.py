@@ -69,6 +69,8 @@ class Database:
         return database
 
     def close(self) -> None:
+        """Close idle connections now, and each that a thread still uses when the thread returns it."""
+        sa.event.listen(self.engine, "checkin", _close_returned)
         self.engine.dispose()
 
     @contextmanager
@@ -138,6 +140,10 @@ class Database:
             yield
         except (SQLAlchemyError, OSError) as error:
             raise StoreError(self.name, _cause(error)) from error
+
+
+def _close_returned(_connection: object, entry: sa.pool.ConnectionPoolEntry) -> None:
+    entry.close()
 
 
 def _parse(url: str) -> sa.URL:

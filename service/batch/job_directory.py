@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -124,12 +124,11 @@ class JobDirectory:
             return JournalFile.open(self.journal_path)
         # Emptied, not removed: if this run is killed now, old output must not pass for a complete run.
         try:
-            store = JournalFile.open(self.journal_path)
-            Journal(store).forget()
+            with closing(JournalFile.open(self.journal_path)) as store:
+                Journal(store).forget()
         except JournalDamaged:
             remove_journal(self.journal_path)
-            store = JournalFile.open(self.journal_path)
-        return store
+        return JournalFile.open(self.journal_path)
 
     def _check_begun(self, journal: Journal, targets: Sequence[Path]) -> None:
         if journal.num_outcomes():

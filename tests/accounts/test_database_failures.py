@@ -186,6 +186,18 @@ def test_a_failed_transaction_is_rolled_back(url: str) -> None:
     Database.open(url).close()
 
 
+def test_a_connection_in_use_while_its_database_is_closed_is_closed_when_returned(url: str) -> None:
+    database = Database.open(url)
+    with database.reading() as connection:
+        driver_connection = connection.connection.driver_connection
+        assert driver_connection is not None
+        database.close()
+        driver_connection.cursor().execute("SELECT 1")
+
+    with pytest.raises(Exception, match="closed"):
+        driver_connection.cursor()
+
+
 def test_a_missing_key_cannot_be_charged(url: str) -> None:
     database = Database.open(url)
     with pytest.raises(StoreError):

@@ -1,7 +1,7 @@
 """The commands about keys, as an operator uses them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,9 +36,10 @@ def made_by(result: Result) -> str:
 
 
 @pytest.fixture
-def accounts(tmp_path: Path, command: Command) -> Accounts:
+def accounts(tmp_path: Path, command: Command) -> Iterator[Accounts]:
     del command
-    return Accounts.open(f"sqlite:///{tmp_path / 'accounts.db'}", requires_key=True)
+    with Accounts.open(f"sqlite:///{tmp_path / 'accounts.db'}", requires_key=True) as opened:
+        yield opened
 
 
 def test_a_created_key_is_accepted_by_the_server(command: Command, accounts: Accounts) -> None:

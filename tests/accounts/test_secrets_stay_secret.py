@@ -2,6 +2,8 @@
 
 import logging
 import traceback
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,9 @@ NOT_THERE = "0badc0de"
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return Database.open(f"sqlite:///{tmp_path / 'accounts.db'}")
+def database(tmp_path: Path) -> Iterator[Database]:
+    with closing(Database.open(f"sqlite:///{tmp_path / 'accounts.db'}")) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -68,6 +68,19 @@ def test_starting_over_discards_the_journal_even_if_damaged(
         assert (journal.num_outcomes(), journal.facts()) == (0, {})
 
 
+def test_starting_over_closes_the_damaged_journal_that_it_removes(
+    workplace: JobDirectory, output: Path
+) -> None:
+    stop_a_run(workplace)
+    content = workplace.journal_path.read_bytes()
+    workplace.journal_path.write_bytes(content[:8192] + bytes(len(content) - 8192))
+
+    with workplace.opened([output], StartMode.OVERWRITE):
+        open_files = [str(file.readlink()) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
+
+    assert [file for file in open_files if file.endswith("(deleted)") and str(output) in file] == []
+
+
 @pytest.mark.parametrize("name", ["out.txt", "out.txt.errors.jsonl"])
 def test_an_existing_output_is_replaced_only_on_request(
     workplace: JobDirectory, output: Path, name: str

@@ -1,6 +1,7 @@
 """Files of a job, its journal, and one Ray for all tests of this folder."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,8 @@ class Place:
     """Where a job is done."""
 
     folder: Path
+    opened: ExitStack
+    """Closes its journals."""
 
     @property
     def target(self) -> Path:
@@ -53,22 +56,25 @@ class Place:
         return ClusterJob(job, engine, self.partitions, TWO_WORKERS, partition_entries)
 
     def journal(self) -> Journal:
-        return Journal(JournalFile.open(self.folder / "journal.db"))
+        return Journal(self.opened.enter_context(closing(JournalFile.open(self.folder / "journal.db"))))
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path) -> Iterator[Place]:
+    with ExitStack() as opened:
+        yield Place(tmp_path, opened)
 
 
 @pytest.fixture
-def new_place(tmp_path: Path) -> Callable[[str], Place]:
-    def make(name: str) -> Place:
-        folder = tmp_path / name
-        folder.mkdir()
-        return Place(folder)
+def new_place(tmp_path: Path) -> Iterator[Callable[[str], Place]]:
+    with ExitStack() as opened:
 
-    return make
+        def make(name: str) -> Place:
+            folder = tmp_path / name
+            folder.mkdir()
+            return Place(folder, opened)
+
+        yield make
 
 
 @pytest.fixture(scope="module")

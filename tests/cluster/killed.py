@@ -1,5 +1,6 @@
 """A job slow enough to be killed."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ def lines(count: int) -> list[str]:
 
 def run_slow_job(folder: Path, num_lines: int) -> None:
     """Run it in this process."""
-    place = Place(folder)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as opened:
         replace_ray(patch)
+        place = Place(folder, opened)
         job = place.job(lines(num_lines))
         run_on_ray(place.cluster_job(job, DoubleEngine(entry_s=0.02), 4), place.journal())

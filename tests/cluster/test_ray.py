@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
@@ -41,9 +42,9 @@ class RunWithDeath:
 
 
 @pytest.fixture(scope="module")
-def run_with_death(tmp_path_factory: pytest.TempPathFactory, two_cpus: None) -> RunWithDeath:
+def run_with_death(tmp_path_factory: pytest.TempPathFactory, two_cpus: None) -> Iterator[RunWithDeath]:
     del two_cpus
-    place, notes = Place(tmp_path_factory.mktemp("together")), tmp_path_factory.mktemp("notes")
+    notes = tmp_path_factory.mktemp("notes")
     seen: list[BatchProgress] = []
     killed: list[int] = []
 
@@ -53,10 +54,12 @@ def run_with_death(tmp_path_factory: pytest.TempPathFactory, two_cpus: None) -> 
             killed.append(int(next(notes.iterdir()).name))
             os.kill(killed[0], signal.SIGKILL)
 
-    wanted = place.cluster_job(place.job(LINES), DoubleEngine(notes, min_openings=2, entry_s=0.02), 4)
-    report = run_on_ray(wanted, place.journal(), on_progress=kill_the_first)
-    assert killed
-    return RunWithDeath(place, report, seen, [note.read_text() for note in notes.iterdir()])
+    with ExitStack() as opened:
+        place = Place(tmp_path_factory.mktemp("together"), opened)
+        wanted = place.cluster_job(place.job(LINES), DoubleEngine(notes, min_openings=2, entry_s=0.02), 4)
+        report = run_on_ray(wanted, place.journal(), on_progress=kill_the_first)
+        assert killed
+        yield RunWithDeath(place, report, seen, [note.read_text() for note in notes.iterdir()])
 
 
 def test_two_workers_write_what_one_process_writes(run_with_death: RunWithDeath, place: Place) -> None:
