@@ -75,7 +75,7 @@ class Call:
         (Call(eval, "1"), "__builtin__.eval"),
         (Call(getattr, "a", "b"), "__builtin__.getattr"),
         (np.float32(1), "numpy"),
-        (Path("a"), "pathlib.PosixPath"),
+        (Path("a"), f"{type(Path()).__module__}.PosixPath"),  # `pathlib._local` in Python 3.13
         (torch.device("cpu"), "torch.device"),
     ],
     ids=["eval", "getattr", "numpy", "path", "device"],
