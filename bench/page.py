@@ -17,6 +17,7 @@ from bench.tutorial import page as tutorial
 
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs" / "reports"
+GUIDES = ROOT / "docs" / "guides"
 EXPLANATION = ROOT / "docs" / "explanation"
 REFERENCE = ROOT / "docs" / "reference"
 README = ROOT / "README.md"
@@ -80,6 +81,11 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
     },
     REPORTS / "calibration.md": {"calibration": ("calibration-*.json", tables.calibration_table)},
     REPORTS / "experiments.md": {**EXPERIMENTS, **TUTORIAL},
+    GUIDES / "gpu.md": {
+        "parity": ("gpu-parity.json", tables.device_parity_table),
+        "throughput": ("throughput-gpu*.json", tables.devices_table),
+        "origin": ("throughput-gpu.json", tables.gpu_origin_line),
+    },
     EXPLANATION / "native-kernels.md": {
         "equal": ("kernels-*.json", tables.kernels_table),
         "origin": ("kernels-de-en.json", origin_line),

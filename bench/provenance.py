@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import distributions
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,13 @@ from dragoman.providers import SessionOptions
 from dragoman.search_model import find_kernels
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("onnxruntime", "onnxruntime-gpu", "numpy", "sentencepiece")
-"""Packages whose versions are recorded if installed; only one of the first two is."""
+PACKAGES: Mapping[str, str] = {
+    "onnxruntime": "onnxruntime",
+    "onnxruntime-gpu": "onnxruntime",
+    "numpy": "numpy",
+    "sentencepiece": "sentencepiece",
+}
+"""Packages whose versions are recorded, and their modules; only one of the first two is imported."""
 ON_CPU = SessionOptions()
 CHECKPOINT_WEIGHTS = "model.safetensors"
 
@@ -74,8 +80,19 @@ def _kernels(bundle: Path, session: SessionOptions) -> str | None:
 
 
 def _versions() -> dict[str, str]:
-    installed = {one.name: one.version for one in distributions()}
-    return {name: installed[name] for name in PACKAGES if name in installed}
+    """Return the versions of the packages that are imported, not of others later on the path."""
+    return {
+        name: one.version
+        for name, module in PACKAGES.items()
+        for one in distributions(name=name)
+        if Path(str(one.locate_file(""))).resolve() == _folder_of(module)
+    }
+
+
+def _folder_of(module: str) -> Path | None:
+    """Return the folder that a package is imported from; None if it is not installed."""
+    spec = find_spec(module)
+    return Path(spec.origin).resolve().parents[1] if spec and spec.origin else None
 
 
 def _cpu_name() -> str:

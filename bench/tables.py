@@ -1,5 +1,6 @@
 """Tables of docs/reports and of the README, made of bench/results; `bench.page` writes them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -205,3 +206,40 @@ def throughput_table(result: Result) -> str:
         callers = f"{setting['callers']} caller{'s' * (setting['callers'] > 1)}"
         cells[(setting["batch"], setting["beam_size"]), callers] = f"{row['median_sentences_per_s']:.0f}"
     return pivot_table("sentences a call | beam", cells)
+
+
+def devices_table(host: Result, torch: Result, gpu: Result) -> str:
+    """Render sentences per second on a GPU, on the CPU of the same machine, and of PyTorch on the GPU."""
+    cells: dict[tuple[tuple[Any, ...], str], str] = defaultdict(str)  # PyTorch has fewer settings
+    cores = f"Dragoman int8, {host['provenance']['cores']} CPU cores"
+    for name, result in {"Dragoman fp16, GPU": gpu, cores: host}.items():
+        for row in result["results"]:
+            setting = (row["setting"]["batch"], row["setting"]["beam_size"])
+            cells[setting, name] = f"{row['median_sentences_per_s']:,.0f}"
+    for row in torch["results"]:
+        cells[(row["batch"], 1), "PyTorch fp16, GPU"] = f"{row['sentences_per_s']:,.0f}"
+    return pivot_table("sentences a call | beam", cells)
+
+
+def device_parity_table(result: Result) -> str:
+    """Render how a provider's translations differ from those on the CPU, and alone from together."""
+    rows = (
+        {
+            "size": size,
+            **{part: result[f"{part}_beam_{size}"] for part in ("texts", "search", "loads")},
+        }
+        for size in (1, 4)
+    )
+    return table(
+        "beam | texts as on the CPU | BLEU, GPU | BLEU, CPU | log-probability of a target, largest difference"
+        " | alone and together the same bits",
+        "{size} | {texts[identical]} of {texts[lines]} | {texts[bleu][fp16_gpu]:.2f}"
+        " | {texts[bleu][fp16_cpu]:.2f} | {search[max_difference_of_sum_of_logprobs]:.3f}"
+        " | {loads[same_logprob_bits_alone_and_together]} of {loads[lines]}",
+        rows,
+    )
+
+
+def gpu_origin_line(result: Result) -> str:
+    """Return the GPUs with memory and driver, and `origin_line`."""
+    return f"{'; '.join(result['gpus'])}; {origin_line(result)}"
