@@ -48,7 +48,7 @@ def test_words_of_another_script_in_a_sentence_leave_it_to_be_translated(
     translation = de_en.translate(text)
 
     assert translation.finish_reason in {FinishReason.STOP, FinishReason.LENGTH}
-    assert translation.text != text
+    assert all(segment.num_target_tokens for segment in translation.segments)
 
 
 def test_only_the_segments_in_an_unknown_script_stand_unchanged(de_en: Translator) -> None:
