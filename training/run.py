@@ -41,7 +41,7 @@ from training.resume import (
     resume_points,
 )
 from training.start import data_seed, load_start_weights
-from training.stopping import StopRequest, leave_signals
+from training.stopping import StopRequest, ignore_stop_signals
 from training.validation import HeldOut, validate
 from training.vocabulary import SOURCE_FILE, TARGET_FILE, load_vocabularies
 
@@ -177,7 +177,7 @@ def _fit(
         stream,
         batch_size=None,
         num_workers=num_workers,
-        worker_init_fn=leave_signals,
+        worker_init_fn=ignore_stop_signals,
         prefetch_factor=PREFETCHED_BATCHES if num_workers else None,
         pin_memory=trainer.strategy.root_device.type == "cuda",
     )

@@ -44,7 +44,7 @@ class StopRequest:
             log.info("%s: %s", signal.Signals(signal_number).name, self._promise)
 
 
-def leave_signals(_: int) -> None:
+def ignore_stop_signals(_: int) -> None:
     """Ignore the signals of a stop request in a data process, which the training process ends itself."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)

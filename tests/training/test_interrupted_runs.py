@@ -97,15 +97,21 @@ def uninterrupted_pair(tmp_path_factory: pytest.TempPathFactory, pairs: list[tup
 
 
 def stop_midway(recipe_path: Path, run_dir: Path) -> tuple[int, str]:
-    """Start the command, send SIGTERM once the run has a resume point; return status and standard error."""
+    """Start the command, send SIGTERM to all its processes once it has a resume point.
+
+    Returns:
+        Status and standard error.
+    """
     command = [sys.executable, "-m", "training", str(recipe_path)]
-    process = subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=PROJECT, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     deadline = time.monotonic() + TIMEOUT_S
     while not (resume_points(run_dir) and events(run_dir)):
         assert process.poll() is None, "the run ended before it could be interrupted"
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
+    os.killpg(process.pid, signal.SIGTERM)
     _, errors = process.communicate(timeout=TIMEOUT_S)
     return process.returncode, errors
 
@@ -133,12 +139,15 @@ def assert_same_run(run_dir: Path, reference: Path) -> None:
     assert steps == list(range(20, STEPS + 1, 20))
 
 
+@pytest.mark.parametrize("data_processes", [0, 1])
 def test_a_run_resumed_after_sigterm_equals_an_uninterrupted_one(
+    data_processes: int,
     long_recipe: dict[str, Any],
     write_recipe: WriteRecipe,
     uninterrupted: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    long_recipe["optimisation"]["data_processes"] = data_processes
     run_dir = Path(long_recipe["run_dir"])
 
     status, errors = stop_midway(write_recipe(long_recipe), run_dir)
@@ -154,6 +163,7 @@ def test_a_run_resumed_after_sigterm_equals_an_uninterrupted_one(
     assert not (run_dir / "checkpoint").exists()
     assert errors.count("step/s") < 10  # a log file is not redrawn at every step
     assert "lightning" not in errors.lower()
+    long_recipe["optimisation"]["data_processes"] = 0  # the number may change
     resume(long_recipe, step, caplog)
     assert_same_run(run_dir, uninterrupted)
 
