@@ -118,6 +118,8 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
         context = multiprocessing.get_context("spawn")
         with context.Pool(config.optimisation.data_processes) as pool:
             lines = pool.starmap(_tokenise, parts, chunksize=1)
+            pool.close()
+            pool.join()
     for line in lines:
         log.info(line)
 

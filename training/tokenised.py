@@ -42,8 +42,8 @@ class TokenisedCorpus:
 
     def lengths_of(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of source and target tokens of some pairs, int64 [pairs, 2]."""
-        begins = 2 * pairs[:, None] + np.arange(3)
-        return np.diff(self.offsets[begins])
+        lengths: NDArray[np.int64] = np.diff(self.offsets[2 * pairs[:, None] + np.arange(3)])
+        return lengths
 
     def save(self, path: Path) -> None:
         partial = path.with_suffix(".partial.npz")
