@@ -113,15 +113,15 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
         copy_vocabularies(config.start_from, folder)
     parts = [(config, corpus, direction) for corpus in data.corpora for direction in data.directions]
     if config.optimisation.data_processes == 0:
-        lines = [_tokenise(*part) for part in parts]
-    else:
-        context = multiprocessing.get_context("spawn")
-        with context.Pool(config.optimisation.data_processes) as pool:
-            lines = pool.starmap(_tokenise, parts, chunksize=1)
-            pool.close()
-            pool.join()
-    for line in lines:
-        log.info(line)
+        for part in parts:
+            log.info(_tokenise(*part))
+        return
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(config.optimisation.data_processes) as pool:
+        for line in pool.starmap(_tokenise, parts, chunksize=1):
+            log.info(line)
+        pool.close()
+        pool.join()  # so that none of its semaphores outlives this process
 
 
 def _tokenise(config: TrainingConfig, corpus: Corpus, direction: Direction) -> str:
