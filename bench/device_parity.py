@@ -97,10 +97,14 @@ def _logprob_differences(ours: Sequence[Hypothesis], theirs: Sequence[Hypothesis
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    options: Options = {"--provider that is compared with the CPU, such as cuda": "cuda"}
-    options |= {"--set a test set, one text per line": Words(("NAME", "SOURCE", "REFERENCE"), "required")}
-    options |= {"--lines of the set": 200, "--loads lines that are translated alone and together": 64}
-    command = Command("device_parity", __doc__, {"bundle": Path, **options})
+    options: Options = {
+        "bundle": Path,
+        "--provider that is compared with the CPU, such as cuda": "cuda",
+        "--set a test set, one text per line": Words(("NAME", "SOURCE", "REFERENCE"), "required"),
+        "--lines of the set": 200,
+        "--loads lines that are translated alone and together": 64,
+    }
+    command = Command("device_parity", __doc__, options)
     arguments = command.parse(words)
     name, *files = arguments.set
     lines, references = (each[: arguments.lines] for each in EvaluationSet(name, *map(Path, files)).lines())

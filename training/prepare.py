@@ -111,7 +111,8 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
         train_vocabularies(config, corpora, folder)
     else:
         copy_vocabularies(config.start_from, folder)
-    parts = [(config, corpus, direction) for corpus in data.corpora for direction in data.directions]
+    dictionaries = {direction: read_terms(config, direction) for direction in data.directions}
+    parts = [(config, corpus, *each) for corpus in data.corpora for each in dictionaries.items()]
     if config.optimisation.data_processes == 0:
         for part in parts:
             log.info(_tokenise(*part))
@@ -124,11 +125,12 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
         pool.join()  # so that none of its semaphores outlives this process
 
 
-def _tokenise(config: TrainingConfig, corpus: Corpus, direction: Direction) -> str:
+def _tokenise(
+    config: TrainingConfig, corpus: Corpus, direction: Direction, dictionary: TermDictionary | None
+) -> str:
     """Write the token ids of a corpus in one direction; return a line that says how many pairs it has."""
     folder = config.run_dir / "data"
     pairs = orient_pairs(corpus_pairs(corpus, config), direction, config)
-    dictionary = read_terms(config, direction) if corpus.variants.terms else None
     languages = (direction.source, direction.target)
     lines = add_variants(pairs, corpus, data_seed(config), languages, dictionary)
     tokenised = tokenise(
