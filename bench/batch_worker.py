@@ -12,10 +12,10 @@ from service.batch.files import JobFile, read_entries
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
 from service.batch.progress import BatchReport
-from service.batch.run import Job, run_job
-from service.batch.texts import EntryTranslator, Outcome, Translated
+from service.batch.run import BatchJob, run_job
+from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry
 from service.formats.entries import Entry, FileOptions
-from service.formats.known import open_format
+from service.formats.registry import open_format
 
 PAIR = Pair("de", "en")
 
@@ -25,12 +25,12 @@ class InstantTranslator:
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """Return each entry in upper case."""
-        return (Translated(entry.text.upper()) for entry in entries)
+        return (TranslatedEntry(entry.text.upper()) for entry in entries)
 
 
-def make_job(folder: Path, source: Path) -> Job:
+def make_job(folder: Path, source: Path) -> BatchJob:
     file = JobFile(source.name, source, folder / "out.txt", open_format("a.txt", FileOptions(*PAIR)), PAIR)
-    return Job((file,), {"translator": "bench"}, folder / "errors.jsonl")
+    return BatchJob((file,), {"translator": "bench"}, folder / "errors.jsonl")
 
 
 def run_with_journal(folder: Path, source: Path, translator: EntryTranslator) -> BatchReport:
@@ -49,7 +49,7 @@ def run_without_journal(folder: Path, source: Path, translator: EntryTranslator)
 
 
 def _text(outcome: Outcome) -> str:
-    if not isinstance(outcome, Translated):
+    if not isinstance(outcome, TranslatedEntry):
         raise TypeError(outcome.problem)
     return outcome.text
 

@@ -8,7 +8,7 @@ from bench.processes import MIB
 from bench.provenance import RESULTS, read_result
 from bench.tables import Result, origin_line
 from export.markdown import cell, table
-from export.model_card import Section, score_table, search_name
+from export.model_card import CardSection, score_table, search_name
 
 MAX_POINTS = 10
 """Maximum number of validations that a card shows; the plot shows all."""
@@ -22,13 +22,13 @@ examples, training data and their licences, known limits.
 """
 
 
-def card_sections(result: Result) -> list[Section]:
+def card_sections(result: Result) -> list[CardSection]:
     """Return the sections of a card that are not made from the manifest."""
-    sections = [Section("Speed, size and memory", cost(result))]
+    sections = [CardSection("Speed, size and memory", cost(result))]
     if result["examples"] is not None:
-        sections.append(Section("Examples", examples(result["examples"])))
+        sections.append(CardSection("Examples", examples(result["examples"])))
     if result["curve"]["points"]:
-        sections.append(Section("Learning curve", curve(result["curve"])))
+        sections.append(CardSection("Learning curve", curve(result["curve"])))
     return sections
 
 

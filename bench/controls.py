@@ -24,7 +24,7 @@ from export.shortlist.text import evenly_spaced
 from training import controls
 from training.config import GERMAN, load_config
 from training.controls import FORMAL, INFORMAL, TERM_END, TRANSLATION, mark
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.prepare import orient_pairs, read_terms
 from training.validation import translate_greedily
 from training.variants.formality import address_forms, german_address
@@ -42,7 +42,7 @@ Translate = Callable[[Sequence[str]], list[str]]
 
 
 def measure_terms(
-    translate: Translate, pairs: Sequence[Pair], dictionary: TermDictionary, num_lines: int
+    translate: Translate, pairs: Sequence[TextPair], dictionary: TermDictionary, num_lines: int
 ) -> Result:
     """Return the share of required terms in translations with the terms' annotations and without them."""
     rng = Random(SEED)  # noqa: S311 -- reproducible, not secret
@@ -69,7 +69,7 @@ def term_share(required: Sequence[Sequence[str]], outputs: Sequence[str]) -> flo
     return _share([find_occurrence(term, output) is not None for term, output in pairs])
 
 
-def measure_formality(translate: Translate, pairs: Sequence[Pair], num_lines: int) -> dict[str, Result]:
+def measure_formality(translate: Translate, pairs: Sequence[TextPair], num_lines: int) -> dict[str, Result]:
     """Return the shares of each requested form, on lines whose German reference shows one form."""
     chosen = evenly_spaced([pair for pair in pairs if german_address(pair.target)], num_lines)
     references = [pair.target for pair in chosen]
@@ -118,7 +118,7 @@ def main() -> int:
     config, model = load_config(arguments.recipe), load_checkpoint(arguments.checkpoint).model
     processors = load_vocabularies(arguments.checkpoint)
     lines = [pair for source, target in arguments.pairs for pair in read_line_pairs(source, target, "all")]
-    cleaned = [Pair(normalise_segment(source), normalise_segment(target)) for source, target in lines]
+    cleaned = [TextPair(normalise_segment(source), normalise_segment(target)) for source, target in lines]
 
     def translate(sources: Sequence[str]) -> list[str]:
         return translate_greedily(model, controls.encode(processors[0], sources), processors[1])

@@ -21,7 +21,7 @@ from bench.processes import run_json
 from dragoman.bundle import file_sha256, read_bundle
 from dragoman.manifest import ModelLimits
 from dragoman.shortlist import Shortlist
-from export import trained
+from export import checkpoint_import
 from export.bundle import BundleMetadata, staged_folder, write_bundle
 from export.calibration import Sample
 from export.checkpoint_folder import WEIGHTS_FILE
@@ -68,7 +68,7 @@ def export_random(folder: Path) -> None:
         sys.stderr.write(f"writing {folder / precision}\n")
         limits = ModelLimits(MAX_RANDOM_TOKENS, MAX_RANDOM_TOKENS)
         facts = BundleMetadata(f"{folder.name}-{precision}", "CC0-1.0", limits)
-        original = trained.load(folder / CHECKPOINT, RequestedLanguages())
+        original = checkpoint_import.load(folder / CHECKPOINT, RequestedLanguages())
         with staged_folder(folder / precision) as staging:
             write_bundle(staging, original, precision, facts, CALIBRATION)
 

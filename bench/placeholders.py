@@ -17,7 +17,7 @@ from random import Random
 from bench.command import Command, show
 from dragoman import Router
 from service.batch.entry_translator import BATCH, RoutedEntryTranslator
-from service.batch.texts import Untranslated
+from service.batch.texts import UntranslatedEntry
 from service.formats.entries import Entry
 from service.protection.modes import PlaceholderMode
 
@@ -102,9 +102,9 @@ def count(router: Router, pair: tuple[str, str], texts: Sequence[str], mode: Pla
     outcomes = list(translator.translate(Entry(text, "", is_message=True) for text in texts))
     counts.seconds = round(time.perf_counter() - started_s, 1)
     for text, outcome in zip(texts, outcomes, strict=True):
-        if isinstance(outcome, Untranslated):
+        if isinstance(outcome, UntranslatedEntry):
             counts.num_sources_kept += 1
-        counts.add(text, text if isinstance(outcome, Untranslated) else outcome.text)
+        counts.add(text, text if isinstance(outcome, UntranslatedEntry) else outcome.text)
     return counts
 
 

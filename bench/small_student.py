@@ -28,11 +28,11 @@ from export.marian.weights import weight_sources
 from export.model import ModelConfig, Transformer
 from export.shortlist.text import read_pairs
 from training.batches import Batch, BatchSettings, BatchStream
-from training.config import Optimisation
-from training.corpus import Pair
+from training.config import OptimisationSettings
+from training.corpus import TextPair
 from training.loss import linear_cross_entropy
 from training.optimisers import learning_rate_factor, make_optimiser
-from training.tokenised import TokenisedCorpus, tokenise
+from training.token_corpus import TokenCorpus, tokenise
 
 EOS, UNK, SEED, MAX_TOKENS = 0, 1, 1, 60
 NUM_PIECES = 2_000
@@ -98,7 +98,7 @@ OPTIONS: Mapping[str, Any] = {
     "output-omit-bias": False,
 }
 """Options that Marian stores in a model."""
-OPTIMISATION = Optimisation(
+OPTIMISATION = OptimisationSettings(
     optimizer="muon", learning_rate=2e-3, warmup_steps=200, budget_tokens=2_000, seed=SEED, decay_steps=0
 )
 NUM_MEASURED = 40
@@ -117,7 +117,7 @@ NUM_LISTED = 50
 WEIGHTS_FILE, VOCABULARY_FILE = "weights.npz", "vocab.deen.spm"
 
 
-def train(pairs: Sequence[Pair], folder: Path, steps: int) -> None:
+def train(pairs: Sequence[TextPair], folder: Path, steps: int) -> None:
     """Train a vocabulary and a model; write both into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / VOCABULARY_FILE).open("wb") as file:
@@ -163,12 +163,12 @@ def train(pairs: Sequence[Pair], folder: Path, steps: int) -> None:
     np.savez(folder / WEIGHTS_FILE, **{name: tensor.numpy() for name, tensor in model.state_dict().items()})
 
 
-def _tokenised(pairs: Sequence[Pair], folder: Path) -> TokenisedCorpus:
+def _tokenised(pairs: Sequence[TextPair], folder: Path) -> TokenCorpus:
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / VOCABULARY_FILE))
     return tokenise(pairs, processor, processor, MAX_TOKENS)
 
 
-def _batches(pairs: Sequence[Pair], folder: Path) -> Iterator[Batch]:
+def _batches(pairs: Sequence[TextPair], folder: Path) -> Iterator[Batch]:
     corpus = _tokenised(pairs, folder)
     plan = BatchSettings((1.0,), OPTIMISATION.budget_tokens, SEED, CONFIG.pad_id, CONFIG.bos_id, len(corpus))
     return iter(BatchStream([corpus], plan))
@@ -180,7 +180,7 @@ def _run(model: Transformer, batch: Batch) -> Tensor:
     return states[batch.target_mask]
 
 
-def write(pairs: Sequence[Pair], folder: Path) -> None:
+def write(pairs: Sequence[TextPair], folder: Path) -> None:
     """Write the folders of `KINDS`."""
     model = Transformer(CONFIG).eval()
     with np.load(folder / WEIGHTS_FILE, allow_pickle=False) as stored:
@@ -238,7 +238,7 @@ def _find_ranges(model: Transformer, shape: MarianShape, batches: Iterator[Batch
     return {item: float(np.float32(127 / end)) for item, end in ends.items()}
 
 
-def _find_candidates(corpus: TokenisedCorpus) -> list[list[int]]:
+def _find_candidates(corpus: TokenCorpus) -> list[list[int]]:
     """Return, for each source piece, the target pieces that occur with it more than by chance."""
     counts = np.zeros((NUM_PIECES, NUM_PIECES), np.float32)
     for pair in range(len(corpus)):
@@ -252,7 +252,7 @@ def main() -> None:
     options: Options = {"pairs": Path, "folder of the students": Path, "--steps": 2_500}
     arguments = Command("small_student", __doc__, options).parse()
     torch.set_num_threads(1)
-    pairs = [Pair(*pair) for pair in read_pairs([arguments.pairs])]
+    pairs = [TextPair(*pair) for pair in read_pairs([arguments.pairs])]
     if not (arguments.folder / WEIGHTS_FILE).exists():
         train(pairs, arguments.folder, arguments.steps)
     write(pairs, arguments.folder)

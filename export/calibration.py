@@ -18,7 +18,7 @@ from export.activation_ranges import SIGNED_LEVELS, UNSIGNED_LEVELS, ActivationR
 from export.graph.precision.protocol import OUTPUT
 from export.model_weights import Floats, ModelWeights, query_key_value
 from export.recurrent_weights import KEY, state_ranges
-from export.reference import ReferenceGraphs, Rows
+from export.reference import DecoderRows, ReferenceGraphs
 
 NUM_BINS = 4096
 MIN_CLIP_RATIO = 1 / 64
@@ -131,7 +131,7 @@ def calibrate(
 
 
 def _cached_maxima(
-    model: ModelWeights, rows: Rows, pairs: Sequence[SamplePair]
+    model: ModelWeights, rows: DecoderRows, pairs: Sequence[SamplePair]
 ) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Yield the largest magnitude of each channel of all keys and values that rows have read, [d]."""
     source_ends = [len(pair.source) for pair in pairs]

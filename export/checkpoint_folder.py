@@ -17,7 +17,7 @@ from typing import Any
 from export.model_config import ModelConfig
 from export.model_weights import ModelWeights, weight_shapes
 from export.tensors.safetensors_file import read_safetensors
-from export.tensors.stored import StoredWeights, TensorFileError
+from export.tensors.tensor import StoredWeights, TensorFileError
 
 WEIGHTS_FILE = "model.safetensors"
 CONFIG_FILE = "model.json"

@@ -44,14 +44,14 @@ Translates {languages}. {architecture}
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class CardSection:
     """Section of a card: a second-level heading and the Markdown below it."""
 
     heading: str
     content: str
 
 
-def render_card(manifest: Manifest, known_limits: str, extra_sections: Sequence[Section] = ()) -> str:
+def render_card(manifest: Manifest, known_limits: str, extra_sections: Sequence[CardSection] = ()) -> str:
     """Return the card as Markdown.
 
     Args:

@@ -15,7 +15,7 @@ from export.activation_ranges import StoredQuantisation
 from export.model_config import ModelConfig
 from export.positions import position_table
 from export.recurrent_weights import linear_shapes, recurrent_shapes
-from export.tensors.stored import StoredWeights
+from export.tensors.tensor import StoredWeights
 
 Floats = NDArray[np.float32]
 POSITIONS, TARGET_POSITIONS = "position_table", "target_position_table"

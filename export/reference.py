@@ -23,7 +23,7 @@ from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
 from export.graph.exported_graph import ExportedGraph
 from export.graph.precision.float32 import Float32
-from export.graph.precision.protocol import OUTPUT, LinearLayer, Output, join_layers
+from export.graph.precision.protocol import OUTPUT, LinearLayer, OutputProjection, join_layers
 from export.model_weights import Floats, ModelWeights
 
 IN_PLACE_BYTES = 1024
@@ -52,7 +52,7 @@ class _InPlaceFloat32(Float32):
         products = [self.linear(graph, value, [layer]) for layer in layers]  # calibrated under each name
         return graph.op("Concat", *products, attributes={"axis": -1})
 
-    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+    def output(self, graph: GraphBuilder, value: str, output: OutputProjection, tokens: range) -> str:
         self.inputs[OUTPUT] = value
         part = slice(tokens.start, tokens.stop)
         table = graph.weight(f"{output.name}.{tokens.start}", output.table[part])
@@ -61,7 +61,7 @@ class _InPlaceFloat32(Float32):
 
 
 @dataclass(slots=True)
-class Rows:
+class DecoderRows:
     """Rows of a running decoder."""
 
     state: dict[str, NDArray[np.float32]]
@@ -105,7 +105,7 @@ class ReferenceGraphs:
 
     def greedy(
         self, sources: Sequence[Ids], begin: Ids, limits: Sequence[int]
-    ) -> tuple[list[list[int]], Rows]:
+    ) -> tuple[list[list[int]], DecoderRows]:
         """Translate sources greedily.
 
         Args:
@@ -159,7 +159,7 @@ class ReferenceGraphs:
 
     def start(
         self, sources: Sequence[Ids], beams: int, capacity: int, read: InputReader | None = None
-    ) -> Rows:
+    ) -> DecoderRows:
         """Encode sources; return `beams` rows for each, with space for `capacity` positions."""
         config = self.config
         lengths = np.array([len(source) for source in sources], np.int32)
@@ -178,7 +178,7 @@ class ReferenceGraphs:
         shape: tuple[int, ...] = (num_rows, config.d_model)
         if config.autoregression == "attention":
             shape = (num_rows, config.heads, capacity, config.head_size)
-        return Rows(
+        return DecoderRows(
             state={name: np.zeros(shape, np.float32) for name in self._state_names},
             source={
                 **dict(zip(contract.cross_names(config.decoder_layers), found["cross"], strict=True)),
@@ -187,7 +187,7 @@ class ReferenceGraphs:
         )
 
     def step(
-        self, rows: Rows, last_ids: NDArray[np.int64], num_best: int, read: InputReader | None = None
+        self, rows: DecoderRows, last_ids: NDArray[np.int64], num_best: int, read: InputReader | None = None
     ) -> tuple[Floats, NDArray[np.int64]]:
         """Extend every row by a token; return the log-probabilities of the best next ones, and their ids."""
         inputs: dict[str, NDArray[Any]] = {

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from export import bergamot, ctranslate2, huggingface, marian, trained
+from export import bergamot, checkpoint_import, ctranslate2, huggingface, marian
 from export.bergamot.compressed import decompressed
 from export.ctranslate2 import argos
 from export.hub import download
@@ -45,7 +45,11 @@ def _recognises_ctranslate2(folder: Path) -> bool:
 
 
 KINDS = (
-    _ModelFormat("a checkpoint of `python -m training` (model.json)", trained.recognises, trained.load),
+    _ModelFormat(
+        "a checkpoint of `python -m training` (model.json)",
+        checkpoint_import.recognises,
+        checkpoint_import.load,
+    ),
     _ModelFormat("a Hugging Face folder (config.json)", _recognises_huggingface, huggingface.load),
     _ModelFormat("a Marian model (.npz)", _recognises_marian, marian.load),
     _ModelFormat("a Bergamot student (Marian's .bin)", bergamot.recognises, bergamot.load),

@@ -48,7 +48,7 @@ class TooManyDownloads(ModelManagementError):  # noqa: N818 -- clear without the
         super().__init__(f"{limit} downloads are running, as many as possible; try again later")
 
 
-class NotEnoughSpace(ModelManagementError):  # noqa: N818 -- clear without the suffix
+class NotEnoughModelSpace(ModelManagementError):  # noqa: N818 -- clear without the suffix
     """The models folder's disk has too little free space."""
 
     def __init__(self, name: str, needed_bytes: int, free_bytes: int) -> None:

@@ -21,7 +21,13 @@ from pydantic import BaseModel, Field, ValidationError
 from dragoman.bundle import MAX_MANIFEST_BYTES, file_sha256, open_bundle, read_bundle
 from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE, FileRecord
-from service.model_errors import ModelBusy, ModelIndexError, ModelsNotWritable, NotEnoughSpace, UnknownModel
+from service.model_errors import (
+    ModelBusy,
+    ModelIndexError,
+    ModelsNotWritable,
+    NotEnoughModelSpace,
+    UnknownModel,
+)
 
 INDEX_FILE = "index.json"
 MAX_INDEX_BYTES = 4 * 2**20
@@ -172,7 +178,7 @@ def _check_space(name: str, partial: Path, files: Mapping[str, FileRecord]) -> N
     needed_bytes = sum(max(record.size_bytes - received.get(file, 0), 0) for file, record in files.items())
     free_bytes = shutil.disk_usage(partial).free
     if needed_bytes > free_bytes:
-        raise NotEnoughSpace(name, needed_bytes, free_bytes)
+        raise NotEnoughModelSpace(name, needed_bytes, free_bytes)
 
 
 def _complete(source: str, target: Path, record: FileRecord, on_bytes: OnBytes) -> None:

@@ -13,9 +13,9 @@ from dragoman.graphs.process_memory import c_function
 from service.app import create_app, telemetry_options
 from service.engine import open_router, preloaded
 from service.http.server_protocol import ConnectionLimits, DrainingServer, ShutdownOptions, bounded_protocol
-from service.listening import open_sockets
 from service.server_telemetry import Telemetry
 from service.settings import Settings, log_ignored_variables
+from service.sockets import open_sockets
 from service.telemetry.logs import configure_logs
 
 KEEP_ALIVE_S = 75

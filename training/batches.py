@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
-from training.tokenised import TokenisedCorpus
+from training.token_corpus import TokenCorpus
 
 ROUND_PAIRS = 200_000
 """Number of pairs that are drawn, sorted by length and cut into batches at a time."""
@@ -65,7 +65,7 @@ class BatchStream(IterableDataset[Batch]):
     """
 
     def __init__(
-        self, corpora: Sequence[TokenisedCorpus], plan: BatchSettings, first: int = 0, stride: int = 1
+        self, corpora: Sequence[TokenCorpus], plan: BatchSettings, first: int = 0, stride: int = 1
     ) -> None:
         self.corpora = corpora
         self.plan = plan

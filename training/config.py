@@ -37,13 +37,13 @@ MAX_VOCABULARY = 2**16
 """Token ids are stored in 16 bits."""
 
 
-class Section(BaseModel):
+class RecipeTable(BaseModel):
     """A table of the file, immutable; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Variants(Section):
+class Variants(RecipeTable):
     """Modified copies of a corpus's pairs, which make the model robust against odd input.
 
     Each share counts only the pairs that the variant fits: no copy is made that would equal its pair or that
@@ -87,7 +87,7 @@ class Variants(Section):
     """English source that requests the form of address of its German target."""
 
 
-class Corpus(Section):
+class Corpus(RecipeTable):
     """A corpus: files of `source⇥target` or `tag⇥source⇥target` lines, or generated lines."""
 
     name: str = Field(pattern=r"^[a-z0-9-]+$")
@@ -122,7 +122,7 @@ class Direction:
         return f"{self.source}-{self.target}"
 
 
-class Data(Section):
+class DataSettings(RecipeTable):
     source_language: str
     target_language: str
     is_reversed: bool = False
@@ -145,14 +145,14 @@ class Data(Section):
         return (forward, backward) if self.is_bidirectional else (forward,)
 
     @model_validator(mode="after")
-    def _check_names_differ(self) -> "Data":
+    def _check_names_differ(self) -> "DataSettings":
         names = [corpus.name for corpus in self.corpora]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two corpora are named {', '.join(repeated)}")
         return self
 
     @model_validator(mode="after")
-    def _check_corpus_languages(self) -> "Data":
+    def _check_corpus_languages(self) -> "DataSettings":
         languages = (self.source_language, self.target_language)
         for corpus in self.corpora:
             if corpus.generated_pairs is not None and set(languages) != {GERMAN, ENGLISH}:
@@ -167,7 +167,7 @@ class Data(Section):
         return self
 
 
-class Vocabulary(Section):
+class VocabularySettings(RecipeTable):
     size: Annotated[int, Field(ge=1, le=MAX_VOCABULARY)] = 8000
     is_shared: bool = True
     character_coverage: Fraction = 0.9995
@@ -177,7 +177,7 @@ class Vocabulary(Section):
     """Whether to reserve the control pieces of `training/controls.py`: terms, formality and spare ones."""
 
 
-class Model(Section):
+class ModelSettings(RecipeTable):
     architecture: Architecture = "transformer"
     """Which model: `bahdanau` has none of the fields of a Transformer's layers."""
     encoder_layers: Count = 6
@@ -200,7 +200,7 @@ class Model(Section):
         return self.model_dump() | (BAHDANAU_CONSTANTS if self.architecture == "bahdanau" else {})
 
     @model_validator(mode="after")
-    def _check_fields_apply(self) -> "Model":
+    def _check_fields_apply(self) -> "ModelSettings":
         if others := ", ".join(sorted(self.model_fields_set.difference(self._own_fields()))):
             raise ValueError(f"architecture {self.architecture} has no {others}")
         return self
@@ -219,7 +219,7 @@ class Model(Section):
 Precision = Literal["32-true", "bf16-mixed"]
 
 
-class Optimisation(Section):
+class OptimisationSettings(RecipeTable):
     optimizer: Literal["adamw", "muon"] = "adamw"
     learning_rate: Positive = 2e-3
     warmup_steps: Count = 500
@@ -246,14 +246,14 @@ class Optimisation(Section):
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
 
 
-class Validation(Section):
+class ValidationSettings(RecipeTable):
     source: Path
     target: Path
     every_steps: Count = 500
     num_lines: Count = 300
 
 
-class Checkpoints(Section):
+class CheckpointSettings(RecipeTable):
     every_minutes: Positive = 3.0
     """Minutes between resume points: the most work that a kill can lose."""
     average_last: Count = 5
@@ -261,7 +261,7 @@ class Checkpoints(Section):
     snapshot_every_steps: Count = 200
 
 
-class TrainingConfig(Section):
+class TrainingConfig(RecipeTable):
     """All settings of a run."""
 
     run_dir: Path
@@ -269,12 +269,12 @@ class TrainingConfig(Section):
     """Checkpoint folder with the initial weights and vocabulary; unset: both are made from scratch."""
     only_direction: str | None = None
     """The only direction to draw pairs of, such as `de-en`, though both are prepared; for a branch."""
-    data: Data
-    vocabulary: Vocabulary = Vocabulary()
-    model: Model = Model()
-    optimisation: Optimisation = Optimisation()
-    validation: Validation
-    checkpoints: Checkpoints = Checkpoints()
+    data: DataSettings
+    vocabulary: VocabularySettings = VocabularySettings()
+    model: ModelSettings = ModelSettings()
+    optimisation: OptimisationSettings = OptimisationSettings()
+    validation: ValidationSettings
+    checkpoints: CheckpointSettings = CheckpointSettings()
 
     @property
     def trained_directions(self) -> tuple[Direction, ...]:

@@ -9,7 +9,7 @@ from random import Random
 
 from dragoman.text.normalization import normalise_segment
 from export.compression import UNREADABLE, open_decompressed
-from training.config import Corpus, Data
+from training.config import Corpus, DataSettings
 from training.errors import CorpusError
 
 COLUMNS_WITHOUT_TAG = 2
@@ -17,12 +17,12 @@ COLUMNS_WITH_TAG = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TextPair:
     source: str
     target: str
 
 
-def read_pairs(corpus: Corpus, data: Data, seed: int) -> Iterator[Pair]:
+def read_pairs(corpus: Corpus, data: DataSettings, seed: int) -> Iterator[TextPair]:
     """Yield clean, distinct pairs of a corpus, in file order.
 
     Args:
@@ -42,7 +42,7 @@ def read_pairs(corpus: Corpus, data: Data, seed: int) -> Iterator[Pair]:
                 yield pair
 
 
-def is_clean(pair: Pair, max_length_ratio: float) -> bool:
+def is_clean(pair: TextPair, max_length_ratio: float) -> bool:
     """Return whether both sides contain text of comparable length."""
     short_len, long_len = sorted((len(pair.source), len(pair.target)))
     return short_len > 0 and long_len <= max_length_ratio * short_len + 20
@@ -63,7 +63,7 @@ def _draw_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
     return found
 
 
-def _read_file(path: Path, chosen: set[int] | None, *, is_reversed: bool) -> Iterator[Pair]:
+def _read_file(path: Path, chosen: set[int] | None, *, is_reversed: bool) -> Iterator[TextPair]:
     for number, line in enumerate(_lines(path), start=1):
         if chosen is None or number in chosen:
             yield _parse(line, f"{path}:{number}", is_reversed=is_reversed)
@@ -80,7 +80,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise CorpusError(f"{path}: not readable after line {number}: {error}") from error
 
 
-def _parse(line: bytes, where: str, *, is_reversed: bool) -> Pair:
+def _parse(line: bytes, where: str, *, is_reversed: bool) -> TextPair:
     try:
         columns = line.decode("utf8").rstrip("\n").split("\t")
     except UnicodeDecodeError as error:
@@ -88,4 +88,4 @@ def _parse(line: bytes, where: str, *, is_reversed: bool) -> Pair:
     if len(columns) not in {COLUMNS_WITHOUT_TAG, COLUMNS_WITH_TAG}:
         raise CorpusError(f"{where}: {len(columns)} columns between tabs, expected (tag,) source, target")
     source, target = (normalise_segment(column) for column in columns[-2:])
-    return Pair(target, source) if is_reversed else Pair(source, target)
+    return TextPair(target, source) if is_reversed else TextPair(source, target)

@@ -13,7 +13,7 @@ from typing_extensions import override
 from dragoman.graphs.process_memory import give_back_free_memory
 from export.model import TranslationModel
 from training.batches import Batch
-from training.config import Optimisation
+from training.config import OptimisationSettings
 from training.loss import sampled_cross_entropy
 from training.machine import layer_dtype
 from training.optimisers import learning_rate_factor, make_optimiser
@@ -40,7 +40,11 @@ class TranslationModule(lightning.LightningModule):
     """Training with label-smoothed cross-entropy over target tokens without padding."""
 
     def __init__(
-        self, model: TranslationModel, optimisation: Optimisation, workers: ProcessGroup, stop: StopRequest
+        self,
+        model: TranslationModel,
+        optimisation: OptimisationSettings,
+        workers: ProcessGroup,
+        stop: StopRequest,
     ) -> None:
         super().__init__()
         self.model = model

@@ -6,7 +6,7 @@ from typing import Any, overload
 import torch
 from torch import nn
 
-from training.config import Optimisation
+from training.config import OptimisationSettings
 
 
 class MuonWithAdamW(torch.optim.Optimizer):
@@ -47,7 +47,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
         self.param_groups = [group for part in self.parts for group in part.param_groups]
 
 
-def make_optimiser(model: nn.Module, config: Optimisation) -> torch.optim.Optimizer:
+def make_optimiser(model: nn.Module, config: OptimisationSettings) -> torch.optim.Optimizer:
     """Return the optimiser that the config names, for every parameter of the model."""
     if config.optimizer == "adamw":
         return _adamw(model.parameters(), config)
@@ -66,7 +66,7 @@ def make_optimiser(model: nn.Module, config: Optimisation) -> torch.optim.Optimi
     return MuonWithAdamW(muon, _adamw(others, config))
 
 
-def learning_rate_factor(step: int, config: Optimisation) -> float:
+def learning_rate_factor(step: int, config: OptimisationSettings) -> float:
     """Return the share of the peak learning rate at `step`: linear warm-up, constant, linear decay to zero.
 
     Without decay steps it stays constant: such a run has no end, and branches decay the rate to zero
@@ -77,7 +77,7 @@ def learning_rate_factor(step: int, config: Optimisation) -> float:
     return max(0.0, min(1.0, warm_up, decay))
 
 
-def _adamw(parameters: Iterable[nn.Parameter], config: Optimisation) -> torch.optim.AdamW:
+def _adamw(parameters: Iterable[nn.Parameter], config: OptimisationSettings) -> torch.optim.AdamW:
     return torch.optim.AdamW(
         parameters,
         lr=config.learning_rate,

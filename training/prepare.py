@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from training.bars import progress_bar
-from training.config import Corpus, Data, Direction, Section, TrainingConfig, Vocabulary
-from training.corpus import Pair, read_pairs
+from training.config import Corpus, DataSettings, Direction, RecipeTable, TrainingConfig, VocabularySettings
+from training.corpus import TextPair, read_pairs
 from training.errors import CorpusError, RunFolderError
 from training.start import data_seed, write_start_record
-from training.tokenised import TokenisedCorpus, tokenise
+from training.token_corpus import TokenCorpus, tokenise
 from training.variants.copies import add_variants
 from training.variants.lines import generated_pairs
 from training.variants.terms import TermDictionary
@@ -24,19 +24,19 @@ log = logging.getLogger(__name__)
 RECIPE_FILE = "recipe.json"
 
 
-class _Recipe(Section):
+class _Recipe(RecipeTable):
     """The settings that tokenised corpora depend on. A key that an older file lacks has its default value."""
 
     start_from: Path | None
-    data: Data
-    vocabulary: Vocabulary
+    data: DataSettings
+    vocabulary: VocabularySettings
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedCorpus:
     """Token ids of a corpus in one direction, and the share of training pairs drawn from it."""
 
-    tokenised: TokenisedCorpus
+    tokenised: TokenCorpus
     weight: float
 
 
@@ -60,19 +60,19 @@ def prepare(config: TrainingConfig) -> list[WeightedCorpus]:
         _prepare(config, folder)
         recipe_path.write_text(recipe.model_dump_json(indent=2), encoding="utf8")
     return [
-        WeightedCorpus(TokenisedCorpus.load(_corpus_path(folder, corpus, direction)), corpus.weight)
+        WeightedCorpus(TokenCorpus.load(_corpus_path(folder, corpus, direction)), corpus.weight)
         for corpus in config.data.corpora
         for direction in config.trained_directions
     ]
 
 
-def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[Pair]:
+def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[TextPair]:
     """Yield a corpus's pairs from source to target language, without their variants.
 
     Raises:
         CorpusError: there is no usable pair, or a file cannot be used.
     """
-    pairs: Iterable[Pair]
+    pairs: Iterable[TextPair]
     if corpus.generated_pairs is None:
         pairs = read_pairs(corpus, config.data, data_seed(config))
     else:
@@ -96,10 +96,12 @@ def read_terms(config: TrainingConfig, direction: Direction) -> TermDictionary |
     return TermDictionary(orient_pairs(read_pairs(corpus, data, data_seed(config)), direction, config))
 
 
-def orient_pairs(pairs: Iterable[Pair], direction: Direction, config: TrainingConfig) -> Iterator[Pair]:
+def orient_pairs(
+    pairs: Iterable[TextPair], direction: Direction, config: TrainingConfig
+) -> Iterator[TextPair]:
     """Yield pairs in `direction`, given pairs from the config's source to its target language."""
     is_swapped = direction != config.data.directions[0]
-    return (Pair(pair.target, pair.source) if is_swapped else pair for pair in pairs)
+    return (TextPair(pair.target, pair.source) if is_swapped else pair for pair in pairs)
 
 
 def _prepare(config: TrainingConfig, folder: Path) -> None:

@@ -14,7 +14,7 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from typing_extensions import override
 
-from training.config import Optimisation, TrainingConfig
+from training.config import OptimisationSettings, TrainingConfig
 from training.errors import RunFolderError, TrainingStopped
 from training.module import TranslationModule, as_translation_module
 
@@ -129,7 +129,7 @@ def load_resume_point(point: ResumePoint, module: TranslationModule) -> None:
     module.on_load_checkpoint(state)
 
 
-def _differing_settings(optimiser_state: dict[str, Any], settings: Optimisation) -> list[str]:
+def _differing_settings(optimiser_state: dict[str, Any], settings: OptimisationSettings) -> list[str]:
     parts = optimiser_state.get("parts")
     if (parts is not None) != (settings.optimizer == "muon"):
         return ["optimizer"]

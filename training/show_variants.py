@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from training.config import Corpus, Direction, TrainingConfig, load_config
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.exit_status import exit_status
 from training.prepare import corpus_pairs, orient_pairs, read_terms
 from training.start import data_seed
@@ -53,7 +53,7 @@ def _show(
         sys.stdout.writelines(found)
 
 
-def _line(pair: Pair) -> str:
+def _line(pair: TextPair) -> str:
     return f"    {pair.source}\t{pair.target}\n"
 
 

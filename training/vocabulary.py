@@ -12,14 +12,14 @@ import sentencepiece
 from export.model import ModelConfig
 from training.config import TrainingConfig
 from training.controls import CONTROLS
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.errors import VocabularyError
 
 SOURCE_FILE = "source.spm"
 TARGET_FILE = "target.spm"
 
 
-def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair]], folder: Path) -> None:
+def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[TextPair]], folder: Path) -> None:
     """Write source.spm, and target.spm if the vocabulary is not shared, to `folder`.
 
     Raises:
@@ -58,10 +58,10 @@ def load_vocabularies(
     return source, sentencepiece.SentencePieceProcessor(model_file=str(folder / TARGET_FILE))
 
 
-def _sample(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair]]) -> list[Pair]:
+def _sample(config: TrainingConfig, pairs: Mapping[str, Sequence[TextPair]]) -> list[TextPair]:
     rng = np.random.default_rng(config.optimisation.seed)
     total_weight = sum(corpus.weight for corpus in config.data.corpora)
-    sample: list[Pair] = []
+    sample: list[TextPair] = []
     for corpus in config.data.corpora:
         available = pairs[corpus.name]
         count = round(config.vocabulary.sample_pairs * corpus.weight / total_weight)

@@ -16,7 +16,7 @@ from bench.peers.ctranslate2_worker import CTranslate2
 from bench.peers.protocol import Search, Setup
 
 
-class TranslateRequest(BaseModel):
+class PeerRequest(BaseModel):
     """Body of `POST /v1/translate`, with the names that Dragoman's own API has."""
 
     text: str
@@ -36,7 +36,7 @@ def create_app(settings: dict[str, Any]) -> FastAPI:
         return "ready"
 
     @app.post("/v1/translate")
-    def translate(request: TranslateRequest) -> dict[str, str]:
+    def translate(request: PeerRequest) -> dict[str, str]:
         search = Search(request.beam_size, max_length=request.max_length)
         return {"translation": translate_text(request.text, search)}
 

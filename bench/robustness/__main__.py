@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from bench.command import Command, Options, Words, show
-from bench.robustness import judging
 from bench.robustness.faults import invented, is_empty, looped
 from bench.robustness.inputs import read_inputs
 from bench.robustness.page import fault_lines
+from bench.robustness.verdicts import (
+    BEAM_SIZES,
+    Verdict,
+    by_kind,
+    listed_pairs,
+    rates_of,
+    translate_and_judge,
+)
 from bench.tables import Result
 from dragoman import Translator
 
@@ -25,11 +32,11 @@ def measure(bundle: Path) -> list[dict[str, Any]]:
     """
     results = []
     with Translator.open(bundle) as translator:
-        for pair, beam_size in product(judging.listed_pairs(translator), judging.BEAM_SIZES):
-            verdicts = judging.translate_and_judge(translator, read_inputs(pair.source), pair, beam_size)
+        for pair, beam_size in product(listed_pairs(translator), BEAM_SIZES):
+            verdicts = translate_and_judge(translator, read_inputs(pair.source), pair, beam_size)
             result: dict[str, Any] = {"source": pair.source, "target": pair.target, "beam_size": beam_size}
-            result["all"] = asdict(judging.rates_of(verdicts))
-            result["kinds"] = {kind: asdict(rates) for kind, rates in judging.by_kind(verdicts).items()}
+            result["all"] = asdict(rates_of(verdicts))
+            result["kinds"] = {kind: asdict(rates) for kind, rates in by_kind(verdicts).items()}
             result["failures"] = [failure(verdict) for verdict in verdicts if not verdict.is_good]
             results.append(result)
     if not results:
@@ -37,7 +44,7 @@ def measure(bundle: Path) -> list[dict[str, Any]]:
     return results
 
 
-def failure(verdict: judging.Verdict) -> dict[str, Any]:
+def failure(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict with faults as in the result file."""
     return {
         "id": verdict.given.id,

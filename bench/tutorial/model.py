@@ -32,7 +32,7 @@ class Dropout(nn.Module):
         return result
 
 
-class Attention(nn.Module):
+class TutorialAttention(nn.Module):
     """Multi-head attention, with dropout of its weights."""
 
     def __init__(self, recipe: Recipe, bits: np.random.SFC64) -> None:
@@ -61,8 +61,8 @@ class Layer(nn.Module):
     def __init__(self, recipe: Recipe, bits: np.random.SFC64, *, is_decoder: bool) -> None:
         super().__init__()
         self.is_pre = recipe.norm == "pre"
-        self.self_attention = Attention(recipe, bits)
-        self.source_attention = Attention(recipe, bits) if is_decoder else None
+        self.self_attention = TutorialAttention(recipe, bits)
+        self.source_attention = TutorialAttention(recipe, bits) if is_decoder else None
         self.inner = nn.Linear(recipe.width, recipe.feed_forward)
         self.outer = nn.Linear(recipe.feed_forward, recipe.width)
         self.norms = nn.ModuleList(nn.LayerNorm(recipe.width) for _ in range(3 if is_decoder else 2))
@@ -112,7 +112,7 @@ class Side(nn.Module):
         return result
 
 
-class Transformer(nn.Module):
+class TutorialTransformer(nn.Module):
     """Encoder, decoder and output layer."""
 
     def __init__(self, recipe: Recipe, source_size: int, target_size: int) -> None:

@@ -27,7 +27,7 @@ from bench.tutorial.data import (
     sorted_batches,
     split_by_length,
 )
-from bench.tutorial.model import Transformer
+from bench.tutorial.model import TutorialTransformer
 from bench.tutorial.recipes import MAX_POSITIONS, Recipe
 from training.loss import linear_cross_entropy
 from training.optimisers import MuonWithAdamW
@@ -82,7 +82,7 @@ class Run:
 
     recipe: Recipe
     seed: int
-    model: Transformer
+    model: TutorialTransformer
     optimiser: torch.optim.Optimizer
     schedule: torch.optim.lr_scheduler.LambdaLR
     folder: Path
@@ -91,7 +91,7 @@ class Run:
     def begin(cls, recipe: Recipe, seed: int, data: Data, folder: Path) -> "Run":
         """Make the first weights from the seed."""
         torch.manual_seed(seed)
-        model = Transformer(recipe, len(data.source), len(data.target))
+        model = TutorialTransformer(recipe, len(data.source), len(data.target))
         optimiser = make_optimiser(model, recipe)
         steps = recipe.epochs * math.ceil(len(data.train) / recipe.batch_size)
         schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -142,7 +142,7 @@ class Run:
         load_model(self.model, self.folder / choice / CHECKPOINT_WEIGHTS)
 
 
-def make_optimiser(model: Transformer, recipe: Recipe) -> torch.optim.Optimizer:
+def make_optimiser(model: TutorialTransformer, recipe: Recipe) -> torch.optim.Optimizer:
     """Return Adam, or Muon for the matrices of the layers with Adam for the rest."""
     matrices = [
         module.weight
@@ -247,12 +247,12 @@ def chosen_epoch(history: Sequence[dict[str, Any]], choice: Choice) -> int:
     return values.index(min(values))
 
 
-def translate(model: Transformer, data: Data, lines: Sequence[Line]) -> list[list[str]]:
+def translate(model: TutorialTransformer, data: Data, lines: Sequence[Line]) -> list[list[str]]:
     """Return the words of the greedy translation of each line, in the case of the model."""
     return [data.target.decode(ids) for ids in translate_ids(model, lines)]
 
 
-def translate_ids(model: Transformer, lines: Sequence[Line]) -> list[list[int]]:
+def translate_ids(model: TutorialTransformer, lines: Sequence[Line]) -> list[list[int]]:
     """Return the ids of the greedy translation of each line."""
     model.eval()
     order = sorted(range(len(lines)), key=lambda index: len(lines[index]))

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PhraseForm:
     """A form of a required phrase."""
 
     ids: tuple[int, ...]
@@ -19,7 +19,7 @@ class Form:
 class RequiredPhrase:
     """A phrase that a target must contain in one of several forms."""
 
-    forms: tuple[Form, ...]
+    forms: tuple[PhraseForm, ...]
     count: int = 1
     """Number of times that it must occur, not overlapping."""
 
@@ -46,7 +46,7 @@ class FormNode:
     """Last word of the form that ends here; None if none does."""
 
     @classmethod
-    def of(cls, forms: Iterable[Form]) -> Self:
+    def of(cls, forms: Iterable[PhraseForm]) -> Self:
         """Return the root of a phrase's forms."""
         root = cls()
         for form in forms:

@@ -26,7 +26,7 @@ from dragoman.providers import SessionOptions
 ATTENTION_GRAPH = "attention"
 
 
-class Attention:
+class AttentionGraph:
     """The tiny graph for one bundle's layer and heads. Safe to use from several threads."""
 
     def __init__(self, manifest: Manifest, options: SessionOptions) -> None:
@@ -74,7 +74,7 @@ class BoundAttention:
     """The tiny graph's binding for one number of rows."""
 
     def __init__(
-        self, attention: Attention, binding: IOBinding, weights: NDArray[np.float32], kept: list[Any]
+        self, attention: AttentionGraph, binding: IOBinding, weights: NDArray[np.float32], kept: list[Any]
     ) -> None:
         self._attention = attention
         self._binding = binding
@@ -91,7 +91,7 @@ class ReturningDecoder:
     """Attention of a decoder graph that returns it."""
 
     def bind(self, binding: IOBinding, cross: CrossCaches, num_rows: int) -> "ReturnedAttention":
-        """Bind a step's attention as an output of its own run; like `Attention.bind`."""
+        """Bind a step's attention as an output of its own run; like `AttentionGraph.bind`."""
         weights = np.empty((num_rows, cross.width), np.float32)
         value = OrtValue.ortvalue_from_numpy(weights)
         binding.bind_ortvalue_output(contract.ATTENTION, value)

@@ -15,7 +15,7 @@ from onnxruntime import IOBinding
 from dragoman.contract import CELL_DTYPE, SOURCE_WIDTH_MULTIPLE, CacheDType, padded_width
 from dragoman.decoding.slots import rows_of
 from dragoman.graphs.encoder import CrossKV
-from dragoman.graphs.memory import Memory, MemoryMaker
+from dragoman.graphs.memory import CacheMemory, MemoryMaker
 
 POSITIONS_MULTIPLE = 16
 """Initial positions of self K/V, which grow by a quarter when full, always to a multiple of this.
@@ -57,7 +57,7 @@ class DecoderState(Protocol):
         ...
 
     def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
-        """Bind the first rows in onnxruntime; like `Memory.bind`."""
+        """Bind the first rows in onnxruntime; like `CacheMemory.bind`."""
         ...
 
 
@@ -109,7 +109,7 @@ class SelfCaches:
     def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
         return self.memory.bind(binding, ports, num_rows, self.memory.shape[2:])
 
-    def _empty(self) -> Memory:
+    def _empty(self) -> CacheMemory:
         layers, heads, head_size = self._layers
         return self._maker.zeros((layers, 0, heads, POSITIONS_MULTIPLE, head_size), self._dtype)
 
@@ -204,7 +204,7 @@ class CrossCaches:
         return self.memory is not before
 
     def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]]) -> object:
-        """Bind the caches in onnxruntime; like `Memory.bind`."""
+        """Bind the caches in onnxruntime; like `CacheMemory.bind`."""
         return self.memory.bind(binding, ports, self.num_entries, self.memory.shape[2:])
 
     def inputs(self) -> dict[str, NDArray[Any]]:

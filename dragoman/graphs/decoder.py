@@ -13,7 +13,7 @@ from onnxruntime import IOBinding, OrtValue
 
 from dragoman import contract
 from dragoman.bundle import Bundle
-from dragoman.graphs.attention import Attention, BoundAttention, ReturnedAttention, ReturningDecoder
+from dragoman.graphs.attention import AttentionGraph, BoundAttention, ReturnedAttention, ReturningDecoder
 from dragoman.graphs.batch_shortlist import BatchShortlist, inputs_without_shortlist, inputs_without_tokens
 from dragoman.graphs.caches import CellCaches, CrossCaches, DecoderState, SelfCaches
 from dragoman.graphs.device import Device
@@ -51,7 +51,7 @@ class Decoder:
         self.attention = (
             ReturningDecoder()
             if contract.returns_attention(self.autoregression)
-            else Attention(bundle.manifest, options)
+            else AttentionGraph(bundle.manifest, options)
         )
         self.is_on_device = options.device_type is not None
 

@@ -17,7 +17,7 @@ Shape = tuple[int, int, int, int, int]
 """L, N, H, T, D."""
 
 
-class Memory(Protocol):
+class CacheMemory(Protocol):
     """K/V of all layers, [L, N, H, T, D].
 
     Methods that change them return the memory to use from then on: this one, or a replacement.
@@ -66,7 +66,7 @@ class Memory(Protocol):
 class MemoryMaker(Protocol):
     """Creates memories of one kind."""
 
-    def zeros(self, shape: Shape, dtype: CacheDType) -> Memory: ...
+    def zeros(self, shape: Shape, dtype: CacheDType) -> CacheMemory: ...
 
 
 class HostMemory:

@@ -53,7 +53,7 @@ class StepRequest(Structure):
     )
 
 
-class SearchOptions(Structure):
+class NativeSearchOptions(Structure):
     """`SearchOptions` of `src/search.h`."""
 
     _fields_ = (
@@ -114,7 +114,7 @@ _FUNCTIONS = {
         POINTER(c_void_p),
     ),
     "free_search": (c_void_p,),
-    "search_join": (c_void_p, c_void_p, POINTER(SearchOptions), c_int64),
+    "search_join": (c_void_p, c_void_p, POINTER(NativeSearchOptions), c_int64),
     "search_step": (c_void_p, c_int64, POINTER(c_int64), POINTER(c_int64)),
     "found_source": (c_void_p, c_int64, POINTER(c_int64), POINTER(c_int64), POINTER(c_int64)),
     "found_hypothesis": (c_void_p, c_int64, c_int64, POINTER(HypothesisRecord)),

@@ -17,10 +17,10 @@ from dragoman.native.onnx_file import OnnxFileError, read_graph
 from dragoman.native.program import (
     Embedding,
     Instruction,
-    Kind,
+    InstructionKind,
     Layers,
     NotSupported,
-    Output,
+    OutputLayer,
     Program,
     check_attention,
     read_decoder,
@@ -49,7 +49,7 @@ class Programs:
     layers: Layers
     encoder: Program
     decoder: Program
-    output: Output
+    output: OutputLayer
 
 
 def read_programs(bundle: Bundle, kernels: str | None = None) -> Programs:
@@ -132,7 +132,7 @@ class NativeModel:
         Raises:
             ValueError: the library is of another version.
         """
-        names = [kind.name.lower() for kind in Kind] + ["score", "choose"]
+        names = [kind.name.lower() for kind in InstructionKind] + ["score", "choose"]
         found = np.zeros((len(_Place), len(names)), np.int64)
         check(self.library.dragoman_times(self.pointer, found.ctypes.data, len(names)))
         return {
@@ -195,7 +195,7 @@ class NativeModel:
             )
         )
 
-    def _set_output(self, output: Output, embedding_table: NDArray[Any], register: int) -> None:
+    def _set_output(self, output: OutputLayer, embedding_table: NDArray[Any], register: int) -> None:
         is_tied = np.array_equal(output.table, embedding_table)
         table, scales, bias = (
             _contiguous(output.table, np.int8),

@@ -23,7 +23,7 @@ class NotSupported(Exception):  # noqa: N818 -- clear without the suffix
     """The kernels cannot run the bundle; the message says why."""
 
 
-class Kind(IntEnum):
+class InstructionKind(IntEnum):
     """Kinds of instructions, numbered as in `src/model.h`."""
 
     EMBED = 0
@@ -55,7 +55,7 @@ class Activation(IntEnum):
 class Instruction:
     """An instruction over vectors by name."""
 
-    kind: Kind
+    kind: InstructionKind
     source: str = ""
     target: str = ""
     other: str = ""
@@ -97,7 +97,7 @@ class Embedding:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputLayer:
     """The output projection: a table int8 [V, d], and per token a scale and a bias, [V]."""
 
     table: Weights
@@ -228,12 +228,12 @@ class _GraphReader:
         name, table = self.table(unsigned)
         steps = self.weight(f"{name}.steps").reshape(-1)
         self.embedding = Embedding(table, steps, self.weight("positions"))
-        self.append(Instruction(Kind.EMBED), table.shape[1], node.outputs[0])
+        self.append(Instruction(InstructionKind.EMBED), table.shape[1], node.outputs[0])
 
     def _norm(self, node: Node) -> None:
         source, gain, bias = self.vector(node.inputs[0]), *map(self.weight, node.inputs[1:])
         self._layers.norms.append(Norm(gain, bias, node.numbers["epsilon"]))
-        instruction = Instruction(Kind.NORM, source, index=len(self._layers.norms) - 1)
+        instruction = Instruction(InstructionKind.NORM, source, index=len(self._layers.norms) - 1)
         self.append(instruction, self.widths[source], node.outputs[0])
 
     def _quantise(self, node: Node) -> None:
@@ -244,7 +244,7 @@ class _GraphReader:
                 raise NotSupported(f"K/V in steps of {step}")
             self._rename(node)
             return
-        instruction = Instruction(Kind.QUANTISE, source, zero=int(zero.reshape(-1)[0]), step=step)
+        instruction = Instruction(InstructionKind.QUANTISE, source, zero=int(zero.reshape(-1)[0]), step=step)
         self.append(instruction, self.widths[source], node.outputs[0])
 
     def _multiply(self, node: Node) -> None:
@@ -259,7 +259,9 @@ class _GraphReader:
             int(self.weight(zero).reshape(-1)[0]),
         )
         self._layers.linears.append(linear)
-        instruction = Instruction(Kind.LINEAR, self.vector(value), index=len(self._layers.linears) - 1)
+        instruction = Instruction(
+            InstructionKind.LINEAR, self.vector(value), index=len(self._layers.linears) - 1
+        )
         self.append(instruction, linear.weight.shape[1], node.outputs[0])
 
     def _activate(self, node: Node) -> None:
@@ -270,7 +272,7 @@ class _GraphReader:
             "QuickGelu": Activation.QUICK_GELU,
         }[node.operator]
         alpha = node.numbers.get("alpha", 1.0)
-        instruction = Instruction(Kind.ACTIVATE, source, activation=activation, alpha=alpha)
+        instruction = Instruction(InstructionKind.ACTIVATE, source, activation=activation, alpha=alpha)
         self.append(instruction, self.widths[source], node.outputs[0])
 
     def _remember_gate(self, node: Node) -> None:
@@ -280,20 +282,22 @@ class _GraphReader:
         source, gate = map(self.vector, node.inputs)
         if gate != f"sigmoid({source})":
             raise NotSupported("a product of two vectors")
-        instruction = Instruction(Kind.ACTIVATE, source, activation=Activation.SWISH)
+        instruction = Instruction(InstructionKind.ACTIVATE, source, activation=Activation.SWISH)
         self.append(instruction, self.widths[source], node.outputs[0])
 
     def _add(self, node: Node) -> None:
         source, other = map(self.vector, node.inputs)
-        self.append(Instruction(Kind.ADD, source, other=other), self.widths[source], node.outputs[0])
+        self.append(
+            Instruction(InstructionKind.ADD, source, other=other), self.widths[source], node.outputs[0]
+        )
 
     def _attend(self, node: Node) -> None:
         source = self.vector(node.inputs[0])
         if {node.numbers.get("num_heads"), node.numbers.get("kv_num_heads")} != {self._num_heads}:
             raise NotSupported("attention with other numbers of heads than the manifest says")
         cache, _, layer = node.inputs[3].partition(".")
-        kind = Kind.CROSS_ATTENTION if cache == "cross_key" else Kind.SELF_ATTENTION
-        width = self.widths[source] // (1 if kind == Kind.CROSS_ATTENTION else 3)
+        kind = InstructionKind.CROSS_ATTENTION if cache == "cross_key" else InstructionKind.SELF_ATTENTION
+        width = self.widths[source] // (1 if kind == InstructionKind.CROSS_ATTENTION else 3)
         instruction = Instruction(kind, source, index=int(layer or 0))
         self.append(instruction, width, node.outputs[0])
 
@@ -312,7 +316,7 @@ class _GraphReader:
         if node.operator == "Relu":
             layer = int(node.inputs[0].rpartition(".")[2])
             width = self.widths[joined] // 2
-            self.append(Instruction(Kind.RECUR, joined, index=layer), width, node.outputs[0])
+            self.append(Instruction(InstructionKind.RECUR, joined, index=layer), width, node.outputs[0])
         else:
             self._cells[node.outputs[0]] = joined
 
@@ -346,11 +350,13 @@ def read_encoder(graph: Graph, layers: Layers, num_heads: int) -> Program:
     for node in body:
         reader.read(node)
     for layer, value in enumerate(joined.inputs):
-        reader.instructions.append(Instruction(Kind.WRITE_CROSS, reader.vector(value), index=layer))
+        reader.instructions.append(
+            Instruction(InstructionKind.WRITE_CROSS, reader.vector(value), index=layer)
+        )
     return _finished(reader, ())
 
 
-def read_decoder(graph: Graph, layers: Layers, num_heads: int) -> tuple[Program, Output]:
+def read_decoder(graph: Graph, layers: Layers, num_heads: int) -> tuple[Program, OutputLayer]:
     """Read the decoder graph; the target of the last instruction is what the output projection multiplies.
 
     Raises:
@@ -367,7 +373,7 @@ def read_decoder(graph: Graph, layers: Layers, num_heads: int) -> tuple[Program,
     return _finished(reader, (quantised,)), output
 
 
-def _read_head(reader: _GraphReader, listed: Graph) -> tuple[Output, str]:
+def _read_head(reader: _GraphReader, listed: Graph) -> tuple[OutputLayer, str]:
     """Read the projection from its branch for shortlists, where each weight is used once."""
     rounding = next(node for node in listed.nodes if node.operator == "QuantizeLinear")
     step = float(reader.weight(rounding.inputs[1]).reshape(-1)[0])
@@ -375,13 +381,13 @@ def _read_head(reader: _GraphReader, listed: Graph) -> tuple[Output, str]:
     gathered = choice.branches["else_branch"].nodes[0]
     _, table = reader.table(gathered.inputs[0])
     source, target = reader.vector(rounding.inputs[0]), "quantised states"
-    instruction = Instruction(Kind.QUANTISE, source, zero=SIGNED_ZERO, step=step)
+    instruction = Instruction(InstructionKind.QUANTISE, source, zero=SIGNED_ZERO, step=step)
     reader.append(instruction, reader.widths[source], target)
     suppressed: tuple[int, ...] = ()
     if any("suppressed" in node.inputs for node in listed.nodes):
         suppressed = tuple(np.flatnonzero(np.isneginf(reader.weight("suppressed"))).tolist())
     scales, bias = reader.weight("output.steps"), reader.weight("output.bias")
-    return Output(table, scales, bias, SIGNED_ZERO, suppressed), target
+    return OutputLayer(table, scales, bias, SIGNED_ZERO, suppressed), target
 
 
 def _finished(reader: _GraphReader, results: Sequence[str]) -> Program:
@@ -402,12 +408,20 @@ def fuse(instructions: Sequence[Instruction], results: Sequence[str]) -> list[In
     fused: list[Instruction] = []
     for each in instructions:
         last = fused[-1] if fused else None
-        if last is None or last.kind not in {Kind.LINEAR, Kind.ACTIVATE} or uses[last.target] != 1:
+        if (
+            last is None
+            or last.kind not in {InstructionKind.LINEAR, InstructionKind.ACTIVATE}
+            or uses[last.target] != 1
+        ):
             fused.append(each)
-        elif last.kind == Kind.LINEAR and each.kind == Kind.ADD and last.target in {each.source, each.other}:
+        elif (
+            last.kind == InstructionKind.LINEAR
+            and each.kind == InstructionKind.ADD
+            and last.target in {each.source, each.other}
+        ):
             other = each.other if each.source == last.target else each.source
-            fused[-1] = replace(last, kind=Kind.LINEAR_ADD, other=other, target=each.target)
-        elif each.kind == Kind.QUANTISE and each.source == last.target:
+            fused[-1] = replace(last, kind=InstructionKind.LINEAR_ADD, other=other, target=each.target)
+        elif each.kind == InstructionKind.QUANTISE and each.source == last.target:
             fused.append(each)
             _join_rounding(fused, uses)
         else:
@@ -419,8 +433,8 @@ def _join_rounding(fused: list[Instruction], uses: Mapping[str, int]) -> None:
     """Join the last instructions, if they are a linear layer, perhaps an activation, and a rounding."""
     linear, rounding = fused[-2], fused[-1]
     activation, num_joined = linear, 2
-    if linear.kind == Kind.ACTIVATE:
-        if fused[-3].kind != Kind.LINEAR or fused[-3].target != linear.source:
+    if linear.kind == InstructionKind.ACTIVATE:
+        if fused[-3].kind != InstructionKind.LINEAR or fused[-3].target != linear.source:
             return
         if uses[linear.source] != 1:
             return
@@ -428,7 +442,7 @@ def _join_rounding(fused: list[Instruction], uses: Mapping[str, int]) -> None:
     fused[-num_joined:] = [
         replace(
             rounding,
-            kind=Kind.LINEAR_QUANTISE,
+            kind=InstructionKind.LINEAR_QUANTISE,
             source=linear.source,
             index=linear.index,
             activation=activation.activation,

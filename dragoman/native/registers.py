@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.native.program import Instruction, Kind
+from dragoman.native.program import Instruction, InstructionKind
 
-WRITES_BYTES = frozenset({Kind.QUANTISE, Kind.LINEAR_QUANTISE})
-WORKS_IN_PLACE = frozenset({Kind.ADD, Kind.LINEAR_ADD, Kind.ACTIVATE})
+WRITES_BYTES = frozenset({InstructionKind.QUANTISE, InstructionKind.LINEAR_QUANTISE})
+WORKS_IN_PLACE = frozenset({InstructionKind.ADD, InstructionKind.LINEAR_ADD, InstructionKind.ACTIVATE})
 """Kinds that may write where they read, except where a linear layer reads bytes."""
 
 

@@ -14,7 +14,7 @@ from dragoman.decoding.loop import NAN_ERROR, FinishedSource
 from dragoman.decoding.slots import close_gaps
 from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.decoding.utf8 import MAY_END, MAY_REPLACE, NO_BYTE, SPARE_CANDIDATES, utf8_tables
-from dragoman.native.library import HypothesisRecord, SearchOptions, check
+from dragoman.native.library import HypothesisRecord, NativeSearchOptions, check
 from dragoman.native.model import NativeModel
 from dragoman.native.search_state import EncodedSources, pointers_of
 from dragoman.types import FinishReason, Hypothesis, SearchKind
@@ -61,7 +61,7 @@ class NativeSearchLane:
         """Start the search for more sources; `encoded` holds as many, in the same order."""
         self._target.check_forced_ids(sources)
         forced = [np.array((*source.begin[1:], *source.prefix), np.int64) for source in sources]
-        options = (SearchOptions * len(sources))(
+        options = (NativeSearchOptions * len(sources))(
             *(self._options(source, ids.ctypes.data) for source, ids in zip(sources, forced, strict=True))
         )
         check(
@@ -110,8 +110,8 @@ class NativeSearchLane:
         found: list[int] = ids[: self._count.value].tolist()
         return found
 
-    def _options(self, source: Source, forced: int) -> SearchOptions:
-        return SearchOptions(
+    def _options(self, source: Source, forced: int) -> NativeSearchOptions:
+        return NativeSearchOptions(
             forced,
             source.num_forced,
             source.num_hidden_forced,

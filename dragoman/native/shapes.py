@@ -1,17 +1,26 @@
 """Checks that the shapes of a bundle's programs fit together: the library trusts them."""
 
 from dragoman.manifest import Manifest
-from dragoman.native.program import Embedding, Instruction, Kind, Layers, Norm, NotSupported, Output, Program
+from dragoman.native.program import (
+    Embedding,
+    Instruction,
+    InstructionKind,
+    Layers,
+    Norm,
+    NotSupported,
+    OutputLayer,
+    Program,
+)
 from dragoman.native.registers import WRITES_BYTES
 
-READS_BYTES = frozenset({Kind.LINEAR, Kind.LINEAR_ADD, Kind.LINEAR_QUANTISE})
-WIDE_SOURCES = {Kind.SELF_ATTENTION: 3, Kind.RECUR: 2, Kind.WRITE_CROSS: 2}
+READS_BYTES = frozenset({InstructionKind.LINEAR, InstructionKind.LINEAR_ADD, InstructionKind.LINEAR_QUANTISE})
+WIDE_SOURCES = {InstructionKind.SELF_ATTENTION: 3, InstructionKind.RECUR: 2, InstructionKind.WRITE_CROSS: 2}
 """Widths of sources that are joined vectors, in units of the model's."""
-OF_DECODER = frozenset({Kind.CROSS_ATTENTION, Kind.RECUR})
+OF_DECODER = frozenset({InstructionKind.CROSS_ATTENTION, InstructionKind.RECUR})
 
 
 def check_shapes(
-    manifest: Manifest, layers: Layers, encoder: Program, decoder: Program, output: Output
+    manifest: Manifest, layers: Layers, encoder: Program, decoder: Program, output: OutputLayer
 ) -> None:
     """Check weights and instructions.
 
@@ -29,14 +38,17 @@ def check_shapes(
     _check_output(output, sizes.target_vocab, width)
     states = decoder.instructions[-1]
     _require(states.kind in WRITES_BYTES and decoder.widths[states.target] == width, "last states")
-    cross, cells = _indexes(encoder, Kind.WRITE_CROSS), _indexes(decoder, Kind.RECUR)
-    own, read = _indexes(decoder, Kind.SELF_ATTENTION), _indexes(decoder, Kind.CROSS_ATTENTION)
+    cross, cells = _indexes(encoder, InstructionKind.WRITE_CROSS), _indexes(decoder, InstructionKind.RECUR)
+    own, read = (
+        _indexes(decoder, InstructionKind.SELF_ATTENTION),
+        _indexes(decoder, InstructionKind.CROSS_ATTENTION),
+    )
     numbers = list(range(sizes.decoder_layers))
     recurrent = cells if manifest.autoregression == "ssru" else own
     _require(recurrent == numbers and len(own) + len(cells) == len(numbers), "layers of the decoder")
     _require(cross == numbers and read == numbers, "cross K/V")
     _require(not any(each.kind in OF_DECODER for each in encoder.instructions), "operators of the encoder")
-    _require(not _indexes(decoder, Kind.WRITE_CROSS), "operators of the decoder")
+    _require(not _indexes(decoder, InstructionKind.WRITE_CROSS), "operators of the decoder")
     _require(set(manifest.alignment.heads) <= set(range(sizes.heads)), "heads of the alignment")
 
 
@@ -51,7 +63,7 @@ class _ProgramChecker:
 
     def check(self, instruction: Instruction) -> None:
         kind, index = instruction.kind, instruction.index
-        if kind is not Kind.EMBED:
+        if kind is not InstructionKind.EMBED:
             self._read(instruction.source, is_bytes=kind in READS_BYTES)
         if instruction.other:
             self._read(instruction.other, is_bytes=False)
@@ -60,14 +72,14 @@ class _ProgramChecker:
             wanted = self._layers.linears[index].weight.shape
             _require((source, target) == wanted, f"layer {index}")
             _require(not instruction.other or self._widths[instruction.other] == target, f"sum {index}")
-        elif kind in {Kind.QUANTISE, Kind.ACTIVATE}:
+        elif kind in {InstructionKind.QUANTISE, InstructionKind.ACTIVATE}:
             _require(source == target, instruction.source)
-        elif kind is Kind.WRITE_CROSS:
+        elif kind is InstructionKind.WRITE_CROSS:
             _require(source == 2 * self._width, instruction.source)
         else:
             wide = self._width * WIDE_SOURCES.get(kind, 1)
             _require(target == self._width and source in {None, wide}, f"vector {instruction.target}")
-        if kind is Kind.ADD:
+        if kind is InstructionKind.ADD:
             _require(self._widths[instruction.other] == self._width, f"vector {instruction.other}")
         if instruction.target:
             self._bytes[instruction.target] = kind in WRITES_BYTES
@@ -93,7 +105,7 @@ def _check_embedding(embedding: Embedding, width: int) -> None:
     _require(embedding.positions.shape == (len(embedding.positions), width), "positions")
 
 
-def _check_output(output: Output, vocab_size: int, width: int) -> None:
+def _check_output(output: OutputLayer, vocab_size: int, width: int) -> None:
     _require(output.table.shape == (vocab_size, width), "output projection")
     _require({output.scales.shape, output.bias.shape} == {(vocab_size,)}, "constants of tokens")
     _require(max(output.suppressed, default=0) < vocab_size, "suppressed tokens")
@@ -103,7 +115,7 @@ def _shapes(norm: Norm) -> set[tuple[int, ...]]:
     return {norm.gain.shape, norm.bias.shape}
 
 
-def _indexes(program: Program, kind: Kind) -> list[int]:
+def _indexes(program: Program, kind: InstructionKind) -> list[int]:
     return [each.index for each in program.instructions if each.kind is kind]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dragoman.decoding.constrained import has_phrase
-from dragoman.decoding.constraints import Constraints, Form, RequiredPhrase
+from dragoman.decoding.constraints import Constraints, PhraseForm, RequiredPhrase
 from dragoman.errors import InputError
 from dragoman.manifest import TermControls
 from dragoman.scripts import is_word_character
@@ -52,7 +52,7 @@ class SegmentTerms:
 class _Phrase:
     """The allowed translations of a term."""
 
-    forms: tuple[Form, ...]
+    forms: tuple[PhraseForm, ...]
     index: TermIndex | None
     """Finds them in a translation, in any inflection; None if they must be spelled as they are."""
     spelling: str
@@ -142,7 +142,7 @@ class TermFinder:
         index = TermIndex([Term(target) for target in term.targets], self._pair.target)
         return _Phrase(tuple(self._forms(spellings, term.targets)), index, "")
 
-    def _forms(self, spellings: Iterable[str], given: Collection[str]) -> Iterator[Form]:
+    def _forms(self, spellings: Iterable[str], given: Collection[str]) -> Iterator[PhraseForm]:
         """Yield the forms that the vocabulary can spell. Raises InputError if it cannot spell a given one."""
         target = self._model.target
         (opening,) = target.encode([_OPENING])
@@ -153,10 +153,10 @@ class TermFinder:
                 if spelling not in given:  # a variant of ours
                     continue
                 raise InputError("terms.targets", f"the model's vocabulary cannot spell {spelling!r}")
-            yield Form(tuple(ids), words[-1][1])
+            yield PhraseForm(tuple(ids), words[-1][1])
             (inside,) = target.encode([_OPENING + spelling])
             if inside[: len(opening)] == opening and len(inside) > len(opening):
-                yield Form(tuple(inside[len(opening) :]), words[-1][1])
+                yield PhraseForm(tuple(inside[len(opening) :]), words[-1][1])
 
 
 class TermModel:

@@ -90,7 +90,7 @@ class RouterOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelInfo:
     """A bundle that a router may use, and its state now."""
 
     offer: Offer
@@ -192,7 +192,7 @@ class Router:
         """Return what may be used now, by name."""
         return self.routes.offers
 
-    def models(self) -> tuple[Model, ...]:
+    def models(self) -> tuple[ModelInfo, ...]:
         """Return the bundles that may be used now, with their state."""
         opened, bundles = self._pool.opened_by_name(), sorted(self._pool.bundles().items())
         return tuple(self._model(name, bundle, opened.get(name)) for name, bundle in bundles)
@@ -354,8 +354,8 @@ class Router:
         is_fallback = bundle.path.parent == self._options.fallback_dir
         return Offer(name, bundle.manifest.name, bundle.manifest.languages, targets, is_fallback)
 
-    def _model(self, name: str, bundle: Bundle, opened: PairTranslator | None) -> Model:
-        return Model(
+    def _model(self, name: str, bundle: Bundle, opened: PairTranslator | None) -> ModelInfo:
+        return ModelInfo(
             self._offer(name, bundle),
             bundle.manifest,
             opened is not None,

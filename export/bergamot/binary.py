@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from export.tensors.bounded_reader import BoundedReader
-from export.tensors.stored import TensorFileError
+from export.tensors.tensor import TensorFileError
 
 VERSION = 1
 MAX_ITEMS = 2**16
@@ -54,7 +54,7 @@ _MULTIPLIER = struct.Struct("<f")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BinaryItem:
     """An item of a file. Its content is read on request and never kept."""
 
     path: Path
@@ -108,7 +108,7 @@ def has_binary_model(path: Path) -> bool:
         return False
 
 
-def read_items(path: Path) -> dict[str, Item]:
+def read_items(path: Path) -> dict[str, BinaryItem]:
     """Read the index of a file. Contents are not read; every number is checked against the file's size first.
 
     Raises:
@@ -133,7 +133,7 @@ def read_items(path: Path) -> dict[str, Item]:
                 f"{path.name}: skips {skipped} bytes before the contents; the limit is {MAX_PADDING_BYTES}"
             )
         reader.skip(skipped, "the bytes before the contents")
-        items: dict[str, Item] = {}
+        items: dict[str, BinaryItem] = {}
         for header, name, shape in zip(headers, names, shapes, strict=True):
             if name in items:
                 raise TensorFileError(f"{path.name}: {name} occurs twice")
@@ -142,7 +142,7 @@ def read_items(path: Path) -> dict[str, Item]:
     return items
 
 
-def _item(reader: "_Reader", path: Path, header: _Header, name: str, shape: tuple[int, ...]) -> Item:
+def _item(reader: "_Reader", path: Path, header: _Header, name: str, shape: tuple[int, ...]) -> BinaryItem:
     dtype = _TYPES.get(header.type_number, f"of unknown type {header.type_number:#06x}")
     if dtype not in NUMPY_TYPES:
         raise TensorFileError(f"{path.name}: {name} is {dtype}; supported are {', '.join(NUMPY_TYPES)}")
@@ -153,7 +153,7 @@ def _item(reader: "_Reader", path: Path, header: _Header, name: str, shape: tupl
             f"{path.name}: {name} declares {header.size_bytes} bytes, but {dtype} {list(shape)} needs"
             f" {needed_bytes}, and at most {MAX_PADDING_BYTES} more"
         )
-    return Item(path, name, dtype, shape, reader.skip(header.size_bytes, f"the content of {name}"))
+    return BinaryItem(path, name, dtype, shape, reader.skip(header.size_bytes, f"the content of {name}"))
 
 
 class _Reader(BoundedReader):

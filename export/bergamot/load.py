@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.bundle import file_sha256
 from dragoman.shortlist import Shortlist
-from export.bergamot.binary import Item, read_items
+from export.bergamot.binary import BinaryItem, read_items
 from export.bergamot.files import (
     GEMM_PRECISION,
     SHORTLIST,
@@ -21,10 +21,10 @@ from export.bergamot.weights import Multipliers, described, read_quantisation, r
 from export.marian.load import NOT_USED, load_arrays
 from export.marian.npz import Array
 from export.marian.shape import model_options, read_shape
-from export.marian.weights import Place, weight_sources
+from export.marian.weights import ArraySource, weight_sources
 from export.model_config import ModelConfig
 from export.original import ImportRejectedError, Original, RequestedLanguages
-from export.tensors.stored import TensorFileError
+from export.tensors.tensor import TensorFileError
 
 KIND = "Bergamot student (Marian binary)"
 WEIGHTS_FIELD = "weights"
@@ -72,7 +72,7 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
     )
 
 
-def _places(arrays: dict[str, Array]) -> list[Place]:
+def _places(arrays: dict[str, Array]) -> list[ArraySource]:
     """Return the arrays of the model's weights; none if its options are wrong: `load_arrays` says why."""
     shape = read_shape(model_options(arrays, []), [])
     return [] if shape is None else list(weight_sources(shape, arrays, (0, 0)))
@@ -97,7 +97,7 @@ def _read_shortlist(files: StudentFiles, config: ModelConfig, problems: list[str
 
 
 def _origin(
-    origin: Mapping[str, Any], files: StudentFiles, multipliers: Multipliers, items: Mapping[str, Item]
+    origin: Mapping[str, Any], files: StudentFiles, multipliers: Multipliers, items: Mapping[str, BinaryItem]
 ) -> dict[str, Any]:
     """Return the record for the manifest."""
     record = {**origin, WEIGHTS_FIELD: ", ".join(described(multipliers, items))}

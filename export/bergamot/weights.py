@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from export.activation_ranges import SIGNED_LEVELS, ActivationRange, StoredQuantisation
-from export.bergamot.binary import INTGEMM8, Item
+from export.bergamot.binary import INTGEMM8, BinaryItem
 from export.graph.precision.protocol import OUTPUT
 from export.marian.npz import Array
-from export.marian.weights import QUANTISER_SUFFIX, Place
+from export.marian.weights import QUANTISER_SUFFIX, ArraySource
 from export.model_weights import Floats, ModelWeights, weight_shapes
-from export.tensors.stored import TensorFileError
+from export.tensors.tensor import TensorFileError
 
 TABLE_PART = "Wemb"
 """Part of the names of tables, which are stored row by row; other integers are stored column by column."""
@@ -30,7 +30,7 @@ RANGES = "ranges of activations"
 Multipliers = dict[str, np.float32]
 
 
-def read_weights(items: Mapping[str, Item]) -> tuple[dict[str, Array], Multipliers]:
+def read_weights(items: Mapping[str, BinaryItem]) -> tuple[dict[str, Array], Multipliers]:
     """Return all arrays as Marian has them before it rounds any, and the multipliers of the rounded ones.
 
     Raises:
@@ -63,8 +63,8 @@ def read_weights(items: Mapping[str, Item]) -> tuple[dict[str, Array], Multiplie
 
 def read_quantisation(
     model: ModelWeights,
-    places: Sequence[Place],
-    items: Mapping[str, Item],
+    places: Sequence[ArraySource],
+    items: Mapping[str, BinaryItem],
     multipliers: Multipliers,
     problems: list[str],
 ) -> StoredQuantisation | None:
@@ -96,12 +96,12 @@ def read_quantisation(
     return StoredQuantisation(scales, ranges)
 
 
-def _layer(place: Place) -> str:
+def _layer(place: ArraySource) -> str:
     """Return the name of a linear layer, or the full name of a table."""
     return place.ours.removesuffix(".weight") if place.is_map else place.ours
 
 
-def _read_number(items: Mapping[str, Item], name: str, problems: list[str]) -> float | None:
+def _read_number(items: Mapping[str, BinaryItem], name: str, problems: list[str]) -> float | None:
     """Return the number above 0 in an item; None, with a problem added, if there is none."""
     item = items.get(name)
     if item is None:
@@ -114,7 +114,7 @@ def _read_number(items: Mapping[str, Item], name: str, problems: list[str]) -> f
     return number
 
 
-def described(multipliers: Multipliers, items: Mapping[str, Item]) -> Iterator[str]:
+def described(multipliers: Multipliers, items: Mapping[str, BinaryItem]) -> Iterator[str]:
     """Yield how the weights are stored, for the manifest."""
     yield f"{len(multipliers)} of {len(items)} items {INTGEMM8}" if multipliers else "float"
     if multipliers and any(name.endswith(QUANTISER_SUFFIX) for name in items):

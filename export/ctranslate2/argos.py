@@ -14,7 +14,7 @@ from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import DecodingDefaults
 from export.ctranslate2.binary import MODEL_FILE
 from export.ctranslate2.load import load_with_tokenizers
-from export.huggingface.fields import Fields
+from export.huggingface.fields import ConfigFields
 from export.huggingface.files import read_licence, read_object
 from export.huggingface.languages import to_bcp47
 from export.model_weights import OUTPUT_BIAS, ModelWeights
@@ -173,7 +173,7 @@ def _read_info(folder: Path, problems: list[str]) -> PackageInfo | None:
     content = read_object(folder / METADATA_FILE, problems)
     if problems:
         return None
-    fields = Fields(content, METADATA_FILE, problems)
+    fields = ConfigFields(content, METADATA_FILE, problems)
     kind = fields.text("type") or "translate"
     if kind != "translate":
         problems.append(f"{METADATA_FILE}: type is {kind!r}; only packages that translate are supported")

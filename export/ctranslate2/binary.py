@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from export.tensors.bounded_reader import BoundedReader
-from export.tensors.stored import NUMPY_TYPES, StoredTensor, TensorFileError
+from export.tensors.tensor import NUMPY_TYPES, StoredTensor, TensorFileError
 
 MODEL_FILE = "model.bin"
 VERSIONS = range(2, 7)

@@ -8,9 +8,9 @@ from typing import Literal
 
 from dragoman.languages import Languages
 from export.ctranslate2.settings import Ct2Settings
-from export.ctranslate2.vocabulary import Vocabulary
+from export.ctranslate2.vocabulary import Ct2Vocabulary
 from export.huggingface.fairseq import CONVENTIONS
-from export.huggingface.files import Settings
+from export.huggingface.files import JsonFiles
 from export.huggingface.generation import GenerationSettings
 from export.huggingface.languages import find_languages
 from export.huggingface.vocabularies import Vocabularies
@@ -31,7 +31,7 @@ class LanguageTokens:
     drops_regions: bool = False
 
 
-def find_language_tokens(vocabulary: Vocabulary, settings: Ct2Settings) -> LanguageTokens:
+def find_language_tokens(vocabulary: Ct2Vocabulary, settings: Ct2Settings) -> LanguageTokens:
     """Return the language tokens of a source vocabulary, which may have none."""
     m2m = ((_M2M.fullmatch(token), index) for index, token in enumerate(vocabulary.tokens))
     languages = {match[1]: index for match, index in m2m if match is not None}
@@ -86,7 +86,7 @@ def read_languages(
         drops_regions=tokens.drops_regions,
     )
     generation = GenerationSettings(eos_id=special.eos, pad_id=special.eos)
-    settings = Settings(folder, {}, None, {})
+    settings = JsonFiles(folder, {}, None, {})
     languages = find_languages(vocabularies, settings, generation, special.start, wanted, problems)
     if languages is None:
         return None

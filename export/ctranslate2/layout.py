@@ -12,7 +12,7 @@ from typing import TypeVar
 from dragoman.manifest import AlignmentHeads
 from export.ctranslate2.binary import SCALE_SUFFIX, ModelFile
 from export.model_config import Activation, NormPosition
-from export.tensors.stored import TensorFileError
+from export.tensors.tensor import TensorFileError
 
 LAYOUTS: Mapping[str, int] = {"TransformerSpec": 8, "TransformerBase": 8, "TransformerBig": 16}
 """Supported layouts, and the number of heads of files that do not have it."""

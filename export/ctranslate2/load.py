@@ -25,7 +25,7 @@ from export.ctranslate2.placement import (
 )
 from export.ctranslate2.settings import Ct2Settings, read_settings
 from export.ctranslate2.vocabulary import (
-    Vocabulary,
+    Ct2Vocabulary,
     find_tokenizers,
     make_tokenizers,
     read_vocabularies,
@@ -34,7 +34,7 @@ from export.huggingface.weights import limit_problems
 from export.model_config import ModelConfig
 from export.model_weights import ModelWeights
 from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
-from export.tensors.stored import StoredWeights, TensorFileError
+from export.tensors.tensor import StoredWeights, TensorFileError
 
 KIND = "CTranslate2 model"
 TEXTLESS = ("<blank>", "<pad>", "<s>", "</s>", "<unk>", "<mask>")
@@ -49,7 +49,7 @@ class _Model:
     weights: ModelWeights
     layout: ModelLayout
     settings: Ct2Settings
-    vocabularies: tuple[Vocabulary, Vocabulary]
+    vocabularies: tuple[Ct2Vocabulary, Ct2Vocabulary]
 
 
 def recognises(folder: Path) -> bool:
@@ -144,7 +144,7 @@ def _read_model(folder: Path, file: ModelFile, problems: list[str]) -> _Model | 
 
 
 def _check_vocabularies(
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: tuple[Ct2Vocabulary, Ct2Vocabulary],
     tables: Tables,
     layout: ModelLayout,
     settings: Ct2Settings,
@@ -176,7 +176,7 @@ def _make_config(
     file: ModelFile,
     layout: ModelLayout,
     settings: Ct2Settings,
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: tuple[Ct2Vocabulary, Ct2Vocabulary],
     tables: Tables,
     problems: list[str],
 ) -> ModelConfig | None:
@@ -267,7 +267,7 @@ def _find_languages(
 
 
 def _with_prefix(
-    languages: Languages, vocabulary: Vocabulary, prefix: str, problems: list[str]
+    languages: Languages, vocabulary: Ct2Vocabulary, prefix: str, problems: list[str]
 ) -> Languages | None:
     """Return the languages with a token more at the beginning of targets."""
     if prefix not in vocabulary.tokens:

@@ -21,7 +21,7 @@ from export.model_weights import (
     weight_shapes,
 )
 from export.positions import float32_table
-from export.tensors.stored import ReadableTensor, StoredTensor, TensorFileError
+from export.tensors.tensor import ReadableTensor, StoredTensor, TensorFileError
 
 SOURCE_TABLES = ("encoder/embeddings_0/weight", "encoder/embeddings/weight")
 """Names of the source's table, in newer layouts and in older ones."""
@@ -38,7 +38,7 @@ Weight = ReadableTensor | Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VariablePart:
     """The part of a variable that is one of our weights."""
 
     ours: str
@@ -144,7 +144,7 @@ def stored_positions(file: ModelFile, width: int, problems: list[str]) -> tuple[
     return num_positions, _are_equal(*tables)
 
 
-def _places(layout: ModelLayout) -> Iterator[Place]:
+def _places(layout: ModelLayout) -> Iterator[VariablePart]:
     for stack, num_layers in (("encoder", layout.encoder_layers), ("decoder", layout.decoder_layers)):
         if layout.has_embedding_norm:
             yield from _norm(f"{stack}_embedding_norm", f"{stack}/layernorm_embedding")
@@ -160,7 +160,7 @@ def _places(layout: ModelLayout) -> Iterator[Place]:
                 yield from _linear([f"{ours}.feed_forward.{layer}"], f"{theirs}/ffn/linear_{number}")
 
 
-def _attention(ours: str, theirs: str, joined: Sequence[int]) -> Iterator[Place]:
+def _attention(ours: str, theirs: str, joined: Sequence[int]) -> Iterator[VariablePart]:
     """Yield the places of an attention; `joined` has the number of our layers in each of theirs."""
     layers = iter(f"{ours}_attention.{layer}" for layer in ("query", "key", "value", "output"))
     for number, num_layers in enumerate(joined):
@@ -168,18 +168,18 @@ def _attention(ours: str, theirs: str, joined: Sequence[int]) -> Iterator[Place]
     yield from _norm(f"{ours}_residual.norm", f"{theirs}/layer_norm")
 
 
-def _linear(ours: Sequence[str], theirs: str) -> Iterator[Place]:
+def _linear(ours: Sequence[str], theirs: str) -> Iterator[VariablePart]:
     for part, name in enumerate(ours):
-        yield Place(f"{name}.weight", f"{theirs}/weight", part, len(ours))
-        yield Place(f"{name}.bias", f"{theirs}/bias", part, len(ours), is_optional=True)
+        yield VariablePart(f"{name}.weight", f"{theirs}/weight", part, len(ours))
+        yield VariablePart(f"{name}.bias", f"{theirs}/bias", part, len(ours), is_optional=True)
 
 
-def _norm(ours: str, theirs: str) -> Iterator[Place]:
-    yield Place(f"{ours}.weight", f"{theirs}/gamma")
-    yield Place(f"{ours}.bias", f"{theirs}/beta")
+def _norm(ours: str, theirs: str) -> Iterator[VariablePart]:
+    yield VariablePart(f"{ours}.weight", f"{theirs}/gamma")
+    yield VariablePart(f"{ours}.bias", f"{theirs}/beta")
 
 
-def _read_place(file: ModelFile, place: Place, shape: tuple[int, ...]) -> Weight:
+def _read_place(file: ModelFile, place: VariablePart, shape: tuple[int, ...]) -> Weight:
     variable = file.variables.get(place.theirs)
     if variable is None and place.is_optional:
         return np.zeros(shape, np.float32)

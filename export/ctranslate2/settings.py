@@ -6,7 +6,7 @@ from typing import Any
 
 from export.ctranslate2.binary import ModelFile
 from export.ctranslate2.layout import Attributes
-from export.huggingface.fields import Fields
+from export.huggingface.fields import ConfigFields
 from export.huggingface.files import CONFIG_FILE, read_object
 
 FIRST_WITH_CONFIG = 6
@@ -51,7 +51,7 @@ def read_settings(folder: Path, file: ModelFile, attributes: Attributes, problem
 
 
 def _read_config(content: dict[str, Any], problems: list[str]) -> Ct2Settings:
-    fields = Fields(content, CONFIG_FILE, problems)
+    fields = ConfigFields(content, CONFIG_FILE, problems)
     epsilon = fields.number("layer_norm_epsilon", DEFAULT_EPSILON)
     if not epsilon > 0:
         problems.append(f"{CONFIG_FILE}: layer_norm_epsilon is {epsilon}, not above 0")

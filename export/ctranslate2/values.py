@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from export.tensors.stored import NUMPY_TYPES, StoredTensor, TensorFileError
+from export.tensors.tensor import NUMPY_TYPES, StoredTensor, TensorFileError
 
 QUANTISED = frozenset({"int8", "int16"})
 ROWS_AT_ONCE = 4096

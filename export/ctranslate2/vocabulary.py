@@ -20,7 +20,7 @@ _LANGUAGE_OF_TARGET = re.compile(">>(.+)<<")
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Ct2Vocabulary:
     """Tokens in order of their ids."""
 
     file: str
@@ -37,7 +37,7 @@ class Vocabulary:
         return {match[1]: index for match, index in found if match is not None}
 
 
-def read_vocabularies(folder: Path, problems: list[str]) -> tuple[Vocabulary, Vocabulary] | None:
+def read_vocabularies(folder: Path, problems: list[str]) -> tuple[Ct2Vocabulary, Ct2Vocabulary] | None:
     """Return the vocabularies of source and target, often the same; None, with problems added, if missing."""
     shared = _read_named(folder, SHARED, problems)
     if shared is not None:
@@ -52,7 +52,7 @@ def read_vocabularies(folder: Path, problems: list[str]) -> tuple[Vocabulary, Vo
     return None
 
 
-def _read_named(folder: Path, stem: str, problems: list[str]) -> Vocabulary | None:
+def _read_named(folder: Path, stem: str, problems: list[str]) -> Ct2Vocabulary | None:
     for name in (f"{stem}.json", f"{stem}.txt"):
         path = folder / name
         if not path.is_file():
@@ -73,7 +73,7 @@ def _read_named(folder: Path, stem: str, problems: list[str]) -> Vocabulary | No
         if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
             problems.append(f"{name} is not a list of texts")
             return None
-        return Vocabulary(name, tuple(tokens))
+        return Ct2Vocabulary(name, tuple(tokens))
     return None
 
 
@@ -109,7 +109,7 @@ def find_tokenizers(folder: Path, problems: list[str]) -> tuple[Path, Path] | No
 
 
 def make_tokenizers(
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: tuple[Ct2Vocabulary, Ct2Vocabulary],
     models: tuple[Path, Path],
     sizes: tuple[int, int],
     unk_token: str,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from export.graph.builder import CONTRIB, GraphBuilder
-from export.graph.precision import LinearLayer, Output, Precision
+from export.graph.precision import LinearLayer, OutputProjection, Precision
 from export.model_config import QUICK_GELU
 from export.model_weights import Floats, ModelWeights, feed_forward_inputs
 
@@ -21,7 +21,7 @@ class GraphWriter:
     graph: GraphBuilder
     model: ModelWeights
     precision: Precision
-    projection: Output | None = None
+    projection: OutputProjection | None = None
     """The output projection, once it was read: all its parts share it."""
 
     def linear(self, value: str, name: str) -> str:

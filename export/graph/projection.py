@@ -13,7 +13,7 @@ import numpy as np
 from dragoman.contract import LISTED_ROWS
 from export.graph.blocks import GraphWriter
 from export.graph.builder import GraphBuilder
-from export.graph.precision.protocol import OUTPUT, Output
+from export.graph.precision.protocol import OUTPUT, OutputProjection
 from export.model_weights import OUTPUT_BIAS
 
 MAX_PART_TOKENS = 8192
@@ -259,12 +259,14 @@ def _logits(writer: GraphWriter, states: str, tokens: range) -> str:
     return writer.precision.output(writer.graph, states, _output(writer), tokens)
 
 
-def _read_projection(writer: GraphWriter) -> Output:
+def _read_projection(writer: GraphWriter) -> OutputProjection:
     model = writer.model
     name = "embedding" if model.config.tied_output else f"{OUTPUT}.weight"
-    return Output(name, model.output_projection, model.weights[OUTPUT_BIAS], _vocabulary_parts(writer))
+    return OutputProjection(
+        name, model.output_projection, model.weights[OUTPUT_BIAS], _vocabulary_parts(writer)
+    )
 
 
-def _output(writer: GraphWriter) -> Output:
+def _output(writer: GraphWriter) -> OutputProjection:
     assert writer.projection is not None, "the projection was not read"  # noqa: S101 -- only a bug
     return writer.projection

@@ -12,7 +12,7 @@ from dragoman.manifest import DecodingDefaults
 from export.huggingface.architectures import ARCHITECTURES, Architecture, find_architecture
 from export.huggingface.assembly import AssemblyOptions, assemble
 from export.huggingface.configuration import HuggingFaceShape, read_shape
-from export.huggingface.files import CONFIG_FILE, Settings, read_licence, read_settings
+from export.huggingface.files import CONFIG_FILE, JsonFiles, read_licence, read_settings
 from export.huggingface.generation import GenerationSettings, read_generation
 from export.huggingface.languages import find_languages
 from export.huggingface.t5 import read_t5_shape
@@ -77,7 +77,7 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
 
 
 def _start_id(
-    settings: Settings, architecture: Architecture, shape: HuggingFaceShape, generation: GenerationSettings
+    settings: JsonFiles, architecture: Architecture, shape: HuggingFaceShape, generation: GenerationSettings
 ) -> int:
     """Return the start id that `generate` uses: the configured one, else the class's own or the BOS id."""
     own = shape.pad_id if architecture.is_t5 else None
@@ -88,7 +88,7 @@ def _start_id(
 
 
 def _origin(
-    settings: Settings, tokenizer_class: str, generation: GenerationSettings, weights: Weights
+    settings: JsonFiles, tokenizer_class: str, generation: GenerationSettings, weights: Weights
 ) -> Mapping[str, Any]:
     """Return the record for the manifest, including a clean-up of texts that is not applied here."""
     longest = settings.tokenizer.get("model_max_length")

@@ -25,7 +25,7 @@ from export.model_weights import (
 )
 from export.original import ImportRejectedError
 from export.positions import float32_table
-from export.tensors.stored import FLOATS, StoredTensor, StoredWeights
+from export.tensors.tensor import FLOATS, StoredTensor, StoredWeights
 
 POSITION_TOLERANCE = 1e-3
 """Tolerance between a stored sinusoidal table and ours; in half precision they differ by 2e-4."""

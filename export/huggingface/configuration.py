@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from export.huggingface.architectures import Architecture
-from export.huggingface.fields import Fields
+from export.huggingface.fields import ConfigFields
 from export.huggingface.files import CONFIG_FILE
 from export.model_config import Activation
 
@@ -69,7 +69,7 @@ def read_shape(
     config: Mapping[str, Any], architecture: Architecture, problems: list[str]
 ) -> HuggingFaceShape:
     """Read the shape and add whatever cannot be imported to `problems`; then the shape is meaningless."""
-    fields = Fields(config, CONFIG_FILE, problems)
+    fields = ConfigFields(config, CONFIG_FILE, problems)
     vocab_size = fields.count("vocab_size", architecture.vocab_size, MAX_VOCABULARY)
     shares = True
     target_vocab_size = vocab_size
@@ -101,14 +101,14 @@ def read_shape(
     return shape
 
 
-def _read_activation(fields: Fields, architecture: Architecture, problems: list[str]) -> Activation:
+def _read_activation(fields: ConfigFields, architecture: Architecture, problems: list[str]) -> Activation:
     name = fields.text("activation_function") or architecture.activation
     if name not in ACTIVATIONS:
         problems.append(f"activation {name} is not supported")
     return ACTIVATIONS.get(name, "relu")
 
 
-def read_id(fields: Fields, field: str, default: int) -> int:
+def read_id(fields: ConfigFields, field: str, default: int) -> int:
     """Return the id in a field, or the default."""
     found = fields.index(field)
     return default if found is None else found

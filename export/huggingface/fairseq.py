@@ -15,9 +15,9 @@ from typing import Literal
 from export.huggingface.codes import MBART_25, MBART_50, NLLB_200
 from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.fast import FAST_FILE, FastTokenizer, read_fast
-from export.huggingface.fields import Fields
-from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings
-from export.huggingface.rebuilt import UNKNOWN, rebuild_model
+from export.huggingface.fields import ConfigFields
+from export.huggingface.files import TOKENIZER_CONFIG_FILE, JsonFiles
+from export.huggingface.sentencepiece_rebuild import UNKNOWN, rebuild_model
 from export.huggingface.vocabularies import (
     Vocabularies,
     check_ids,
@@ -57,11 +57,11 @@ CONVENTIONS: Mapping[str, LanguageConvention] = {
 
 
 def read_fairseq(
-    settings: Settings, shape: HuggingFaceShape, class_name: str, problems: list[str]
+    settings: JsonFiles, shape: HuggingFaceShape, class_name: str, problems: list[str]
 ) -> Vocabularies | None:
     """Read the files of a class in `CONVENTIONS`; return None and add problems if they are unusable."""
     convention, size = CONVENTIONS[class_name], shape.source_vocab_size
-    is_legacy = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems).flag(
+    is_legacy = ConfigFields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems).flag(
         "legacy_behaviour", default=False
     )
     path, fast_path = settings.folder / MODEL, settings.folder / FAST_FILE
@@ -106,7 +106,7 @@ def read_fairseq(
 
 
 def _model_ids(
-    settings: Settings, convention: LanguageConvention, fast: FastTokenizer | None, problems: list[str]
+    settings: JsonFiles, convention: LanguageConvention, fast: FastTokenizer | None, problems: list[str]
 ) -> dict[str, int]:
     """Return the ids of a SentencePiece model's pieces, and of the tokens after them."""
     model = open_sentencepiece(settings.folder / MODEL, problems)

@@ -8,7 +8,7 @@ MAX_COUNT = 2**20
 """Default maximum of a count."""
 
 
-class Fields:
+class ConfigFields:
     """One JSON object; problems with its fields are collected, so that all can be reported at once."""
 
     def __init__(self, content: Mapping[str, Any], name: str, problems: list[str]) -> None:

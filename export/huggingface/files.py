@@ -21,7 +21,7 @@ _LICENCE = re.compile(r"^license:\s*[\"']?([\w.+-]+)[\"']?\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class JsonFiles:
     """JSON files of a folder, as stored."""
 
     folder: Path
@@ -32,7 +32,7 @@ class Settings:
     """Empty if the folder has no such file."""
 
 
-def read_settings(folder: Path) -> Settings:
+def read_settings(folder: Path) -> JsonFiles:
     """Read the JSON files.
 
     Raises:
@@ -46,7 +46,7 @@ def read_settings(folder: Path) -> Settings:
     )
     if problems:
         raise ImportRejectedError(str(folder), tuple(problems))
-    return Settings(folder, config, generation, tokenizer or {})
+    return JsonFiles(folder, config, generation, tokenizer or {})
 
 
 def read_object(path: Path, problems: list[str]) -> dict[str, Any]:

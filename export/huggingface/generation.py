@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from export.huggingface.fields import Fields
-from export.huggingface.files import CONFIG_FILE, GENERATION_FILE, Settings
+from export.huggingface.fields import ConfigFields
+from export.huggingface.files import CONFIG_FILE, GENERATION_FILE, JsonFiles
 
 _KNOWN: Mapping[str, Any] = tomllib.loads(
     (Path(__file__).parent / "generation_settings.toml").read_text(encoding="utf8")
@@ -50,7 +50,7 @@ class GenerationSettings:
 
 
 def read_generation(
-    settings: Settings, eos_id: int, pad_id: int, vocab_size: int, problems: list[str]
+    settings: JsonFiles, eos_id: int, pad_id: int, vocab_size: int, problems: list[str]
 ) -> GenerationSettings:
     """Read the settings and add unsupported ones to `problems`.
 
@@ -63,7 +63,7 @@ def read_generation(
     """
     content, name = _generation_settings(settings)
     problems += _unsupported_settings(content, name)
-    fields = Fields(content, name, problems)
+    fields = ConfigFields(content, name, problems)
     beam_size = fields.count("num_beams", 1)
     own_eos, own_pad = fields.index("eos_token_id"), fields.index("pad_token_id")
     eos_id = eos_id if own_eos is None else own_eos
@@ -92,7 +92,7 @@ def read_generation(
     )
 
 
-def _generation_settings(settings: Settings) -> tuple[Mapping[str, Any], str]:
+def _generation_settings(settings: JsonFiles) -> tuple[Mapping[str, Any], str]:
     """Return the search settings, and the name of their file."""
     if settings.generation is not None:
         return settings.generation, GENERATION_FILE
@@ -122,7 +122,7 @@ def _read_early_stopping(value: object, beam_size: int, name: str, problems: lis
     return value is True
 
 
-def _longest_target(fields: Fields, content: Mapping[str, Any]) -> int | None:
+def _longest_target(fields: ConfigFields, content: Mapping[str, Any]) -> int | None:
     """Return the limit without the start, which `max_length` counts and `max_new_tokens` does not."""
     if content.get("max_new_tokens") is not None:
         return fields.count("max_new_tokens", 1)

@@ -11,7 +11,7 @@ from langcodes.tag_parser import LanguageTagError
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage, find_language, list_languages
 from export.huggingface.codes import GROUPS
-from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, Settings
+from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, JsonFiles
 from export.huggingface.generation import GenerationSettings
 from export.huggingface.vocabularies import Vocabularies
 from export.original import RequestedLanguages
@@ -82,7 +82,7 @@ def tag_languages(
 
 def find_languages(
     vocabularies: Vocabularies,
-    settings: Settings,
+    settings: JsonFiles,
     generation: GenerationSettings,
     start_id: int,
     wanted: RequestedLanguages,
@@ -121,7 +121,7 @@ def _source(vocabularies: Vocabularies, language: TaggedLanguage) -> SourceLangu
 
 
 def _requested_sources(
-    vocabularies: Vocabularies, settings: Settings, wanted: RequestedLanguages, problems: list[str]
+    vocabularies: Vocabularies, settings: JsonFiles, wanted: RequestedLanguages, problems: list[str]
 ) -> dict[str, SourceLanguage]:
     """Return the source languages of a model without source language ids.
 
@@ -136,7 +136,7 @@ def _requested_sources(
 
 
 def _requested_target(
-    settings: Settings,
+    settings: JsonFiles,
     generation: GenerationSettings,
     start_id: int,
     wanted: RequestedLanguages,
@@ -249,7 +249,7 @@ def _select_requested(
     return {code: served[code] for code in codes.values() if code is not None}
 
 
-def _named_language(side: str, settings: Settings, problems: list[str]) -> tuple[str, ...]:
+def _named_language(side: str, settings: JsonFiles, problems: list[str]) -> tuple[str, ...]:
     """Return the language that the tokenizer's settings name, if it is a single language."""
     named = settings.tokenizer.get(f"{side}_lang")
     if not isinstance(named, str) or not named:

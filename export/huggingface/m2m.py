@@ -2,8 +2,8 @@
 
 from export.huggingface.codes import M2M_100, WMT_21
 from export.huggingface.configuration import HuggingFaceShape
-from export.huggingface.fields import Fields
-from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
+from export.huggingface.fields import ConfigFields
+from export.huggingface.files import TOKENIZER_CONFIG_FILE, JsonFiles, read_object
 from export.huggingface.vocabularies import (
     Vocabularies,
     check_added_tokens,
@@ -20,12 +20,12 @@ CODES = {"m2m100": M2M_100, "wmt21": WMT_21}
 """Codes by the name of their list in tokenizer_config.json."""
 
 
-def read_m2m(settings: Settings, shape: HuggingFaceShape, problems: list[str]) -> Vocabularies | None:
+def read_m2m(settings: JsonFiles, shape: HuggingFaceShape, problems: list[str]) -> Vocabularies | None:
     """Read `M2M100Tokenizer`'s files; return None and add problems if they are unusable.
 
     Languages follow the pieces; after them come made-up words that only fill the table.
     """
-    fields = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
+    fields = ConfigFields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
     size = shape.source_vocab_size
     ids = check_ids(read_object(settings.folder / VOCABULARY, problems), size, VOCABULARY, problems)
     listed = fields.text("language_codes") or "m2m100"

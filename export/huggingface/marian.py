@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from export.huggingface.configuration import HuggingFaceShape
-from export.huggingface.fields import Fields
-from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
+from export.huggingface.fields import ConfigFields
+from export.huggingface.files import TOKENIZER_CONFIG_FILE, JsonFiles, read_object
 from export.huggingface.vocabularies import (
     Vocabularies,
     check_added_tokens,
@@ -24,12 +24,12 @@ SPECIAL_TOKENS = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>
 _CODE = re.compile(">>(.+)<<")
 
 
-def read_marian(settings: Settings, shape: HuggingFaceShape, problems: list[str]) -> Vocabularies | None:
+def read_marian(settings: JsonFiles, shape: HuggingFaceShape, problems: list[str]) -> Vocabularies | None:
     """Read `MarianTokenizer`'s files; return None and add problems if they are unusable.
 
     Codes of target languages, `>>deu<<`, are pieces of the source vocabulary.
     """
-    fields = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
+    fields = ConfigFields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
     is_separate = fields.flag("separate_vocabs", default=False)
     names = (VOCABULARY, TARGET_VOCABULARY if is_separate else VOCABULARY)
     sizes = (shape.source_vocab_size, shape.target_vocab_size)

@@ -15,7 +15,7 @@ from export.huggingface.configuration import (
     read_id,
     unsupported_features,
 )
-from export.huggingface.fields import Fields
+from export.huggingface.fields import ConfigFields
 from export.huggingface.files import CONFIG_FILE
 from export.model_config import MIN_RELATIVE_BUCKETS
 from export.model_weights import RELATIVE
@@ -48,7 +48,7 @@ def read_t5_shape(
     config: Mapping[str, Any], architecture: Architecture, problems: list[str]
 ) -> HuggingFaceShape:
     """Read the shape and add whatever cannot be imported to `problems`; then the shape is meaningless."""
-    fields, defaults = Fields(config, CONFIG_FILE, problems), DEFAULTS[architecture.model_type]
+    fields, defaults = ConfigFields(config, CONFIG_FILE, problems), DEFAULTS[architecture.model_type]
     vocab_size = fields.count("vocab_size", architecture.vocab_size, MAX_VOCABULARY)
     ffn = fields.count("d_ff", defaults.d_ff)
     layers = fields.count("num_layers", defaults.num_layers, MAX_LAYERS)
@@ -94,7 +94,7 @@ def _activation_name(projection: str) -> str:
     return "gelu_new" if projection == "gated-gelu" else projection.removeprefix(GATED)
 
 
-def _scales_output(fields: Fields, architecture: Architecture) -> bool:
+def _scales_output(fields: ConfigFields, architecture: Architecture) -> bool:
     """Return whether states are divided by the root of the width before the output projection.
 
     T5 1.0 does so. Its class takes that from `tie_word_embeddings`, or in newer folders from a field of its

@@ -16,9 +16,9 @@ import sentencepiece
 
 from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.fast import FAST_FILE, read_fast
-from export.huggingface.fields import Fields
-from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, Settings
-from export.huggingface.rebuilt import rebuild_model
+from export.huggingface.fields import ConfigFields
+from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, JsonFiles
+from export.huggingface.sentencepiece_rebuild import rebuild_model
 from export.huggingface.vocabularies import (
     Vocabularies,
     check_ids,
@@ -41,10 +41,10 @@ _TASK = re.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
 
 
 def read_t5(
-    settings: Settings, shape: HuggingFaceShape, class_name: str, problems: list[str]
+    settings: JsonFiles, shape: HuggingFaceShape, class_name: str, problems: list[str]
 ) -> Vocabularies | None:
     """Read the files of a class in `CLASSES`; return None and add problems if they are unusable."""
-    fields = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
+    fields = ConfigFields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
     if not fields.flag("add_prefix_space", default=True):
         problems.append(f"{TOKENIZER_CONFIG_FILE}: add_prefix_space false is not supported")
     path, scratch = settings.folder / MODEL, None
@@ -89,7 +89,7 @@ def read_t5(
     )
 
 
-def _model_ids(settings: Settings, problems: list[str]) -> dict[str, int]:
+def _model_ids(settings: JsonFiles, problems: list[str]) -> dict[str, int]:
     """Return the ids of a SentencePiece model's pieces, and of the tokens after them."""
     model = open_sentencepiece(settings.folder / MODEL, problems)
     if model is None:

@@ -5,8 +5,8 @@ import reprlib
 from export.huggingface.architectures import M2M_100, MARIAN, Architecture
 from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.fairseq import CONVENTIONS, read_fairseq
-from export.huggingface.fields import Fields
-from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, Settings
+from export.huggingface.fields import ConfigFields
+from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, JsonFiles
 from export.huggingface.m2m import read_m2m
 from export.huggingface.marian import read_marian
 from export.huggingface.t5_tokenizer import CLASSES, read_t5
@@ -18,7 +18,7 @@ SUPPORTED_CLASSES = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS, *CLASSE
 
 
 def read_vocabularies(
-    settings: Settings, architecture: Architecture, shape: HuggingFaceShape, problems: list[str]
+    settings: JsonFiles, architecture: Architecture, shape: HuggingFaceShape, problems: list[str]
 ) -> Vocabularies | None:
     """Read the tokenizer's files; return None and add problems if they are unusable."""
     named = find_tokenizer_class(settings, architecture, problems)
@@ -31,7 +31,7 @@ def read_vocabularies(
 
 
 def _read(
-    named: str, settings: Settings, shape: HuggingFaceShape, problems: list[str]
+    named: str, settings: JsonFiles, shape: HuggingFaceShape, problems: list[str]
 ) -> Vocabularies | None:
     if named == "MarianTokenizer":
         return read_marian(settings, shape, problems)
@@ -45,10 +45,10 @@ def _read(
     return None
 
 
-def find_tokenizer_class(settings: Settings, architecture: Architecture, problems: list[str]) -> str:
+def find_tokenizer_class(settings: JsonFiles, architecture: Architecture, problems: list[str]) -> str:
     """Return the class that the files name, in the lookup order of `transformers`; else the default."""
     for content, name in ((settings.tokenizer, TOKENIZER_CONFIG_FILE), (settings.config, CONFIG_FILE)):
-        named = Fields(content, name, problems).text("tokenizer_class")
+        named = ConfigFields(content, name, problems).text("tokenizer_class")
         if named and named not in GENERIC_CLASSES:
             return named.removesuffix("Fast")
     if architecture.is_t5:

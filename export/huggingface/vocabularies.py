@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from export.huggingface.fields import Fields
-from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
+from export.huggingface.fields import ConfigFields
+from export.huggingface.files import TOKENIZER_CONFIG_FILE, JsonFiles, read_object
 from export.original import TokenizerSource
 
 ADDED_FILE = "added_tokens.json"
@@ -66,7 +66,7 @@ def make_tokenizer(
 
 
 def read_special_tokens(
-    fields: Fields,
+    fields: ConfigFields,
     defaults: Mapping[str, str],
     vocabularies: Mapping[str, Mapping[str, int]],
     problems: list[str],
@@ -100,7 +100,7 @@ def check_ids(ids: Mapping[str, object], size: int, name: str, problems: list[st
     return valid_ids
 
 
-def read_added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]:
+def read_added_tokens(settings: JsonFiles, problems: list[str]) -> dict[str, int]:
     """Return the tokens to which the settings give an id, whether or not the vocabulary has them too.
 
     A token that is not special is a problem: it would be matched before SentencePiece reads the text.
@@ -122,7 +122,7 @@ def read_added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]
     return found | {name: index for name, index in more.items() if type(index) is int}
 
 
-def check_added_tokens(settings: Settings, ids: Mapping[str, int], problems: list[str]) -> None:
+def check_added_tokens(settings: JsonFiles, ids: Mapping[str, int], problems: list[str]) -> None:
     """Add problems for tokens that the settings add to a vocabulary that is complete without them."""
     problems += [
         f"added token {name!r} with id {index} is not in the vocabulary"

@@ -11,7 +11,7 @@ from export.huggingface.files import read_object
 from export.original import ImportRejectedError
 from export.tensors.pytorch_file import read_pytorch
 from export.tensors.safetensors_file import read_safetensors
-from export.tensors.stored import StoredTensor, TensorFileError
+from export.tensors.tensor import StoredTensor, TensorFileError
 
 MAX_NAMED = 12
 """Number of tensors that an error names; further ones are only counted."""

@@ -6,7 +6,7 @@ import langcodes
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage, list_languages
 from export.marian.release import ReleaseLanguages
-from export.marian.vocabulary import Vocabulary
+from export.marian.vocabulary import MarianVocabulary
 from export.original import RequestedLanguages
 
 NO_LANGUAGE = "xxx"
@@ -16,7 +16,7 @@ NO_LANGUAGE = "xxx"
 def find_languages(
     requested: RequestedLanguages,
     release_languages: ReleaseLanguages,
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: tuple[MarianVocabulary, MarianVocabulary],
     start_id: int,
     problems: list[str],
 ) -> Languages | None:

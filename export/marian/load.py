@@ -10,12 +10,12 @@ from dragoman.bundle import file_sha256
 from export.marian.alignment import read_alignment
 from export.marian.files import MarianFiles, find_files, is_marian_folder
 from export.marian.languages import find_languages
-from export.marian.model import Rows, build_model
+from export.marian.model import TableRows, build_model
 from export.marian.npz import Array, read_arrays
 from export.marian.release import ReleaseLanguages, read_languages, read_licence
 from export.marian.search import MarianSearch, read_search
 from export.marian.shape import MarianShape, model_options, read_shape
-from export.marian.vocabulary import Vocabulary, read_vocabulary
+from export.marian.vocabulary import MarianVocabulary, read_vocabulary
 from export.marian.weights import POSITIONS_ARRAY, precision_problems
 from export.original import ImportRejectedError, Original, RequestedLanguages
 
@@ -80,7 +80,7 @@ def load_arrays(
     vocabularies = _read_vocabularies(files, shape, problems)
     model = languages = None
     if vocabularies is not None:
-        start_id = Rows.of(*vocabularies).start_id
+        start_id = TableRows.of(*vocabularies).start_id
         languages = find_languages(wanted, named, vocabularies, start_id, problems)
         if shape is not None:
             suppressed_ids = search.suppressed_ids(vocabularies[1])
@@ -104,7 +104,7 @@ def load_arrays(
 
 def _read_vocabularies(
     files: MarianFiles, shape: MarianShape | None, problems: list[str]
-) -> tuple[Vocabulary, Vocabulary] | None:
+) -> tuple[MarianVocabulary, MarianVocabulary] | None:
     found: list[str] = []
     pair = [
         read_vocabulary(path, model, found)

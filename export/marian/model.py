@@ -15,7 +15,7 @@ import numpy as np
 
 from export.marian.npz import Array
 from export.marian.shape import NORM_EPSILON, MarianShape
-from export.marian.vocabulary import Vocabulary
+from export.marian.vocabulary import MarianVocabulary
 from export.marian.weights import convert_weights
 from export.model_config import ModelConfig
 from export.model_weights import (
@@ -27,14 +27,14 @@ from export.model_weights import (
     Floats,
     ModelWeights,
 )
-from export.tensors.stored import StoredWeights
+from export.tensors.tensor import StoredWeights
 
 MAX_POSITIONS = 512
 """Maximum number of positions of models with sinusoidal positions; Marian itself has no limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableRows:
     """Numbers of rows of the tables, including rows without a piece."""
 
     source: int
@@ -43,7 +43,7 @@ class Rows:
     """Begins every target. Also pads sources, where a piece may have this id: padding is never read."""
 
     @classmethod
-    def of(cls, source: Vocabulary, target: Vocabulary) -> "Rows":
+    def of(cls, source: MarianVocabulary, target: MarianVocabulary) -> "TableRows":
         start_id = target.size
         return cls(source=max(source.size, start_id + 1), target=start_id + 1, start_id=start_id)
 
@@ -51,7 +51,7 @@ class Rows:
 def build_model(
     shape: MarianShape,
     arrays: dict[str, Array],
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: tuple[MarianVocabulary, MarianVocabulary],
     suppressed_ids: tuple[int, ...],
     problems: list[str],
 ) -> ModelWeights | None:
@@ -70,7 +70,7 @@ def build_model(
     source, target = vocabularies
     found: list[str] = []
     weights = convert_weights(shape, arrays, (source.size, target.size), found)
-    rows = Rows.of(source, target)
+    rows = TableRows.of(source, target)
     try:
         config = _config(shape, weights.get(POSITIONS), rows, target, suppressed_ids)
     except ValueError as error:
@@ -86,8 +86,8 @@ def build_model(
 def _config(
     shape: MarianShape,
     positions: Floats | None,
-    rows: Rows,
-    target: Vocabulary,
+    rows: TableRows,
+    target: MarianVocabulary,
     suppressed_ids: tuple[int, ...],
 ) -> ModelConfig:
     return ModelConfig(
@@ -119,7 +119,7 @@ def _config(
     )
 
 
-def _append_rows(weights: dict[str, Floats], rows: Rows) -> None:
+def _append_rows(weights: dict[str, Floats], rows: TableRows) -> None:
     """Add the rows without a piece: zeros, with a bias that excludes them."""
     weights[SOURCE_TABLE] = _with_rows(weights[SOURCE_TABLE], rows.source, 0.0)
     for name in (TARGET_TABLE, OUTPUT_TABLE):

@@ -13,7 +13,7 @@ from typing import Any
 
 from dragoman.decoding.options import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 from dragoman.manifest import DecodingDefaults
-from export.marian.vocabulary import Vocabulary
+from export.marian.vocabulary import MarianVocabulary
 
 BEAM_SIZE = 12
 """Marian's own default, if no option sets it."""
@@ -43,7 +43,7 @@ class MarianSearch:
     not_used: tuple[str, ...]
     """Options about speed, limits or shortlists, which the engine chooses itself."""
 
-    def suppressed_ids(self, target: Vocabulary) -> tuple[int, ...]:
+    def suppressed_ids(self, target: MarianVocabulary) -> tuple[int, ...]:
         """Return the ids that Marian never produces; it removes their scores after the softmax."""
         unknown = () if self.allows_unknown else (target.unk_id,)
         special = () if self.allows_special else target.control_byte_ids

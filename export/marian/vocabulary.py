@@ -19,7 +19,7 @@ _CONTROL_BYTES = tuple(f"<0x{byte:02X}>" for byte in range(0x20))
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class MarianVocabulary:
     """Pieces by id, and ids with a special meaning."""
 
     pieces: tuple[str, ...]
@@ -55,7 +55,7 @@ class Vocabulary:
         return TokenizerSource(self.model, tuple(listed), normalises=False)
 
 
-def read_vocabulary(path: Path, model: Path | None, problems: list[str]) -> Vocabulary | None:
+def read_vocabulary(path: Path, model: Path | None, problems: list[str]) -> MarianVocabulary | None:
     """Read a vocabulary and its SentencePiece model.
 
     Args:
@@ -82,15 +82,15 @@ def read_vocabulary(path: Path, model: Path | None, problems: list[str]) -> Voca
     if missing or processor is None or model is None:
         return None
     unknown = str(processor.id_to_piece(processor.unk_id()))
-    return Vocabulary(pieces, pieces.index(END), pieces.index(UNKNOWN), model, unknown)
+    return MarianVocabulary(pieces, pieces.index(END), pieces.index(UNKNOWN), model, unknown)
 
 
 def _sentencepiece_vocabulary(
     path: Path, processor: sentencepiece.SentencePieceProcessor, problems: list[str]
-) -> Vocabulary | None:
+) -> MarianVocabulary | None:
     if processor.eos_id() < 0:
         problems.append(f"{path.name} has no end-of-sentence piece")
         return None
     pieces = tuple(str(processor.id_to_piece(index)) for index in range(processor.vocab_size()))
     unk_id = int(processor.unk_id())
-    return Vocabulary(pieces, int(processor.eos_id()), unk_id, path, pieces[unk_id])
+    return MarianVocabulary(pieces, int(processor.eos_id()), unk_id, path, pieces[unk_id])

@@ -21,7 +21,7 @@ _MAPS = (("query", "q"), ("key", "k"), ("value", "v"), ("output", "o"))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArraySource:
     """The array from which one weight is read."""
 
     ours: str
@@ -69,7 +69,7 @@ def convert_weights(
     return {} if wrong else _convert(places, arrays)
 
 
-def _convert(places: Sequence[Place], arrays: dict[str, Array]) -> dict[str, Floats]:
+def _convert(places: Sequence[ArraySource], arrays: dict[str, Array]) -> dict[str, Floats]:
     remaining_uses = Counter(place.theirs for place in places)  # tied layers share arrays
     weights: dict[str, Floats] = {}
     for place in places:
@@ -95,7 +95,7 @@ def precision_problems(arrays: Mapping[str, Array]) -> list[str]:
     ]
 
 
-def _problem(place: Place, arrays: Mapping[str, Array]) -> str | None:
+def _problem(place: ArraySource, arrays: Mapping[str, Array]) -> str | None:
     array = arrays.get(place.theirs)
     if array is None:
         return f"array {place.theirs} is missing"
@@ -107,7 +107,7 @@ def _problem(place: Place, arrays: Mapping[str, Array]) -> str | None:
 
 def weight_sources(
     shape: MarianShape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]
-) -> Iterator[Place]:
+) -> Iterator[ArraySource]:
     """Yield the array of each weight; arguments as for `convert_weights`."""
     yield from _tables(shape, arrays, vocab_sizes)
     for side in ("encoder", "decoder"):
@@ -129,49 +129,51 @@ def weight_sources(
         yield from _feed_forward(ours, theirs, shape.decoder_ffn, shape)
 
 
-def _tables(shape: MarianShape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]) -> Iterator[Place]:
+def _tables(
+    shape: MarianShape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]
+) -> Iterator[ArraySource]:
     sources, targets = vocab_sizes
     source_table = "Wemb" if shape.shared_vocab else "encoder_Wemb"
-    yield Place("source_embedding.weight", source_table, sources, shape.d_model)
+    yield ArraySource("source_embedding.weight", source_table, sources, shape.d_model)
     if not shape.shared_vocab:
-        yield Place("target_embedding.weight", "decoder_Wemb", targets, shape.d_model)
+        yield ArraySource("target_embedding.weight", "decoder_Wemb", targets, shape.d_model)
     output = "decoder_ff_logit_out"
     if not shape.tied_output:
         is_map = f"{output}_W" in arrays  # old models; later ones store it like an embedding table
         name = f"{output}_W" if is_map else f"{output}_Wt"
-        yield Place("output_weight", name, targets, shape.d_model, is_map)
+        yield ArraySource("output_weight", name, targets, shape.d_model, is_map)
     if shape.output_has_bias:
-        yield Place("output_bias", f"{output}_b", targets)
+        yield ArraySource("output_bias", f"{output}_b", targets)
     if (positions := arrays.get(POSITIONS_ARRAY)) is not None:
-        yield Place("position_table", POSITIONS_ARRAY, len(positions), shape.d_model)
+        yield ArraySource("position_table", POSITIONS_ARRAY, len(positions), shape.d_model)
 
 
-def _attention(ours: str, theirs: str, shape: MarianShape) -> Iterator[Place]:
+def _attention(ours: str, theirs: str, shape: MarianShape) -> Iterator[ArraySource]:
     for name, letter in _MAPS:
         yield from _linear(f"{ours}_attention.{name}", theirs, letter, (shape.d_model, shape.d_model))
     yield from _norm(f"{ours}_residual.norm", f"{theirs}_Wo", "", shape)
 
 
-def _recurrence(ours: str, theirs: str, shape: MarianShape) -> Iterator[Place]:
+def _recurrence(ours: str, theirs: str, shape: MarianShape) -> Iterator[ArraySource]:
     cell = f"{ours}.self_recurrence"
-    yield Place(f"{cell}.cell.weight", f"{theirs}_W", shape.d_model, shape.d_model, is_map=True)
+    yield ArraySource(f"{cell}.cell.weight", f"{theirs}_W", shape.d_model, shape.d_model, is_map=True)
     yield from _linear(f"{cell}.forget", theirs, "f", (shape.d_model, shape.d_model))
     # Marian names this norm as if it belonged to a feed-forward part.
     yield from _norm(f"{ours}.self_residual.norm", f"{theirs}_ffn", "", shape)
 
 
-def _feed_forward(ours: str, theirs: str, ffn: int, shape: MarianShape) -> Iterator[Place]:
+def _feed_forward(ours: str, theirs: str, ffn: int, shape: MarianShape) -> Iterator[ArraySource]:
     yield from _linear(f"{ours}.feed_forward.inner", f"{theirs}_ffn", "1", (shape.d_model, ffn))
     yield from _linear(f"{ours}.feed_forward.outer", f"{theirs}_ffn", "2", (ffn, shape.d_model))
     yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", "", shape)
 
 
-def _linear(ours: str, theirs: str, suffix: str, sizes: tuple[int, int]) -> Iterator[Place]:
+def _linear(ours: str, theirs: str, suffix: str, sizes: tuple[int, int]) -> Iterator[ArraySource]:
     """Yield the sources of a linear layer with `sizes[0]` inputs and `sizes[1]` outputs."""
-    yield Place(f"{ours}.weight", f"{theirs}_W{suffix}", sizes[1], sizes[0], is_map=True)
-    yield Place(f"{ours}.bias", f"{theirs}_b{suffix}", sizes[1])
+    yield ArraySource(f"{ours}.weight", f"{theirs}_W{suffix}", sizes[1], sizes[0], is_map=True)
+    yield ArraySource(f"{ours}.bias", f"{theirs}_b{suffix}", sizes[1])
 
 
-def _norm(ours: str, theirs: str, suffix: str, shape: MarianShape) -> Iterator[Place]:
-    yield Place(f"{ours}.weight", f"{theirs}_ln_scale{suffix}", shape.d_model)
-    yield Place(f"{ours}.bias", f"{theirs}_ln_bias{suffix}", shape.d_model)
+def _norm(ours: str, theirs: str, suffix: str, shape: MarianShape) -> Iterator[ArraySource]:
+    yield ArraySource(f"{ours}.weight", f"{theirs}_ln_scale{suffix}", shape.d_model)
+    yield ArraySource(f"{ours}.bias", f"{theirs}_ln_bias{suffix}", shape.d_model)

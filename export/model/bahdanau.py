@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from export.model.gru import GruCell, GruDirection
 from export.model.layers import KeyValue
-from export.model.translation_model import DecoderState, TranslationModel
+from export.model.translation_model import ModelState, TranslationModel
 from export.model_config import ModelConfig
 
 
@@ -105,8 +105,8 @@ class Bahdanau(TranslationModel):
         target_ids: Tensor,
         cross: Sequence[KeyValue],
         source_mask: Tensor,
-        past: DecoderState | None = None,
-    ) -> tuple[Tensor, DecoderState]:
+        past: ModelState | None = None,
+    ) -> tuple[Tensor, ModelState]:
         past_len = 0 if past is None else past.positions
         decoder = self.decoder
         keys, annotations = (each[:, 0] for each in cross[0])
@@ -122,7 +122,7 @@ class Bahdanau(TranslationModel):
             states.append(state)
             contexts.append(context)
         read = decoder.readout(torch.stack(states, dim=1), embedded, torch.stack(contexts, dim=1))
-        return self.dropout(read), DecoderState(past_len + target_ids.shape[1], ((state,),))
+        return self.dropout(read), ModelState(past_len + target_ids.shape[1], ((state,),))
 
     def _embed(self, embedding: nn.Embedding, ids: Tensor, first_position: int = 0) -> Tensor:
         embedded: Tensor = self.dropout(self._token_vectors(embedding, ids, first_position))

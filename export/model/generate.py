@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from export.model.translation_model import DecoderState, TranslationModel
+from export.model.translation_model import ModelState, TranslationModel
 
 
 @torch.inference_mode()
@@ -40,7 +40,7 @@ def generate_greedy(
     active_rows = torch.arange(len(source_ids), device=source_ids.device)
     cross = model.cross_keys_values(model.encode(source_ids, source_mask))
     mask = source_mask
-    past: DecoderState | None = None
+    past: ModelState | None = None
     last = torch.tensor(begin, device=source_ids.device).expand(len(source_ids), -1)
     for _ in range(max_tokens - len(begin) + 1):
         states, past = model.decode(last, cross, mask, past)

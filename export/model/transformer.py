@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from export.model.layers import DecoderLayer, EncoderLayer, KeyValue, LayerState, make_norm
-from export.model.translation_model import DecoderState, TranslationModel
+from export.model.translation_model import ModelState, TranslationModel
 from export.model_config import ModelConfig
 from export.model_weights import POSITIONS
 from export.positions import position_table
@@ -84,8 +84,8 @@ class Transformer(TranslationModel):
         target_ids: Tensor,
         cross: Sequence[KeyValue],
         source_mask: Tensor,
-        past: DecoderState | None = None,
-    ) -> tuple[Tensor, DecoderState]:
+        past: ModelState | None = None,
+    ) -> tuple[Tensor, ModelState]:
         past_len = 0 if past is None else past.positions
         states = self._embed(self.target_embedding, target_ids, self.target_positions, past_len)
         states = self.dropout(self.decoder_embedding_norm(states))
@@ -98,7 +98,7 @@ class Transformer(TranslationModel):
             self_bias = add_biases(mask, relative[index])
             states, layer_present = layer(states, layer_past, cross[index], self_bias, cross_bias)
             present.append(layer_present)
-        return self.decoder_norm(states), DecoderState(past_len + target_ids.shape[1], tuple(present))
+        return self.decoder_norm(states), ModelState(past_len + target_ids.shape[1], tuple(present))
 
     def _embed(
         self, embedding: nn.Embedding, ids: Tensor, positions: Tensor | None, first_position: int = 0

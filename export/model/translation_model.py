@@ -16,21 +16,21 @@ from torch.nn import functional
 from export.model.layers import KeyValue, LayerState
 from export.model_config import ModelConfig
 from export.model_weights import TARGET_TABLE, ModelWeights
-from export.tensors.stored import StoredWeights
+from export.tensors.tensor import StoredWeights
 
 
 @dataclass(frozen=True, slots=True)
-class DecoderState:
+class ModelState:
     """State of a decoder after the target positions that it has run."""
 
     positions: int
     """Number of positions run: t."""
     layers: tuple[LayerState, ...]
 
-    def take(self, rows: Tensor) -> "DecoderState":
+    def take(self, rows: Tensor) -> "ModelState":
         """Return the state of some rows; `rows` are indices or a mask."""
         layers = tuple(tuple(tensor[rows] for tensor in layer) for layer in self.layers)
-        return DecoderState(self.positions, layers)
+        return ModelState(self.positions, layers)
 
 
 class TranslationModel(nn.Module):
@@ -149,8 +149,8 @@ class TranslationModel(nn.Module):
         target_ids: Tensor,
         cross: Sequence[KeyValue],
         source_mask: Tensor,
-        past: DecoderState | None = None,
-    ) -> tuple[Tensor, DecoderState]:
+        past: ModelState | None = None,
+    ) -> tuple[Tensor, ModelState]:
         """Run target positions t .. t + T - 1, after the t positions in `past`.
 
         Args:

@@ -4,7 +4,7 @@ import os
 import struct
 from typing import BinaryIO
 
-from export.tensors.stored import TensorFileError
+from export.tensors.tensor import TensorFileError
 
 
 class BoundedReader:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from export.tensors.stored import NUMPY_TYPES, StoredTensor, TensorFileError
+from export.tensors.tensor import NUMPY_TYPES, StoredTensor, TensorFileError
 
 MAGIC_NUMBER, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 """What a file of older releases begins with."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from export.tensors.stored import StoredTensor, TensorFileError
+from export.tensors.tensor import StoredTensor, TensorFileError
 
 LENGTH_BYTES = 8
 """The file begins with the length of its header, little-endian."""

@@ -12,10 +12,10 @@ from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.translator import READ_AHEAD_TEXTS
 from dragoman.types import FinishReason, Pair, Priority, Translation
-from service.batch.texts import EntryTranslator, Outcome, Translated, Untranslated, failed_check
+from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry, UntranslatedEntry, failed_check
 from service.formats.entries import Entry
-from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupError
+from service.markup.parsed_markup import ParsedMarkup, parse
 from service.protection.modes import PlaceholderMode
 from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text
 
@@ -95,7 +95,7 @@ class UnchangedTranslator:
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """Yield each entry unchanged."""
-        return (Translated(entry.text) for entry in entries)
+        return (TranslatedEntry(entry.text) for entry in entries)
 
 
 def translator_for(
@@ -141,7 +141,7 @@ class _Plan:
     def outcome(self) -> Outcome:
         problems = [piece.problem for piece in self.pieces if isinstance(piece, InputError)]
         if self.problem is not None or problems:
-            return Untranslated(self.problem or problems[0])
+            return UntranslatedEntry(self.problem or problems[0])
         parts = self._parts()
         if self.protection is not None:
             return _checked_outcome(self.protection.result)
@@ -154,14 +154,14 @@ class _Plan:
 
 def _checked_outcome(found: PlanResult) -> Outcome:
     if found.failures:
-        return Untranslated(failed_check(found.failures[0]))
+        return UntranslatedEntry(failed_check(found.failures[0]))
     return _translated(found.text, found.translations)
 
 
-def _translated(text: str, parts: Sequence[Translation]) -> Translated:
+def _translated(text: str, parts: Sequence[Translation]) -> TranslatedEntry:
     is_cut = any(part.finish_reason is FinishReason.LENGTH for part in parts)
     confidences = [part.confidence for part in parts if part.confidence is not None]
-    return Translated(text, is_cut, confidence=min(confidences, default=None))
+    return TranslatedEntry(text, is_cut, confidence=min(confidences, default=None))
 
 
 def _plan(entry: Entry, pair: Pair, placeholders: PlaceholderMode) -> _Plan:

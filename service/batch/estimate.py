@@ -14,8 +14,8 @@ from service.batch.files import JobFile, read_entries
 from service.batch.journal import entry_key
 from service.batch.pending_entries import TranslatorOf
 from service.formats.entries import Entry
-from service.markup.marked_up import parse
 from service.markup.options import MarkupError
+from service.markup.parsed_markup import parse
 
 SAMPLE_ENTRIES = 256
 SAMPLE_S = 10.0

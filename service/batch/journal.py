@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from dragoman.types import Pair
 from service.batch.errors import JournalDamaged, OtherJob
-from service.batch.texts import Outcome, Translated, Untranslated
+from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry
 from service.formats.review_marks import TextOrigin
 from service.markup.options import MarkupOptions
@@ -148,7 +148,7 @@ def _row(job: str, key: bytes, outcome: Outcome) -> dict[str, object]:
         "origin": None,
         "confidence": None,
     }
-    if isinstance(outcome, Translated):
+    if isinstance(outcome, TranslatedEntry):
         row["text"] = outcome.text.encode("utf-8", "surrogatepass")
         row["is_cut"], row["confidence"] = outcome.is_cut, outcome.confidence
         row["origin"] = None if outcome.origin is TextOrigin.MACHINE else outcome.origin.value
@@ -159,9 +159,11 @@ def _row(job: str, key: bytes, outcome: Outcome) -> dict[str, object]:
 
 def _outcome(row: Mapping[Any, Any]) -> Outcome:
     if row["text"] is None:
-        return Untranslated(row["problem"] or "")
+        return UntranslatedEntry(row["problem"] or "")
     text = row["text"].decode("utf-8", "surrogatepass")
-    return Translated(text, row["is_cut"], TextOrigin(row["origin"] or TextOrigin.MACHINE), row["confidence"])
+    return TranslatedEntry(
+        text, row["is_cut"], TextOrigin(row["origin"] or TextOrigin.MACHINE), row["confidence"]
+    )
 
 
 def _checksum(row: Mapping[Any, Any]) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dragoman.types import Pair
 from service.batch.errors import InputProblem
-from service.batch.texts import EntryTranslator, Outcome, Translated
+from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry
 from service.formats.entries import Entry, FileFormatError
 from service.formats.review_marks import TextOrigin
 from service.memories.pairs import SegmentPair, fitting_targets, source_digest
@@ -32,7 +32,7 @@ class MemoryTranslator:
         # The translator reads ahead: windows without work for it must not gather in between.
         for is_known, windows in groupby(self._windows(entries), _is_known):
             if is_known:
-                yield from (Translated(target, origin=TextOrigin.MEMORY) for target in _targets(windows))
+                yield from (TranslatedEntry(target, origin=TextOrigin.MEMORY) for target in _targets(windows))
             else:
                 yield from self._translate(windows)
 
@@ -71,7 +71,7 @@ def _known_first(waiting: deque[str | None]) -> Iterator[Outcome]:
     """Remove the targets from the memory that come before the next entry of the translator; yield them."""
     while waiting and (target := waiting[0]) is not None:
         waiting.popleft()
-        yield Translated(target, origin=TextOrigin.MEMORY)
+        yield TranslatedEntry(target, origin=TextOrigin.MEMORY)
 
 
 def read_tmx(path: Path, pair: Pair) -> Mapping[bytes, SegmentPair]:

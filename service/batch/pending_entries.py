@@ -14,7 +14,7 @@ from service.batch.errors import JobCancelled, JournalFailed
 from service.batch.files import JobFile, read_entries
 from service.batch.journal import EntryLookup, Journal, look_up
 from service.batch.progress import BatchProgress, OnProgress
-from service.batch.texts import EntryTranslator, Outcome, Untranslated
+from service.batch.texts import EntryTranslator, Outcome, UntranslatedEntry
 from service.formats.entries import Entry
 
 TranslatorOf = Callable[[Pair], EntryTranslator]
@@ -122,7 +122,7 @@ class PendingEntriesPass:
 
     def _count(self, outcome: Outcome, times: int) -> None:
         self._num_done += times
-        self._num_failed += times if isinstance(outcome, Untranslated) else 0
+        self._num_failed += times if isinstance(outcome, UntranslatedEntry) else 0
 
     def _report_progress(self) -> None:
         self.on_progress(

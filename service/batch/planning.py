@@ -13,10 +13,10 @@ from dragoman.types import Pair
 from service.batch.errors import InputProblem, OutputProblem
 from service.batch.files import JobFile, read_entries
 from service.formats.entries import Entry, FileFormatError, FileOptions
-from service.formats.known import open_format, output_name, output_suffix
 from service.formats.limits import FileLimits
-from service.markup.marked_up import parse
+from service.formats.registry import open_format, output_name, output_suffix
 from service.markup.options import MarkupError
+from service.markup.parsed_markup import parse
 from service.translation.detection import MAX_LOOKED_AT
 from service.translation.request import AUTO, UNDETERMINED
 from service.translation.source_language import resolve_source

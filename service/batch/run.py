@@ -35,7 +35,7 @@ from service.batch.files import (
 from service.batch.journal import Journal, look_up
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass, TranslatorOf
 from service.batch.progress import BatchReport, OnProgress
-from service.batch.texts import OnFailure, Outcome, Untranslated
+from service.batch.texts import OnFailure, Outcome, UntranslatedEntry
 from service.formats.entries import Entry
 from service.formats.isolation import IsolatedFormat
 from service.formats.review_marks import ReviewMarks, TargetText, TextOrigin
@@ -55,7 +55,7 @@ class WriteCounts:
     num_cut: int = 0
 
 
-def write_files(job: "Job", surveys: Sequence[Survey], journal: Journal, *, stop: Event) -> WriteCounts:
+def write_files(job: "BatchJob", surveys: Sequence[Survey], journal: Journal, *, stop: Event) -> WriteCounts:
     """Write all files, each completely or not at all, and list problems with their entries in a side file.
 
     The side file has a JSON object for each entry that was not translated or was cut. If there are none,
@@ -143,7 +143,7 @@ class _ProblemsFile:
 class _OutputTexts:
     """The texts to write for the entries of a file, in order."""
 
-    job: "Job"
+    job: "BatchJob"
     file: JobFile
     journal: Journal
     tally: WriteCounts
@@ -160,7 +160,7 @@ class _OutputTexts:
                 yield self._text(entry, outcome)
 
     def _text(self, entry: Entry, outcome: Outcome) -> str:
-        if isinstance(outcome, Untranslated):
+        if isinstance(outcome, UntranslatedEntry):
             self.tally.num_failed += 1
             self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem, outcome.check)
             return self._marked(entry.text) if self.job.on_failure is OnFailure.SOURCE else ""
@@ -180,7 +180,7 @@ class _OutputTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BatchJob:
     """A batch job: files to translate, and all that their translation depends on."""
 
     files: tuple[JobFile, ...]
@@ -194,7 +194,7 @@ class Job:
 
 
 def run_job(
-    job: Job,
+    job: BatchJob,
     translator_of: TranslatorOf,
     journal: Journal,
     *,
@@ -224,7 +224,7 @@ def run_job(
     return finish(job, surveys, journal, num_translated=num_translated, stop=stop)
 
 
-def begin(job: Job, journal: Journal, stop: Event) -> list[Survey]:
+def begin(job: BatchJob, journal: Journal, stop: Event) -> list[Survey]:
     """Survey the files and record the job's facts in the journal. Errors are those of `run_job`."""
     surveys = survey_all(job.files, stop)
     journal.begin({**job.facts, **_facts_of_files(job, surveys)})
@@ -232,7 +232,7 @@ def begin(job: Job, journal: Journal, stop: Event) -> list[Survey]:
 
 
 def translate_pending(
-    job: Job,
+    job: BatchJob,
     translator_of: TranslatorOf,
     journal: Journal,
     *,
@@ -249,7 +249,7 @@ def translate_pending(
 
 
 def finish(
-    job: Job, surveys: Sequence[Survey], journal: Journal, *, num_translated: int, stop: Event
+    job: BatchJob, surveys: Sequence[Survey], journal: Journal, *, num_translated: int, stop: Event
 ) -> BatchReport:
     """Write the files, whose entries are all in the journal. Errors are those of `run_job`."""
     tally = write_files(job, surveys, journal, stop=stop)
@@ -257,7 +257,7 @@ def finish(
     return BatchReport(num_entries, tally.num_failed, tally.num_cut, num_translated)
 
 
-def _facts_of_files(job: Job, surveys: Sequence[Survey]) -> dict[str, str]:
+def _facts_of_files(job: BatchJob, surveys: Sequence[Survey]) -> dict[str, str]:
     facts = {
         "what stands for entries that fail": str(job.on_failure),
         "review marks": str(job.review),

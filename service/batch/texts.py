@@ -12,7 +12,7 @@ from service.protection.checks import CheckFailure
 
 
 @dataclass(frozen=True, slots=True)
-class Translated:
+class TranslatedEntry:
     """An entry in the target language."""
 
     text: str
@@ -24,7 +24,7 @@ class Translated:
 
 
 @dataclass(frozen=True, slots=True)
-class Untranslated:
+class UntranslatedEntry:
     """An entry that could not be translated."""
 
     problem: str
@@ -44,7 +44,7 @@ def failed_check(failure: CheckFailure) -> str:
     return f"check {failure.check}: {failure.problem}; the translation was not used"
 
 
-Outcome = Translated | Untranslated
+Outcome = TranslatedEntry | UntranslatedEntry
 
 
 class OnFailure(StrEnum):

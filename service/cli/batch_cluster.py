@@ -1,7 +1,7 @@
 """`dragoman batch --engine ray`: the same job, translated on a cluster."""
 
 from service.batch.job_directory import JobDirectory
-from service.batch.run import Job
+from service.batch.run import BatchJob
 from service.cli.batch_job import BatchArguments
 from service.cluster import ClusterOptions
 from service.cluster.engines import RoutedEngine
@@ -14,7 +14,7 @@ __all__ = ["cluster_job", "run_on_ray"]
 
 
 def cluster_job(
-    job: Job,
+    job: BatchJob,
     arguments: BatchArguments,
     cluster: ClusterOptions,
     job_directory: JobDirectory,

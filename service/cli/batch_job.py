@@ -24,13 +24,13 @@ from service.batch.memory_translator import with_tmx
 from service.batch.pending_entries import ChunkLimits, TranslatorOf
 from service.batch.planning import SHOWN, FileMapping, FileMappings, LanguageOptions, map_files, plan_files
 from service.batch.progress import BatchReport
-from service.batch.run import Job, reports_failures, run_job, translator_facts
+from service.batch.run import BatchJob, reports_failures, run_job, translator_facts
 from service.batch.texts import EntryTranslator, OnFailure
 from service.cli.batch_bar import progress_bar, show_contents, show_report
 from service.cli.terms import NO_TERMS, TermOptions
 from service.cluster import ClusterOptions
 from service.engine import open_router, translator_options
-from service.formats.known import is_known
+from service.formats.registry import is_known
 from service.formats.review_marks import ReviewMarks
 from service.glossaries.errors import GlossaryInvalid
 from service.protection.modes import PlaceholderMode
@@ -141,7 +141,7 @@ def _translate(
     facts = translator_facts(router, pairs, arguments.decoding, model, translators, arguments.placeholders)
     if arguments.memory is not None:
         facts["memory"] = _digest_memory(arguments.memory)
-    job = Job(
+    job = BatchJob(
         files, facts, job_directory.problems_path, arguments.on_failure, CHUNKS, review=arguments.review
     )
     with progress_bar() as on_progress:

@@ -16,7 +16,7 @@ from service.translation.request import AUTO, UNDETERMINED
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageNames:
+class LanguageArguments:
     """Languages as a user names them; None if left open."""
 
     source: str | None
@@ -28,7 +28,7 @@ class LanguageNames:
 
 
 def find_route(
-    names: LanguageNames, router: Router, detection: str, beginning: Callable[[], str]
+    names: LanguageArguments, router: Router, detection: str, beginning: Callable[[], str]
 ) -> Route | None:
     """Return the route for a text; if its source is open, detect it from the first lines.
 
@@ -47,11 +47,11 @@ def find_route(
         UnsupportedPair: names the option at fault.
     """
     with _options_at_fault(names, router):
-        found: LanguageNames | None = names
+        found: LanguageArguments | None = names
         if names.is_auto or (names.source is None and detection == "on"):
             sources = router.routes.sources_of(names.target)
             is_clear = len(sources) == 1 and not names.is_auto
-            clear = LanguageNames(sources[0], names.target)
+            clear = LanguageArguments(sources[0], names.target)
             found = clear if is_clear else _detect(names, router, detection, beginning)
         if found is None:
             return None
@@ -69,8 +69,8 @@ def preload(route: Route, router: Router) -> None:
 
 
 def _detect(
-    names: LanguageNames, router: Router, detection: str, beginning: Callable[[], str]
-) -> LanguageNames | None:
+    names: LanguageArguments, router: Router, detection: str, beginning: Callable[[], str]
+) -> LanguageArguments | None:
     """Return the detected languages, and report them; None if the text has to stay as it is."""
     # Imported here: the detector takes a third of the time that a short translation takes.
     from service.translation.source_language import DetectionMode, resolve_source  # noqa: PLC0415
@@ -82,7 +82,7 @@ def _detect(
     if best.language != UNDETERMINED:
         _report(f"detected {best.language} (confidence {best.confidence:.2f})")
     if resolved.language is not None:
-        return LanguageNames(resolved.language, resolved.target)
+        return LanguageArguments(resolved.language, resolved.target)
     if best.language == UNDETERMINED and len(text) >= MAX_BEGINNING_CHARACTERS:
         raise InputError("text", "the first lines have no letters, so no language can be detected; name it")
     if has_letters(text):
@@ -91,7 +91,7 @@ def _detect(
 
 
 @contextmanager
-def _options_at_fault(names: LanguageNames, router: Router) -> Iterator[None]:
+def _options_at_fault(names: LanguageArguments, router: Router) -> Iterator[None]:
     """Raise errors about languages again with the option at fault, and how to get models that are missing."""
     try:
         yield

@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeVar
 import typer
 from tqdm import tqdm
 
-from service.batch.texts import EntryTranslator, Untranslated
+from service.batch.texts import EntryTranslator, UntranslatedEntry
 from service.cli.exit_status import EXIT_BROKEN_PIPE
 from service.cli.line_source import LineSource
 from service.formats.entries import Entry, FileFormatError
@@ -62,7 +62,7 @@ def translate_lines(translator: EntryTranslator, source: Iterable[bytes]) -> Ite
 
     for number, outcome in enumerate(translator.translate(entries()), start=1):
         line = in_progress.popleft()
-        if isinstance(outcome, Untranslated):
+        if isinstance(outcome, UntranslatedEntry):
             text, problem, is_cut = line.text, outcome.problem, False
         else:
             # The model may generate line feeds, but a line is translated as one line.

@@ -14,7 +14,7 @@ from dragoman import InputError
 from dragoman.types import SegmentTranslation
 from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_INCOMPLETE
-from service.cli.languages import LanguageNames, find_route, preload
+from service.cli.languages import LanguageArguments, find_route, preload
 from service.cli.line_source import open_lines
 from service.cli.lines import defer_interrupts, flushed
 from service.engine import open_router
@@ -57,7 +57,7 @@ def score(
     if (text is None) != (translation is None) or (text is not None and file is not None):
         raise InputError("TEXT", "needs its TRANSLATION, and no --file")
     settings = load_settings(config, {"model": model})
-    names = LanguageNames(source, target)
+    names = LanguageArguments(source, target)
     with ExitStack() as stack:
         router = stack.enter_context(open_router(settings))
         if text is None or translation is None:

@@ -12,7 +12,7 @@ from dragoman.translator import READ_AHEAD_TEXTS
 from service.batch.entry_translator import RoutedEntryTranslator
 from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_INCOMPLETE
-from service.cli.languages import LanguageNames, find_route, preload
+from service.cli.languages import LanguageArguments, find_route, preload
 from service.cli.line_source import open_lines
 from service.cli.lines import open_output, write_lines
 from service.cli.terms import TermOptions
@@ -71,7 +71,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         formality=formality,
     )
     settings = load_settings(config, {"model": model, "providers": providers, "kernels": kernels})
-    names = LanguageNames(source, target)
+    names = LanguageArguments(source, target)
     with ExitStack() as stack:
         lines = stack.enter_context(open_lines(text, file))
         router = stack.enter_context(open_router(settings))

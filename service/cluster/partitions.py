@@ -24,7 +24,7 @@ from service.batch.errors import ClusterMissing, JobCancelled, PartitionDamaged
 from service.batch.files import JobFile, output_errors, read_entries
 from service.batch.journal import Journal, look_up
 from service.batch.run import by_pair
-from service.batch.texts import Outcome, Translated, Untranslated
+from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry
 from service.formats.review_marks import TextOrigin
 from service.markup.options import MarkupOptions
@@ -162,7 +162,7 @@ def write_outcomes(folder: Path, stem: str, keys: Sequence[bytes], outcomes: Seq
 
 
 def _outcome_row(outcome: Outcome) -> dict[str, object]:
-    if isinstance(outcome, Untranslated):
+    if isinstance(outcome, UntranslatedEntry):
         return {"problem": outcome.problem, "is_cut": False}
     return {
         "text": _bytes(outcome.text),
@@ -183,8 +183,8 @@ def read_outcomes(path: Path) -> dict[bytes, Outcome]:
 
 def _read_outcome(row: Mapping[str, Any]) -> Outcome:
     if row["text"] is None:
-        return Untranslated(row["problem"])
-    return Translated(_string(row["text"]), row["is_cut"], TextOrigin(row["origin"]), row["confidence"])
+        return UntranslatedEntry(row["problem"])
+    return TranslatedEntry(_string(row["text"]), row["is_cut"], TextOrigin(row["origin"]), row["confidence"])
 
 
 def _write_whole(table: pa.Table, folder: Path, stem: str) -> Path:
@@ -305,6 +305,6 @@ class Planner:
             for key, entry, outcome in window:
                 if outcome is not None:
                     self._num_done += 1
-                    self._num_failed += isinstance(outcome, Untranslated)
+                    self._num_failed += isinstance(outcome, UntranslatedEntry)
                 elif self.occurrences.add(key):
                     yield key, entry

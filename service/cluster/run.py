@@ -13,8 +13,8 @@ from threading import Event
 from service.batch.errors import PartitionDamaged
 from service.batch.journal import Journal
 from service.batch.progress import BatchProgress, BatchReport, OnProgress
-from service.batch.run import Job, begin, finish
-from service.batch.texts import Untranslated
+from service.batch.run import BatchJob, begin, finish
+from service.batch.texts import UntranslatedEntry
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, connect, translate_partitions
 from service.cluster.partitions import (
@@ -36,7 +36,7 @@ PARTITIONS_PER_ENGINE = 8
 class ClusterJob:
     """A batch job, and the cluster and engines that run it."""
 
-    job: Job
+    job: BatchJob
     engine: NodeEngine
     folder: PartitionFolder
     """Folder that all nodes see under the same path, for nothing else. It is removed when the job is done."""
@@ -148,7 +148,7 @@ class _OutcomeMerger:
         for key, outcome in outcomes.items():
             times = self._occurrences.of(key)
             self._num_done += times
-            self._num_failed += times if isinstance(outcome, Untranslated) else 0
+            self._num_failed += times if isinstance(outcome, UntranslatedEntry) else 0
         self._report()
 
     def _report(self) -> None:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from service.formats.inline_runs import Item
+from service.formats.inline_runs import InlineItem
 from service.formats.xml_units import Chars, Element
 from service.markup.escaping import escape_xml
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 _CDATA = re.compile(r"\s*<!\[CDATA\[(?:(?!\]\]>).)*\]\]>\s*", re.DOTALL)
 _QUOTED = re.compile(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
@@ -29,7 +29,7 @@ class TextReader:
     def __init__(self) -> None:
         self._is_quoted = False
 
-    def read(self, text: str) -> Iterator[Item]:
+    def read(self, text: str) -> Iterator[InlineItem]:
         """Yield a text without its escapes; those that Android does not know are items that stay."""
         pieces: list[str] = []
         for found in _TOKEN.finditer(text):
@@ -38,11 +38,11 @@ class TextReader:
                 pieces.append(piece)
                 continue
             if pieces:
-                yield Item(Kind.TEXT, "".join(pieces))
+                yield InlineItem(TokenKind.TEXT, "".join(pieces))
                 pieces = []
-            yield Item(Kind.POINT, raw=escape_xml(found[0]))
+            yield InlineItem(TokenKind.POINT, raw=escape_xml(found[0]))
         if pieces:
-            yield Item(Kind.TEXT, "".join(pieces))
+            yield InlineItem(TokenKind.TEXT, "".join(pieces))
 
     def _decode(self, found: re.Match[str]) -> str | None:
         high, low, single, escaped, quote, space = found.groups()
@@ -94,16 +94,16 @@ class AndroidNotation:
         """Return a text with Android's escapes as XML has it in the string."""
         return text if self.is_cdata else escape_xml(text)
 
-    def write(self, items: Sequence[Item]) -> str:
+    def write(self, items: Sequence[InlineItem]) -> str:
         """Return the content of the string.
 
         Args:
             items: its items, with consecutive texts merged.
         """
-        pieces = [self.escape(item.text) if item.kind is Kind.TEXT else item.raw for item in items]
-        if items and items[0].kind is Kind.TEXT:
+        pieces = [self.escape(item.text) if item.kind is TokenKind.TEXT else item.raw for item in items]
+        if items and items[0].kind is TokenKind.TEXT:
             pieces[0] = self._keep_start(pieces[0])
-        if items and items[-1].kind is Kind.TEXT:
+        if items and items[-1].kind is TokenKind.TEXT:
             pieces[-1] = self._keep_end(pieces[-1])
         content = "".join(pieces)
         if self.is_quoted:

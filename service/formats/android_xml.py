@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import IO
 
 from service.formats.android_escapes import AndroidNotation, TextReader
-from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, TextUnit, Unit
 from service.formats.plural_forms import missing_categories
 from service.formats.xml_units import Chars, Element, Name, XmlFormat, through_root, xml_units
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 from service.protection.plural_rules import OTHER
 
 _ROOT = re.compile(r"<resources[\s/>]")
@@ -86,14 +86,14 @@ class AndroidXmlFormat(XmlFormat):
 class _Content:
     """Content of an element, with its texts."""
 
-    found: Sequence[TextRun | Item]
+    found: Sequence[TextRun | InlineItem]
     notation: AndroidNotation
 
     def write(self, texts: Sequence[str]) -> str:
         """Return the content with translations."""
-        merged: list[Item] = []
+        merged: list[InlineItem] = []
         for item in fill_runs(self.found, texts):
-            if item.kind is Kind.TEXT and merged and merged[-1].kind is Kind.TEXT:
+            if item.kind is TokenKind.TEXT and merged and merged[-1].kind is TokenKind.TEXT:
                 merged[-1] = replace(merged[-1], text=merged[-1].text + item.text)
             else:
                 merged.append(item)
@@ -135,37 +135,37 @@ def _content(element: Element, place: str) -> _Content | None:
     return _Content(list(text_runs(pair_halves(items), place, keeps_space=True)), notation)
 
 
-def _items(parent: Element, notation: AndroidNotation) -> Iterator[Item]:
+def _items(parent: Element, notation: AndroidNotation) -> Iterator[InlineItem]:
     reader = TextReader()
     for item in _trimmed(list(_nodes(parent))):
-        if item.kind is not Kind.TEXT:
+        if item.kind is not TokenKind.TEXT:
             yield item
             continue
         for part in split_tags(item.text):
-            if part.kind is Kind.TEXT:
+            if part.kind is TokenKind.TEXT:
                 yield from reader.read(part.text)
             else:
                 yield replace(part, raw=notation.embed(part.raw))
 
 
-def _nodes(parent: Element) -> Iterator[Item]:
+def _nodes(parent: Element) -> Iterator[InlineItem]:
     """Yield the content of an element, with its texts as XML has them."""
     for node in parent.nodes:
         if isinstance(node, Chars):
-            yield Item(Kind.TEXT, node.text)
+            yield InlineItem(TokenKind.TEXT, node.text)
         elif isinstance(node, Element) and node.name != _PLACEHOLDER and node.close:
-            yield Item(Kind.OPEN, raw=node.open)
+            yield InlineItem(TokenKind.OPEN, raw=node.open)
             yield from _nodes(node)
-            yield Item(Kind.CLOSE, raw=node.close)
+            yield InlineItem(TokenKind.CLOSE, raw=node.close)
         else:
             is_word = isinstance(node, Element) and node.name == _PLACEHOLDER
-            yield Item(Kind.WORD if is_word else Kind.POINT, raw=node.raw)
+            yield InlineItem(TokenKind.WORD if is_word else TokenKind.POINT, raw=node.raw)
 
 
-def _trimmed(items: list[Item]) -> list[Item]:
+def _trimmed(items: list[InlineItem]) -> list[InlineItem]:
     """Return the items without white space at both ends, which does not count."""
-    if items and items[0].kind is Kind.TEXT:
+    if items and items[0].kind is TokenKind.TEXT:
         items[0] = replace(items[0], text=items[0].text.lstrip())
-    if items and items[-1].kind is Kind.TEXT:
+    if items and items[-1].kind is TokenKind.TEXT:
         items[-1] = replace(items[-1], text=_END_SPACE.sub("", items[-1].text))
     return items

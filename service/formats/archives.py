@@ -11,7 +11,7 @@ from typing import IO, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
-from service.formats.inline_runs import Item, TextRun, entries_in, fill_runs
+from service.formats.inline_runs import InlineItem, TextRun, entries_in, fill_runs
 from service.formats.parts import TextPart, TextUnit, Unit, end, entries_of, joined, written
 from service.formats.xml_units import Element, Name, xml_encoder
 
@@ -188,9 +188,9 @@ class ParagraphFormat:
     paragraphs: frozenset[Name]
     left_alone: frozenset[Name]
     """Elements that are copied with all paragraphs in them."""
-    find: Callable[[Element, str, WriteNested], list[TextRun | Item]]
+    find: Callable[[Element, str, WriteNested], list[TextRun | InlineItem]]
     """Returns the content of a paragraph, given its location and how to write the paragraphs in it."""
-    spell: Callable[[Element, Sequence[Item]], str]
+    spell: Callable[[Element, Sequence[InlineItem]], str]
     """Returns a paragraph with this content."""
 
     def passage(self, element: Element, place: str) -> TextUnit:

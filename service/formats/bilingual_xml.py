@@ -14,7 +14,7 @@ from typing import IO
 from service.formats.bilingual_marks import add_unit_note, confidence_note, variant_marks, with_state
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import (
-    Item,
+    InlineItem,
     TextRun,
     entries_in,
     fill_runs,
@@ -35,7 +35,7 @@ from service.formats.xml_units import (
     xml_units,
 )
 from service.markup.escaping import escape_xml
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 _UNIT, _HEADER = Name("", "tu"), Name("", "header")
 UNDETERMINED = "und"
@@ -128,7 +128,7 @@ _LINE_BREAKS = frozenset(["lb", "x-br", "br"])
 
 def parse_segment(
     element: Element, place: str, translated_segments: Mapping[str, Element] | None = None
-) -> list[TextRun | Item]:
+) -> list[TextRun | InlineItem]:
     """Return the content of a `source`, `seg-source` or `seg` element; its white space is significant.
 
     Args:
@@ -159,40 +159,40 @@ def has_text_between_segments(element: Element) -> bool:
     )
 
 
-def write_segment(found: Sequence[TextRun | Item], texts: Sequence[str]) -> str:
+def write_segment(found: Sequence[TextRun | InlineItem], texts: Sequence[str]) -> str:
     """Return the content of a `target` or `seg` with translations, one for each text of the source."""
     items = fill_runs(found, texts)
-    return "".join(escape_xml(item.text) if item.kind is Kind.TEXT else item.raw for item in items)
+    return "".join(escape_xml(item.text) if item.kind is TokenKind.TEXT else item.raw for item in items)
 
 
-def _content(parent: Element, translated_segments: Mapping[str, Element]) -> Iterator[Item]:
+def _content(parent: Element, translated_segments: Mapping[str, Element]) -> Iterator[InlineItem]:
     for node in parent.nodes:
         if isinstance(node, Chars):
-            yield Item(Kind.TEXT, node.text)
+            yield InlineItem(TokenKind.TEXT, node.text)
         elif isinstance(node, Miscellaneous):
-            yield Item(Kind.POINT, raw=node.raw)
+            yield InlineItem(TokenKind.POINT, raw=node.raw)
         elif _is_segment(node):
             yield from _segment(node, translated_segments)
         elif node.local in _CONTAINERS and node.close and not _is_protected(node):
-            yield Item(Kind.OPEN, raw=node.open)
+            yield InlineItem(TokenKind.OPEN, raw=node.open)
             yield from _content(node, translated_segments)
-            yield Item(Kind.CLOSE, raw=node.close)
+            yield InlineItem(TokenKind.CLOSE, raw=node.close)
         elif node.local in _HALVES:
             key = next((found for name in _KEYS if (found := node.attribute(name)) is not None), "")
-            yield Item(Kind.POINT, raw=node.raw, note=f"{_HALVES[node.local]}:{key}")
+            yield InlineItem(TokenKind.POINT, raw=node.raw, note=f"{_HALVES[node.local]}:{key}")
         else:
             ends_line = (node.attribute("ctype") or node.attribute("type")) in _LINE_BREAKS
-            yield Item(Kind.WORD, raw=node.raw, ends_line=ends_line)
+            yield InlineItem(TokenKind.WORD, raw=node.raw, ends_line=ends_line)
 
 
-def _segment(segment: Element, translated_segments: Mapping[str, Element]) -> Iterator[Item]:
+def _segment(segment: Element, translated_segments: Mapping[str, Element]) -> Iterator[InlineItem]:
     translated = translated_segments.get(segment.attribute("mid") or "")
     if translated is not None:
-        yield Item(Kind.BREAK, raw=translated.raw)
+        yield InlineItem(TokenKind.BREAK, raw=translated.raw)
         return
-    yield Item(Kind.BREAK, raw=segment.open)
+    yield InlineItem(TokenKind.BREAK, raw=segment.open)
     yield from _content(segment, translated_segments)
-    yield Item(Kind.BREAK, raw=segment.close)
+    yield InlineItem(TokenKind.BREAK, raw=segment.close)
 
 
 def _is_segment(element: Element) -> bool:

@@ -16,13 +16,13 @@ from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import Item, TextRun, pair_halves, text_runs
+from service.formats.inline_runs import InlineItem, TextRun, pair_halves, text_runs
 from service.formats.office_packages import read_package
 from service.formats.parts import TextPart
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
 from service.markup.escaping import escape_xml
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 FIELD_NOTE = "field:"
 """Prefix of `begin`, `separate`, `end` and `code` in the notes of field marks, which are breaks."""
@@ -38,40 +38,42 @@ class _Marks:
     separators: dict[int, int]
 
 
-def collapse_fields(items: Sequence[Item], write_items: Callable[[Sequence[Item]], str]) -> list[Item]:
+def collapse_fields(
+    items: Sequence[InlineItem], write_items: Callable[[Sequence[InlineItem]], str]
+) -> list[InlineItem]:
     """Replace each field by a word, or by an element around its result if the result is translated.
 
     Marks of fields that begin or end in another paragraph stay breaks.
     """
     marks = _marks(items)
-    result: list[Item] = []
+    result: list[InlineItem] = []
     translated_ends: set[int] = set()
     i = 0
     while i < len(items):
         end, separator = marks.ends.get(i), marks.separators.get(i)
         if i in translated_ends:
-            result.append(Item(Kind.CLOSE, raw=items[i].raw))
+            result.append(InlineItem(TokenKind.CLOSE, raw=items[i].raw))
         elif end is None:
             result.append(items[i])
         elif separator is not None and _code(items[i:separator]).startswith(_TRANSLATED_FIELDS):
-            result.append(Item(Kind.OPEN, raw=write_items(items[i : separator + 1])))
+            result.append(InlineItem(TokenKind.OPEN, raw=write_items(items[i : separator + 1])))
             translated_ends.add(end)
             i = separator
         else:
-            result.append(Item(Kind.WORD, raw=write_items(items[i : end + 1])))
+            result.append(InlineItem(TokenKind.WORD, raw=write_items(items[i : end + 1])))
             i = end
         i += 1
     return result
 
 
-def _marks(items: Sequence[Item]) -> _Marks:
+def _marks(items: Sequence[InlineItem]) -> _Marks:
     marks = _Marks({}, {})
     parents = [-1]
     open_fields: list[tuple[int, int]] = []
     for i, item in enumerate(items):
-        if item.kind is Kind.OPEN:
+        if item.kind is TokenKind.OPEN:
             parents.append(i)
-        elif item.kind is Kind.CLOSE:
+        elif item.kind is TokenKind.CLOSE:
             parents.pop()
         elif item.note == f"{FIELD_NOTE}begin":
             open_fields.append((i, parents[-1]))
@@ -84,7 +86,7 @@ def _marks(items: Sequence[Item]) -> _Marks:
     return marks
 
 
-def _code(items: Sequence[Item]) -> str:
+def _code(items: Sequence[InlineItem]) -> str:
     return "".join(item.text for item in items if item.note == f"{FIELD_NOTE}code").strip()
 
 
@@ -123,22 +125,22 @@ _VISIBLE_ON_SPACE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
 """Run properties that are visible on white space."""
 
 
-def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | Item]:
+def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
     items = pair_halves(
         collapse_fields(list(_content(element, spelt)), lambda found: _write_items(found, element.prefix))
     )
     return list(text_runs(wrap_styles(items, _shows_space), place))
 
 
-def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
+def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:
     lead = "".join(child.raw for child in element.children("pPr"))
     return f"{element.open}{lead}{_write_items(items, element.prefix)}{element.close}"
 
 
-def _write_items(items: Sequence[Item], prefix: str) -> str:
+def _write_items(items: Sequence[InlineItem], prefix: str) -> str:
     written: list[str] = []
     for item, style in styled_items(items):
-        if item.kind is not Kind.TEXT:
+        if item.kind is not TokenKind.TEXT:
             written.append(item.raw)
         elif item.text:
             text = f'<{prefix}t xml:space="preserve">{escape_xml(item.text)}</{prefix}t>'
@@ -146,13 +148,13 @@ def _write_items(items: Sequence[Item], prefix: str) -> str:
     return "".join(written)
 
 
-def _content(parent: Element, spelt: WriteNested) -> Iterator[Item]:
+def _content(parent: Element, spelt: WriteNested) -> Iterator[InlineItem]:
     """Yield the content of a paragraph or run container; the note of a text is its run's properties."""
     for node in parent.nodes:
         if isinstance(node, Chars):
             continue  # line ends of pretty printers
         if isinstance(node, Miscellaneous):
-            yield Item(Kind.POINT, raw=node.raw)
+            yield InlineItem(TokenKind.POINT, raw=node.raw)
         elif node.local == "r":
             yield from _run(node, spelt)
         elif node.local in _CONTAINERS and node.close:
@@ -161,22 +163,22 @@ def _content(parent: Element, spelt: WriteNested) -> Iterator[Item]:
             yield _non_text_item(node, PARAGRAPHS.written(node, spelt))
 
 
-def _container(element: Element, spelt: WriteNested) -> Iterator[Item]:
+def _container(element: Element, spelt: WriteNested) -> Iterator[InlineItem]:
     inner = next(iter(element.children("sdtContent")), None)
     properties = "".join(child.raw for child in element.elements if child.local in _PROPERTIES)
     if element.local != "sdt":
-        yield Item(Kind.OPEN, raw=element.open + properties)
+        yield InlineItem(TokenKind.OPEN, raw=element.open + properties)
         yield from _content(element, spelt)
-        yield Item(Kind.CLOSE, raw=element.close)
+        yield InlineItem(TokenKind.CLOSE, raw=element.close)
     elif inner is None or not inner.close:
-        yield Item(Kind.POINT, raw=element.raw)
+        yield InlineItem(TokenKind.POINT, raw=element.raw)
     else:
-        yield Item(Kind.OPEN, raw=element.open + properties + inner.open)
+        yield InlineItem(TokenKind.OPEN, raw=element.open + properties + inner.open)
         yield from _content(inner, spelt)
-        yield Item(Kind.CLOSE, raw=inner.close + element.close)
+        yield InlineItem(TokenKind.CLOSE, raw=inner.close + element.close)
 
 
-def _run(run: Element, spelt: WriteNested) -> Iterator[Item]:
+def _run(run: Element, spelt: WriteNested) -> Iterator[InlineItem]:
     properties = next(iter(run.children("rPr")), None)
     style = "" if properties is None else _style(properties)
     lead = run.open + ("" if properties is None else properties.raw)
@@ -184,23 +186,23 @@ def _run(run: Element, spelt: WriteNested) -> Iterator[Item]:
         if isinstance(node, Chars) or node is properties:
             continue
         if isinstance(node, Miscellaneous):
-            yield Item(Kind.POINT, raw=f"{run.open}{node.raw}{run.close}")
+            yield InlineItem(TokenKind.POINT, raw=f"{run.open}{node.raw}{run.close}")
         elif node.local == "t":
             yield from _texts(node, style, lambda spaces: f"{lead}{spaces}{run.close}")
         elif node.local in _HYPHENS:
-            yield Item(Kind.TEXT, _HYPHENS[node.local], note=style)
+            yield InlineItem(TokenKind.TEXT, _HYPHENS[node.local], note=style)
         elif node.local not in _DROPPED:
             yield _non_text_item(node, f"{lead}{PARAGRAPHS.written(node, spelt)}{run.close}")
 
 
-def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[Item]:
+def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[InlineItem]:
     for part, stays in split_spaces(element.text):
         if stays:
             prefix = element.prefix
             raw = f'<{prefix}t xml:space="preserve">{part}</{prefix}t>'
-            yield Item(Kind.POINT, raw=spelt(raw))
+            yield InlineItem(TokenKind.POINT, raw=spelt(raw))
         else:
-            yield Item(Kind.TEXT, part, note=style)
+            yield InlineItem(TokenKind.TEXT, part, note=style)
 
 
 def _style(properties: Element) -> str:
@@ -208,24 +210,24 @@ def _style(properties: Element) -> str:
     return f"{properties.open}{''.join(kept)}{properties.close}" if kept else ""
 
 
-def _non_text_item(element: Element, raw: str) -> Item:
+def _non_text_item(element: Element, raw: str) -> InlineItem:
     """Return the item for an element that is not text."""
     local = element.local
     if local in {"fldChar", "instrText"}:
         kind = next(
             (value for name, value in element.attributes.items() if name.local == "fldCharType"), "code"
         )
-        return Item(Kind.BREAK, element.text, raw, f"{FIELD_NOTE}{kind}")
+        return InlineItem(TokenKind.BREAK, element.text, raw, f"{FIELD_NOTE}{kind}")
     if local in _RANGE_MARKS:
         key = next((value for name, value in element.attributes.items() if name.local == "id"), "")
-        return Item(Kind.POINT, raw=raw, note=f"{_RANGE_MARKS[local]} {key}")
+        return InlineItem(TokenKind.POINT, raw=raw, note=f"{_RANGE_MARKS[local]} {key}")
     if local in {"tab", "ptab"}:
-        return Item(Kind.BREAK, raw=raw)
+        return InlineItem(TokenKind.BREAK, raw=raw)
     if local in {"br", "cr"}:
         is_line = not {"page", "column"} & set(element.attributes.values())
-        return Item(Kind.WORD if is_line else Kind.BREAK, raw=raw, ends_line=is_line)
+        return InlineItem(TokenKind.WORD if is_line else TokenKind.BREAK, raw=raw, ends_line=is_line)
     is_anchored = any(inner.local == "anchor" for inner in _descendants(element))
-    return Item(Kind.POINT if local in _POINTS or is_anchored else Kind.WORD, raw=raw)
+    return InlineItem(TokenKind.POINT if local in _POINTS or is_anchored else TokenKind.WORD, raw=raw)
 
 
 def _descendants(element: Element) -> Iterator[Element]:

@@ -10,13 +10,13 @@ from itertools import count
 from typing import IO
 
 from service.formats.archives import ParagraphFormat, WriteNested
-from service.formats.inline_runs import Item, TextRun, text_runs
+from service.formats.inline_runs import InlineItem, TextRun, text_runs
 from service.formats.parts import TextPart
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_attributes import without_attributes
 from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
 from service.markup.escaping import escape_xml
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 DRAWINGS = (".drawingml.chart+xml", ".chartshapes+xml", ".diagramdata+xml", ".diagramdrawing+xml")
 """Endings of content types of charts and diagrams. A diagram's drawing repeats the text of its data."""
@@ -48,40 +48,44 @@ def drawing_parts(before: str, content: IO[bytes]) -> Iterator[TextPart]:
         )
 
 
-def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | Item]:
+def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
     return list(text_runs(wrap_styles(list(_content(element, spelt)), _shows_space), place))
 
 
-def _content(paragraph: Element, spelt: WriteNested) -> Iterator[Item]:
+def _content(paragraph: Element, spelt: WriteNested) -> Iterator[InlineItem]:
     for node in paragraph.nodes:
         if isinstance(node, Chars):
             continue  # line ends of pretty printers
         if isinstance(node, Miscellaneous):
-            yield Item(Kind.POINT, raw=node.raw)
+            yield InlineItem(TokenKind.POINT, raw=node.raw)
         elif node.local == "r":
             yield from _run(node)
         elif node.local == "br":
-            yield Item(Kind.WORD, raw=node.raw, ends_line=True)
+            yield InlineItem(TokenKind.WORD, raw=node.raw, ends_line=True)
         elif node.local not in _PROPERTIES:
-            yield Item(Kind.WORD, raw=PARAGRAPHS.written(node, spelt))
+            yield InlineItem(TokenKind.WORD, raw=PARAGRAPHS.written(node, spelt))
 
 
-def _run(run: Element) -> Iterator[Item]:
+def _run(run: Element) -> Iterator[InlineItem]:
     properties = next(iter(run.children("rPr")), None)
     own = "" if properties is None else properties.raw
     style = "" if properties is None else _style(properties)
     for node in run.nodes:
         if isinstance(node, Miscellaneous):
-            yield Item(Kind.POINT, raw=node.raw)
+            yield InlineItem(TokenKind.POINT, raw=node.raw)
         elif isinstance(node, Element) and node.local == "t":
             for i, piece in enumerate(_TABS_AND_ESCAPES.split(node.text)):
                 if i % 2:
-                    kind = Kind.BREAK if piece == "\t" else Kind.POINT
-                    yield Item(kind, raw=_written_run(run.prefix, own, piece))
+                    kind = TokenKind.BREAK if piece == "\t" else TokenKind.POINT
+                    yield InlineItem(kind, raw=_written_run(run.prefix, own, piece))
                     continue
                 for text, stays in split_spaces(piece):
                     raw = _written_run(run.prefix, own, text) if stays else ""
-                    yield Item(Kind.POINT, raw=raw) if stays else Item(Kind.TEXT, text, note=style)
+                    yield (
+                        InlineItem(TokenKind.POINT, raw=raw)
+                        if stays
+                        else InlineItem(TokenKind.TEXT, text, note=style)
+                    )
 
 
 def _style(properties: Element) -> str:
@@ -95,9 +99,9 @@ def _shows_space(style: str) -> bool:
     return _VISIBLE_ON_SPACE.search(style) is not None
 
 
-def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
+def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:
     written = [
-        _written_run(element.prefix, style, item.text) if item.kind is Kind.TEXT else item.raw
+        _written_run(element.prefix, style, item.text) if item.kind is TokenKind.TEXT else item.raw
         for item, style in styled_items(items)
     ]
     lead = "".join(child.raw for child in element.children("pPr"))

@@ -7,11 +7,11 @@ browsers read a dollar sign. Specification: "Message formats" of Chrome's docume
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from service.formats.inline_runs import Item, TextRun, pair_halves, text_runs
+from service.formats.inline_runs import InlineItem, TextRun, pair_halves, text_runs
 from service.formats.json_values import JsonValue
 from service.formats.messages import runs_unit, split_tags
 from service.formats.parts import TextUnit
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 MESSAGE = "message"
 _PLACEHOLDERS = "placeholders"
@@ -46,7 +46,7 @@ def extension_message_unit(message: JsonValue, place: str, own: str, spell: Call
     members = () if placeholders is None else placeholders.members or ()
     names = {member.name.lower() for member in members}
 
-    def write(items: Sequence[Item]) -> str:
+    def write(items: Sequence[InlineItem]) -> str:
         return spell("".join(item.raw or _double_dollars(item.text, names) for item in items))
 
     return runs_unit(list(_runs(text, place)), own, write)
@@ -58,22 +58,22 @@ def _is_message(value: JsonValue) -> bool:
     return text is not None and text.text is not None and names <= {MESSAGE, *_NOTES}
 
 
-def _runs(text: str, place: str) -> Iterator[TextRun | Item]:
+def _runs(text: str, place: str) -> Iterator[TextRun | InlineItem]:
     items = [part for item in split_tags(text) for part in _split_substitutions(item)]
     yield from text_runs(pair_halves(items), place, keeps_space=True)
 
 
-def _split_substitutions(item: Item) -> Iterator[Item]:
+def _split_substitutions(item: InlineItem) -> Iterator[InlineItem]:
     at = 0
     for found in _SUBSTITUTION.finditer(item.text):
         if at < found.start():
-            yield Item(Kind.TEXT, item.text[at : found.start()])
-        yield Item(Kind.WORD, raw=found[0])
+            yield InlineItem(TokenKind.TEXT, item.text[at : found.start()])
+        yield InlineItem(TokenKind.WORD, raw=found[0])
         at = found.end()
-    if item.kind is not Kind.TEXT:
+    if item.kind is not TokenKind.TEXT:
         yield item
     elif at < len(item.text):
-        yield Item(Kind.TEXT, item.text[at:])
+        yield InlineItem(TokenKind.TEXT, item.text[at:])
 
 
 def _double_dollars(text: str, names: Collection[str]) -> str:

@@ -16,7 +16,7 @@ from service.formats.entries import Entry, FileFormatError
 from service.formats.parts import TextPart, TextUnit, Unit
 from service.markup.escaping import escape, escape_xml, read_xml
 from service.markup.options import MarkupLanguage, MarkupOptions
-from service.markup.tokens import Kind, MarkupToken
+from service.markup.tokens import MarkupToken, TokenKind
 
 RUN_MARKUP = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["t", "br"]), finds_outline=False)
 """Markup of entries that are not plain text."""
@@ -29,10 +29,10 @@ _UNWRITABLE = re.compile("([^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff])"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class InlineItem:
     """A text, or an inline element between texts."""
 
-    kind: Kind
+    kind: TokenKind
     """TEXT; OPEN and CLOSE, properly nested; WORD or POINT. BREAK separates texts."""
     text: str = ""
     """Content of TEXT. Other kinds may keep the text in their element here."""
@@ -50,13 +50,13 @@ class Item:
 class TextRun:
     """Text that is translated as one entry, with the items around it."""
 
-    before: tuple[Item, ...]
-    core: tuple[Item, ...]
-    after: tuple[Item, ...]
+    before: tuple[InlineItem, ...]
+    core: tuple[InlineItem, ...]
+    after: tuple[InlineItem, ...]
     entry: Entry
     keeps_space: bool
 
-    def with_text(self, text: str) -> list[Item]:
+    def with_text(self, text: str) -> list[InlineItem]:
         """Return all items, with a translation of the entry.
 
         Raises:
@@ -67,17 +67,17 @@ class TextRun:
         elif not text:
             core = _marks(self.core)
         elif self.entry.markup is None:
-            core = [Item(Kind.TEXT, text)]
+            core = [InlineItem(TokenKind.TEXT, text)]
         else:
             core = self._restore_items(text)
         return [*self.before, *core, *self.after]
 
-    def _restore_items(self, text: str) -> list[Item]:
+    def _restore_items(self, text: str) -> list[InlineItem]:
         inner = text
         if self.keeps_space:
             inner = text.removeprefix(_SPACE_WRAPPER[0]).removesuffix(_SPACE_WRAPPER[1])
         marks = _marks(self.core)
-        items: list[Item] = []
+        items: list[InlineItem] = []
         open_numbers: list[int] = []
         partners = _partners(marks)
         at = 0
@@ -107,7 +107,9 @@ class TextRun:
         )
 
 
-def text_runs(items: Sequence[Item], place: str, *, keeps_space: bool = False) -> Iterator[TextRun | Item]:
+def text_runs(
+    items: Sequence[InlineItem], place: str, *, keeps_space: bool = False
+) -> Iterator[TextRun | InlineItem]:
     """Yield texts between breaks as entries if they hold something to translate, and all other items.
 
     Args:
@@ -116,9 +118,9 @@ def text_runs(items: Sequence[Item], place: str, *, keeps_space: bool = False) -
         keeps_space: whether white space is significant; otherwise each run of it counts as one space.
     """
     start = 0
-    for end in [*(i for i, item in enumerate(items) if item.kind is Kind.BREAK), len(items)]:
+    for end in [*(i for i, item in enumerate(items) if item.kind is TokenKind.BREAK), len(items)]:
         stretch = [] if start == end else list(_replace_unwritable(_balance(items[start:end])))
-        if any(item.text.strip() for item in stretch if item.kind is Kind.TEXT):
+        if any(item.text.strip() for item in stretch if item.kind is TokenKind.TEXT):
             yield _text_run(stretch, place, keeps_space=keeps_space)
         else:
             yield from items[start:end]
@@ -126,26 +128,26 @@ def text_runs(items: Sequence[Item], place: str, *, keeps_space: bool = False) -
         start = end + 1
 
 
-def entries_in(found: Iterable[TextRun | Item]) -> tuple[Entry, ...]:
+def entries_in(found: Iterable[TextRun | InlineItem]) -> tuple[Entry, ...]:
     """Return the entries of the runs among these."""
     return tuple(running.entry for running in found if isinstance(running, TextRun))
 
 
-def messages_in(found: Iterable[TextRun | Item]) -> tuple[Entry, ...]:
+def messages_in(found: Iterable[TextRun | InlineItem]) -> tuple[Entry, ...]:
     """Return the same as texts of a user interface."""
     return tuple(replace(entry, is_message=True) for entry in entries_in(found))
 
 
-def fill_runs(found: Iterable[TextRun | Item], texts: Iterable[str]) -> list[Item]:
+def fill_runs(found: Iterable[TextRun | InlineItem], texts: Iterable[str]) -> list[InlineItem]:
     """Return all items, with translations of the entries in place of these.
 
     Raises:
         FileFormatError: see `TextRun.with_text`.
     """
     given = iter(texts)
-    filled: list[Item] = []
+    filled: list[InlineItem] = []
     for running in found:
-        filled += [running] if isinstance(running, Item) else running.with_text(next(given))
+        filled += [running] if isinstance(running, InlineItem) else running.with_text(next(given))
     return filled
 
 
@@ -154,27 +156,27 @@ def collapse_space(text: str) -> str:
     return _SPACES.sub(" ", text)
 
 
-def _text_run(items: list[Item], place: str, *, keeps_space: bool) -> TextRun:
+def _text_run(items: list[InlineItem], place: str, *, keeps_space: bool) -> TextRun:
     start, end = _core_range(items)
     first, last = items[start], items[end - 1]
     before, after = items[:start], items[end:]
     core = items[start:end]
-    if first.kind is Kind.TEXT:
+    if first.kind is TokenKind.TEXT:
         stripped = first.text.lstrip()
         if stripped != first.text:
-            before.append(Item(Kind.TEXT, first.text[: len(first.text) - len(stripped)]))
+            before.append(InlineItem(TokenKind.TEXT, first.text[: len(first.text) - len(stripped)]))
             core[0] = first = replace(first, text=stripped)
             last = first if len(core) == 1 else last
-    if last.kind is Kind.TEXT:
+    if last.kind is TokenKind.TEXT:
         stripped = last.text.rstrip()
         if stripped != last.text:
-            after.insert(0, Item(Kind.TEXT, last.text[len(stripped) :]))
+            after.insert(0, InlineItem(TokenKind.TEXT, last.text[len(stripped) :]))
             core[-1] = replace(last, text=stripped)
     entry = _entry(core, place, keeps_space=keeps_space)
     return TextRun(tuple(before), tuple(core), tuple(after), entry, keeps_space)
 
 
-def _core_range(items: Sequence[Item]) -> tuple[int, int]:
+def _core_range(items: Sequence[InlineItem]) -> tuple[int, int]:
     """Return the range of items between the edges: white space, points, line breaks, enclosing elements."""
     partners = _partners(items)
     edges = [_is_edge(item) for item in items]
@@ -184,57 +186,57 @@ def _core_range(items: Sequence[Item]) -> tuple[int, int]:
             start += 1
         elif edges[end - 1]:
             end -= 1
-        elif items[start].kind is Kind.OPEN and partners[start] == end - 1:
+        elif items[start].kind is TokenKind.OPEN and partners[start] == end - 1:
             start, end = start + 1, end - 1
         else:
             return start, end
 
 
-def _is_edge(item: Item) -> bool:
-    if item.kind is Kind.TEXT:
+def _is_edge(item: InlineItem) -> bool:
+    if item.kind is TokenKind.TEXT:
         return not item.text.strip()
-    return item.kind is Kind.POINT or item.ends_line
+    return item.kind is TokenKind.POINT or item.ends_line
 
 
-def _partners(items: Sequence[Item]) -> dict[int, int]:
+def _partners(items: Sequence[InlineItem]) -> dict[int, int]:
     partners: dict[int, int] = {}
     open_indices: list[int] = []
     for i, item in enumerate(items):
-        if item.kind is Kind.OPEN:
+        if item.kind is TokenKind.OPEN:
             open_indices.append(i)
-        elif item.kind is Kind.CLOSE and open_indices:
+        elif item.kind is TokenKind.CLOSE and open_indices:
             partners[open_indices.pop()] = i
     return partners
 
 
-def _balance(items: Sequence[Item]) -> Iterator[Item]:
+def _balance(items: Sequence[InlineItem]) -> Iterator[InlineItem]:
     """Turn halves of elements whose other half is beyond a break into points."""
     partners = _partners(items)
     paired = partners.keys() | set(partners.values())
     for i, item in enumerate(items):
-        is_half = item.kind in {Kind.OPEN, Kind.CLOSE} and i not in paired
-        yield replace(item, kind=Kind.POINT, is_half=True) if is_half else item
+        is_half = item.kind in {TokenKind.OPEN, TokenKind.CLOSE} and i not in paired
+        yield replace(item, kind=TokenKind.POINT, is_half=True) if is_half else item
 
 
-def _replace_unwritable(items: Iterator[Item]) -> Iterator[Item]:
+def _replace_unwritable(items: Iterator[InlineItem]) -> Iterator[InlineItem]:
     """Turn characters that XML cannot represent into points."""
     for item in items:
-        if item.kind is not Kind.TEXT or not _UNWRITABLE.search(item.text):
+        if item.kind is not TokenKind.TEXT or not _UNWRITABLE.search(item.text):
             yield item
             continue
         for i, part in enumerate(_UNWRITABLE.split(item.text)):
             if part:
-                yield Item(Kind.POINT, raw=part) if i % 2 else replace(item, text=part)
+                yield InlineItem(TokenKind.POINT, raw=part) if i % 2 else replace(item, text=part)
 
 
-def _entry(core: Sequence[Item], place: str, *, keeps_space: bool) -> Entry:
-    if all(item.kind is Kind.TEXT for item in core):
+def _entry(core: Sequence[InlineItem], place: str, *, keeps_space: bool) -> Entry:
+    if all(item.kind is TokenKind.TEXT for item in core):
         text = "".join(item.text for item in core)
         return Entry(text if keeps_space else collapse_space(text), place)
     written: list[str] = []
     number = 0
     for item in core:
-        if item.kind is Kind.TEXT:
+        if item.kind is TokenKind.TEXT:
             written.append(escape_xml(item.text if keeps_space else collapse_space(item.text)))
             continue
         written.append((_LINE_BREAK if item.ends_line else _TAGS[item.kind]).format(number))
@@ -243,34 +245,39 @@ def _entry(core: Sequence[Item], place: str, *, keeps_space: bool) -> Entry:
     return Entry(text.join(_SPACE_WRAPPER) if keeps_space else text, place, RUN_MARKUP)
 
 
-_TAGS = {Kind.OPEN: '<g i="{}">', Kind.CLOSE: "</g>", Kind.WORD: '<x i="{}"/>', Kind.POINT: "<?p {}?>"}
+_TAGS = {
+    TokenKind.OPEN: '<g i="{}">',
+    TokenKind.CLOSE: "</g>",
+    TokenKind.WORD: '<x i="{}"/>',
+    TokenKind.POINT: "<?p {}?>",
+}
 _LINE_BREAK = '<br i="{}"/>'
 
 
-def _marks(items: Sequence[Item]) -> list[Item]:
-    return [item for item in items if item.kind is not Kind.TEXT]
+def _marks(items: Sequence[InlineItem]) -> list[InlineItem]:
+    return [item for item in items if item.kind is not TokenKind.TEXT]
 
 
-def _text_items(raw: str) -> list[Item]:
+def _text_items(raw: str) -> list[InlineItem]:
     text = read_xml(raw).text
-    return [Item(Kind.TEXT, text)] if text else []
+    return [InlineItem(TokenKind.TEXT, text)] if text else []
 
 
-def pair_halves(items: Sequence[Item]) -> list[Item]:
+def pair_halves(items: Sequence[InlineItem]) -> list[InlineItem]:
     """Turn pairs of halves, noted `open:KEY` and `close:KEY`, into elements where they nest."""
     result = list(items)
     levels = [_OpenHalves()]
     for i, item in enumerate(items):
         half, _, key = (item.note or "").partition(":")
-        if item.kind is Kind.OPEN:
+        if item.kind is TokenKind.OPEN:
             levels.append(_OpenHalves())
-        elif item.kind is Kind.CLOSE and len(levels) > 1:
+        elif item.kind is TokenKind.CLOSE and len(levels) > 1:
             levels.pop()
         elif half == "open":
             levels[-1].add(key, i)
         elif half == "close" and (start := levels[-1].take(key)) is not None:
-            result[start] = replace(items[start], kind=Kind.OPEN, note=None)
-            result[i] = replace(item, kind=Kind.CLOSE, note=None)
+            result[start] = replace(items[start], kind=TokenKind.OPEN, note=None)
+            result[i] = replace(item, kind=TokenKind.CLOSE, note=None)
     return _replace_empty_elements(result)
 
 
@@ -296,12 +303,12 @@ class _OpenHalves:
                 return i
 
 
-def _replace_empty_elements(items: Sequence[Item]) -> list[Item]:
+def _replace_empty_elements(items: Sequence[InlineItem]) -> list[InlineItem]:
     """Turn empty elements into points."""
-    kept: list[Item] = []
+    kept: list[InlineItem] = []
     for item in items:
-        if item.kind is Kind.CLOSE and kept and kept[-1].kind is Kind.OPEN:
-            kept[-1] = Item(Kind.POINT, raw=kept[-1].raw + item.raw)
+        if item.kind is TokenKind.CLOSE and kept and kept[-1].kind is TokenKind.OPEN:
+            kept[-1] = InlineItem(TokenKind.POINT, raw=kept[-1].raw + item.raw)
         else:
             kept.append(item)
     return kept
@@ -318,10 +325,10 @@ def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place:
     parts: list[TextPart] = []
     numbers = count(1)
     start = 0
-    breaks = (i for i, token in enumerate(tokens) if token.kind is Kind.BREAK and not token.ends_line)
+    breaks = (i for i, token in enumerate(tokens) if token.kind is TokenKind.BREAK and not token.ends_line)
     for stop in [*breaks, len(tokens)]:
         stretch = tokens[start:stop]
-        if any(token.kind is Kind.TEXT and token.text.strip() for token in stretch):
+        if any(token.kind is TokenKind.TEXT and token.text.strip() for token in stretch):
             parts.append(_block_unit(stretch, language, f"{place}block {next(numbers)}"))
         else:
             parts += [token.raw for token in stretch]
@@ -332,14 +339,19 @@ def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place:
 
 def _block_unit(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> TextUnit:
     items = [
-        Item(Kind.WORD if token.ends_line else token.kind, token.text, token.raw, ends_line=token.ends_line)
+        InlineItem(
+            TokenKind.WORD if token.ends_line else token.kind,
+            token.text,
+            token.raw,
+            ends_line=token.ends_line,
+        )
         for token in tokens
     ]
     keeps_space = any(token.keeps_space and not token.is_section for token in tokens)
     found = list(text_runs(items, place, keeps_space=keeps_space))
 
-    def said(item: Item) -> str:
-        if item.kind is not Kind.TEXT:
+    def said(item: InlineItem) -> str:
+        if item.kind is not TokenKind.TEXT:
             return item.raw
         # An empty line ends HTML in Markdown.
         return escape(item.text if keeps_space else collapse_space(item.text), language)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.frames import FrameKind, ReaderTask, frame, pack, pack_entry, read_frame, unpack
-from service.formats.known import open_format
 from service.formats.limits import apply_limits
+from service.formats.registry import open_format
 from service.formats.review_marks import unpack_text
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from typing import IO
 from markdown_it.token import Token
 
 from service.formats.html import parse_html_parts
-from service.formats.inline_runs import Item, TextRun, entries_in, fill_runs, text_runs
+from service.formats.inline_runs import InlineItem, TextRun, entries_in, fill_runs, text_runs
 from service.formats.markdown_parser import BlockPosition, MarkdownParser, locate_cell, locate_lines, shape_of
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
 """Delimiters by meaning; unlike `_`, `*` may stand within a word."""
@@ -28,13 +28,13 @@ DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
 _ALTERNATIVE_DELIMITERS = (DELIMITERS, DELIMITERS | {"em": "_"}, DELIMITERS | {"strong": "__"})
 
 
-def name_of(item: Item) -> str:
+def name_of(item: InlineItem) -> str:
     """Return the meaning of an emphasis element; an empty string for anything else."""
     name = (item.note or "").removeprefix("/")
-    return name if item.kind in {Kind.OPEN, Kind.CLOSE} and name in DELIMITERS else ""
+    return name if item.kind in {TokenKind.OPEN, TokenKind.CLOSE} and name in DELIMITERS else ""
 
 
-def spellings(items: Sequence[Item]) -> list[list[Item]]:
+def spellings(items: Sequence[InlineItem]) -> list[list[InlineItem]]:
     """Return ways to write emphasised text: as close to the original as possible first, plain text last.
 
     Args:
@@ -48,11 +48,11 @@ def spellings(items: Sequence[Item]) -> list[list[Item]]:
     return [list(items), moved, *others, [item for item in items if not name_of(item)]]
 
 
-def _move_delimiters(items: Sequence[Item]) -> list[Item]:
+def _move_delimiters(items: Sequence[InlineItem]) -> list[InlineItem]:
     """Move delimiters between a letter and punctuation past the punctuation, else past the letters."""
     moved = list(items)
     for step in (1, -1):
-        kind = Kind.OPEN if step > 0 else Kind.CLOSE
+        kind = TokenKind.OPEN if step > 0 else TokenKind.CLOSE
         i = 0 if step > 0 else len(moved) - 1
         while 0 <= i < len(moved):
             if moved[i].kind is kind and name_of(moved[i]):
@@ -61,15 +61,15 @@ def _move_delimiters(items: Sequence[Item]) -> list[Item]:
     return list(_merge_texts(moved))
 
 
-def _merge_texts(items: Sequence[Item]) -> Iterator[Item]:
-    for is_text, group in groupby(items, key=lambda item: item.kind is Kind.TEXT):
+def _merge_texts(items: Sequence[InlineItem]) -> Iterator[InlineItem]:
+    for is_text, group in groupby(items, key=lambda item: item.kind is TokenKind.TEXT):
         if is_text:
-            yield Item(Kind.TEXT, "".join(item.text for item in group))
+            yield InlineItem(TokenKind.TEXT, "".join(item.text for item in group))
         else:
             yield from group
 
 
-def _move_delimiter(items: list[Item], i: int, step: int) -> int:
+def _move_delimiter(items: list[InlineItem], i: int, step: int) -> int:
     """Move a delimiter if necessary; return where it is then, or the last item that was inspected.
 
     Args:
@@ -84,17 +84,17 @@ def _move_delimiter(items: list[Item], i: int, step: int) -> int:
     if num_signs is not None:
         over, kept = _split_off(inside, num_signs, step)
         items[i + step] = replace(items[i + step], text=kept)
-        items.insert(i + (step < 0), Item(Kind.TEXT, over))
+        items.insert(i + (step < 0), InlineItem(TokenKind.TEXT, over))
         return i + (step > 0)
     num_letters = next((n for n, one in enumerate(outside[::-step]) if not _is_letter(one)), len(outside))
     over, kept = _split_off(outside, num_letters, -step)
     items[i - step] = replace(items[i - step], text=kept)
-    items.insert(i + (step > 0), Item(Kind.TEXT, over))
+    items.insert(i + (step > 0), InlineItem(TokenKind.TEXT, over))
     return i + (step < 0)
 
 
-def _text(items: Sequence[Item], i: int) -> str:
-    return items[i].text if 0 <= i < len(items) and items[i].kind is Kind.TEXT else ""
+def _text(items: Sequence[InlineItem], i: int) -> str:
+    return items[i].text if 0 <= i < len(items) and items[i].kind is TokenKind.TEXT else ""
 
 
 def _edge(text: str, step: int) -> str:
@@ -133,7 +133,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 
 def write_inline(
     parser: MarkdownParser,
-    found: Sequence[TextRun | Item],
+    found: Sequence[TextRun | InlineItem],
     texts: Sequence[str],
     *,
     is_cell: bool,
@@ -156,11 +156,11 @@ def write_inline(
     return _PIPE.sub(r"\\|", text) if is_cell else text
 
 
-def _write_items(items: Sequence[Item], *, begins_line: bool) -> str:
+def _write_items(items: Sequence[InlineItem], *, begins_line: bool) -> str:
     written: list[str] = []
     is_line_begun = begins_line
     for item in items:
-        if item.kind is Kind.TEXT:
+        if item.kind is TokenKind.TEXT:
             text = _SPECIAL.sub(r"\\\g<0>", " ".join(re.split(r"[\t\n\r ]+", item.text)))
             written.append(
                 _BLOCK.sub(_escape_block_marker, text, count=1)
@@ -169,7 +169,9 @@ def _write_items(items: Sequence[Item], *, begins_line: bool) -> str:
             )
         else:
             written.append(item.raw)
-        is_line_begun = item.ends_line or (is_line_begun and item.kind is Kind.TEXT and not item.text.strip())
+        is_line_begun = item.ends_line or (
+            is_line_begun and item.kind is TokenKind.TEXT and not item.text.strip()
+        )
     return "".join(written)
 
 
@@ -179,27 +181,37 @@ def _escape_block_marker(found: re.Match[str]) -> str:
     return f"{found[1]}{found[3]}\\{found[4]}"
 
 
-def _tidy_emphasis(items: Sequence[Item]) -> list[Item]:
+def _tidy_emphasis(items: Sequence[InlineItem]) -> list[InlineItem]:
     """Move white space at the edges of elements outside: delimiters must touch words. Drop empty emphasis."""
-    tidied: list[Item] = []
+    tidied: list[InlineItem] = []
     for item in items:
         last = tidied[-1] if tidied else None
-        if item.kind is Kind.TEXT and last is not None and last.kind is Kind.OPEN and item.text[:1].isspace():
+        if (
+            item.kind is TokenKind.TEXT
+            and last is not None
+            and last.kind is TokenKind.OPEN
+            and item.text[:1].isspace()
+        ):
             text = item.text.lstrip()
-            tidied[-1:] = [Item(Kind.TEXT, " "), last]
+            tidied[-1:] = [InlineItem(TokenKind.TEXT, " "), last]
             if text:
                 tidied.append(replace(item, text=text))
-        elif item.kind is Kind.CLOSE and last is not None and last.kind is Kind.OPEN and name_of(item):
+        elif (
+            item.kind is TokenKind.CLOSE
+            and last is not None
+            and last.kind is TokenKind.OPEN
+            and name_of(item)
+        ):
             tidied.pop()
         elif (
-            item.kind is Kind.CLOSE
+            item.kind is TokenKind.CLOSE
             and last is not None
-            and last.kind is Kind.TEXT
+            and last.kind is TokenKind.TEXT
             and last.text[-1:].isspace()
         ):
             text = last.text.rstrip()
             tidied[-1:] = [replace(last, text=text)] if text else []
-            tidied += [item, Item(Kind.TEXT, " ")]
+            tidied += [item, InlineItem(TokenKind.TEXT, " ")]
         else:
             tidied.append(item)
     return tidied

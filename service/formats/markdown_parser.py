@@ -13,8 +13,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import Item, pair_halves
-from service.markup.tokens import Kind
+from service.formats.inline_runs import InlineItem, pair_halves
+from service.markup.tokens import TokenKind
 
 _VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
 """Footnotes, as many applications support them, and template expressions."""
@@ -61,7 +61,7 @@ class MarkdownParser:
             before = token
             yield token
 
-    def items(self, token: Token, written: SourceSlice) -> list[Item]:
+    def items(self, token: Token, written: SourceSlice) -> list[InlineItem]:
         """Return the text of a block and its inline elements."""
         items = pair_halves(list(_items(token.children or [], written)))
         return _split_task(items) if token.meta.get("begins_item") else items
@@ -72,23 +72,23 @@ class MarkdownParser:
         return shape_of(pair_halves(list(_items(token.children or [], lambda first, last: text[first:last]))))
 
 
-def _split_task(items: list[Item]) -> list[Item]:
+def _split_task(items: list[InlineItem]) -> list[InlineItem]:
     """Separate the checkbox of a task from the text after it."""
-    num_texts = next((i for i, item in enumerate(items) if item.kind is not Kind.TEXT), len(items))
+    num_texts = next((i for i, item in enumerate(items) if item.kind is not TokenKind.TEXT), len(items))
     text = "".join(item.text for item in items[:num_texts])
     task = _TASK.match(text)
     if task is None:
         return items
-    rest = [Item(Kind.TEXT, text[task.end() :])] if task.end() < len(text) else []
-    return [Item(Kind.POINT, task[0], raw=task[0]), *rest, *items[num_texts:]]
+    rest = [InlineItem(TokenKind.TEXT, text[task.end() :])] if task.end() < len(text) else []
+    return [InlineItem(TokenKind.POINT, task[0], raw=task[0]), *rest, *items[num_texts:]]
 
 
-def shape_of(items: Iterable[Item]) -> list[str]:
+def shape_of(items: Iterable[InlineItem]) -> list[str]:
     """Return the names of the inline elements of a text, and the text between them without white space."""
     shape: list[str] = []
     said: list[str] = []
     for item in items:
-        if item.kind is Kind.TEXT or item.text:
+        if item.kind is TokenKind.TEXT or item.text:
             said += item.text.split()
             continue
         shape += ["".join(said), item.note or item.raw.strip()]
@@ -157,20 +157,24 @@ def _record_position(name: str, state: StateInline, start: int, tokens: list[Tok
         tokens[-1].meta["span"] = start, state.pos
 
 
-def _items(tokens: list[Token], written: SourceSlice) -> Iterator[Item]:
+def _items(tokens: list[Token], written: SourceSlice) -> Iterator[InlineItem]:
     for token in tokens:
         if token.meta.get("is_in_whole"):
             continue
         span = token.meta.get("span")
         if token.type in {"text", "text_special", "softbreak"} or span is None:
-            yield Item(Kind.TEXT, "\n" if token.type == "softbreak" else token.content)
+            yield InlineItem(TokenKind.TEXT, "\n" if token.type == "softbreak" else token.content)
         elif token.type in _OPEN:
             first, last = span
-            yield Item(
-                Kind.OPEN, raw=written(first - (token.type == "strong_open"), last), note=_OPEN[token.type]
+            yield InlineItem(
+                TokenKind.OPEN,
+                raw=written(first - (token.type == "strong_open"), last),
+                note=_OPEN[token.type],
             )
         elif token.type in _CLOSE:
-            yield Item(Kind.CLOSE, raw=_closing_source(token, written), note=f"/{_CLOSE[token.type]}")
+            yield InlineItem(
+                TokenKind.CLOSE, raw=_closing_source(token, written), note=f"/{_CLOSE[token.type]}"
+            )
         else:
             yield _verbatim_item(token, written(*span))
 
@@ -183,20 +187,20 @@ def _closing_source(token: Token, written: SourceSlice) -> str:
     return raw
 
 
-def _verbatim_item(token: Token, raw: str) -> Item:
+def _verbatim_item(token: Token, raw: str) -> InlineItem:
     if token.type == "hardbreak":
-        return Item(Kind.WORD, raw=raw, ends_line=True)
+        return InlineItem(TokenKind.WORD, raw=raw, ends_line=True)
     if token.type == "verbatim" and raw.startswith("[^") and raw.rstrip().endswith(":"):
-        return Item(Kind.BREAK, raw=raw)
+        return InlineItem(TokenKind.BREAK, raw=raw)
     tag = _TAG.match(raw) if token.type == "html_inline" else None
     if tag is None:
-        return Item(Kind.WORD if not raw.startswith("<!--") else Kind.POINT, raw=raw)
+        return InlineItem(TokenKind.WORD if not raw.startswith("<!--") else TokenKind.POINT, raw=raw)
     name = tag["name"].lower()
     if name == "br":
-        return Item(Kind.WORD, raw=raw, ends_line=True)
+        return InlineItem(TokenKind.WORD, raw=raw, ends_line=True)
     if name == "img" or raw.endswith("/>"):
-        return Item(Kind.WORD, raw=raw)
-    return Item(Kind.POINT, raw=raw, note=f"{'close' if tag['end'] else 'open'}:{name}")
+        return InlineItem(TokenKind.WORD, raw=raw)
+    return InlineItem(TokenKind.POINT, raw=raw, note=f"{'close' if tag['end'] else 'open'}:{name}")
 
 
 @dataclass(frozen=True, slots=True)

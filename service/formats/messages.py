@@ -3,28 +3,28 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.parts import TextUnit, Unit
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 from service.protection.icu_parser import has_branches
 from service.protection.patterns import find_spans
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
-def split_tags(text: str) -> Iterator[Item]:
+def split_tags(text: str) -> Iterator[InlineItem]:
     """Yield a text with its tags as items that stay as they are; an ICU message is one text."""
     at = 0
     for found in () if has_branches(text) else _TAG.finditer(text):
         if at < found.start():
-            yield Item(Kind.TEXT, text[at : found.start()])
-        yield Item(Kind.POINT, raw=found[0], note=_half_note(found[0]))
+            yield InlineItem(TokenKind.TEXT, text[at : found.start()])
+        yield InlineItem(TokenKind.POINT, raw=found[0], note=_half_note(found[0]))
         at = found.end()
     if at < len(text):
-        yield Item(Kind.TEXT, text[at:])
+        yield InlineItem(TokenKind.TEXT, text[at:])
 
 
-def message_runs(text: str, place: str) -> list[TextRun | Item]:
+def message_runs(text: str, place: str) -> list[TextRun | InlineItem]:
     """Return a message with its tags as items."""
     return list(text_runs(pair_halves(list(split_tags(text))), place, keeps_space=True))
 
@@ -45,7 +45,7 @@ def message_unit(text: str, place: str, own: str | None, spell: Callable[[str], 
 
 
 def runs_unit(
-    found: Sequence[TextRun | Item], own: str | None, spell: Callable[[Sequence[Item]], str]
+    found: Sequence[TextRun | InlineItem], own: str | None, spell: Callable[[Sequence[InlineItem]], str]
 ) -> TextUnit:
     """Return the unit of a message that was split into runs.
 

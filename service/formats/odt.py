@@ -15,11 +15,11 @@ from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import Item, TextRun, collapse_space, pair_halves, text_runs
+from service.formats.inline_runs import InlineItem, TextRun, collapse_space, pair_halves, text_runs
 from service.formats.parts import TextPart
 from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
 from service.markup.escaping import escape_xml
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
@@ -93,43 +93,43 @@ def paragraph_parts(before: str, units: frozenset[Name], content: IO[bytes]) -> 
             yield PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
 
 
-def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | Item]:
+def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
     items = _expand_spaces(_content(element, spelt), element.prefix)
     return list(text_runs(pair_halves(list(items)), place))
 
 
-def _content(parent: Element, spelt: WriteNested) -> Iterator[Item]:
+def _content(parent: Element, spelt: WriteNested) -> Iterator[InlineItem]:
     for node in parent.nodes:
         if isinstance(node, Chars):
-            yield Item(Kind.TEXT, collapse_space(node.text))
+            yield InlineItem(TokenKind.TEXT, collapse_space(node.text))
         elif isinstance(node, Miscellaneous):
-            yield Item(Kind.POINT, raw=node.raw)
+            yield InlineItem(TokenKind.POINT, raw=node.raw)
         elif node.name.uri == _TEXT and node.local in _CONTAINERS and node.close:
-            yield Item(Kind.OPEN, raw=node.open)
+            yield InlineItem(TokenKind.OPEN, raw=node.open)
             yield from _content(node, spelt)
-            yield Item(Kind.CLOSE, raw=node.close)
+            yield InlineItem(TokenKind.CLOSE, raw=node.close)
         elif node.name == Name(_TEXT, "s"):
-            yield Item(Kind.POINT, raw=node.raw, note=f"{_SPACES_NOTE}{_num_spaces(node)}")
+            yield InlineItem(TokenKind.POINT, raw=node.raw, note=f"{_SPACES_NOTE}{_num_spaces(node)}")
         elif node.name != Name(_TEXT, "soft-page-break"):  # where a page of the old text ended
             yield _non_text_item(node, PARAGRAPHS.written(node, spelt))
 
 
-def _expand_spaces(items: Iterator[Item], prefix: str) -> Iterator[Item]:
+def _expand_spaces(items: Iterator[InlineItem], prefix: str) -> Iterator[InlineItem]:
     """Turn the first space of a space element into text, unless white space precedes the element."""
     is_after_space = True
     for item in items:
         note = item.note or ""  # that of a bookmark holds its name, which may be anything
         number = note.removeprefix(_SPACES_NOTE) if note.startswith(_SPACES_NOTE) else ""
         if number and not is_after_space:
-            yield Item(Kind.TEXT, " ")
+            yield InlineItem(TokenKind.TEXT, " ")
             if int(number) > 1:
-                yield Item(Kind.POINT, raw=_spaces(int(number) - 1, prefix))
+                yield InlineItem(TokenKind.POINT, raw=_spaces(int(number) - 1, prefix))
         else:
             yield replace(item, note=None) if number else item
-        if item.kind is Kind.TEXT and item.text:
+        if item.kind is TokenKind.TEXT and item.text:
             is_after_space = item.text.endswith(" ")
-        elif item.kind in {Kind.WORD, Kind.BREAK}:
-            is_after_space = item.ends_line or item.kind is Kind.BREAK
+        elif item.kind in {TokenKind.WORD, TokenKind.BREAK}:
+            is_after_space = item.ends_line or item.kind is TokenKind.BREAK
         is_after_space = is_after_space or bool(number)
 
 
@@ -144,26 +144,26 @@ def _num_spaces(element: Element) -> int:
     return int(said)
 
 
-def _non_text_item(element: Element, raw: str) -> Item:
+def _non_text_item(element: Element, raw: str) -> InlineItem:
     """Return the item for an element that is not text."""
     half = _HALF.fullmatch(element.local)
     if half is not None:
         key = element.attribute("name", _TEXT) or element.attribute("id", _TEXT) or ""
         note = f"{'open' if half['half'] == 'start' else 'close'}:{half['name']} {key}"
-        return Item(Kind.POINT, raw=raw, note=note)
+        return InlineItem(TokenKind.POINT, raw=raw, note=note)
     if element.local == "tab":
-        return Item(Kind.BREAK, raw=raw)
+        return InlineItem(TokenKind.BREAK, raw=raw)
     if element.local == "line-break":
-        return Item(Kind.WORD, raw=raw, ends_line=True)
+        return InlineItem(TokenKind.WORD, raw=raw, ends_line=True)
     is_anchored = element.attribute("anchor-type", _TEXT) not in {None, "as-char"}
-    return Item(Kind.POINT if element.local in _POINTS or is_anchored else Kind.WORD, raw=raw)
+    return InlineItem(TokenKind.POINT if element.local in _POINTS or is_anchored else TokenKind.WORD, raw=raw)
 
 
-def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
+def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:
     prefix = element.prefix
     inner = [
         _SPACES.sub(lambda found: f" {_spaces(len(found[0]) - 1, prefix)}", escape_xml(item.text))
-        if item.kind is Kind.TEXT
+        if item.kind is TokenKind.TEXT
         else item.raw
         for item in items
     ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from service.formats.pdf_lines import Line, StyledText
+from service.formats.pdf_lines import PdfLine, StyledText
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LAST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*\Z")
@@ -26,7 +26,7 @@ class WordForms:
     words: frozenset[str]
 
     @classmethod
-    def of(cls, pages: Sequence[Sequence[Line]]) -> "WordForms":
+    def of(cls, pages: Sequence[Sequence[PdfLine]]) -> "WordForms":
         """Collect the words of a document."""
         return cls(frozenset(_words(pages)))
 
@@ -35,7 +35,7 @@ class WordForms:
         return word.lower() in self.words
 
 
-def _words(pages: Sequence[Sequence[Line]]) -> Iterator[str]:
+def _words(pages: Sequence[Sequence[PdfLine]]) -> Iterator[str]:
     """Yield the words of all lines without those that a hyphen at the end of a line may divide."""
     is_divided = False
     for lines in pages:
@@ -45,7 +45,7 @@ def _words(pages: Sequence[Sequence[Line]]) -> Iterator[str]:
             yield from (word.lower() for word in (found[:-1] if is_divided else found))
 
 
-def join_lines(lines: Sequence[Line], words: WordForms) -> tuple[StyledText, ...]:
+def join_lines(lines: Sequence[PdfLine], words: WordForms) -> tuple[StyledText, ...]:
     """Return the text of a paragraph.
 
     Args:

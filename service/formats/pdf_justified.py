@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from service.formats.pdf_lines import Cell, Line, StyledText
+from service.formats.pdf_lines import Cell, PdfLine, StyledText
 
 _EQUAL_GAPS = 1.1
 _RIGHT_EM = 0.15
@@ -12,7 +12,7 @@ _INDENT_EM = 2.0
 _DISTANCE_EM = 3.0
 
 
-def join_justified(lines: Sequence[Line]) -> list[Line]:
+def join_justified(lines: Sequence[PdfLine]) -> list[PdfLine]:
     """Join the words of justified lines of a page: gaps are equal, and a neighbour ends at the same edge.
 
     Lines whose words were joined count as such neighbours.
@@ -27,7 +27,7 @@ def join_justified(lines: Sequence[Line]) -> list[Line]:
     return found
 
 
-def _is_justified(line: Line, neighbour: Line) -> bool:
+def _is_justified(line: PdfLine, neighbour: PdfLine) -> bool:
     if len(line.cells) == 1 or len(neighbour.cells) > 1 or not line.has_size_of(neighbour):
         return False
     size = line.size
@@ -42,7 +42,7 @@ def _is_justified(line: Line, neighbour: Line) -> bool:
     return is_beside and is_of_words and max(gaps) <= _EQUAL_GAPS * min(gaps)
 
 
-def _joined(line: Line) -> Line:
+def _joined(line: PdfLine) -> PdfLine:
     texts: list[StyledText] = []
     for cell in line.cells:
         if texts:

@@ -30,7 +30,7 @@ class TextStyle:
 
 
 class Character(NamedTuple):
-    """A character with its position, in the coordinates of `Line`."""
+    """A character with its position, in the coordinates of `PdfLine`."""
 
     text: str
     """Several characters for a ligature."""
@@ -65,7 +65,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PdfLine:
     """A line of text. Coordinates are in points, along the direction of the text and upwards from it."""
 
     page: int
@@ -103,7 +103,7 @@ class Line:
         """Whether any of its text is bold."""
         return any(text.is_bold for cell in self.cells for text in cell.texts)
 
-    def has_size_of(self, other: "Line") -> bool:
+    def has_size_of(self, other: "PdfLine") -> bool:
         """Return whether two lines have about the same font size."""
         return is_about(self.size, other.size)
 
@@ -153,13 +153,13 @@ class LineBuilder:
         self._characters.append(character.text)
         self._right = max(self._right, character.right)
 
-    def finish(self) -> Line:
+    def finish(self) -> PdfLine:
         """Return the line."""
         self._end_word()
         self._end_cell()
         text = " ".join(cell.text for cell in self._cells)
         width = self._first_word_width or 0.0
-        return Line(self._page, self._baseline, self._style, tuple(self._cells), text, width)
+        return PdfLine(self._page, self._baseline, self._style, tuple(self._cells), text, width)
 
     def _end_word(self) -> None:
         if self._first_word_width is None:

@@ -14,7 +14,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from service.formats.entries import FileFormatError
-from service.formats.pdf_lines import Character, Line, LineBuilder, TextStyle
+from service.formats.pdf_lines import Character, LineBuilder, PdfLine, TextStyle
 
 MAX_PAGES = 5000
 MAX_CHARACTERS = 5_000_000
@@ -43,7 +43,7 @@ _LIGATURES = {
 }  # fmt: skip
 
 
-def read_pages(source: BinaryIO) -> list[list[Line]]:
+def read_pages(source: BinaryIO) -> list[list[PdfLine]]:
     """Return the lines of each page.
 
     Raises:
@@ -71,7 +71,7 @@ def _check_marks(source: BinaryIO) -> None:
     source.seek(0)
 
 
-def _pages(source: BinaryIO) -> Iterator[list[Line]]:
+def _pages(source: BinaryIO) -> Iterator[list[PdfLine]]:
     with ExitStack() as closing:
         try:
             document = closing.enter_context(pypdfium2.PdfDocument(source))
@@ -104,7 +104,7 @@ def _open_text(document: Any, number: int, closing: ExitStack) -> Any:
     return text_page
 
 
-def _lines(characters: Iterator[Character], page: int) -> Iterator[Line]:
+def _lines(characters: Iterator[Character], page: int) -> Iterator[PdfLine]:
     line: LineBuilder | None = None
     for character in characters:
         if line is not None and line.fits(character):
@@ -168,7 +168,7 @@ class _PageReader:
         return name.decode("utf8", "replace").lower(), flags.value
 
     def _position(self, index: int) -> tuple[float, float, float]:
-        """Return beginning, end and baseline of a character, in the coordinates of `Line`."""
+        """Return beginning, end and baseline of a character, in the coordinates of `PdfLine`."""
         x, y, box = self._x, self._y, self._box
         pdfium.FPDFText_GetCharOrigin(self._text_page, index, x, y)
         pdfium.FPDFText_GetLooseCharBox(self._text_page, index, box)

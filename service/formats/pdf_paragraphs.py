@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from service.formats.pdf_hyphens import WordForms, join_lines
 from service.formats.pdf_justified import join_justified
-from service.formats.pdf_lines import BULLETS, Cell, Line, is_about
+from service.formats.pdf_lines import BULLETS, Cell, PdfLine, is_about
 from service.formats.pdf_running_lines import RunningLines, find_running_lines
 
 MAX_HEADING_CHARACTERS = 200
@@ -56,13 +56,13 @@ class Paragraph:
 class _ColumnLine:
     """A line with the edges of its column."""
 
-    line: Line
+    line: PdfLine
     left: float
     right: float
     is_alone: bool
     """Whether no line around it shows how wide the column is."""
 
-    def has_room_for(self, following: Line) -> bool:
+    def has_room_for(self, following: PdfLine) -> bool:
         """Return whether the first word of another line would have fitted into this one."""
         return (
             self.is_alone
@@ -81,14 +81,14 @@ class _Measures:
     pitches: dict[float, float]
     """Distances between the lines of a paragraph, by font size."""
 
-    def pitch(self, line: Line) -> float:
+    def pitch(self, line: PdfLine) -> float:
         return self.pitches.get(round(line.size, 1), _DEFAULT_PITCH_EM * line.size)
 
-    def is_heading(self, line: Line) -> bool:
+    def is_heading(self, line: PdfLine) -> bool:
         return line.size >= _HEADING_RATIO * self.body_size
 
 
-def find_paragraphs(pages: Sequence[Sequence[Line]]) -> Iterator[Paragraph]:
+def find_paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     """Return the paragraphs of a document in the order of its lines."""
     pages = [join_justified(lines) for lines in pages]
     body_size = _body_size(pages)
@@ -107,7 +107,7 @@ def find_paragraphs(pages: Sequence[Sequence[Line]]) -> Iterator[Paragraph]:
         yield Paragraph((Cell(left, right, join_lines(lines, words)),), level)
 
 
-def _body_size(pages: Sequence[Sequence[Line]]) -> float:
+def _body_size(pages: Sequence[Sequence[PdfLine]]) -> float:
     sizes: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
@@ -115,7 +115,7 @@ def _body_size(pages: Sequence[Sequence[Line]]) -> float:
     return max(sizes, key=lambda size: (sizes[size], -size))
 
 
-def _columns(lines: Sequence[Line]) -> _Columns:
+def _columns(lines: Sequence[PdfLine]) -> _Columns:
     """Split the lines of a page where the text continues at another place."""
     found, start = [], 0
     for i in range(1, len(lines) + 1):
@@ -125,13 +125,13 @@ def _columns(lines: Sequence[Line]) -> _Columns:
     return found if lines else []
 
 
-def _begins_column(before: Line, line: Line) -> bool:
+def _begins_column(before: PdfLine, line: PdfLine) -> bool:
     is_above = line.baseline > before.baseline + line.size / 2
     is_beside = line.left >= before.right or line.right <= before.left
     return is_above or is_beside or line.style.angle != before.style.angle
 
 
-def _with_edges(lines: Sequence[Line]) -> list[_ColumnLine]:
+def _with_edges(lines: Sequence[PdfLine]) -> list[_ColumnLine]:
     found = []
     for i, line in enumerate(lines):
         around = lines[max(i - _NEIGHBOURS, 0) : i + _NEIGHBOURS + 1]
@@ -160,8 +160,11 @@ def _pitches(columns: _Columns) -> dict[float, float]:
 
 
 def _group(
-    pages: Sequence[Sequence[Line]], columns: Sequence[_Columns], running: RunningLines, measures: _Measures
-) -> list[list[Line]]:
+    pages: Sequence[Sequence[PdfLine]],
+    columns: Sequence[_Columns],
+    running: RunningLines,
+    measures: _Measures,
+) -> list[list[PdfLine]]:
     """Return the lines of each paragraph."""
     grouping = _Grouping(measures)
     for lines, on_page in zip(pages, columns, strict=True):
@@ -178,14 +181,14 @@ class _Grouping:
     """Adds lines to paragraphs."""
 
     def __init__(self, measures: _Measures) -> None:
-        self.groups: list[list[Line]] = []
+        self.groups: list[list[PdfLine]] = []
         self._measures = measures
-        self._open: tuple[list[Line], _ColumnLine] | None = None
+        self._open: tuple[list[PdfLine], _ColumnLine] | None = None
         """Last paragraph in the size of the body with its last line: another column may continue it."""
 
     def add_column(self, column: Sequence[_ColumnLine]) -> None:
         """Add the lines of a column."""
-        group: list[Line] | None = None
+        group: list[PdfLine] | None = None
         before = column[0]
         for each in column:
             if group is None:
@@ -200,7 +203,7 @@ class _Grouping:
                 self._open = group, each
             before = each
 
-    def _continued(self, first: _ColumnLine) -> list[Line] | None:
+    def _continued(self, first: _ColumnLine) -> list[PdfLine] | None:
         """Return the paragraph that a column continues, if any."""
         line = first.line
         if self._open is None or len(line.cells) > 1:
@@ -218,7 +221,7 @@ class _Grouping:
         )
         return group if is_continued else None
 
-    def _is_new(self, group: Sequence[Line], before: _ColumnLine, each: _ColumnLine) -> bool:
+    def _is_new(self, group: Sequence[PdfLine], before: _ColumnLine, each: _ColumnLine) -> bool:
         """Return whether a line begins a paragraph."""
         line, last = each.line, before.line
         distance = last.baseline - line.baseline
@@ -233,11 +236,11 @@ class _Grouping:
         return _is_indented(group, line)
 
 
-def _begins_with_bullet(line: Line) -> bool:
+def _begins_with_bullet(line: PdfLine) -> bool:
     return line.text[0] in BULLETS and line.text[1:2] in {"", " "}
 
 
-def _is_indented(group: Sequence[Line], line: Line) -> bool:
+def _is_indented(group: Sequence[PdfLine], line: PdfLine) -> bool:
     """Return whether the left edge or the number of a line shows that it begins a paragraph."""
     if abs(line.left - group[-1].left) > _INDENT_EM * line.size:
         # The second line of a paragraph may be indented, or the first one.
@@ -249,12 +252,12 @@ def _ends_sentence(text: str) -> bool:
     return text.rstrip(_CLOSINGS).endswith(_ENDINGS)
 
 
-def _is_heading(lines: Sequence[Line], measures: _Measures) -> bool:
+def _is_heading(lines: Sequence[PdfLine], measures: _Measures) -> bool:
     num_characters = sum(len(line.text) for line in lines)
     return measures.is_heading(lines[0]) and num_characters <= MAX_HEADING_CHARACTERS
 
 
-def _levels(groups: Sequence[Sequence[Line]], measures: _Measures) -> dict[int, int]:
+def _levels(groups: Sequence[Sequence[PdfLine]], measures: _Measures) -> dict[int, int]:
     """Return the levels of headings by their sizes."""
     found = {
         round(lines[0].size) for lines in groups if len(lines[0].cells) == 1 and _is_heading(lines, measures)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from service.formats.pdf_lines import Line
+from service.formats.pdf_lines import PdfLine
 
 _EDGE_LINES = 2
 """Number of lines at the upper and at the lower edge of a page that can be its header and its footer."""
@@ -27,9 +27,9 @@ class RunningLines:
     """The first of each; repetitions and counted pages are left out."""
 
 
-def find_running_lines(pages: Sequence[Sequence[Line]], body_size: float) -> RunningLines:
+def find_running_lines(pages: Sequence[Sequence[PdfLine]], body_size: float) -> RunningLines:
     """Find headers and footers: the same text at the same height of several pages, or a page number in it."""
-    groups: dict[_Key, list[Line]] = {}
+    groups: dict[_Key, list[PdfLine]] = {}
     for lines in pages:
         for line in _edge_lines(lines, body_size):
             key = _DIGITS.sub("#", line.text), round(line.baseline / _BASELINE_POINTS)
@@ -44,14 +44,14 @@ def find_running_lines(pages: Sequence[Sequence[Line]], body_size: float) -> Run
     return RunningLines(frozenset(found), frozenset(kept))
 
 
-def _edge_lines(lines: Sequence[Line], body_size: float) -> list[Line]:
+def _edge_lines(lines: Sequence[PdfLine], body_size: float) -> list[PdfLine]:
     """Return the lines at the edges of a page that a gap separates from the text between them."""
     ordered = sorted(lines, key=lambda line: -line.baseline)
     edges = [*_apart(ordered, body_size), *_apart(ordered[::-1], body_size)]
     return list({id(line): line for line in edges}.values())
 
 
-def _apart(ordered: Sequence[Line], body_size: float) -> Sequence[Line]:
+def _apart(ordered: Sequence[PdfLine], body_size: float) -> Sequence[PdfLine]:
     for i, (line, following) in enumerate(pairwise(ordered[: _EDGE_LINES + 1]), start=1):
         if line.size > _SAME_SIZE * body_size:
             return ()
@@ -60,7 +60,7 @@ def _apart(ordered: Sequence[Line], body_size: float) -> Sequence[Line]:
     return ()
 
 
-def _counts_pages(group: Sequence[Line]) -> bool:
+def _counts_pages(group: Sequence[PdfLine]) -> bool:
     """Return whether one number in each line differs from that of the page by the same amount."""
     numbers = [[int(digits[:9]) for digits in _DIGITS.findall(line.text)] for line in group]
     varying = [i for i in range(len(numbers[0])) if len({each[i] for each in numbers}) > 1]

@@ -16,7 +16,7 @@ import polib
 
 from service.formats.encodings import codec_of_label
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in
+from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in
 from service.formats.messages import message_runs
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
 from service.formats.plural_forms import (
@@ -180,7 +180,7 @@ def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
         yield _Field(int(found[1] or 0), found[0].strip().removesuffix('"').rstrip(), start, i)
 
 
-def _translation_unit(found: Sequence[TextRun | Item], field: _Field, raw: str) -> TextUnit:
+def _translation_unit(found: Sequence[TextRun | InlineItem], field: _Field, raw: str) -> TextUnit:
     line_end = raw[len(raw.rstrip("\r\n")) :]
 
     def spell(texts: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import IO
 
-from service.formats.inline_runs import Item, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.inline_runs import InlineItem, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.language_tags import matches_language
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, Unit
@@ -19,7 +19,7 @@ from service.formats.plural_forms import read_plural_forms
 from service.formats.review_marks import TOOL, TextOrigin, confidence_of, origin_of
 from service.formats.xml_units import Chars, Element, Name, XmlFormat, through_root, xml_units
 from service.markup.escaping import escape_xml
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 from service.protection.plural_rules import gettext_plural_forms
 
 _MESSAGE = Name("", "message")
@@ -87,7 +87,8 @@ def _message(message: Element, place: str, num_forms: int | None) -> TextPart:
         if not any(texts):
             return message.raw
         content = "".join(
-            escape_xml(item.text) if item.kind is Kind.TEXT else item.raw for item in fill_runs(found, texts)
+            escape_xml(item.text) if item.kind is TokenKind.TEXT else item.raw
+            for item in fill_runs(found, texts)
         )
         if is_numerus:
             number = num_forms or max(1, len(forms))
@@ -106,13 +107,13 @@ def _is_missing(translation: Element) -> bool:
     )
 
 
-def _items(source: Element) -> Iterator[Item]:
+def _items(source: Element) -> Iterator[InlineItem]:
     for node in source.nodes:
         if not isinstance(node, Chars):
-            yield Item(Kind.POINT, raw=node.raw)
+            yield InlineItem(TokenKind.POINT, raw=node.raw)
             continue
         for item in split_tags(node.text):
-            yield Item(item.kind, item.text, escape_xml(item.raw), item.note)
+            yield InlineItem(item.kind, item.text, escape_xml(item.raw), item.note)
 
 
 def _numerus_forms(translation: Element, forms: Sequence[Element], content: str, number: int) -> str:

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from service.formats.inline_runs import Item
-from service.markup.tokens import Kind
+from service.formats.inline_runs import InlineItem
+from service.markup.tokens import TokenKind
 
 _MORE_SPACES = re.compile("(?<= )( {2,})")
 
@@ -25,7 +25,7 @@ def split_spaces(text: str) -> Iterator[tuple[str, bool]]:
             yield part, i % 2 == 1
 
 
-def wrap_styles(items: Sequence[Item], shows_space: Callable[[str], bool]) -> list[Item]:
+def wrap_styles(items: Sequence[InlineItem], shows_space: Callable[[str], bool]) -> list[InlineItem]:
     """Turn differences of format into elements.
 
     Args:
@@ -39,11 +39,11 @@ def wrap_styles(items: Sequence[Item], shows_space: Callable[[str], bool]) -> li
     return list(_wrap_styled_texts(_note_base_styles(_merge_texts(items, shows_space))))
 
 
-def styled_items(items: Sequence[Item]) -> Iterator[tuple[Item, str]]:
+def styled_items(items: Sequence[InlineItem]) -> Iterator[tuple[InlineItem, str]]:
     """Yield each item with the format of its text."""
     styles = [""]
     for item in items:
-        if item.kind is Kind.TEXT:
+        if item.kind is TokenKind.TEXT:
             yield item, styles[-1] if item.note is None else item.note
             continue
         yield item, styles[-1]
@@ -53,15 +53,15 @@ def styled_items(items: Sequence[Item]) -> Iterator[tuple[Item, str]]:
             styles.pop()
 
 
-def _merge_texts(items: Sequence[Item], shows_space: Callable[[str], bool]) -> list[Item]:
+def _merge_texts(items: Sequence[InlineItem], shows_space: Callable[[str], bool]) -> list[InlineItem]:
     """Merge consecutive texts of one format; white space in an invisible format joins the text before it."""
-    merged: list[tuple[Item, list[str]]] = []
+    merged: list[tuple[InlineItem, list[str]]] = []
     for item in items:
         last = merged[-1][0] if merged else None
         is_more = (
-            item.kind is Kind.TEXT
+            item.kind is TokenKind.TEXT
             and last is not None
-            and last.kind is Kind.TEXT
+            and last.kind is TokenKind.TEXT
             and (last.note == item.note or (item.text.isspace() and not shows_space(item.note or "")))
         )
         if is_more:
@@ -71,42 +71,42 @@ def _merge_texts(items: Sequence[Item], shows_space: Callable[[str], bool]) -> l
     return [item if len(texts) == 1 else replace(item, text="".join(texts)) for item, texts in merged]
 
 
-def _note_base_styles(items: Sequence[Item]) -> list[Item]:
+def _note_base_styles(items: Sequence[InlineItem]) -> list[InlineItem]:
     """Note on each opened element the properties of most direct text; for the paragraph, on a first BREAK."""
     levels = [Counter[str]()]
     starts = [-1]
     bases: dict[int, str] = {}
-    for i, item in enumerate([*items, Item(Kind.CLOSE)]):
-        if item.kind is Kind.OPEN:
+    for i, item in enumerate([*items, InlineItem(TokenKind.CLOSE)]):
+        if item.kind is TokenKind.OPEN:
             levels.append(Counter())
             starts.append(i)
-        elif item.kind is Kind.CLOSE:
+        elif item.kind is TokenKind.CLOSE:
             counts = levels.pop()
             bases[starts.pop()] = max(counts, key=counts.__getitem__, default="")
-        elif item.kind is Kind.TEXT:
+        elif item.kind is TokenKind.TEXT:
             levels[-1][item.note or ""] += len(item.text)
     noted = [replace(item, note=f"+{bases[i]}") if i in bases else item for i, item in enumerate(items)]
-    noted = [replace(item, note="-") if item.kind is Kind.CLOSE else item for item in noted]
-    return [Item(Kind.BREAK, note=f"+{bases[-1]}"), *noted]
+    noted = [replace(item, note="-") if item.kind is TokenKind.CLOSE else item for item in noted]
+    return [InlineItem(TokenKind.BREAK, note=f"+{bases[-1]}"), *noted]
 
 
-def _wrap_styled_texts(items: Sequence[Item]) -> Iterator[Item]:
+def _wrap_styled_texts(items: Sequence[InlineItem]) -> Iterator[InlineItem]:
     """Wrap texts whose properties differ from those of their level in elements of their own."""
     bases = [""]
     style: str | None = None
     for item in items:
-        if item.kind is Kind.TEXT:
+        if item.kind is TokenKind.TEXT:
             wanted = None if item.note == bases[-1] else item.note
             if wanted != style:
                 if style is not None:
-                    yield Item(Kind.CLOSE, note="-")
+                    yield InlineItem(TokenKind.CLOSE, note="-")
                 if wanted is not None:
-                    yield Item(Kind.OPEN, note=f"+{wanted}")
+                    yield InlineItem(TokenKind.OPEN, note=f"+{wanted}")
                 style = wanted
             yield replace(item, note=None)
             continue
-        if style is not None and item.kind is not Kind.POINT:
-            yield Item(Kind.CLOSE, note="-")
+        if style is not None and item.kind is not TokenKind.POINT:
+            yield InlineItem(TokenKind.CLOSE, note="-")
             style = None
         if item.note is not None and item.note.startswith("+"):
             bases.append(item.note[1:])
@@ -114,4 +114,4 @@ def _wrap_styled_texts(items: Sequence[Item]) -> Iterator[Item]:
             bases.pop()
         yield item
     if style is not None:
-        yield Item(Kind.CLOSE, note="-")
+        yield InlineItem(TokenKind.CLOSE, note="-")

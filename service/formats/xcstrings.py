@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from service.formats.entries import Entry, FileFormatError
-from service.formats.inline_runs import Item, TextRun, fill_runs, messages_in
+from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in
 from service.formats.json_layout import JsonInsertion, JsonLayout
 from service.formats.json_values import JsonMember, JsonValue, parse_json
 from service.formats.language_tags import matches_language
@@ -47,7 +47,7 @@ _LANGUAGE_DEPTH = 4
 class _Text:
     """A text of a localisation."""
 
-    found: Sequence[TextRun | Item]
+    found: Sequence[TextRun | InlineItem]
     entries: tuple[Entry, ...]
 
 

@@ -16,13 +16,13 @@ from service.formats.archives import ArchiveFormat, XmlMember
 from service.formats.drawing_text import DRAWINGS, drawing_parts
 from service.formats.encodings import UTF_8
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import Item, entries_in, fill_runs, text_runs
+from service.formats.inline_runs import InlineItem, entries_in, fill_runs, text_runs
 from service.formats.office_packages import OfficePackage, read_package
 from service.formats.parts import TextPart, Unit
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_units import Element, Miscellaneous, Name, encoding_of, xml_units
 from service.markup.escaping import escape_xml
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 MAX_CELL_CHARACTERS = 32_767
 """Maximum length of a cell's text in Excel."""
@@ -122,7 +122,7 @@ def _string(element: Element, columns: frozenset[str], place: str) -> TextPart:
     return Unit(entries_in(found), spell, element.raw)
 
 
-def _content(parent: Element) -> Iterator[Item]:
+def _content(parent: Element) -> Iterator[InlineItem]:
     """Yield the text of a string; the note of a text is its format. Other items are characters that stay."""
     for node in parent.elements:
         if node.local == "t":
@@ -133,33 +133,37 @@ def _content(parent: Element) -> Iterator[Item]:
                 yield from _texts(text, style)
 
 
-def _texts(element: Element, style: str) -> Iterator[Item]:
+def _texts(element: Element, style: str) -> Iterator[InlineItem]:
     for i, piece in enumerate(_MARKS.split(element.text)):
         if i % 2:
             yield _mark(piece, style)
             continue
         for text, stays in split_spaces(piece):
-            yield Item(Kind.POINT, raw=text) if stays else Item(Kind.TEXT, text, note=style)
+            yield (
+                InlineItem(TokenKind.POINT, raw=text)
+                if stays
+                else InlineItem(TokenKind.TEXT, text, note=style)
+            )
 
 
-def _mark(piece: str, style: str) -> Item:
+def _mark(piece: str, style: str) -> InlineItem:
     if piece == "\n":
-        return Item(Kind.WORD, raw=piece, ends_line=True)
+        return InlineItem(TokenKind.WORD, raw=piece, ends_line=True)
     if _plain(piece) == "_":
-        return Item(Kind.TEXT, "_", note=style)
-    return Item(Kind.BREAK if piece == "\t" else Kind.POINT, raw=piece)
+        return InlineItem(TokenKind.TEXT, "_", note=style)
+    return InlineItem(TokenKind.BREAK if piece == "\t" else TokenKind.POINT, raw=piece)
 
 
 def _shows_space(style: str) -> bool:
     return _VISIBLE_ON_SPACE.search(style) is not None
 
 
-def _write_string(element: Element, items: Sequence[Item], place: str) -> str:
+def _write_string(element: Element, items: Sequence[InlineItem], place: str) -> str:
     """Return a string with other text, without its phonetic readings (`rPh`), which belong to the old one."""
     pieces: list[tuple[str, list[str]]] = []
     size = 0
     for item, style in styled_items(items):
-        text = _ESCAPED.sub(_UNDERSCORE, item.text) if item.kind is Kind.TEXT else item.raw
+        text = _ESCAPED.sub(_UNDERSCORE, item.text) if item.kind is TokenKind.TEXT else item.raw
         if text and pieces and pieces[-1][0] == style:
             pieces[-1][1].append(text)
         elif text:

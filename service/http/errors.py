@@ -112,7 +112,7 @@ KNOWN_ERRORS: Sequence[tuple[type[Exception], ErrorKind, Mapping[str, str]]] = (
     (models.ModelExists, ErrorKind.CONFLICT, {}),
     (models.ModelBusy, ErrorKind.CONFLICT, {}),
     (models.TooManyDownloads, ErrorKind.OVERLOADED, RETRY_AFTER),
-    (models.NotEnoughSpace, ErrorKind.NO_ROOM, RETRY_AFTER),
+    (models.NotEnoughModelSpace, ErrorKind.NO_ROOM, RETRY_AFTER),
     (models.ModelManagementError, ErrorKind.STORE_UNAVAILABLE, RETRY_AFTER),
     (Overloaded, ErrorKind.OVERLOADED, RETRY_AFTER),
     (MemoryBudgetExceeded, ErrorKind.NO_ROOM, RETRY_AFTER),

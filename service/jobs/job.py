@@ -7,7 +7,7 @@ from enum import Enum, StrEnum
 
 from dragoman.types import Formality
 from service.batch.texts import OnFailure
-from service.formats.known import output_name
+from service.formats.registry import output_name
 from service.formats.review_marks import ReviewMarks
 from service.http.errors import SERVER_FAILED
 from service.protection.modes import PlaceholderMode

@@ -23,12 +23,11 @@ from service.batch.memory_translator import MemoryTranslator
 from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
-from service.batch.run import DEFAULT_TRANSLATORS, first_failure, run_job, translator_facts
-from service.batch.run import Job as BatchJob
-from service.batch.texts import EntryTranslator, Translated
+from service.batch.run import DEFAULT_TRANSLATORS, BatchJob, first_failure, run_job, translator_facts
+from service.batch.texts import EntryTranslator, TranslatedEntry
 from service.formats.entries import FileOptions
-from service.formats.known import depends_on_languages, open_format
 from service.formats.limits import FileLimits
+from service.formats.registry import depends_on_languages, open_format
 from service.formats.review_marks import ReviewMarks
 from service.glossaries.terminology import RequestTerminology
 from service.jobs.errors import UnknownJob
@@ -295,7 +294,7 @@ def _translated_characters(file: JobFile, journal: Journal) -> int:
         len(entry.text)
         for window in look_up(journal, read_entries(file), file.pair)
         for _, entry, outcome in window
-        if isinstance(outcome, Translated)
+        if isinstance(outcome, TranslatedEntry)
     )
 
 

@@ -18,7 +18,7 @@ from dragoman.routing.router import Router
 from dragoman.types import Formality
 from service.batch.texts import OnFailure
 from service.formats.entries import FileFormatError
-from service.formats.known import requested_output
+from service.formats.registry import requested_output
 from service.formats.review_marks import ReviewMarks
 from service.glossaries.json_terms import read_request_terms
 from service.glossaries.terminology import RequestTerminology, RequestTerms

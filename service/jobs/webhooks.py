@@ -72,7 +72,7 @@ class WebhookOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WebhookMessage:
     """The content of a webhook."""
 
     id: str
@@ -110,7 +110,7 @@ def write_secret(secret: bytes) -> str:
     return SECRET_PREFIX + base64.b64encode(secret).decode("ascii")
 
 
-def signatures(options: WebhookOptions, message: Message, sent_at_s: int) -> str:
+def signatures(options: WebhookOptions, message: WebhookMessage, sent_at_s: int) -> str:
     """Return the value of `webhook-signature`: signatures separated by spaces, as the standard allows.
 
     The secret of the job's key signs first; then the server's own, for receivers that were set up before keys
@@ -124,7 +124,7 @@ def signatures(options: WebhookOptions, message: Message, sent_at_s: int) -> str
     return " ".join(signature(secret, message, sent_at_s) for secret in secrets)
 
 
-def signature(secret: bytes, message: Message, sent_at_s: int) -> str:
+def signature(secret: bytes, message: WebhookMessage, sent_at_s: int) -> str:
     """Return one signature, which the receiver computes and compares."""
     signed = b".".join((message.id.encode(), str(sent_at_s).encode(), message.body))
     return "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode("ascii")
@@ -135,7 +135,7 @@ def retry_delay_s(num_tries: int, first_pause_s: float = FIRST_PAUSE_S) -> float
     return None if num_tries >= MAX_TRIES else first_pause_s * PAUSE_FACTOR ** (num_tries - 1)
 
 
-async def deliver(url: str, message: Message, options: WebhookOptions, now_s: float) -> None:
+async def deliver(url: str, message: WebhookMessage, options: WebhookOptions, now_s: float) -> None:
     """Send a message once. Do not follow redirects, and ignore proxies set in the environment.
 
     Raises:
@@ -199,7 +199,7 @@ async def _post(
 
 
 def _headers(
-    url: WebhookUrl, message: Message, message_signatures: str, sent_at_s: int
+    url: WebhookUrl, message: WebhookMessage, message_signatures: str, sent_at_s: int
 ) -> list[tuple[str, str]]:
     host = f"[{url.host}]" if ":" in url.host else url.host
     return [
@@ -336,7 +336,7 @@ class WebhookSender:
         try:
             if job.webhook_tries > MAX_TRIES:  # processes died while sending it
                 return self._give_up(job, job.webhook_problem or SERVER_FAILED)
-            message = Message(job.id, _body(job), job.key_id)
+            message = WebhookMessage(job.id, _body(job), job.key_id)
             await deliver(job.job_request.webhook_url or "", message, self.options, time.time())
         except AddressRejected as error:
             return self._give_up(job, f"the URL {error}")

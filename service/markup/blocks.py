@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from service.markup.tokens import Kind, MarkupToken
+from service.markup.tokens import MarkupToken, TokenKind
 
 SPACES = "\t\n\f\r "
 """White space of HTML and XML, which does not include the no-break space."""
@@ -16,7 +16,7 @@ _RUN = re.compile(f"[{SPACES}]+|[^{SPACES}]+")
 class Mark:
     """Markup between two characters of a text."""
 
-    kind: Kind
+    kind: TokenKind
     """TEXT for white space that collapses into the white space before it."""
     at: int
     """Position of the character after it."""
@@ -27,7 +27,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class CdataSection:
     """A CDATA section in a text."""
 
     start: int
@@ -44,15 +44,15 @@ class Block:
     """Source form of each character of `text`; within CDATA sections, its form outside of one."""
     marks: Sequence[Mark]
     """Marks in the order of the markup."""
-    sections: Sequence[Section]
+    sections: Sequence[CdataSection]
 
 
-def neighbour_kind(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
+def neighbour_kind(marks: Sequence[Mark], i: int, step: int) -> TokenKind | None:
     """Return the kind of a TEXT or WORD mark before (`step` -1) or after (1) a mark; None for a character."""
     at = marks[i].at
     i += step
     while 0 <= i < len(marks) and marks[i].at == at:
-        if marks[i].kind in {Kind.TEXT, Kind.WORD}:
+        if marks[i].kind in {TokenKind.TEXT, TokenKind.WORD}:
             return marks[i].kind
         i += step
     return None
@@ -62,7 +62,7 @@ def is_spaced(block: Block, i: int, step: int) -> bool:
     """Return whether a mark has white space before (`step` -1) or after (1) it."""
     kind, at = neighbour_kind(block.marks, i, step), block.marks[i].at
     if kind is not None:
-        return kind is Kind.TEXT
+        return kind is TokenKind.TEXT
     return (block.text[at - 1 : at] if step < 0 else block.text[at : at + 1]).isspace()
 
 
@@ -70,8 +70,8 @@ def blocks(tokens: Sequence[MarkupToken]) -> list[Block | str]:
     """Return the blocks, and between them markup that holds no text."""
     parts: list[Block | str] = []
     start = 0
-    for end in [*(i for i, token in enumerate(tokens) if token.kind is Kind.BREAK), len(tokens)]:
-        if any(token.kind is Kind.TEXT and token.text.strip() for token in tokens[start:end]):
+    for end in [*(i for i, token in enumerate(tokens) if token.kind is TokenKind.BREAK), len(tokens)]:
+        if any(token.kind is TokenKind.TEXT and token.text.strip() for token in tokens[start:end]):
             builder = _BlockBuilder(start)
             for i in range(start, end):
                 builder.add(i, tokens[i])
@@ -91,7 +91,7 @@ class _BlockBuilder:
     text: list[str] = field(default_factory=list)
     raws: list[str] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
-    sections: list[Section] = field(default_factory=list)
+    sections: list[CdataSection] = field(default_factory=list)
     mark_of: dict[int, int] = field(default_factory=dict)
     """Index of the mark of each token."""
     is_folded: bool = False
@@ -100,7 +100,7 @@ class _BlockBuilder:
     """Whether a WORD, which is not in the text, came after the last character."""
 
     def add(self, i: int, token: MarkupToken) -> None:
-        if token.kind is Kind.TEXT:
+        if token.kind is TokenKind.TEXT:
             if token.keeps_space:
                 self._add_characters(token.text, token.raws)
                 self.is_folded = False
@@ -108,11 +108,11 @@ class _BlockBuilder:
                 self._fold(token)
             if token.is_section:
                 end = len(self.text)
-                self.sections.append(Section(end - len(token.text), end, token.raw))
+                self.sections.append(CdataSection(end - len(token.text), end, token.raw))
             return
         self.mark_of[i] = len(self.marks)
         self.marks.append(Mark(token.kind, len(self.text), token.raw, token.partner))
-        self.is_apart = self.is_apart or token.kind is Kind.WORD
+        self.is_apart = self.is_apart or token.kind is TokenKind.WORD
         if token.ends_line and self.text and not self.text[-1].isspace():
             self._add_characters(" ", [""])
             self.is_folded = True
@@ -124,7 +124,7 @@ class _BlockBuilder:
             at, raw = len(self.text), self.raws.pop()
             num_before = sum(mark.at <= at for mark in self.marks)
             after = [Mark(mark.kind, at, mark.raw, mark.partner) for mark in self.marks[num_before:]]
-            self.marks[num_before:] = [Mark(Kind.TEXT, at, raw), *after]
+            self.marks[num_before:] = [Mark(TokenKind.TEXT, at, raw), *after]
             for token, mark in self.mark_of.items():
                 self.mark_of[token] = mark + (mark >= num_before)
         marks = [Mark(mark.kind, mark.at, mark.raw, self._partner(mark)) for mark in self.marks]
@@ -143,7 +143,7 @@ class _BlockBuilder:
                 self._add_characters(run[0], raws)
                 self.is_folded = False
             elif self.is_folded or not self.text:
-                self.marks.append(Mark(Kind.TEXT, len(self.text), "".join(raws)))
+                self.marks.append(Mark(TokenKind.TEXT, len(self.text), "".join(raws)))
             else:
                 self._add_characters(" ", ["".join(raws)])
                 self.is_folded = True

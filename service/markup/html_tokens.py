@@ -8,7 +8,7 @@ from itertools import count
 from service.markup import html_names
 from service.markup.html_lexemes import Lexeme, LexemeKind, lex
 from service.markup.options import MarkupOptions
-from service.markup.tokens import Kind, MarkupToken, join_empty_elements
+from service.markup.tokens import MarkupToken, TokenKind, join_empty_elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class _OpenElements:
         return start
 
 
-_NOTHING = MarkupToken(Kind.POINT, "")
+_NOTHING = MarkupToken(TokenKind.POINT, "")
 
 
 def html_tokens(html: str, options: MarkupOptions) -> list[MarkupToken]:
@@ -159,7 +159,9 @@ class _Rules:
         )
         self._ignored = options.names(options.ignore_tags) | html_names.IGNORED
         self._line_break = (
-            Kind.WORD if html_names.LINE_BREAK in options.names(options.non_splitting_tags) else Kind.BREAK
+            TokenKind.WORD
+            if html_names.LINE_BREAK in options.names(options.non_splitting_tags)
+            else TokenKind.BREAK
         )
 
     def splits(self, name: str) -> bool:
@@ -177,24 +179,24 @@ class _Rules:
     def ignored(self, raw: str, name: str) -> MarkupToken:
         """Return the token of a whole element whose content is not translated."""
         if self.splits(name):
-            return MarkupToken(Kind.BREAK, raw)
+            return MarkupToken(TokenKind.BREAK, raw)
         if name == html_names.LINE_BREAK:
             return MarkupToken(self._line_break, raw, ends_line=True)
-        return MarkupToken(Kind.POINT if name in html_names.NO_ROOM else Kind.WORD, raw)
+        return MarkupToken(TokenKind.POINT if name in html_names.NO_ROOM else TokenKind.WORD, raw)
 
     def tag(self, lexeme: Lexeme, partner: int | None) -> MarkupToken:
         """Return the token of a single tag, or of a lexeme that is not a tag."""
         if lexeme.kind is LexemeKind.OTHER:
             is_doctype = lexeme.raw[:9].lower() == "<!doctype"
-            return MarkupToken(Kind.BREAK if is_doctype else Kind.POINT, lexeme.raw)
+            return MarkupToken(TokenKind.BREAK if is_doctype else TokenKind.POINT, lexeme.raw)
         if self.splits(lexeme.name):
-            return MarkupToken(Kind.BREAK, lexeme.raw)
+            return MarkupToken(TokenKind.BREAK, lexeme.raw)
         is_start = lexeme.kind is LexemeKind.START
         if partner is not None:
-            return MarkupToken(Kind.OPEN if is_start else Kind.CLOSE, lexeme.raw, partner)
+            return MarkupToken(TokenKind.OPEN if is_start else TokenKind.CLOSE, lexeme.raw, partner)
         if is_start and (lexeme.name in html_names.VOID or lexeme.name in html_names.FOREIGN):
             return self.ignored(lexeme.raw, lexeme.name)
-        return MarkupToken(Kind.POINT, lexeme.raw)
+        return MarkupToken(TokenKind.POINT, lexeme.raw)
 
 
 def _merge_ignored(
@@ -214,4 +216,4 @@ def _merge_ignored(
 
 def _text(lexeme: Lexeme, *, keeps_space: bool) -> MarkupToken:
     text, raws = lexeme.characters
-    return MarkupToken(Kind.TEXT, lexeme.raw, text=text, raws=raws, keeps_space=keeps_space)
+    return MarkupToken(TokenKind.TEXT, lexeme.raw, text=text, raws=raws, keeps_space=keeps_space)

@@ -11,7 +11,7 @@ from service.markup.escaping import escape
 from service.markup.options import MarkupLanguage
 from service.markup.stretches import StretchMarks, assign_marks, cut
 from service.markup.tag_placement import place
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 _IN_REFERENCE = re.compile(r"[\w#]")
 _MAX_REFERENCE_CHARS = 40
@@ -50,7 +50,7 @@ class _BlockRenderer:
         """Write marks as they are."""
         for i in marks:
             mark = self.block.marks[i]
-            if mark.kind is Kind.WORD:
+            if mark.kind is TokenKind.WORD:
                 self._write_pending_space("x")
                 self.last = "x"
             self.written.append(mark.raw)
@@ -96,29 +96,29 @@ class _BlockRenderer:
 
     def _write_mark(self, i: int, at: int) -> None:
         mark = self.block.marks[i]
-        if mark.kind is Kind.WORD:
+        if mark.kind is TokenKind.WORD:
             needs_space = is_spaced(self.block, i, -1) and self.last != "" and not self.last.isspace()
             needs_space = needs_space or (self.last.isalnum() and not self._touches_letter(i, -1))
             self.owes_space = self.owes_space or needs_space
             self._write_pending_space("x")
             self.last, self.owes_space = "x", is_spaced(self.block, i, 1)
             self.parts_letters = not self._touches_letter(i, 1)
-        elif mark.kind is Kind.OPEN and not self.translated[at : at + 1].isspace():
+        elif mark.kind is TokenKind.OPEN and not self.translated[at : at + 1].isspace():
             self._write_pending_space("x")  # pending white space goes outside
-        if mark.kind is not Kind.TEXT or self._is_harmless(i, at):
+        if mark.kind is not TokenKind.TEXT or self._is_harmless(i, at):
             self.written.append(mark.raw)
 
     def _touches_letter(self, i: int, step: int) -> bool:
         """Return whether a WORD mark has a letter, or another WORD mark, directly before or after it."""
         kind, at = neighbour_kind(self.block.marks, i, step), self.block.marks[i].at
         if kind is not None:
-            return kind is Kind.WORD
+            return kind is TokenKind.WORD
         return (self.block.text[at - 1 : at] if step < 0 else self.block.text[at : at + 1]).isalnum()
 
     def _is_harmless(self, i: int, at: int) -> bool:
         """Return whether white space next to a tag is next to other white space in the translation too."""
         marks, text = self.block.marks, self.translated
-        if any(neighbour_kind(marks, i, step) is Kind.WORD for step in (-1, 1)):
+        if any(neighbour_kind(marks, i, step) is TokenKind.WORD for step in (-1, 1)):
             return False  # the WORD mark handles the space
         return text[max(0, at - 1) : at + 1].strip() != text[max(0, at - 1) : at + 1]
 

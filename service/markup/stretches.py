@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from dragoman.types import Link, SegmentTranslation, Span, Translation
 from service.markup.blocks import Mark
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +132,11 @@ def _end_of_position(marks: Sequence[Mark], first: int, at: int) -> int:
 
 
 def _opens_in(marks: Sequence[Mark], i: int, stretch: Stretch) -> bool:
-    return marks[i].kind is Kind.OPEN and _is_inside(marks, marks[i].partner, stretch)
+    return marks[i].kind is TokenKind.OPEN and _is_inside(marks, marks[i].partner, stretch)
 
 
 def _closes_in(marks: Sequence[Mark], i: int, stretch: Stretch) -> bool:
-    return marks[i].kind is Kind.CLOSE and _is_inside(marks, marks[i].partner, stretch)
+    return marks[i].kind is TokenKind.CLOSE and _is_inside(marks, marks[i].partner, stretch)
 
 
 def _is_inside(marks: Sequence[Mark], i: int | None, stretch: Stretch) -> bool:

@@ -14,7 +14,7 @@ from dragoman.types import Span
 from service.markup.alignment import Alignment
 from service.markup.blocks import Block, Mark
 from service.markup.stretches import StretchMarks
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 
 MAX_DEPTH = 64
 """Maximum nesting of elements within a sentence that are placed one by one; with more, all marks stay in
@@ -56,7 +56,7 @@ def place(block: Block, translated: str, placed: StretchMarks) -> list[PlacedMar
     """
     if not placed.moving:
         return []
-    cuts = [block.marks[i].at for i in placed.moving if block.marks[i].kind is not Kind.TEXT]
+    cuts = [block.marks[i].at for i in placed.moving if block.marks[i].kind is not TokenKind.TEXT]
     alignment = Alignment(block.text, translated, placed.stretch, cuts)
     root, depth = _tree(block.marks, placed)
     if depth > MAX_DEPTH:
@@ -76,7 +76,9 @@ def _keep_order(marks: Sequence[Mark], placed: StretchMarks, alignment: Alignmen
     at = placed.stretch.target.start
     for i in placed.moving:
         wanted = (
-            alignment.after(marks[i].at) if marks[i].kind is Kind.CLOSE else alignment.before(marks[i].at)
+            alignment.after(marks[i].at)
+            if marks[i].kind is TokenKind.CLOSE
+            else alignment.before(marks[i].at)
         )
         at = at if wanted is None else max(at, wanted)
         yield PlacedMark(at, i)
@@ -90,15 +92,15 @@ def _tree(marks: Sequence[Mark], placed: StretchMarks) -> tuple[_Node, int]:
     depth = num_begun = 0
     for i in moving:
         mark = marks[i]
-        if mark.kind is Kind.OPEN:
+        if mark.kind is TokenKind.OPEN:
             node = _Node(Span(mark.at, source.end), i, opens=i)
             path[-1].children.append(node)
             path.append(node)
             depth = max(depth, len(path) - 1)
-        elif mark.kind is Kind.CLOSE and mark.partner in moving:
+        elif mark.kind is TokenKind.CLOSE and mark.partner in moving:
             node = path.pop()
             node.closes, node.source = i, Span(node.source.start, mark.at)
-        elif mark.kind is Kind.CLOSE:
+        elif mark.kind is TokenKind.CLOSE:
             begun = _Node(Span(source.start, mark.at), -1, closes=i, children=path[-1].children)
             path[-1].children = [begun]
             num_begun += 1
@@ -139,7 +141,7 @@ class _NodePlacer:
         self._text = block.text
         self._translated = translated
         self._alignment = alignment
-        self._last_spaces = {block.marks[i].at: i for i in moving if block.marks[i].kind is Kind.TEXT}
+        self._last_spaces = {block.marks[i].at: i for i in moving if block.marks[i].kind is TokenKind.TEXT}
         """Last white space mark at each position: marks before it have white space after them."""
 
     def arrange(self, parent: _Node) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     """Role of a token in the text around it."""
 
     TEXT = "text"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 class MarkupToken:
     """Part of the markup; concatenated, all parts are the markup."""
 
-    kind: Kind
+    kind: TokenKind
     raw: str
     """Source form in the markup."""
     partner: int | None = None
@@ -49,8 +49,8 @@ def join_empty_elements(tokens: Sequence[MarkupToken]) -> list[MarkupToken]:
     joined: list[MarkupToken] = []
     positions: list[int] = []
     for i, token in enumerate(tokens):
-        if token.kind is Kind.CLOSE and token.partner == i - 1:
-            joined[-1] = MarkupToken(Kind.WORD, joined[-1].raw + token.raw)
+        if token.kind is TokenKind.CLOSE and token.partner == i - 1:
+            joined[-1] = MarkupToken(TokenKind.WORD, joined[-1].raw + token.raw)
         elif token.raw:
             joined.append(token)
         positions.append(len(joined) - 1)

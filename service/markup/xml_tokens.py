@@ -9,7 +9,7 @@ from xml.parsers import expat
 from service.markup.escaping import Characters, escape_xml, read_xml
 from service.markup.html_names import LINE_BREAK
 from service.markup.options import MarkupError, MarkupOptions
-from service.markup.tokens import Kind, MarkupToken, join_empty_elements
+from service.markup.tokens import MarkupToken, TokenKind, join_empty_elements
 
 MAX_DEPTH = 1000
 """Maximum nesting of elements."""
@@ -31,7 +31,11 @@ class _EventKind(StrEnum):
     BREAK = "break"
 
 
-_OTHERS = {_EventKind.ENTITY: Kind.WORD, _EventKind.POINT: Kind.POINT, _EventKind.BREAK: Kind.BREAK}
+_OTHERS = {
+    _EventKind.ENTITY: TokenKind.WORD,
+    _EventKind.POINT: TokenKind.POINT,
+    _EventKind.BREAK: TokenKind.BREAK,
+}
 
 
 @dataclass(slots=True)
@@ -66,7 +70,7 @@ def xml_tokens(xml: str, options: MarkupOptions) -> list[MarkupToken]:
     raws = [encoded[start:end].decode() for start, end in pairwise(bounds)]
     if before:
         raws[0] = raws[-1] = ""
-    start = MarkupToken(Kind.BREAK, encoded[: bounds[0]].decode())  # white space, or a byte order mark
+    start = MarkupToken(TokenKind.BREAK, encoded[: bounds[0]].decode())  # white space, or a byte order mark
     return join_empty_elements([start, *_tokens(events, raws, options)])
 
 
@@ -158,16 +162,16 @@ def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> li
     ignored_until = -1
     for i, (event, raw) in enumerate(zip(events, raws, strict=True)):
         if i <= ignored_until:
-            tokens.append(MarkupToken(Kind.POINT, ""))
+            tokens.append(MarkupToken(TokenKind.POINT, ""))
         elif (
             event.kind is _EventKind.START and event.name in options.ignore_tags and event.partner is not None
         ):
             ignored_until = event.partner
-            kind = Kind.BREAK if _splits(event, events, options) else Kind.WORD
+            kind = TokenKind.BREAK if _splits(event, events, options) else TokenKind.WORD
             tokens.append(MarkupToken(kind, "".join(raws[i : ignored_until + 1])))
         elif _is_line_break(event, i, options) and not _splits(event, events, options):
             ignored_until = i + 1
-            tokens.append(MarkupToken(Kind.BREAK, raw + raws[i + 1], ends_line=True))
+            tokens.append(MarkupToken(TokenKind.BREAK, raw + raws[i + 1], ends_line=True))
         else:
             tokens.append(_token(event, raw, events, options))
     return tokens
@@ -177,13 +181,13 @@ def _token(event: _Event, raw: str, events: list[_Event], options: MarkupOptions
     match event.kind:
         case _EventKind.TEXT:
             text, raws = read_xml(raw)
-            return MarkupToken(Kind.TEXT, raw, None, text, raws, event.keeps_space)
+            return MarkupToken(TokenKind.TEXT, raw, None, text, raws, event.keeps_space)
         case _EventKind.SECTION:
             return _section_token(raw, keeps_space=event.keeps_space)
         case _EventKind.START | _EventKind.END:
             if _splits(event, events, options):
-                return MarkupToken(Kind.BREAK, raw)
-            kind = Kind.OPEN if event.kind is _EventKind.START else Kind.CLOSE
+                return MarkupToken(TokenKind.BREAK, raw)
+            kind = TokenKind.OPEN if event.kind is _EventKind.START else TokenKind.CLOSE
             # Plus one: a token precedes those of all events.
             return MarkupToken(kind, raw, None if event.partner is None else event.partner + 1)
         case other:
@@ -214,7 +218,7 @@ def _section_token(raw: str, *, keeps_space: bool) -> MarkupToken:
     """Return the token of a CDATA section. Its white space never collapses, as marks cannot be in it."""
     content = raw.removeprefix("<![CDATA[").removesuffix("]]>")
     if not content:
-        return MarkupToken(Kind.POINT, raw)
+        return MarkupToken(TokenKind.POINT, raw)
     text = content if keeps_space else _SPACES.sub(" ", content)
     characters = Characters(text, [escape_xml(character) for character in text])
-    return MarkupToken(Kind.TEXT, raw, None, *characters, keeps_space=True, is_section=True)
+    return MarkupToken(TokenKind.TEXT, raw, None, *characters, keeps_space=True, is_section=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from service.formats.known import installed_suffixes
+from service.formats.registry import installed_suffixes
 from service.settings import Settings, split_names
 
 STATIC = Path(__file__).parent / "static"

@@ -6,12 +6,12 @@ from typing import Protocol
 
 from dragoman.types import Translation
 from service.markup.blocks import Block
-from service.markup.marked_up import ParsedMarkup
+from service.markup.parsed_markup import ParsedMarkup
 from service.protection.accelerators import Label
 from service.protection.icu_messages import IcuMessage
 from service.protection.patterns import find_spans
 from service.protection.protected_block import ProtectedBlock, protect
-from service.protection.taking_out import plain_block, write_plain
+from service.protection.span_removal import plain_block, write_plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from dragoman.types import Translation
 from service.markup.blocks import Block
 from service.protection.patterns import ProtectedSpan, SpanForm, find_numbers
+from service.protection.span_removal import take_out
 from service.protection.stand_ins import ShownText, show
-from service.protection.taking_out import take_out
 
 MAX_TRIES = 3
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.types import Translation
-from service.markup.marked_up import ParsedMarkup
+from service.markup.parsed_markup import ParsedMarkup
 from service.protection.accelerators import find_label
 from service.protection.checks import Check, CheckFailure, check_content, check_syntax
 from service.protection.contents import Content, IcuContent, MarkedContent, PlainContent

@@ -9,8 +9,8 @@ from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.types import Alternative, FinishReason, Translation
-from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupError, MarkupOptions
+from service.markup.parsed_markup import ParsedMarkup, parse
 from service.memories.pairs import TextMatches
 from service.protection.modes import PlaceholderMode
 from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text

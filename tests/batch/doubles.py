@@ -9,10 +9,10 @@ from service.batch.files import JobFile
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
 from service.batch.pending_entries import ChunkLimits
-from service.batch.run import Job
-from service.batch.texts import OnFailure, Outcome, Translated, Untranslated
+from service.batch.run import BatchJob
+from service.batch.texts import OnFailure, Outcome, TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry, FileOptions
-from service.formats.known import open_format
+from service.formats.registry import open_format
 
 PAIR = Pair("de", "en")
 FACTS = {"bundles of de -> en": "double"}
@@ -48,8 +48,8 @@ class UpperCase:
     def _outcome(self, number: int, entry: Entry) -> Outcome:
         self.on_outcome(number)
         if "unusable" in entry.text:
-            return Untranslated("is not usable")
-        return Translated(entry.text.upper(), "cut" in entry.text)
+            return UntranslatedEntry("is not usable")
+        return TranslatedEntry(entry.text.upper(), "cut" in entry.text)
 
 
 def lines_file(folder: Path, name: str, lines: Sequence[str], pair: Pair = PAIR) -> JobFile:
@@ -62,8 +62,8 @@ def lines_file(folder: Path, name: str, lines: Sequence[str], pair: Pair = PAIR)
 
 def job_of(
     folder: Path, *files: JobFile, on_failure: OnFailure = OnFailure.SOURCE, chunk_entries: int = 4
-) -> Job:
-    return Job(files, FACTS, folder / "errors.jsonl", on_failure, ChunkLimits(chunk_entries, 3600.0))
+) -> BatchJob:
+    return BatchJob(files, FACTS, folder / "errors.jsonl", on_failure, ChunkLimits(chunk_entries, 3600.0))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.formats.known import open_format
+from service.formats.registry import open_format
 from tests.batch.conftest import Run
 from tests.formats.pdf_samples import SEED, drawn
 from tests.formats.rewriting import OPTIONS, texts

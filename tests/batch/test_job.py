@@ -15,7 +15,7 @@ from service.batch.errors import InputChanged, InputProblem, JobCancelled, Journ
 from service.batch.journal import Journal
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass
 from service.batch.progress import BatchProgress, BatchReport
-from service.batch.run import Job, reports_failures, run_job
+from service.batch.run import BatchJob, reports_failures, run_job
 from service.batch.texts import OnFailure, Outcome
 from service.formats.entries import Entry
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
@@ -30,7 +30,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Job:
+def job(tmp_path: Path) -> BatchJob:
     return job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
 
 
@@ -41,11 +41,11 @@ def translating(on_outcome: Callable[[int], object]) -> UpperCase:
     return translator
 
 
-def written(job: Job, item: int = 0) -> list[str]:
+def written(job: BatchJob, item: int = 0) -> list[str]:
     return job.files[item].target.read_text().splitlines()
 
 
-def problems(job: Job) -> list[dict[str, str]]:
+def problems(job: BatchJob) -> list[dict[str, str]]:
     return [json.loads(line) for line in job.problems_path.read_text().splitlines()]
 
 
@@ -106,7 +106,7 @@ def test_what_failed_keeps_its_place_and_is_told_of(tmp_path: Path, journal: Jou
     assert told[1].items() >= {"file": "a.txt", "outcome": "cut", "place": "line 4", "text": "cut"}.items()
 
 
-def stop_after(job: Job, journal: Journal, outcomes: int) -> None:
+def stop_after(job: BatchJob, journal: Journal, outcomes: int) -> None:
     stop = threading.Event()
     translator = translating(lambda number: stop.set() if number == outcomes else None)
     with pytest.raises(JobCancelled):
@@ -114,7 +114,7 @@ def stop_after(job: Job, journal: Journal, outcomes: int) -> None:
 
 
 def test_a_stopped_job_keeps_what_was_translated_and_asks_for_the_rest_alone(
-    job: Job, journal: Journal
+    job: BatchJob, journal: Journal
 ) -> None:
     target = job.files[0].target
     target.parent.mkdir()
@@ -130,7 +130,7 @@ def test_a_stopped_job_keeps_what_was_translated_and_asks_for_the_rest_alone(
     assert written(job) == [line.upper() for line in LINES]
 
 
-def test_a_translator_that_fails_loses_nothing_of_what_it_did(job: Job, journal: Journal) -> None:
+def test_a_translator_that_fails_loses_nothing_of_what_it_did(job: BatchJob, journal: Journal) -> None:
     def fail(number: int) -> None:
         if number == 31:
             raise RuntimeError("no more")
@@ -219,7 +219,7 @@ def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal)
     assert 256 <= most < 2000
 
 
-def test_an_input_that_changed_before_a_job_goes_on_stops_it(job: Job, journal: Journal) -> None:
+def test_an_input_that_changed_before_a_job_goes_on_stops_it(job: BatchJob, journal: Journal) -> None:
     stop_after(job, journal, 20)
     job.files[0].source.write_text(job.files[0].source.read_text().replace("satz 99", "satz 9x"))
 
@@ -235,7 +235,7 @@ def test_an_input_that_changed_before_a_job_goes_on_stops_it(job: Job, journal: 
     [(10, [*LINES[1:], LINES[0]]), (100, [*LINES[1:], LINES[0]]), (100, [*LINES, "one more"])],
 )
 def test_an_input_that_changes_while_it_is_read_stops_the_job(
-    job: Job, journal: Journal, at: int, lines: list[str]
+    job: BatchJob, journal: Journal, at: int, lines: list[str]
 ) -> None:
     changed = "".join(f"{line}\n" for line in lines)
     source, target = job.files[0].source, job.files[0].target
@@ -248,24 +248,24 @@ def test_an_input_that_changes_while_it_is_read_stops_the_job(
     assert list(target.parent.iterdir()) == []
 
 
-def test_other_facts_stop_a_job_that_goes_on(tmp_path: Path, job: Job, journal: Journal) -> None:
+def test_other_facts_stop_a_job_that_goes_on(tmp_path: Path, job: BatchJob, journal: Journal) -> None:
     stop_after(job, journal, 20)
     more = (*job.files, lines_file(tmp_path, "b.txt", ["eins"]))
     another = {"bundles of de -> en": "another"}
 
     for other, difference in (
-        (Job(job.files, another, job.problems_path), "bundles of de -> en was double and is another"),
+        (BatchJob(job.files, another, job.problems_path), "bundles of de -> en was double and is another"),
         (
-            Job(job.files, job.facts, job.problems_path, OnFailure.EMPTY),
+            BatchJob(job.files, job.facts, job.problems_path, OnFailure.EMPTY),
             "what stands for entries that fail",
         ),
-        (Job(more, job.facts, job.problems_path), "number of files"),
+        (BatchJob(more, job.facts, job.problems_path), "number of files"),
     ):
         with pytest.raises(OtherJob, match=difference):
             run_job(other, UpperCase(), journal)
 
 
-def test_a_damaged_journal_stops_a_job_that_goes_on(job: Job, journal: Journal) -> None:
+def test_a_damaged_journal_stops_a_job_that_goes_on(job: BatchJob, journal: Journal) -> None:
     stop_after(job, journal, 20)
     with journal.store.writing() as connection:
         connection.exec_driver_sql("UPDATE translations SET text = x'78' WHERE rowid = 7")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.batch.errors import InputProblem
 from service.batch.memory_translator import WINDOW_ENTRIES, MemoryTranslator, read_tmx
 from service.batch.run import run_job
-from service.batch.texts import OnFailure, Outcome, Translated
+from service.batch.texts import OnFailure, Outcome, TranslatedEntry
 from service.formats.entries import Entry
 from service.formats.inline_runs import RUN_MARKUP
 from service.formats.review_marks import ReviewMarks, TextOrigin
@@ -45,7 +45,9 @@ def test_outcomes_are_in_order_and_only_unknown_texts_are_translated(
     found = list(MemoryTranslator(translator, find).translate(entries(texts)))
 
     assert found == [
-        Translated(KNOWN[text], origin=TextOrigin.MEMORY) if text in KNOWN else Translated(text.upper())
+        TranslatedEntry(KNOWN[text], origin=TextOrigin.MEMORY)
+        if text in KNOWN
+        else TranslatedEntry(text.upper())
         for text in texts
     ]
     assert translator.asked == [text for text in texts if text not in KNOWN]
@@ -62,14 +64,14 @@ def test_many_known_texts_come_one_window_at_a_time() -> None:
 
     outcomes: Iterator[Outcome] = MemoryTranslator(UpperCase(), find).translate(counted())
 
-    assert next(outcomes) == Translated("yes", origin=TextOrigin.MEMORY)
+    assert next(outcomes) == TranslatedEntry("yes", origin=TextOrigin.MEMORY)
     assert taken == WINDOW_ENTRIES
 
 
 def test_entries_with_markup_are_translated() -> None:
     marked = Entry('ja<x i="0"/>', "", RUN_MARKUP)
     found = list(MemoryTranslator(UpperCase(), lambda _: ["no"]).translate([Entry("nein", ""), marked]))
-    assert found == [Translated("no", origin=TextOrigin.MEMORY), Translated('JA<X I="0"/>')]
+    assert found == [TranslatedEntry("no", origin=TextOrigin.MEMORY), TranslatedEntry('JA<X I="0"/>')]
 
 
 def test_a_tmx_file_is_read_by_digests(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.routing.router import Router
 from service.batch.entry_translator import BATCH, RoutedEntryTranslator, UnchangedTranslator
-from service.batch.texts import Translated, Untranslated
+from service.batch.texts import TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry
 from service.markup.options import MarkupLanguage, MarkupOptions
 from tests.service.conftest import TINY_BUNDLE
@@ -61,8 +61,8 @@ def test_plain_text_is_translated_as_without_markup_which_is_restored_around_its
     entries = [ENTRIES[name] for name in ("marked", "plain", "blocks")]
 
     assert list(RoutedEntryTranslator(router, "de", "en").translate(entries))[1:] == [
-        Translated(house),
-        Translated(f"<p>{greeting}</p><p>{house}</p>"),
+        TranslatedEntry(house),
+        TranslatedEntry(f"<p>{greeting}</p><p>{house}</p>"),
     ]
 
 
@@ -77,7 +77,7 @@ def test_plain_text_is_translated_as_without_markup_which_is_restored_around_its
 def test_an_entry_that_fails_has_a_reason(router: Router, name: str, problem: str) -> None:
     (outcome,) = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES[name]])
 
-    assert isinstance(outcome, Untranslated)
+    assert isinstance(outcome, UntranslatedEntry)
     assert problem in outcome.problem
 
 
@@ -86,7 +86,7 @@ def test_a_translation_that_reached_its_limit_is_marked_as_truncated(router: Rou
 
     (outcome,) = short.translate([ENTRIES["plain"]])
 
-    assert isinstance(outcome, Translated)
+    assert isinstance(outcome, TranslatedEntry)
     assert outcome.is_cut
 
 
@@ -104,4 +104,6 @@ def test_entries_are_read_only_as_they_are_translated(router: Router) -> None:
 def test_entries_in_the_target_language_are_unchanged() -> None:
     entries = [*ENTRIES.values()]
 
-    assert list(UnchangedTranslator().translate(entries)) == [Translated(entry.text) for entry in entries]
+    assert list(UnchangedTranslator().translate(entries)) == [
+        TranslatedEntry(entry.text) for entry in entries
+    ]

@@ -7,19 +7,19 @@ import pytest
 
 from bench.controls import form_share, measure_formality, measure_terms, misses_of, required_terms, term_share
 from training.controls import FORMAL, INFORMAL, TERM, TERM_END, TRANSLATION, has_control, mark
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.terms import TermDictionary
 
-DICTIONARY = TermDictionary([Pair("Haus", "building"), Pair("Licht", "light")])
+DICTIONARY = TermDictionary([TextPair("Haus", "building"), TextPair("Licht", "light")])
 PAIRS = [
-    Pair("Das Haus ist alt.", "The building is old."),
-    Pair("Der Hund schläft.", "The dog is sleeping."),
-    Pair("Das Licht im Haus ist an.", "The light in the building is on."),
+    TextPair("Das Haus ist alt.", "The building is old."),
+    TextPair("Der Hund schläft.", "The dog is sleeping."),
+    TextPair("Das Licht im Haus ist an.", "The light in the building is on."),
 ]
 ADDRESSED = [
-    Pair("Can you help me?", "Können Sie mir helfen?"),
-    Pair("I love you.", "Ich liebe dich."),
-    Pair("The dog is sleeping.", "Der Hund schläft."),
+    TextPair("Can you help me?", "Können Sie mir helfen?"),
+    TextPair("I love you.", "Ich liebe dich."),
+    TextPair("The dog is sleeping.", "Der Hund schläft."),
 ]
 
 

@@ -25,7 +25,7 @@ from bench.tutorial.data import (
     pad,
     word_splitter,
 )
-from bench.tutorial.model import Attention, Dropout, Layer, Transformer, sinusoids
+from bench.tutorial.model import Dropout, Layer, TutorialAttention, TutorialTransformer, sinusoids
 from bench.tutorial.page import TABLES
 from bench.tutorial.recipes import ARMS, EXACT, PUBLISHED, Recipe
 from bench.tutorial.results import Corpora, read_corpora, run_arm, score_bundle, write_result
@@ -103,7 +103,7 @@ def test_a_batch_in_parts_has_the_gradients_of_the_whole(tmp_path: Path) -> None
 
 def test_the_recipe_has_the_weights_of_the_published_model() -> None:
     # 9,038,341 weights fit 7,853 German and 5,893 English words.
-    model = Transformer(EXACT, 7853, 5893)
+    model = TutorialTransformer(EXACT, 7853, 5893)
     assert sum(one.numel() for one in model.parameters()) == PUBLISHED["parameters"]
     assert model.encoder.embeddings.weight.abs().max() <= (6 / (7853 + 256)) ** 0.5
 
@@ -138,7 +138,7 @@ def test_dropout_keeps_the_mean_and_sets_the_share_to_zero() -> None:
 
 def test_padding_changes_neither_states_nor_translations() -> None:
     torch.manual_seed(1)
-    model = Transformer(SMALL, 30, 30).eval()
+    model = TutorialTransformer(SMALL, 30, 30).eval()
     short, long = (5, 6), (7, 8, 9, 10, 11)
     together, alone = pad([short, long]), pad([short])
     target = torch.tensor([[BOS, 4, 5]])
@@ -149,7 +149,7 @@ def test_padding_changes_neither_states_nor_translations() -> None:
 
 def test_the_search_takes_the_likeliest_unit_until_the_end_or_the_limit() -> None:
     torch.manual_seed(3)
-    model = Transformer(SMALL, 30, 30).eval()
+    model = TutorialTransformer(SMALL, 30, 30).eval()
     source, target = pad([(5, 6, 7)]), [BOS]
     with torch.no_grad():
         while len(target) <= 8 and target[-1] != EOS:
@@ -269,7 +269,7 @@ def test_texts_that_do_not_fit_are_rejected(train: str, dev: str, message: str, 
         read_corpora([tmp_path / "train.tsv"], files, files)
 
 
-def _copy_attention(ours: Attention, theirs: nn.MultiheadAttention) -> None:
+def _copy_attention(ours: TutorialAttention, theirs: nn.MultiheadAttention) -> None:
     layers = (ours.query, ours.key, ours.value)
     theirs.in_proj_weight = nn.Parameter(torch.cat([layer.weight for layer in layers]))
     theirs.in_proj_bias = nn.Parameter(torch.cat([layer.bias for layer in layers]))

@@ -24,7 +24,7 @@ from export.bergamot.lexicon import MAX_BYTES, read_lexicon
 from export.bergamot.weights import read_weights
 from export.original import ImportRejectedError, RequestedLanguages
 from export.sources import load_original
-from export.tensors.stored import TensorFileError
+from export.tensors.tensor import TensorFileError
 from tests.bergamot.students import Student
 
 MODEL = "model.deen.intgemm.alphas.bin"

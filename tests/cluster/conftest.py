@@ -11,13 +11,13 @@ from dragoman.types import Pair
 from service.batch.files import JobFile
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
-from service.batch.run import Job
+from service.batch.run import BatchJob
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, connect
 from service.cluster.partitions import PartitionFolder
 from service.cluster.run import ClusterJob
 from service.formats.entries import FileOptions
-from service.formats.known import open_format
+from service.formats.registry import open_format
 from tests.cluster.doubles import replace_ray
 
 PAIR = Pair("de", "en")
@@ -46,13 +46,13 @@ class Place:
     def partitions(self) -> PartitionFolder:
         return PartitionFolder(self.folder / "out.txt.partitions")
 
-    def job(self, lines: Sequence[str], facts: dict[str, str] | None = None) -> Job:
+    def job(self, lines: Sequence[str], facts: dict[str, str] | None = None) -> BatchJob:
         source = self.folder / "in.txt"
         source.write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
         file = JobFile("in.txt", source, self.target, open_format("in.txt", FileOptions(*PAIR)), PAIR)
-        return Job((file,), facts or {"engine": "a double"}, self.problems)
+        return BatchJob((file,), facts or {"engine": "a double"}, self.problems)
 
-    def cluster_job(self, job: Job, engine: NodeEngine, partition_entries: int = 8) -> ClusterJob:
+    def cluster_job(self, job: BatchJob, engine: NodeEngine, partition_entries: int = 8) -> ClusterJob:
         return ClusterJob(job, engine, self.partitions, TWO_WORKERS, partition_entries)
 
     def journal(self) -> Journal:

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.types import Pair
 from service.batch.pending_entries import TranslatorOf
-from service.batch.texts import Outcome, Translated, Untranslated
+from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, PartitionTranslator
 from service.formats.entries import Entry
@@ -29,9 +29,9 @@ class UpperCase:
         for entry in entries:
             time.sleep(self.entry_s)
             if entry.text.startswith("fail"):
-                yield Untranslated(f"{entry.text!r} cannot be translated")
+                yield UntranslatedEntry(f"{entry.text!r} cannot be translated")
             else:
-                yield Translated(entry.text.upper(), is_cut=entry.text.startswith("cut"))
+                yield TranslatedEntry(entry.text.upper(), is_cut=entry.text.startswith("cut"))
 
 
 def upper_case(pair: Pair) -> UpperCase:

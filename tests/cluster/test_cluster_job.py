@@ -13,7 +13,7 @@ from service.batch.journal import entry_key
 from service.batch.planning import LanguageOptions
 from service.batch.progress import BatchProgress
 from service.batch.run import begin
-from service.batch.texts import OnFailure, Translated
+from service.batch.texts import OnFailure, TranslatedEntry
 from service.cli.batch_job import BatchArguments, run_batch
 from service.cluster import partitions
 from service.cluster.engines import RoutedEngine
@@ -39,9 +39,9 @@ def test_what_a_killed_run_had_finished_is_not_translated_again(place: Place) ->
     place.partitions.prepare()
     marked, whole, damaged = (entry_key(Entry(text, ""), PAIR) for text in "abc")
     folder = place.partitions.outcomes_path
-    journal.commit({marked: Translated("from the journal")})
-    write_outcomes(folder, "0", [whole], [Translated("from a file")])
-    path = write_outcomes(folder, "1", [damaged], [Translated("from a damaged file")])
+    journal.commit({marked: TranslatedEntry("from the journal")})
+    write_outcomes(folder, "0", [whole], [TranslatedEntry("from a file")])
+    path = write_outcomes(folder, "1", [damaged], [TranslatedEntry("from a damaged file")])
     path.write_bytes(path.read_bytes()[:-1])
 
     report = run_on_ray(wanted, journal)
@@ -54,7 +54,7 @@ def test_partitions_of_another_job_are_not_used(place: Place) -> None:
     job = place.job(["a"])
     place.partitions.prepare()
     key = entry_key(Entry("a", ""), PAIR)
-    write_outcomes(place.partitions.outcomes_path, "0", [key], [Translated("another's")])
+    write_outcomes(place.partitions.outcomes_path, "0", [key], [TranslatedEntry("another's")])
 
     run_on_ray(place.cluster_job(job, DoubleEngine()), place.journal())
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.types import Pair
 from service.batch.errors import OutputFailed, PartitionDamaged
-from service.batch.texts import Outcome, Translated, Untranslated
+from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.cluster.partitions import (
     PartitionFolder,
     read_outcomes,
@@ -32,8 +32,8 @@ markups = st.builds(
     finds_outline=st.booleans(),
 )
 entries = st.builds(Entry, text=any_text, place=st.just(""), markup=st.none() | markups)
-outcomes = st.builds(Translated, any_text, st.booleans()) | st.builds(
-    Untranslated, st.text(st.characters(codec="utf-8"))
+outcomes = st.builds(TranslatedEntry, any_text, st.booleans()) | st.builds(
+    UntranslatedEntry, st.text(st.characters(codec="utf-8"))
 )
 keys = st.binary(min_size=16, max_size=16)
 
@@ -58,7 +58,7 @@ def test_outcomes_come_back_as_they_were(
 
 
 def test_any_changed_byte_is_detected(tmp_path: Path) -> None:
-    path = write_outcomes(tmp_path, "1", [b"k" * 16], [Translated("abc")])
+    path = write_outcomes(tmp_path, "1", [b"k" * 16], [TranslatedEntry("abc")])
     content = path.read_bytes()
 
     for place in range(len(content)):
@@ -77,7 +77,7 @@ def test_a_failed_write_leaves_no_partial_file(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("os.fsync", full)
 
     with pytest.raises(OutputFailed, match="No space left on device"):
-        write_outcomes(tmp_path, "1", [b"k"], [Translated("abc")])
+        write_outcomes(tmp_path, "1", [b"k"], [TranslatedEntry("abc")])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -85,7 +85,7 @@ def test_whole_outcomes_of_a_run_before_outlive_preparing_and_entries_do_not(tmp
     folder = PartitionFolder(tmp_path / "job")
     folder.prepare()
     (folder.outcomes_path / "x.partial").write_bytes(b"begun")
-    kept = write_outcomes(folder.outcomes_path, "1", [b"k"], [Translated("abc")])
+    kept = write_outcomes(folder.outcomes_path, "1", [b"k"], [TranslatedEntry("abc")])
     write_partition(folder.entries_path, 1, PAIR, {b"k": Entry("a", "")})
 
     folder.prepare()
@@ -98,7 +98,7 @@ def test_a_run_that_is_stopped_leaves_outcomes_and_nothing_else(tmp_path: Path) 
     folder = PartitionFolder(tmp_path / "out.partitions")
     folder.prepare()
     write_partition(folder.entries_path, 1, PAIR, {b"1" * 16: Entry("eins", "")})
-    path = write_outcomes(folder.outcomes_path, "1", [b"1" * 16], [Translated("one")])
+    path = write_outcomes(folder.outcomes_path, "1", [b"1" * 16], [TranslatedEntry("one")])
 
     folder.leave()
     assert [each for each in folder.path.rglob("*") if each.is_file()] == [path]

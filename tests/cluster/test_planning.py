@@ -7,7 +7,7 @@ import pytest
 from service.batch.errors import JobCancelled
 from service.batch.journal import entry_key
 from service.batch.run import begin
-from service.batch.texts import Translated, Untranslated
+from service.batch.texts import TranslatedEntry, UntranslatedEntry
 from service.cluster.partitions import OccurrenceCounts, Planner, read_partition
 from service.cluster.run import choose_size
 from service.formats.entries import Entry
@@ -22,7 +22,7 @@ def test_each_distinct_entry_that_the_journal_lacks_is_in_one_partition(place: P
     lines = [f"line {number % 300}" for number in range(900)] + ["failed", "failed"]
     job, journal = place.job(lines), place.journal()
     begin(job, journal, Event())
-    journal.commit({_key("line 7"): Translated("x"), _key("failed"): Untranslated("why")})
+    journal.commit({_key("line 7"): TranslatedEntry("x"), _key("failed"): UntranslatedEntry("why")})
     place.partitions.prepare()
 
     with OccurrenceCounts() as occurrences:

@@ -18,7 +18,7 @@ from export.model_weights import POSITIONS, weight_shapes
 from export.original import Original
 from export.reference import ReferenceGraphs
 from export.sources import load_original
-from export.tensors.stored import StoredTensor
+from export.tensors.tensor import StoredTensor
 from tests.ctranslate2_import.ct2_golden import GOLDEN_FILE, NUM_GOLDEN
 from tests.ctranslate2_import.ct2_imported import GERMAN_TO_ENGLISH, LIMITS, MAX_TOKENS
 from tests.ctranslate2_import.ct2_written import (

@@ -16,7 +16,7 @@ from export.ctranslate2 import vocabulary
 from export.ctranslate2.binary import MAX_ATTRIBUTE_BYTES, MAX_VARIABLES, read_model_file
 from export.original import ImportRejectedError, RequestedLanguages
 from export.sources import load_original
-from export.tensors.stored import TensorFileError
+from export.tensors.tensor import TensorFileError
 from tests.ctranslate2_import.ct2_imported import GERMAN_TO_ENGLISH
 from tests.ctranslate2_import.ct2_written import (
     NLLB_LANGUAGES,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dragoman.decoding.constrained_lane import ConstrainedLane
-from dragoman.decoding.constraints import Constraints, Form, Progress, RequiredPhrase
+from dragoman.decoding.constraints import Constraints, PhraseForm, Progress, RequiredPhrase
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.decoding.fake_stepper import (
@@ -42,7 +42,7 @@ def vocabulary(size: int) -> TargetVocabulary:
 
 
 def phrase(*forms: tuple[int, ...], count: int = 1) -> RequiredPhrase:
-    return RequiredPhrase(tuple(Form(ids, WORDS[ids[-1]].strip()) for ids in forms), count)
+    return RequiredPhrase(tuple(PhraseForm(ids, WORDS[ids[-1]].strip()) for ids in forms), count)
 
 
 def source(constraints: Constraints, max_tokens: int = 5, num_hypotheses: int = 1) -> Source:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from service.accounts.keys import Scope
-from service.formats.known import open_format
+from service.formats.registry import open_format
 from service.jobs.job_runner import CHUNKS
 from tests.deepl.conftest import ClientOf, error_of, fetch, upload
 from tests.formats.pdf_samples import drawn

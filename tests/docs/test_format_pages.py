@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.formats.known import SUFFIXES, open_format
+from service.formats.registry import SUFFIXES, open_format
 from tests.docs.shell_examples import OMISSION, ROOT, blocks
 from tests.formats.rewriting import OPTIONS, entries
 from tests.fuzz.seeds import FILES

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dragoman.bundle import open_bundle
-from dragoman.decoding.constraints import Constraints, Form, RequiredPhrase
+from dragoman.decoding.constraints import Constraints, PhraseForm, RequiredPhrase
 from dragoman.decoding.loop import AnyLane, FinishedSource
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
@@ -106,7 +106,9 @@ class Engine:
         for _ in range(int(rng.integers(4))):
             lengths = rng.integers(1, 4, int(rng.integers(1, 3))).tolist()
             ids = [tuple(rng.integers(4, self.target.size, length).tolist()) for length in lengths]
-            phrases.append(RequiredPhrase(tuple(Form(form, "") for form in ids), int(rng.integers(1, 3))))
+            phrases.append(
+                RequiredPhrase(tuple(PhraseForm(form, "") for form in ids), int(rng.integers(1, 3)))
+            )
         forbidden = self.target.text_of(int(rng.integers(4, self.target.size))).strip().casefold()
         return Constraints("en", tuple(phrases), (forbidden,) if forbidden else ())
 

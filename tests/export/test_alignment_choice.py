@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.bundle import read_bundle
 from dragoman.manifest import AlignmentHeads, ModelLimits
-from export import trained
+from export import checkpoint_import
 from export.alignment import default_alignment
 from export.bundle import BundleMetadata, ExportError, write_bundle
 from export.marian.alignment import read_alignment
@@ -23,7 +23,7 @@ TRAINED = AlignmentHeads(0, (3,), reads_token=True)
 
 def original(alignment: AlignmentHeads | None = None) -> Original:
     """Two decoder layers of five heads."""
-    return dataclasses.replace(trained.load(CHECKPOINT, RequestedLanguages()), alignment=alignment)
+    return dataclasses.replace(checkpoint_import.load(CHECKPOINT, RequestedLanguages()), alignment=alignment)
 
 
 def written(folder: Path, model: Original, alignment: AlignmentHeads | None) -> AlignmentHeads:

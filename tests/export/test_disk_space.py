@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from export import trained
+from export import checkpoint_import
 from export.disk_space import NotEnoughSpace, check_space, estimated_bytes
 from export.model_config import ModelConfig
 from export.original import RequestedLanguages
@@ -19,7 +19,7 @@ def bundle_bytes(name: str) -> int:
 
 
 def config() -> ModelConfig:
-    return trained.load(TINY / "checkpoint", RequestedLanguages()).model.config
+    return checkpoint_import.load(TINY / "checkpoint", RequestedLanguages()).model.config
 
 
 def test_the_estimate_is_near_the_size_of_a_bundle() -> None:

@@ -20,7 +20,7 @@ from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.languages import Languages, TargetLanguage
 from dragoman.manifest import DecodingDefaults, FileRecord, ModelLimits
 from dragoman.types import Pair
-from export import trained
+from export import checkpoint_import
 from export.__main__ import main
 from export.activation_ranges import Calibration
 from export.bundle import (
@@ -57,7 +57,7 @@ def facts() -> BundleMetadata:
 
 
 def original() -> Original:
-    return trained.load(CHECKPOINT, RequestedLanguages())
+    return checkpoint_import.load(CHECKPOINT, RequestedLanguages())
 
 
 def damage_weight(folder: Path, factor: float) -> None:

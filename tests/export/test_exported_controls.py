@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dragoman.bundle import read_bundle
 from dragoman.manifest import Controls, FormalityControls, ModelLimits, TermControls
 from dragoman.text.tokenizer import Tokenizer
-from export import trained
+from export import checkpoint_import
 from export.bundle import BundleMetadata, write_bundle
 from export.checkpoint_folder import read_checkpoint
 from export.original import ImportRejectedError, RequestedLanguages
@@ -38,7 +38,7 @@ def controls_of(
     record: dict[str, Any], languages: RequestedLanguages, vocabulary: Path = VOCABULARY
 ) -> Controls | None:
     checkpoint = replace(read_checkpoint(TINY), source_tokenizer=vocabulary, training=record)
-    return trained.import_checkpoint(checkpoint, languages, "tiny").controls
+    return checkpoint_import.import_checkpoint(checkpoint, languages, "tiny").controls
 
 
 @cache
@@ -90,7 +90,7 @@ def test_a_control_that_text_could_spell_is_rejected() -> None:
 
 def test_an_exported_bundle_has_the_controls_in_its_manifest(tmp_path: Path) -> None:
     controls = Controls(terms=TermControls(300, 301, 302))
-    original = replace(trained.load(TINY, RequestedLanguages()), controls=controls)
+    original = replace(checkpoint_import.load(TINY, RequestedLanguages()), controls=controls)
 
     write_bundle(tmp_path, original, "fp32", BundleMetadata("tiny", "CC0-1.0", ModelLimits(48, 64)), [])
 

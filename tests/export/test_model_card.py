@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dragoman.bundle import read_bundle
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import Manifest
-from export.model_card import Section, architecture_line, read_known_limits, render_card
+from export.model_card import CardSection, architecture_line, read_known_limits, render_card
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "tiny"
@@ -100,7 +100,7 @@ def test_the_shape_comes_from_the_origin_else_from_the_manifests_sizes() -> None
 
 @pytest.mark.parametrize("limits", ["Many.", "- one\n- two\n\n### More\n\ntext", "x\n## A heading\n\ny"])
 def test_known_limits_can_be_read_back_from_a_card(limits: str) -> None:
-    sections = [Section("Known things", "none"), Section("Examples", "| ## Known limits |")]
+    sections = [CardSection("Known things", "none"), CardSection("Examples", "| ## Known limits |")]
 
     assert read_known_limits(render_card(TINY_MANIFEST, limits, sections)) == limits
 

@@ -7,7 +7,7 @@ from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from service.formats.entries import Entry, FileFormat, FileOptions
-from service.markup.marked_up import parse
+from service.markup.parsed_markup import parse
 from tests.markup.translations import any_translation
 
 OPTIONS = FileOptions("de", "en")

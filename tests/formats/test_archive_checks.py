@@ -10,8 +10,8 @@ import pytest
 from service.formats import archives as module
 from service.formats.archives import ArchiveFormat, XmlMember, opened
 from service.formats.entries import FileFormatError
-from service.formats.known import open_format
 from service.formats.odt import OdtFormat
+from service.formats.registry import open_format
 from tests.formats.rewriting import OPTIONS, entries, written
 
 CENTRAL = b"PK\x01\x02"

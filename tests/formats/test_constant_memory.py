@@ -12,8 +12,8 @@ import pytest
 import zstandard
 from typing_extensions import Buffer
 
-from service.formats.known import open_format
 from service.formats.parts import ChunkReader
+from service.formats.registry import open_format
 from tests.formats.rewriting import OPTIONS
 
 LINE = "Der {0}. Satz dieser Datei, " + "der auch nicht kürzer ist als viele andere in ihr, " * 6 + "ja.\n"

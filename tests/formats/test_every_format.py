@@ -3,7 +3,7 @@
 import pytest
 
 from service.formats.entries import FileFormatError
-from service.formats.known import open_format
+from service.formats.registry import open_format
 from tests.formats.rewriting import OPTIONS, rewritten, texts, written
 from tests.fuzz.seeds import FILES
 

@@ -10,11 +10,11 @@ from zipfile import ZipFile, is_zipfile
 import pytest
 
 from service.formats.entries import FileFormatError
-from service.formats.known import open_format
 from service.formats.limits import FileLimitError, FileLimits
+from service.formats.registry import open_format
 from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
-from service.markup.marked_up import parse
 from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.markup.parsed_markup import parse
 from tests.formats.hostile import HOSTILE, Hostile
 from tests.formats.rewriting import OPTIONS, entries, texts
 

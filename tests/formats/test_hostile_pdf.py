@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from service.formats.entries import FileFormatError, FileOptions
-from service.formats.known import open_format
 from service.formats.limits import FileLimits
+from service.formats.registry import open_format
 from tests.formats.pdf_samples import deflated, one_page, stream, text_at
 from tests.formats.rewriting import OPTIONS
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 
 from service.formats.html import HtmlFormat
 from service.markup.html_lexemes import LexemeKind, lex
-from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.parsed_markup import parse
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.documents import GOOD_HTML, HTML
 from tests.markup.translations import SEEDS

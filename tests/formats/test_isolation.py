@@ -14,8 +14,8 @@ import pytest
 
 from service.formats.entries import Entry, FileFormat, FileFormatError
 from service.formats.isolation import ReaderError, ReaderStoppedError
-from service.formats.known import open_format
 from service.formats.limits import FileLimitError, FileLimits
+from service.formats.registry import open_format
 from tests.formats.rewriting import OPTIONS, shouted
 from tests.fuzz.seeds import FILES
 

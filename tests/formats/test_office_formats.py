@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.formats.entries import FileFormat, FileFormatError
-from service.formats.known import open_format
 from service.formats.ods import OdsFormat
 from service.formats.pptx import PptxFormat
+from service.formats.registry import open_format
 from service.formats.xlsx import MAX_CELL_CHARACTERS, XlsxFormat
 from tests.formats.rewriting import (
     OPTIONS,

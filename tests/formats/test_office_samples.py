@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from service.formats.known import open_format
+from service.formats.registry import open_format
 from tests.formats.rewriting import OPTIONS, entries, own, rewritten, shouted, texts, unpack
 
 FOLDER = Path(__file__).parent / "office"

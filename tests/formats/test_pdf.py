@@ -15,7 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from service.formats import pdf_pages
 from service.formats.entries import FileFormat, FileFormatError, FileOptions
-from service.formats.known import open_format
+from service.formats.registry import open_format
 from tests.formats.pdf_samples import PAGE_POINTS, SEED, drawn, one_page, stream, text_at
 from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
 

@@ -9,9 +9,9 @@ import pytest
 from lxml import etree
 
 from service.formats.bilingual_xml import TmxFormat, XliffFormat
-from service.formats.known import open_format
 from service.formats.limits import FileLimits
 from service.formats.po import PoFormat
+from service.formats.registry import open_format
 from service.formats.review_marks import TargetText, TextOrigin
 from tests.formats.rewriting import OPTIONS, texts, written
 from tests.fuzz.seeds import FILES

@@ -14,8 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from service.formats.entries import Entry
-from service.formats.known import open_format
 from service.formats.limits import FileLimits
+from service.formats.registry import open_format
 from service.formats.review_marks import TargetText, TextOrigin
 from service.markup.escaping import escape_xml
 from tests.formats.rewriting import OPTIONS, entries, own, rewritten, shouted, written

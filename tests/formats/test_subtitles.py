@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from service.formats.cue_text import CueText, TagStyle
 from service.formats.entries import FileFormat, FileFormatError
-from service.formats.known import open_format
-from service.markup.marked_up import parse
+from service.formats.registry import open_format
+from service.markup.parsed_markup import parse
 from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, texts, written
 
 SRT, VTT = open_format("a.srt", OPTIONS), open_format("a.vtt", OPTIONS)

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from service.formats.entries import FileFormatError, FileOptions
-from service.formats.known import SUFFIXES, open_format
+from service.formats.registry import SUFFIXES, open_format
 from tests.formats.rewriting import anything, own, rewritten, unpack
 from tests.fuzz.seeds import ARCHIVES, FILES, TOKENS
 from tests.fuzz.target import Inputs, Target, World, archives, seeded

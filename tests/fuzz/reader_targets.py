@@ -14,7 +14,7 @@ from dragoman.text.tokenizer import Tokenizer
 from service.batch.errors import JournalDamaged, JournalFailed, OtherJob
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal
-from service.batch.texts import Translated, Untranslated
+from service.batch.texts import TranslatedEntry, UntranslatedEntry
 from service.settings import SettingsError, load_settings
 from tests.fuzz.target import TINY, Inputs, Target, World, seeded
 
@@ -78,8 +78,11 @@ def journal(world: World, data: bytes) -> None:
         with suppress(JournalDamaged, JournalFailed, OtherJob), _opened(path) as opened:
             opened.facts()
             opened.begin({"source": "de"})
-            assert set(opened.outcomes(KEYS).values()) <= {Translated("A", is_cut=False), Untranslated("no")}
-            opened.commit({KEYS[2]: Translated("A", is_cut=False)})
+            assert set(opened.outcomes(KEYS).values()) <= {
+                TranslatedEntry("A", is_cut=False),
+                UntranslatedEntry("no"),
+            }
+            opened.commit({KEYS[2]: TranslatedEntry("A", is_cut=False)})
             opened.num_outcomes()
 
 
@@ -97,7 +100,7 @@ def _journal_seed() -> bytes:
         path = Path(folder) / "journal"
         with _opened(path) as opened:
             opened.begin({"source": "de"})
-            opened.commit({KEYS[0]: Translated("A", is_cut=False), KEYS[1]: Untranslated("no")})
+            opened.commit({KEYS[0]: TranslatedEntry("A", is_cut=False), KEYS[1]: UntranslatedEntry("no")})
         content = path.read_bytes()
         remove_journal(path)
     return content

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from service.formats.known import SUFFIXES
+from service.formats.registry import SUFFIXES
 from tests.fuzz import format_targets, http_targets, reader_targets
 from tests.fuzz.http_targets import operations
 from tests.fuzz.target import World, open_world

@@ -14,7 +14,7 @@ from dragoman.graphs.encoder import Encoder
 from dragoman.manifest import ModelLimits
 from dragoman.providers import EXECUTION_PROVIDERS, Provider, SessionOptions
 from dragoman.text.tokenizer import Tokenizer
-from export import trained
+from export import checkpoint_import
 from export.bundle import BundleMetadata, write_bundle
 from export.original import RequestedLanguages
 
@@ -42,7 +42,7 @@ AS_DEVICE = pytest.param(SessionOptions(keeps_memory_on_device=True), id="cpu-as
 def fp16(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fp16")
     facts = BundleMetadata("tiny-fp16", "none", ModelLimits(48, 64))
-    write_bundle(folder, trained.load(TINY / "checkpoint", RequestedLanguages()), "fp16", facts, [])
+    write_bundle(folder, checkpoint_import.load(TINY / "checkpoint", RequestedLanguages()), "fp16", facts, [])
     return folder
 
 

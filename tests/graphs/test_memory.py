@@ -16,7 +16,7 @@ from dragoman.graphs.attention import ATTENTION_GRAPH
 from dragoman.graphs.caches import KEPT_CAPACITY, CellCaches, CrossCaches, SelfCaches
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS, Device, DeviceMemory
 from dragoman.graphs.encoder import CrossKV
-from dragoman.graphs.memory import Host, HostMemory, Memory, MemoryMaker
+from dragoman.graphs.memory import CacheMemory, Host, HostMemory, MemoryMaker
 from dragoman.graphs.session import new_session
 from dragoman.providers import SessionOptions
 from export import row_graphs
@@ -29,7 +29,7 @@ DEVICES = {dtype: Device(OPTIONS, "cpu", dtype) for dtype in get_args(CacheDType
 dtypes = st.sampled_from(sorted(DEVICES))
 
 
-def content(memory: Memory) -> NDArray[Any]:
+def content(memory: CacheMemory) -> NDArray[Any]:
     if isinstance(memory, HostMemory):
         return memory.array
     assert isinstance(memory, DeviceMemory)

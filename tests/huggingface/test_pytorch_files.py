@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from export.tensors.pytorch_file import read_pytorch
-from export.tensors.stored import StoredTensor, TensorFileError
+from export.tensors.tensor import StoredTensor, TensorFileError
 
 TENSORS = {
     "matrix": torch.arange(12.0).reshape(3, 4),

@@ -12,7 +12,7 @@ import sentencepiece
 
 from export import huggingface
 from export.huggingface.fast import read_fast
-from export.huggingface.rebuilt import SPACES, rebuild_model
+from export.huggingface.sentencepiece_rebuild import SPACES, rebuild_model
 from export.original import ImportRejectedError, RequestedLanguages
 from tests.huggingface.make_models import english, german, write_mbart, write_nllb
 from tests.huggingface.odd_lines import odd_lines

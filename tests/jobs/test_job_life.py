@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from dragoman import Priority
-from service.formats.known import open_format
+from service.formats.registry import open_format
 from service.settings import SettingsError
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts

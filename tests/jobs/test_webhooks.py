@@ -31,7 +31,7 @@ from service.jobs.errors import AddressRejected
 from service.jobs.webhooks import (
     MAX_TRIES,
     DeliveryFailed,
-    Message,
+    WebhookMessage,
     WebhookOptions,
     deliver,
     key_secret,
@@ -102,7 +102,7 @@ OPTIONS = WebhookOptions(b"x" * 16, allows_private=True)
 
 
 def send_message(url: str, options: WebhookOptions = OPTIONS) -> None:
-    asyncio.run(deliver(url, Message("id", b"{}"), options, 0.0))
+    asyncio.run(deliver(url, WebhookMessage("id", b"{}"), options, 0.0))
 
 
 def test_a_signed_webhook_is_sent_when_a_job_ends(serve_double: ServeJobs) -> None:
@@ -153,13 +153,13 @@ def test_a_delivery_ends_however_slow_or_long_the_response_is(piece: bytes, paus
 
 def test_each_key_has_its_own_secret_and_the_previous_one_still_signs() -> None:
     old, new = b"o" * 16, b"n" * 16
-    message = Message("id", b"{}", "63ec77ec")
+    message = WebhookMessage("id", b"{}", "63ec77ec")
 
     sent = signatures(WebhookOptions(new, old), message, 5).split(" ")
     expected = [key_secret(new, "63ec77ec"), new, key_secret(old, "63ec77ec"), old]
     assert sent == [signature(secret, message, 5) for secret in expected]
     assert key_secret(new, "63ec77ed") not in expected
-    assert signatures(WebhookOptions(new), Message("id", b"{}"), 5) == signature(new, message, 5)
+    assert signatures(WebhookOptions(new), WebhookMessage("id", b"{}"), 5) == signature(new, message, 5)
 
 
 def test_pauses_between_retries_grow_up_to_a_maximum_number_of_tries() -> None:

@@ -17,7 +17,7 @@ from dragoman.types import Pair
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.batch.pending_entries import ChunkLimits
-from service.batch.texts import EntryTranslator, Outcome, Translated
+from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry
 from service.formats.entries import Entry
 from service.jobs import job_runner
 from service.jobs.job import Job
@@ -45,7 +45,7 @@ class Noting:
             time.sleep(TEXT_S)
             with self._path.open("a", encoding="utf8") as noted:
                 noted.write(entry.text + "\n")
-            yield Translated(entry.text.upper())
+            yield TranslatedEntry(entry.text.upper())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from dragoman.routing.routes import Routes
 from service.api.languages import english_name
 from service.api.libretranslate.languages import catalogue
-from service.formats.known import SUFFIXES
+from service.formats.registry import SUFFIXES
 from tests.libretranslate.conftest import Serve, error_of
 from tests.routing.doubles import DoubleBundles, offer, write_bundle
 from tests.service.conftest import ready_client, router_over

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.bundle import open_bundle
 from service.accounts.keys import Scope
-from service.formats.known import open_format
+from service.formats.registry import open_format
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
 from tests.libretranslate.conftest import Serve, error_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.api.libretranslate.requests import LibreTranslateParameters, Pair
+from service.api.libretranslate.requests import LanguagePair, LibreTranslateParameters
 from service.api.libretranslate.responses import present_results
 from service.translation.request import TranslationResult
 from tests.libretranslate.conftest import Serve, error_of, translate
@@ -128,7 +128,7 @@ def test_a_model_of_a_language_into_itself_is_used(tmp_path: Path) -> None:
 
 def test_equal_alternatives_are_returned_once() -> None:
     answer = TranslationResult("best", "de", "en", None, None, (), ("other", "best", "other", "third"))
-    job_request = LibreTranslateParameters(("x",), False, Pair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
+    job_request = LibreTranslateParameters(("x",), False, LanguagePair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
 
     assert present_results([answer], job_request)["alternatives"] == ["other", "third"]
 

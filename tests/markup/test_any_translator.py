@@ -9,8 +9,8 @@ from xml.parsers import expat
 from hypothesis import given, settings
 
 from service.markup.html_lexemes import LexemeKind, lex
-from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.parsed_markup import ParsedMarkup, parse
 from tests.markup.documents import GOOD_HTML, HTML, HTML_OPTIONS, XML, XML_OPTIONS
 from tests.markup.translations import SEEDS, any_translation
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.markup.html_tokens import html_tokens
-from service.markup.marked_up import parse
 from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.markup.parsed_markup import parse
 from service.markup.xml_tokens import xml_tokens
 from tests.markup.documents import HTML, HTML_OPTIONS, XML, XML_OPTIONS
 from tests.markup.translations import as_it_is

@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.parsed_markup import parse
 from tests.markup.translations import as_it_is, translation
 
 UNFINISHED = (

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.types import Span
-from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.parsed_markup import parse
 from tests.markup.translations import as_one, links, segment, translation
 
 HTML = MarkupOptions(MarkupLanguage.HTML)

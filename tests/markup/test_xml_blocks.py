@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.markup.marked_up import parse
 from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.markup.parsed_markup import parse
 from service.markup.xml_tokens import MAX_DEPTH
 from tests.markup.translations import as_one, segment, shift, translation
 

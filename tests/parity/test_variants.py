@@ -17,7 +17,7 @@ from dragoman.graphs.encoder import Encoder
 from dragoman.types import SearchKind
 from export.graph import projection
 from export.graph.precision import CALIBRATED, PRECISIONS
-from export.reference import ReferenceGraphs, Rows
+from export.reference import DecoderRows, ReferenceGraphs
 from tests.parity.conftest import Export
 from tests.parity.random_bundles import (
     BAHDANAU,
@@ -218,7 +218,7 @@ SUPPRESSED: list[tuple[int, ...]] = [
 
 def say_the_same(
     graphs: ReferenceGraphs, sources: Sequence[Sequence[int]], begin: Sequence[int], _limits: Sequence[int]
-) -> tuple[list[list[int]], Rows]:
+) -> tuple[list[list[int]], DecoderRows]:
     """In place of a search, for two models to be calibrated on the same texts."""
     target = [7, 30, 9, 45, 60, 8]
     rows = graphs.start(sources, 1, len(begin) + len(target))

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dragoman.types import Translation
-from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.parsed_markup import parse
 from service.protection.checks import Check
 from service.protection.patterns import SpanForm, find_spans
 from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text

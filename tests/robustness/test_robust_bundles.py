@@ -10,7 +10,7 @@ import pytest
 
 from bench.provenance import RESULTS, read_result
 from bench.robustness.inputs import TARGETS, read_inputs
-from bench.robustness.judging import BEAM_SIZES, Rates, listed_pairs, rates_of, translate_and_judge
+from bench.robustness.verdicts import BEAM_SIZES, Rates, listed_pairs, rates_of, translate_and_judge
 from dragoman import Pair, Translator
 
 MODELS = Path(__file__).parents[2] / "models"

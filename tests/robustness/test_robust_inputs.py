@@ -7,8 +7,8 @@ import pytest
 
 from bench.robustness.faults import invented
 from bench.robustness.inputs import FOLDER, TARGETS, RequiredItem, Rule, read_inputs
-from bench.robustness.judging import judge
-from bench.robustness.kept import places
+from bench.robustness.required_items import places
+from bench.robustness.verdicts import judge
 from dragoman import FinishReason, Pair
 
 LISTS = {language: read_inputs(language) for language in TARGETS}

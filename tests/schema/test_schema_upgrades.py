@@ -24,7 +24,7 @@ from service.accounts.database import _SCHEMA_LOCK, Database, hold_lock
 from service.accounts.errors import SchemaUnknown
 from service.accounts.usage import Usage, UsageStore
 from service.batch.journal import Journal
-from service.batch.texts import Translated
+from service.batch.texts import TranslatedEntry
 from service.glossaries.entries import Dictionary
 from service.glossaries.store import GlossaryStore
 from service.jobs.store import JobStore
@@ -106,7 +106,7 @@ def test_every_row_is_kept(old_url: str) -> None:
             Dictionary(Pair("de", "en"), (Term("Haus", ("house",)),)),
         )
         assert JobStore(database).get(KEY_ID, JOB_ID).created_at == NOON
-        assert Journal(database, JOB_ID).outcomes([b"k" * 16]) == {b"k" * 16: Translated("Good morning")}
+        assert Journal(database, JOB_ID).outcomes([b"k" * 16]) == {b"k" * 16: TranslatedEntry("Good morning")}
 
 
 def test_an_upgraded_database_equals_a_new_one(old_url: str, tmp_path: Path, request: Any) -> None:

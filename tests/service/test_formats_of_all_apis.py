@@ -11,7 +11,7 @@ from zipfile import is_zipfile
 import httpx
 import pytest
 
-from service.formats.known import SUFFIXES, output_name
+from service.formats.registry import SUFFIXES, output_name
 from tests.formats.rewriting import unpack
 from tests.fuzz.seeds import FILES
 from tests.jobs.conftest import run_job

@@ -7,7 +7,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.batch.texts import Translated
+from service.batch.texts import TranslatedEntry
 from service.cli.lines import translate_lines
 from service.formats.entries import Entry
 
@@ -22,12 +22,12 @@ class Spelling:
         self.ahead = ahead
         self.seen: list[str] = []
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[Translated]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TranslatedEntry]:
         texts = (entry.text for entry in entries)
         while window := list(islice(texts, self.ahead)):
             self.seen += window
             for text in window:
-                yield Translated("o\nn\ne" if text == "eins" else text)
+                yield TranslatedEntry("o\nn\ne" if text == "eins" else text)
 
 
 def translated(source: bytes, translator: Spelling) -> bytes:

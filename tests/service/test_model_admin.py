@@ -17,7 +17,7 @@ from dragoman.routing.router import Router, RouterOptions
 from service import model_admin, model_folders, model_index
 from service.accounts.keys import Scope
 from service.model_admin import MAX_DOWNLOADS
-from service.model_errors import ModelBusy, NotEnoughSpace, UnknownModel
+from service.model_errors import ModelBusy, NotEnoughModelSpace, UnknownModel
 from service.model_folders import ModelFolders
 from service.model_index import download, read_index, take_away
 from service.settings import SettingsError, load_settings
@@ -376,7 +376,7 @@ def test_only_missing_bytes_need_space(tmp_path: Path, monkeypatch: pytest.Monke
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
         with pytest.raises(
-            NotEnoughSpace, match=r"^fr-en needs \d+ more bytes of disk space, but only 1 are"
+            NotEnoughModelSpace, match=r"^fr-en needs \d+ more bytes of disk space, but only 1 are"
         ):
             download(location, model, models, lambda _: None)
         for path in (tmp_path / "published" / "fr-en").iterdir():

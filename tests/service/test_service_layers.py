@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.formats import known
+from service.formats import registry
 
 PROJECT = Path(__file__).resolve().parents[2]
 ENGINE_AND_SERVER = ("dragoman", "numpy", "onnxruntime", "fastapi", "pydantic", "sqlalchemy")
@@ -15,7 +15,7 @@ FORMATS = (
     "pypdfium2",
     "lxml",
     "docx",
-    *(f"service.formats.{kind.module}" for kind in known._FORMATS.values()),
+    *(f"service.formats.{kind.module}" for kind in registry._FORMATS.values()),
 )
 
 
@@ -34,7 +34,7 @@ def modules_after(statement: str) -> set[str]:
         ("cli.app", "typer", ("fastapi", "uvicorn", "torch")),
         ("cli.translate", "service.translation.request", ("fastapi", "sqlalchemy", "torch")),
         ("formats.isolated_reader", "service.formats.entries", ENGINE_AND_SERVER),
-        ("formats.known", "service.formats.entries", FORMATS),
+        ("formats.registry", "service.formats.entries", FORMATS),
     ],
 )
 def test_a_module_loads_no_more_than_it_needs(module: str, needed: str, others: tuple[str, ...]) -> None:

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from service.app import create_app
-from service.listening import open_sockets
 from service.server import create_server
 from service.settings import Settings, SettingsError, load_settings
+from service.sockets import open_sockets
 from tests.service.conftest import router_of, running
 from tests.service.doubles import DoubleTranslator
 

@@ -18,17 +18,24 @@ from torch.nn import functional
 
 from dragoman.manifest import ModelLimits
 from dragoman.text.tokenizer import Tokenizer
-from export import trained
+from export import checkpoint_import
 from export.bundle import BundleMetadata, staged_folder, write_bundle
 from export.calibration import Sample
 from export.checkpoint import save_weights
 from export.model import ModelConfig, Transformer
 from export.original import RequestedLanguages
 from training.batches import BatchSettings, BatchStream
-from training.config import Corpus, Data, Optimisation, TrainingConfig, Validation, Vocabulary
+from training.config import (
+    Corpus,
+    DataSettings,
+    OptimisationSettings,
+    TrainingConfig,
+    ValidationSettings,
+    VocabularySettings,
+)
 from training.corpus import read_pairs
 from training.optimisers import make_optimiser
-from training.tokenised import tokenise
+from training.token_corpus import tokenise
 from training.vocabulary import load_vocabularies, train_vocabularies
 
 HERE = Path(__file__).parent
@@ -38,14 +45,14 @@ LICENCE = "CC0-1.0"
 
 CONFIG = TrainingConfig(
     run_dir=HERE,
-    data=Data(
+    data=DataSettings(
         source_language="de",
         target_language="en",
         corpora=(Corpus(name="tiny", files=(PAIRS,), weight=1.0, licence=LICENCE),),
     ),
-    vocabulary=Vocabulary(size=360, character_coverage=0.99999),
-    optimisation=Optimisation(learning_rate=5e-3, threads=1, budget_tokens=500),
-    validation=Validation(source=PAIRS, target=PAIRS),
+    vocabulary=VocabularySettings(size=360, character_coverage=0.99999),
+    optimisation=OptimisationSettings(learning_rate=5e-3, threads=1, budget_tokens=500),
+    validation=ValidationSettings(source=PAIRS, target=PAIRS),
 )
 
 
@@ -60,7 +67,7 @@ def main() -> None:
 
 def export(checkpoint: Path) -> None:
     """Write the bundles."""
-    original = trained.load(checkpoint, RequestedLanguages())
+    original = checkpoint_import.load(checkpoint, RequestedLanguages())
     config = original.model.config
     pairs = read_pairs(CONFIG.data.corpora[0], CONFIG.data, seed=1)
     pieces = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])

@@ -12,7 +12,7 @@ import pytest
 
 from tests.export.conftest import run_main
 from training.config import Corpus, TrainingConfig
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.run import train
 from training.variants.copies import copied
 from training.variants.inserts import Languages
@@ -155,11 +155,11 @@ def corpus_of(variants: Mapping[str, float], name: str = "tiny") -> Corpus:
 
 
 def copies_of(
-    pairs: list[Pair],
+    pairs: list[TextPair],
     variants: Mapping[str, float],
     seed: int = 1,
     languages: Languages = GERMAN_TO_ENGLISH,
-) -> list[tuple[Pair, str, Pair]]:
+) -> list[tuple[TextPair, str, TextPair]]:
     """Each copy, behind its pair and the name of its variant."""
     found = copied(pairs, corpus_of(variants), seed, languages)
     return [(pair, name, copy) for pair, copies in found for name, copy in copies]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
 from training.batches import BatchSettings, BatchStream, PairRefs, cut_by_budget
-from training.tokenised import TokenisedCorpus
+from training.token_corpus import TokenCorpus
 
 PAD, BOS, EOS = 0, 2, 3
 
@@ -21,7 +21,7 @@ PairRef = tuple[int, int]
 lengths_of_pairs = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=40)
 
 
-def corpus_of(lengths: Sequence[tuple[int, int]]) -> TokenisedCorpus:
+def corpus_of(lengths: Sequence[tuple[int, int]]) -> TokenCorpus:
     """A corpus of given lengths whose ids tell pair and side."""
     parts = [
         np.array([10 + 2 * pair + side] * (length - 1) + [EOS], np.uint16)
@@ -29,10 +29,10 @@ def corpus_of(lengths: Sequence[tuple[int, int]]) -> TokenisedCorpus:
         for side, length in enumerate(both)
     ]
     offsets = np.cumsum([0, *(len(part) for part in parts)])
-    return TokenisedCorpus(np.concatenate(parts), offsets)
+    return TokenCorpus(np.concatenate(parts), offsets)
 
 
-def uniform_corpus(num_pairs: int) -> TokenisedCorpus:
+def uniform_corpus(num_pairs: int) -> TokenCorpus:
     return corpus_of([(3, 3)] * num_pairs)
 
 

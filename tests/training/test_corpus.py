@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from training.config import Corpus, Data
-from training.corpus import Pair, is_clean, read_pairs
+from training.config import Corpus, DataSettings
+from training.corpus import TextPair, is_clean, read_pairs
 from training.errors import CorpusError
 
 
-def read(*paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0) -> list[Pair]:
+def read(*paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0) -> list[TextPair]:
     corpus = Corpus(name="x", files=paths, weight=1.0, licence="CC0-1.0")
-    data = Data(
+    data = DataSettings(
         source_language="de",
         target_language="en",
         is_reversed=is_reversed,
@@ -28,15 +28,15 @@ def read(*paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0)
 LINES = {
     "two and three columns can be mixed": (
         "Hund\tdog\ntag-7\tKatze\tcat\n",
-        [Pair("Hund", "dog"), Pair("Katze", "cat")],
+        [TextPair("Hund", "dog"), TextPair("Katze", "cat")],
     ),
     "only line feeds end lines": (
         "eins\u2028zwei\tone\u2028two\r\ndrei\tthree",
-        [Pair("eins zwei", "one two"), Pair("drei", "three")],
+        [TextPair("eins zwei", "one two"), TextPair("drei", "three")],
     ),
     "normalised like the engine's input": (
         "Ba\u0308r  und\u00a0Hund\tbear\u200b and dog\n",
-        [Pair("Bär und Hund", "bear and dog")],
+        [TextPair("Bär und Hund", "bear and dog")],
     ),
 }
 
@@ -47,7 +47,7 @@ def test_lines_are_read_as_pairs(tmp_path: Path, rule: str) -> None:
     path.write_bytes(content.encode())
 
     assert read(path) == pairs
-    assert read(path, is_reversed=True) == [Pair(pair.target, pair.source) for pair in pairs]
+    assert read(path, is_reversed=True) == [TextPair(pair.target, pair.source) for pair in pairs]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_compressed_files_are_decompressed_by_their_extension(
     path = tmp_path / f"x.tsv{ending}"
     path.write_bytes(pack("Bär\tbear\nÄpfel\tapples\n".encode()))
 
-    assert read(path) == [Pair("Bär", "bear"), Pair("Äpfel", "apples")]
+    assert read(path) == [TextPair("Bär", "bear"), TextPair("Äpfel", "apples")]
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,17 @@ def test_duplicate_pairs_are_skipped_across_the_files_of_a_corpus(tmp_path: Path
     first.write_text("Hund\tdog\nHund\tdog\nHund\thound\n", encoding="utf8")
     second.write_text("tag\tHund\tdog\n Hund \tdog\nKatze\tcat\n", encoding="utf8")
 
-    assert read(first, second) == [Pair("Hund", "dog"), Pair("Hund", "hound"), Pair("Katze", "cat")]
+    assert read(first, second) == [
+        TextPair("Hund", "dog"),
+        TextPair("Hund", "hound"),
+        TextPair("Katze", "cat"),
+    ]
 
 
 def test_pairs_with_an_empty_or_far_longer_side_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text(f"\tdog\nHund\t \nHund\t{'x' * 28}\nHund\t{'x' * 29}\n", encoding="utf8")
 
-    assert read(path, max_length_ratio=2.0) == [Pair("Hund", "x" * 28)]
-    assert is_clean(Pair("x" * 28, "Hund"), 2.0)
-    assert not is_clean(Pair("x" * 29, "Hund"), 2.0)
+    assert read(path, max_length_ratio=2.0) == [TextPair("Hund", "x" * 28)]
+    assert is_clean(TextPair("x" * 28, "Hund"), 2.0)
+    assert not is_clean(TextPair("x" * 29, "Hund"), 2.0)

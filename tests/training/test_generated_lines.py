@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.text.normalization import normalise_segment
-from training.corpus import Pair, is_clean
+from training.corpus import TextPair, is_clean
 from training.variants import dates, formats
 from training.variants.drawing import Maker, stream
 from training.variants.formats import Bilingual
@@ -21,7 +21,7 @@ seeds = st.integers(0, 10**6)
 
 
 @pytest.fixture(scope="module")
-def lines() -> list[Pair]:
+def lines() -> list[TextPair]:
     return list(generated_pairs(COUNT, seed=1, source_language="de"))
 
 
@@ -29,30 +29,32 @@ def figures(text: str) -> list[str]:
     return re.findall("[0-9]", text)
 
 
-def test_the_requested_number_of_lines_is_generated_and_most_are_distinct(lines: list[Pair]) -> None:
+def test_the_requested_number_of_lines_is_generated_and_most_are_distinct(lines: list[TextPair]) -> None:
     assert len(lines) == COUNT
     assert len(set(lines)) > 0.7 * COUNT
 
 
-def test_the_seed_determines_the_generated_lines_and_fewer_are_a_prefix_of_more(lines: list[Pair]) -> None:
+def test_the_seed_determines_the_generated_lines_and_fewer_are_a_prefix_of_more(
+    lines: list[TextPair],
+) -> None:
     assert list(generated_pairs(100, seed=1, source_language="de")) == lines[:100]
     assert list(generated_pairs(100, seed=2, source_language="de")) != lines[:100]
 
 
-def test_the_other_direction_has_the_same_lines(lines: list[Pair]) -> None:
+def test_the_other_direction_has_the_same_lines(lines: list[TextPair]) -> None:
     other = generated_pairs(COUNT, seed=1, source_language="en")
 
-    assert [Pair(pair.target, pair.source) for pair in other] == lines
+    assert [TextPair(pair.target, pair.source) for pair in other] == lines
 
 
-def test_lines_are_complete_normalised_and_clean_enough_for_training(lines: list[Pair]) -> None:
+def test_lines_are_complete_normalised_and_clean_enough_for_training(lines: list[TextPair]) -> None:
     for pair in lines:
         assert is_clean(pair, max_length_ratio=4.0)
         assert (pair.source, pair.target) == (normalise_segment(pair.source), normalise_segment(pair.target))
         assert not re.search("[⟨⟩]", pair.source + pair.target)
 
 
-def test_both_sides_have_the_same_digits_in_the_same_order(lines: list[Pair]) -> None:
+def test_both_sides_have_the_same_digits_in_the_same_order(lines: list[TextPair]) -> None:
     with_figures = [pair for pair in lines if figures(pair.source)]
     assert len(with_figures) > COUNT / 2
     for pair in with_figures:
@@ -78,7 +80,7 @@ def test_no_german_line_in_the_word_lists_has_two_translations() -> None:
     assert {german: english for german, english in doubtful.items() if len(english) > 1} == {}
 
 
-def test_lines_of_things_to_copy_are_equal_on_both_sides(lines: list[Pair]) -> None:
+def test_lines_of_things_to_copy_are_equal_on_both_sides(lines: list[TextPair]) -> None:
     for seed in range(300):
         line = thing_alone(stream(seed, "test"))
         assert line.german == line.english

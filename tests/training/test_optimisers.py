@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from export.model import ModelConfig, Transformer
 from training.batches import Batch
-from training.config import Optimisation
+from training.config import OptimisationSettings
 from training.module import TranslationModule, dropout_seed
 from training.optimisers import MuonWithAdamW, learning_rate_factor, make_optimiser
 from training.parallel import ProcessGroup
@@ -21,7 +21,7 @@ from training.stopping import StopRequest
 SHAPE = ModelConfig(
     20, 20, encoder_layers=1, decoder_layers=1, d_model=8, heads=2, ffn=12, max_positions=9, dropout=0.0
 )
-MUON = Optimisation(optimizer="muon", learning_rate=0.01, weight_decay=0.02)
+MUON = OptimisationSettings(optimizer="muon", learning_rate=0.01, weight_decay=0.02)
 
 
 def tiny_model() -> Transformer:
@@ -38,7 +38,7 @@ def random_batch(seed: int, widths: tuple[int, int] = (5, 4)) -> Batch:
     )
 
 
-def module_of(model: Transformer, settings: Optimisation = MUON) -> TranslationModule:
+def module_of(model: Transformer, settings: OptimisationSettings = MUON) -> TranslationModule:
     return TranslationModule(model, settings, ProcessGroup(0, 1), StopRequest())
 
 
@@ -55,7 +55,7 @@ def make_step(model: Transformer, optimiser: torch.optim.Optimizer, seed: int) -
 def test_every_parameter_belongs_to_exactly_one_group(optimizer: str, shape: dict[str, Any]) -> None:
     model = Transformer(ModelConfig(20, 20, encoder_layers=1, decoder_layers=1, d_model=8, heads=2, **shape))
 
-    optimiser = make_optimiser(model, Optimisation.model_validate({"optimizer": optimizer}))
+    optimiser = make_optimiser(model, OptimisationSettings.model_validate({"optimizer": optimizer}))
 
     held = [id(parameter) for group in optimiser.param_groups for parameter in group["params"]]
     assert len(held) == len(set(held))
@@ -97,7 +97,7 @@ def test_muon_updates_matrices_and_adamw_all_other_parameters() -> None:
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_a_restored_optimiser_continues_identically(optimizer: str) -> None:
-    settings = Optimisation.model_validate({**MUON.model_dump(), "optimizer": optimizer})
+    settings = OptimisationSettings.model_validate({**MUON.model_dump(), "optimizer": optimizer})
     model = tiny_model()
     optimiser = make_optimiser(model, settings)
     for seed in range(3):
@@ -137,7 +137,7 @@ def test_the_learning_rate_warms_up_stays_constant_and_decays_linearly_to_zero(
     warmup: int, constant: int, decay: int, where: float
 ) -> None:
     steps = warmup + constant + decay
-    settings = Optimisation(warmup_steps=warmup, decay_steps=decay, steps=steps)
+    settings = OptimisationSettings(warmup_steps=warmup, decay_steps=decay, steps=steps)
     step = round(where * steps)
 
     factor = learning_rate_factor(step, settings)
@@ -162,7 +162,7 @@ def smoothed_loss(log_probs: Tensor, ids: Tensor, smoothing: float) -> Tensor:
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 def test_the_loss_is_label_smoothed_cross_entropy_without_padding(smoothing: float) -> None:
     model = tiny_model()
-    module = module_of(model, Optimisation(label_smoothing=smoothing, precision="32-true"))
+    module = module_of(model, OptimisationSettings(label_smoothing=smoothing, precision="32-true"))
     batch = random_batch(1, (6, 5))
     source_mask = torch.arange(6) < torch.tensor([6, 2, 4])[:, None]
     target_mask = torch.arange(5) < torch.tensor([5, 3, 1])[:, None]

@@ -9,17 +9,17 @@ import sentencepiece
 from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH, SUBJECTS
 from training import controls
 from training.controls import CONTROLS, FORMAL, INFORMAL, TERM, TERM_END, TRANSLATION, mark
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.formality import formality, german_address
 from training.variants.terms import TermDictionary, terms
 
 DICTIONARY = TermDictionary(
     [
-        Pair("Tür", "door"),
-        Pair("Haus", "house"),
-        Pair("Haus", "building"),
-        Pair("elektrisches Licht", "electric light"),
-        Pair("Licht", "light"),
+        TextPair("Tür", "door"),
+        TextPair("Haus", "house"),
+        TextPair("Haus", "building"),
+        TextPair("elektrisches Licht", "electric light"),
+        TextPair("Licht", "light"),
     ]
 )
 
@@ -31,7 +31,7 @@ def readable(text: str) -> str:
 
 def annotated(source: str, target: str, seed: int = 1) -> str | None:
     rng = Random(seed)  # noqa: S311 -- wanted the same again, not secret
-    copy = terms(Pair(source, target), rng, DICTIONARY)
+    copy = terms(TextPair(source, target), rng, DICTIONARY)
     assert copy is None or copy.target == target
     return None if copy is None else readable(copy.source)
 
@@ -56,14 +56,14 @@ def test_the_form_of_address_is_detected_only_in_unambiguous_german_sentences(
 
 
 def test_the_formality_control_precedes_only_english_sources() -> None:
-    pair = Pair("Can you help me?", "Kannst du mir helfen?")
+    pair = TextPair("Can you help me?", "Kannst du mir helfen?")
 
     copy = formality(pair, ENGLISH_TO_GERMAN)
 
     assert copy is not None
     assert readable(copy.source) == "<informal> Can you help me?"
     assert copy.target == pair.target
-    assert formality(Pair(pair.target, pair.source), GERMAN_TO_ENGLISH) is None
+    assert formality(TextPair(pair.target, pair.source), GERMAN_TO_ENGLISH) is None
 
 
 def test_a_term_is_annotated_with_the_translation_that_is_in_the_target() -> None:
@@ -74,7 +74,7 @@ def test_a_term_is_annotated_with_the_translation_that_is_in_the_target() -> Non
 
 
 def test_the_longest_term_is_annotated() -> None:
-    found = DICTIONARY.find(Pair("Kein elektrisches Licht!", "No electric light!"))
+    found = DICTIONARY.find(TextPair("Kein elektrisches Licht!", "No electric light!"))
 
     assert [place[2] for place in found] == ["electric light"]
 

@@ -7,10 +7,12 @@ import pytest
 
 from tests.training.conftest import GERMAN_TO_ENGLISH, copies_of, corpus_of
 from training.config import Variants
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.copies import add_variants, copied
 
-SENTENCES = [Pair(f"Der größere Hund sah Tom um {n} Uhr.", f"The Dog saw Tom at {n}.") for n in range(400)]
+SENTENCES = [
+    TextPair(f"Der größere Hund sah Tom um {n} Uhr.", f"The Dog saw Tom at {n}.") for n in range(400)
+]
 CONTROLS = {"terms", "formality"}
 """They have a test module of their own."""
 ALL = {name: 0.2 for name in Variants.model_fields if name not in {"single_words", *CONTROLS}}
@@ -21,7 +23,7 @@ def test_pairs_are_unchanged_without_variants() -> None:
 
 
 def test_pairs_are_read_one_at_a_time() -> None:
-    endless = (Pair(f"Hund {n}.", f"dog {n}.") for n in itertools.count())
+    endless = (TextPair(f"Hund {n}.", f"dog {n}.") for n in itertools.count())
 
     result = add_variants(endless, corpus_of(ALL), 1, GERMAN_TO_ENGLISH)
 
@@ -36,12 +38,12 @@ def test_copies_follow_their_pair_and_pairs_stay_in_order() -> None:
     assert result == [line for pair, copies in by_pair for line in (pair, *(copy for _, copy in copies))]
 
 
-SHAPES: dict[str, Callable[[Pair], Pair]] = {
-    "lower_source": lambda pair: Pair(pair.source.lower(), pair.target),
-    "small_first": lambda pair: Pair("d" + pair.source[1:], pair.target),
-    "upper": lambda pair: Pair(pair.source.upper(), pair.target.upper()),
-    "no_final_stop": lambda pair: Pair(pair.source[:-1], pair.target[:-1]),
-    "spelt_umlauts": lambda pair: Pair(pair.source.replace("öß", "oess"), pair.target),
+SHAPES: dict[str, Callable[[TextPair], TextPair]] = {
+    "lower_source": lambda pair: TextPair(pair.source.lower(), pair.target),
+    "small_first": lambda pair: TextPair("d" + pair.source[1:], pair.target),
+    "upper": lambda pair: TextPair(pair.source.upper(), pair.target.upper()),
+    "no_final_stop": lambda pair: TextPair(pair.source[:-1], pair.target[:-1]),
+    "spelt_umlauts": lambda pair: TextPair(pair.source.replace("öß", "oess"), pair.target),
 }
 
 
@@ -74,7 +76,7 @@ def test_an_additional_variant_does_not_change_the_copies_of_the_others() -> Non
 
 
 def test_no_copy_is_empty() -> None:
-    pairs = [Pair("...", "."), Pair("Ja.", "."), Pair("!", "!")]
+    pairs = [TextPair("...", "."), TextPair("Ja.", "."), TextPair("!", "!")]
 
     for _, _, copy in copies_of(pairs, {**dict.fromkeys(ALL, 0.999999), "single_words": 3}):
         assert copy.source
@@ -83,14 +85,14 @@ def test_no_copy_is_empty() -> None:
 
 def test_single_words_are_repeated_some_without_final_marks() -> None:
     pairs = [
-        Pair("Willkommen!", "Welcome."),
-        Pair("Guten Tag!", "Hello!"),
-        Pair("42", "42"),
-        Pair("%s", "%s"),
+        TextPair("Willkommen!", "Welcome."),
+        TextPair("Guten Tag!", "Hello!"),
+        TextPair("42", "42"),
+        TextPair("%s", "%s"),
     ]
 
     copies = copies_of(pairs, {"single_words": 40})
 
     assert {pair.source for pair, _, _ in copies} == {"Willkommen!"}
     assert len(copies) == 40
-    assert {copy for _, _, copy in copies} == {pairs[0], Pair("Willkommen", "Welcome")}
+    assert {copy for _, _, copy in copies} == {pairs[0], TextPair("Willkommen", "Welcome")}

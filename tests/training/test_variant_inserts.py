@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from dragoman.text.normalization import normalise_segment
 from tests.cases import read_cases
 from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.drawing import stream
 from training.variants.inserts import Languages, copied_beside, copied_inside, other_number
-from training.variants.things import ADJACENT, ALONE, FOR_NAMES, FOR_NUMBERS, KINDS, around
 from training.variants.tokens import shared_tokens, tokens_of
+from training.variants.verbatim import ADJACENT, ALONE, FOR_NAMES, FOR_NUMBERS, KINDS, around
 
 ENGLISH_TO_DUTCH = ("en", "nl")
 CASES = read_cases(__file__)
@@ -28,7 +28,7 @@ sentences = st.builds(
     st.lists(tokens, min_size=1, max_size=8),
     st.sampled_from(["", ".", "!", "..."]),
 )
-pairs = st.builds(Pair, sentences, sentences)
+pairs = st.builds(TextPair, sentences, sentences)
 seeds = st.integers(0, 10_000)
 
 
@@ -55,14 +55,16 @@ def test_punctuation_around_a_token_is_not_part_of_it(token: str, cores: list[st
 
 @pytest.mark.parametrize(("source", "target", "shared"), CASES["shared"])
 def test_shared_tokens_occur_once_on_each_side(source: str, target: str, shared: list[str]) -> None:
-    found = shared_tokens(Pair(source, target))
+    found = shared_tokens(TextPair(source, target))
 
     assert [source_token.core for source_token, _ in found] == shared
     assert [target_token.core for _, target_token in found] == shared
 
 
 @given(pair=pairs, seed=seeds)
-def test_copied_inside_replaces_the_same_token_on_both_sides_by_the_same_thing(pair: Pair, seed: int) -> None:
+def test_copied_inside_replaces_the_same_token_on_both_sides_by_the_same_thing(
+    pair: TextPair, seed: int
+) -> None:
     copy = copied_inside(pair, stream(seed, "test"))
     if copy is not None:
         assert copy != pair
@@ -71,7 +73,7 @@ def test_copied_inside_replaces_the_same_token_on_both_sides_by_the_same_thing(p
 
 def test_replacing_a_name_keeps_its_quotes_and_brackets() -> None:
     copies = [
-        copied_inside(Pair("Das ist („Boston“).", "This is 'Boston'!"), stream(seed, "x"))
+        copied_inside(TextPair("Das ist („Boston“).", "This is 'Boston'!"), stream(seed, "x"))
         for seed in range(50)
     ]
 
@@ -83,7 +85,7 @@ def test_replacing_a_name_keeps_its_quotes_and_brackets() -> None:
 
 
 def test_two_replaced_tokens_keep_their_order() -> None:
-    pair = Pair("Maria gab 2015 Boston auf", "In 2015 she gave up Boston")
+    pair = TextPair("Maria gab 2015 Boston auf", "In 2015 she gave up Boston")
     found = 0
     for seed in range(200):
         copy = copied_inside(pair, stream(seed, "x"))
@@ -102,10 +104,10 @@ def test_two_replaced_tokens_keep_their_order() -> None:
     [(copied_inside, "no_names"), (partial(other_number, languages=GERMAN_TO_ENGLISH), "ambiguous_numbers")],
 )
 def test_words_that_may_not_be_names_and_ambiguous_numbers_are_not_replaced(
-    replace: Callable[[Pair, Random], Pair | None], name: str
+    replace: Callable[[TextPair, Random], TextPair | None], name: str
 ) -> None:
     for source, target in CASES[name]:
-        assert {replace(Pair(source, target), stream(seed, "x")) for seed in range(30)} == {None}, source
+        assert {replace(TextPair(source, target), stream(seed, "x")) for seed in range(30)} == {None}, source
 
 
 @given(
@@ -114,7 +116,7 @@ def test_words_that_may_not_be_names_and_ambiguous_numbers_are_not_replaced(
     languages=st.sampled_from([GERMAN_TO_ENGLISH, ENGLISH_TO_GERMAN, ENGLISH_TO_DUTCH]),
 )
 def test_copied_beside_adds_the_same_thing_once_on_each_side(
-    pair: Pair, seed: int, languages: Languages
+    pair: TextPair, seed: int, languages: Languages
 ) -> None:
     copy = copied_beside(pair, stream(seed, "test"), languages)
     if copy is None:
@@ -135,11 +137,11 @@ def test_copied_beside_formats_prices_for_german_and_english() -> None:
     found = 0
     for seed in range(600):
         copies = (
-            copied_beside(Pair("Ich gehe.", "I go."), stream(seed, "x"), GERMAN_TO_ENGLISH),
-            copied_beside(Pair("I go.", "Ich gehe."), stream(seed, "x"), ENGLISH_TO_GERMAN),
+            copied_beside(TextPair("Ich gehe.", "I go."), stream(seed, "x"), GERMAN_TO_ENGLISH),
+            copied_beside(TextPair("I go.", "Ich gehe."), stream(seed, "x"), ENGLISH_TO_GERMAN),
         )
         assert copies[0] is not None
-        assert copies[1] == Pair(copies[0].target, copies[0].source)
+        assert copies[1] == TextPair(copies[0].target, copies[0].source)
         if "€" in copies[0].source:
             found += 1
             assert re.search(german, copies[0].source)
@@ -148,7 +150,7 @@ def test_copied_beside_formats_prices_for_german_and_english() -> None:
 
 
 def test_copied_beside_keeps_the_final_punctuation_mark_at_the_end() -> None:
-    pair = Pair("Ich gehe.", "I go.")
+    pair = TextPair("Ich gehe.", "I go.")
     copies = [copied_beside(pair, stream(seed, "x"), GERMAN_TO_ENGLISH) for seed in range(300)]
 
     assert all(copy is not None for copy in copies)
@@ -161,14 +163,14 @@ def test_copied_beside_keeps_the_final_punctuation_mark_at_the_end() -> None:
 
 def test_nothing_is_inserted_before_final_marks_that_differ() -> None:
     for seed in range(300):
-        copy = copied_beside(Pair("Ich gehe!", "I go."), stream(seed, "x"), GERMAN_TO_ENGLISH)
+        copy = copied_beside(TextPair("Ich gehe!", "I go."), stream(seed, "x"), GERMAN_TO_ENGLISH)
         assert copy is None or ("Ich gehe!" in copy.source and "I go." in copy.target)
 
 
 @given(number=st.integers(2, 10**7), seed=seeds)
 def test_other_number_writes_the_same_number_in_the_format_of_each_side(number: int, seed: int) -> None:
     german, english = f"{number:,}".replace(",", "."), f"{number:,}"
-    pair = Pair(f"Es sind {german} Leute.", f"There are {english} people.")
+    pair = TextPair(f"Es sind {german} Leute.", f"There are {english} people.")
 
     copy = other_number(pair, stream(seed, "test"), GERMAN_TO_ENGLISH)
 
@@ -182,13 +184,13 @@ def test_other_number_writes_the_same_number_in_the_format_of_each_side(number: 
 def test_replaced_days_months_and_years_stay_plausible() -> None:
     for seed in range(200):
         for old, fits in ((5, range(2, 13)), (20, range(13, 29)), (1815, range(1000, 2100))):
-            copy = other_number(Pair(f"am {old}. x", f"on {old} x"), stream(seed, "x"), GERMAN_TO_ENGLISH)
+            copy = other_number(TextPair(f"am {old}. x", f"on {old} x"), stream(seed, "x"), GERMAN_TO_ENGLISH)
             assert copy is None or int(copy.target.split()[1]) in fits
 
 
 def test_for_other_languages_only_identically_written_numbers_are_replaced() -> None:
-    assert other_number(Pair("6,7 x", "6.7 x"), stream(1, "x"), ENGLISH_TO_DUTCH) is None
-    assert other_number(Pair("67 x", "67 x"), stream(1, "x"), ENGLISH_TO_DUTCH) is not None
+    assert other_number(TextPair("6,7 x", "6.7 x"), stream(1, "x"), ENGLISH_TO_DUTCH) is None
+    assert other_number(TextPair("67 x", "67 x"), stream(1, "x"), ENGLISH_TO_DUTCH) is not None
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.cases import read_cases
 from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH, copies_of
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants import noise
 from training.variants.drawing import stream
 from training.variants.inserts import Languages
@@ -21,7 +21,7 @@ from training.variants.inserts import Languages
 NOISE = ("lower_source", "small_first", "title_case", "quotes", "punctuation", "spelt_umlauts", "typo")
 ALWAYS = 1 - 1e-9
 CASES = read_cases(__file__)
-Variant = Callable[[Pair, Random], str | None]
+Variant = Callable[[TextPair, Random], str | None]
 VARIANTS: dict[str, Variant] = {
     "lower_source": lambda pair, _: noise.lower_source(pair),
     "small_first": noise.small_first,
@@ -54,7 +54,7 @@ def letters(text: str) -> str:
     languages=st.sampled_from([GERMAN_TO_ENGLISH, ENGLISH_TO_GERMAN]),
 )
 def test_noise_changes_only_the_source(source: str, target: str, seed: int, languages: Languages) -> None:
-    for pair, _, copy in copies_of([Pair(source, target)], dict.fromkeys(NOISE, ALWAYS), seed, languages):
+    for pair, _, copy in copies_of([TextPair(source, target)], dict.fromkeys(NOISE, ALWAYS), seed, languages):
         assert copy.target == pair.target
         assert copy.source != pair.source
         assert copy.source
@@ -63,20 +63,20 @@ def test_noise_changes_only_the_source(source: str, target: str, seed: int, lang
 @given(source=sentences, target=sentences, seed=st.integers(0, 99))
 def test_changing_quotation_style_keeps_every_letter(source: str, target: str, seed: int) -> None:
     for rng, language in ((stream(seed, "test"), "de"), (stream(seed, "test"), "en")):
-        other = noise.quotes(Pair(source, target), rng, language)
+        other = noise.quotes(TextPair(source, target), rng, language)
         assert other is None or letters(other) == letters(source)
 
 
 @pytest.mark.parametrize(("source", "straight"), CASES["straight"])
 def test_typographic_marks_become_straight_ones_in_half_of_the_sources(source: str, straight: str) -> None:
-    results = [noise.quotes(Pair(source, "x"), rng, "de") for rng in rngs(200)]
+    results = [noise.quotes(TextPair(source, "x"), rng, "de") for rng in rngs(200)]
 
     assert 70 <= results.count(straight) <= 150
 
 
 def test_straight_marks_become_typographic_ones_of_the_language() -> None:
-    german = {noise.quotes(Pair('Er sagte "Nein" und "Ja".', "x"), rng, "de") for rng in rngs()}
-    english = {noise.quotes(Pair("I don't", "x"), rng, "en") for rng in rngs()}
+    german = {noise.quotes(TextPair('Er sagte "Nein" und "Ja".', "x"), rng, "de") for rng in rngs()}
+    english = {noise.quotes(TextPair("I don't", "x"), rng, "en") for rng in rngs()}
 
     assert {"Er sagte „Nein“ und „Ja“.", "Er sagte »Nein« und »Ja«."} <= german
     assert {"I don’t", "I don´t"} <= english
@@ -86,20 +86,20 @@ def test_straight_marks_become_typographic_ones_of_the_language() -> None:
     ("name", "case"), [(name, case) for name in VARIANTS for case in CASES.get(name, [])]
 )
 def test_a_source_has_one_noisy_form_or_none(name: str, case: dict[str, Any]) -> None:
-    pair = Pair(case["source"], case.get("target", "x"))
+    pair = TextPair(case["source"], case.get("target", "x"))
 
     assert {VARIANTS[name](pair, rng) for rng in rngs()} == {case.get("result")}, case["rule"]
 
 
 def test_the_final_mark_is_repeated_spaced_or_mixed() -> None:
-    results = {noise.punctuation(Pair("Wirklich?", "Really?"), rng) for rng in rngs(200)}
+    results = {noise.punctuation(TextPair("Wirklich?", "Really?"), rng) for rng in rngs(200)}
 
     assert {"Wirklich??", "Wirklich???", "Wirklich ?", "Wirklich?!"} <= results
     assert all(result is not None and result.startswith("Wirklich") and "?" in result for result in results)
 
 
 def test_title_case_capitalises_words_and_sometimes_function_words() -> None:
-    results = {noise.title_case(Pair("the end of a long (very long) day", "x"), rng) for rng in rngs()}
+    results = {noise.title_case(TextPair("the end of a long (very long) day", "x"), rng) for rng in rngs()}
 
     assert results == {"The End Of A Long (Very Long) Day", "The End of a Long (Very Long) Day"}
 
@@ -107,7 +107,7 @@ def test_title_case_capitalises_words_and_sometimes_function_words() -> None:
 def test_typos_are_few_and_skip_names_code_and_the_ends_of_words() -> None:
     source = "Maximilian schreibt heute wahrscheinlich mehrere Nachrichten an read_file und ARTE"
     for rng in rngs(200):
-        result = noise.typo(Pair(source, "Maximilian is probably writing"), rng)
+        result = noise.typo(TextPair(source, "Maximilian is probably writing"), rng)
         if result is None:
             continue
         before, after = source.split(" "), result.split(" ")

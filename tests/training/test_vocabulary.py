@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dragoman.text.normalization import normalise_segment
 from tests.training.conftest import make_recipe
 from training.config import TrainingConfig
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.errors import VocabularyError
-from training.tokenised import TokenisedCorpus, tokenise
+from training.token_corpus import TokenCorpus, tokenise
 from training.vocabulary import load_vocabularies, train_vocabularies
 
 Processor = sentencepiece.SentencePieceProcessor
@@ -32,7 +32,7 @@ def trained(
     folder: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
 ) -> tuple[Processor, Processor]:
     config = TrainingConfig.model_validate(recipe)
-    train_vocabularies(config, {"tiny": [Pair(*pair) for pair in pairs]}, folder)
+    train_vocabularies(config, {"tiny": [TextPair(*pair) for pair in pairs]}, folder)
     return load_vocabularies(folder)
 
 
@@ -104,11 +104,11 @@ def test_the_sample_follows_the_weights(
     corpus = recipe["data"]["corpora"][0]
     recipe["data"]["corpora"] = [corpus, {**corpus, "name": "greek", "weight": 1e-6}]
     recipe["vocabulary"]["sample_pairs"] = 1000
-    greek = [Pair("ΑΒΓΔΕ", "ΑΒΓΔΕ")] * 50
+    greek = [TextPair("ΑΒΓΔΕ", "ΑΒΓΔΕ")] * 50
 
     train_vocabularies(
         TrainingConfig.model_validate(recipe),
-        {"tiny": [Pair(*pair) for pair in pairs], "greek": greek},
+        {"tiny": [TextPair(*pair) for pair in pairs], "greek": greek},
         tmp_path,
     )
 
@@ -119,10 +119,10 @@ def test_the_sample_follows_the_weights(
 def test_token_ids_on_disk_are_the_encoded_pairs(
     tmp_path: Path, pairs: list[tuple[str, str]], processors: tuple[Processor, Processor]
 ) -> None:
-    corpus = tokenise([Pair(*pair) for pair in pairs], *processors, max_tokens=60)
+    corpus = tokenise([TextPair(*pair) for pair in pairs], *processors, max_tokens=60)
     corpus.save(tmp_path / "x.npz")
 
-    loaded = TokenisedCorpus.load(tmp_path / "x.npz")
+    loaded = TokenCorpus.load(tmp_path / "x.npz")
 
     assert len(loaded) == len(pairs)
     assert [path.name for path in tmp_path.glob("*.npz")] == ["x.npz"]
@@ -142,7 +142,9 @@ def test_a_pair_with_one_side_over_the_limit_is_dropped(processors: tuple[Proces
     short, long = "Der Hund", "Der Hund schläft im Garten."
     limit = len(processors[0].encode(short)) + 1
 
-    corpus = tokenise([Pair(short, long), Pair(short, short), Pair(long, short)], *processors, limit)
+    corpus = tokenise(
+        [TextPair(short, long), TextPair(short, short), TextPair(long, short)], *processors, limit
+    )
 
     assert len(corpus) == 1
     assert corpus.lengths().tolist() == [[limit, limit]]

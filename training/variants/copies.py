@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 
 from training.config import GERMAN, Corpus, Variants
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants import noise
 from training.variants.drawing import stream
 from training.variants.formality import formality
@@ -15,20 +15,20 @@ from training.variants.inserts import Languages, copied_beside, copied_inside, o
 from training.variants.terms import TermDictionary, terms
 from training.variants.tokens import tokens_of
 
-NamedCopy = tuple[str, Pair]
+NamedCopy = tuple[str, TextPair]
 """The name of a variant and the copy."""
-MakeCopy = Callable[[Pair, Random], Pair | None]
+MakeCopy = Callable[[TextPair, Random], TextPair | None]
 
 _LAST_MARKS = re.compile(r"[.!?:…]+$")
 
 
 def add_variants(
-    pairs: Iterable[Pair],
+    pairs: Iterable[TextPair],
     corpus: Corpus,
     seed: int,
     languages: Languages,
     dictionary: TermDictionary | None = None,
-) -> Iterator[Pair]:
+) -> Iterator[TextPair]:
     """Yield every pair, followed by its copies if it has any.
 
     Args:
@@ -45,12 +45,12 @@ def add_variants(
 
 
 def copied(
-    pairs: Iterable[Pair],
+    pairs: Iterable[TextPair],
     corpus: Corpus,
     seed: int,
     languages: Languages,
     dictionary: TermDictionary | None = None,
-) -> Iterator[tuple[Pair, list[NamedCopy]]]:
+) -> Iterator[tuple[TextPair, list[NamedCopy]]]:
     """Yield every pair with its copies."""
     variants = corpus.variants
     rng = np.random.default_rng(seed)
@@ -72,16 +72,16 @@ def copied(
 
 
 def _case_and_stop_copies(
-    pair: Pair, variants: Variants, draws: tuple[float, float, float]
+    pair: TextPair, variants: Variants, draws: tuple[float, float, float]
 ) -> Iterator[NamedCopy]:
     """Yield copies in lower case, in upper case and without a final stop, by one draw each."""
     lower, upper, no_stop = draws
     if lower < variants.lower_source and (source := noise.lower_source(pair)) is not None:
-        yield "lower_source", Pair(source, pair.target)
+        yield "lower_source", TextPair(source, pair.target)
     if upper < variants.upper:
-        yield "upper", Pair(pair.source.upper(), pair.target.upper())
+        yield "upper", TextPair(pair.source.upper(), pair.target.upper())
     if no_stop < variants.no_final_stop and pair.source.endswith(".") and pair.target.endswith("."):
-        without = Pair(pair.source.rstrip("."), pair.target.rstrip("."))
+        without = TextPair(pair.source.rstrip("."), pair.target.rstrip("."))
         if without.source and without.target:
             yield "no_final_stop", without
 
@@ -103,19 +103,19 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
     }
 
 
-def _no_copy(_pair: Pair, _rng: Random) -> None:
+def _no_copy(_pair: TextPair, _rng: Random) -> None:
     return None
 
 
-def _of_source(change: Callable[[Pair, Random], str | None]) -> MakeCopy:
-    def make(pair: Pair, rng: Random) -> Pair | None:
+def _of_source(change: Callable[[TextPair, Random], str | None]) -> MakeCopy:
+    def make(pair: TextPair, rng: Random) -> TextPair | None:
         source = change(pair, rng)
-        return None if source is None else Pair(source, pair.target)
+        return None if source is None else TextPair(source, pair.target)
 
     return make
 
 
-def _is_single_word(pair: Pair) -> bool:
+def _is_single_word(pair: TextPair) -> bool:
     """Return whether each side is one word of letters."""
     words = [tokens_of(text) for text in (pair.source, pair.target)]
     return all(
@@ -124,7 +124,7 @@ def _is_single_word(pair: Pair) -> bool:
     )
 
 
-def _word_copy(pair: Pair, rng: Random) -> Pair:
+def _word_copy(pair: TextPair, rng: Random) -> TextPair:
     """Return the pair as it is, or without the punctuation marks at its end."""
-    bare = Pair(_LAST_MARKS.sub("", pair.source), _LAST_MARKS.sub("", pair.target))
+    bare = TextPair(_LAST_MARKS.sub("", pair.source), _LAST_MARKS.sub("", pair.target))
     return rng.choice((pair, bare, bare))

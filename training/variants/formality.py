@@ -4,7 +4,7 @@ import re
 
 from training.config import GERMAN
 from training.controls import FORMAL, INFORMAL, mark
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.inserts import Languages
 
 _INFORMAL = re.compile(r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b", re.IGNORECASE)
@@ -24,9 +24,9 @@ def german_address(text: str) -> str | None:
     return forms.pop() if len(forms) == 1 else None
 
 
-def formality(pair: Pair, languages: Languages) -> Pair | None:
+def formality(pair: TextPair, languages: Languages) -> TextPair | None:
     """Put the control before the source; return None unless the target is German and shows one form."""
     if languages[1] != GERMAN:
         return None
     control = german_address(pair.target)
-    return None if control is None else Pair(f"{mark(control)} {pair.source}", pair.target)
+    return None if control is None else TextPair(f"{mark(control)} {pair.source}", pair.target)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from training.config import GERMAN
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.drawing import Maker, Weighted, pick, word_list, words
 
 
@@ -22,10 +22,10 @@ class Bilingual:
     def alike(cls, text: str) -> "Bilingual":
         return cls(text, text)
 
-    def to_pair(self, source_language: str) -> Pair:
+    def to_pair(self, source_language: str) -> TextPair:
         if source_language == GERMAN:
-            return Pair(self.german, self.english)
-        return Pair(self.english, self.german)
+            return TextPair(self.german, self.english)
+        return TextPair(self.english, self.german)
 
 
 def bilingual_list(name: str) -> tuple[Bilingual, ...]:

@@ -10,7 +10,7 @@ from random import Random
 from training.variants.dates import WEEKDAYS, day_and_month, full_date, in_figures, weekday_and_date
 from training.variants.drawing import Maker, Weighted, pick, word_list
 from training.variants.formats import Bilingual, any_number, bilingual_list, counted, percentage, price, time
-from training.variants.things import (
+from training.variants.verbatim import (
     account,
     around,
     brace_placeholder,

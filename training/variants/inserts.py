@@ -6,11 +6,11 @@ import re
 from random import Random
 
 from training.config import ENGLISH, GERMAN
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.drawing import Maker, Weighted, pick
 from training.variants.formats import Bilingual, percentage, price, time
-from training.variants.things import ADJACENT, FOR_NAMES, FOR_NUMBERS, around
-from training.variants.tokens import Token, replaced, shared_tokens
+from training.variants.tokens import WordToken, replaced, shared_tokens
+from training.variants.verbatim import ADJACENT, FOR_NAMES, FOR_NUMBERS, around
 
 Languages = tuple[str, str]
 """Languages of source and target."""
@@ -37,7 +37,7 @@ _PLACES = {
 """Orders of a side without its last punctuation mark, {0}, the thing, {1}, and that mark, {2}."""
 
 
-def copied_inside(pair: Pair, rng: Random) -> Pair | None:
+def copied_inside(pair: TextPair, rng: Random) -> TextPair | None:
     """Replace a name, number or code, which both sides have exactly once, by something to copy."""
     shared = [both for both in shared_tokens(pair) if _can_replace(both[0], pair)]
     if not shared:
@@ -48,10 +48,10 @@ def copied_inside(pair: Pair, rng: Random) -> Pair | None:
     if _is_present(things, pair) or len(set(things)) < count:
         return None
     sources, targets = [source for source, _ in chosen], [target for _, target in chosen]
-    return Pair(_replace_all(pair.source, sources, things), _replace_all(pair.target, targets, things))
+    return TextPair(_replace_all(pair.source, sources, things), _replace_all(pair.target, targets, things))
 
 
-def copied_beside(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
+def copied_beside(pair: TextPair, rng: Random, languages: Languages) -> TextPair | None:
     """Put something to copy before or after both sides, or before their last punctuation mark."""
     thing = _draw_adjacent(rng, languages)
     if _is_present([thing.source], pair) or _is_present([thing.target], pair):
@@ -61,10 +61,12 @@ def copied_beside(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
     marks = pair.source[len(source) :], pair.target[len(target) :]
     if place in _BEFORE_THE_MARK and marks[0] != marks[1]:
         return None
-    return Pair(place.format(source, thing.source, marks[0]), place.format(target, thing.target, marks[1]))
+    return TextPair(
+        place.format(source, thing.source, marks[0]), place.format(target, thing.target, marks[1])
+    )
 
 
-def other_number(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
+def other_number(pair: TextPair, rng: Random, languages: Languages) -> TextPair | None:
     """Replace a number that both sides have exactly once by another one, in each side's own format.
 
     German `6,7` and English `6.7` are the same number; so are two that are written alike, such as versions.
@@ -86,13 +88,13 @@ def other_number(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
     digits = _other_digits(old, rng) if figure.core == old else _as_many_digits(old, rng)
     if digits == old:
         return None
-    return Pair(
+    return TextPair(
         replaced(pair.source, figure, _in_shape(digits, figure.core)),
         replaced(pair.target, other, _in_shape(digits, other.core)),
     )
 
 
-def _can_replace(token: Token, pair: Pair) -> bool:
+def _can_replace(token: WordToken, pair: TextPair) -> bool:
     if token.is_code:
         return token.has_balanced_brackets and pair.source != token.core
     if token.is_number:
@@ -100,7 +102,7 @@ def _can_replace(token: Token, pair: Pair) -> bool:
     return token.is_name
 
 
-def _in_place_of(token: Token, rng: Random) -> str:
+def _in_place_of(token: WordToken, rng: Random) -> str:
     if token.is_number:
         return pick(rng, FOR_NUMBERS)(rng)
     if not token.is_code and rng.random() < SHARE_AROUND:
@@ -108,19 +110,19 @@ def _in_place_of(token: Token, rng: Random) -> str:
     return pick(rng, FOR_NAMES)(rng)
 
 
-def _draw_adjacent(rng: Random, languages: Languages) -> Pair:
+def _draw_adjacent(rng: Random, languages: Languages) -> TextPair:
     if rng.random() < SHARE_LOCAL and set(languages) == {GERMAN, ENGLISH}:
         return pick(rng, _LOCAL)(rng).to_pair(languages[0])
     text = pick(rng, ADJACENT)(rng)
-    return Pair(text, text)
+    return TextPair(text, text)
 
 
-def _is_present(things: list[str], pair: Pair) -> bool:
+def _is_present(things: list[str], pair: TextPair) -> bool:
     """Return whether a side already contains one of the things, which would make the copy ambiguous."""
     return any(thing in side for thing in things for side in (pair.source, pair.target))
 
 
-def _replace_all(text: str, tokens: list[Token], things: list[str]) -> str:
+def _replace_all(text: str, tokens: list[WordToken], things: list[str]) -> str:
     changes = sorted(zip(tokens, things, strict=True), key=lambda change: -change[0].begin)
     for token, thing in changes:
         text = replaced(text, token, thing)
@@ -133,12 +135,12 @@ def _kind_of(thing: str) -> str:
     return "other" if thing.isascii() or any(character in "€£" for character in thing) else "emoji"
 
 
-def _figures_once(text: str) -> dict[str, Token]:
+def _figures_once(text: str) -> dict[str, WordToken]:
     """Return the numbers of a text by their digits, without those whose digits occur twice."""
-    found: dict[str, list[Token]] = {}
+    found: dict[str, list[WordToken]] = {}
     for match in _FIGURE.finditer(text):
         digits = re.sub("[^0-9]", "", match.group())
-        found.setdefault(digits, []).append(Token(match.group(), *match.span()))
+        found.setdefault(digits, []).append(WordToken(match.group(), *match.span()))
     return {digits: figures[0] for digits, figures in found.items() if len(figures) == 1}
 
 

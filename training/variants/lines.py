@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.dates import any_date
 from training.variants.drawing import Maker, Weighted, pick, stream
 from training.variants.formats import (
@@ -18,7 +18,7 @@ from training.variants.formats import (
     time,
 )
 from training.variants.frames import fill_template
-from training.variants.things import ALONE
+from training.variants.verbatim import ALONE
 
 INTERFACE = bilingual_list("interface")
 """Buttons, labels and headings."""
@@ -28,7 +28,7 @@ DICTIONARY = bilingual_list("dictionary")
 """Words in their dictionary form; not only nouns."""
 
 
-def generated_pairs(count: int, seed: int, source_language: str) -> Iterator[Pair]:
+def generated_pairs(count: int, seed: int, source_language: str) -> Iterator[TextPair]:
     """Yield `count` pairs, not all distinct; the reverse direction has the same pairs with swapped sides."""
     rng = stream(seed, "generated")
     for _ in range(count):

@@ -9,9 +9,9 @@ import re
 from random import Random
 
 from training.config import ENGLISH, GERMAN
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.drawing import words
-from training.variants.tokens import Token, is_code, tokens_of
+from training.variants.tokens import WordToken, is_code, tokens_of
 
 TITLE_WORDS = range(3, 15)
 CHARACTERS_A_TYPO = 40
@@ -35,7 +35,7 @@ _SMALL_TITLE_WORDS = frozenset(words("a an and at by for from in of on or the to
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-def lower_source(pair: Pair) -> str | None:
+def lower_source(pair: TextPair) -> str | None:
     """Convert to lower case, unless both sides share code with a capital letter, which the target keeps."""
     in_target = {token.core for token in tokens_of(pair.target)}
     shared = [token for token in tokens_of(pair.source) if token.core in in_target]
@@ -44,7 +44,7 @@ def lower_source(pair: Pair) -> str | None:
     return _if_changed(pair.source.lower(), pair)
 
 
-def small_first(pair: Pair, _rng: Random) -> str | None:
+def small_first(pair: TextPair, _rng: Random) -> str | None:
     """Convert the first letter to lower case, unless the first word is code or has other capitals."""
     source = pair.source
     first = source.split(" ", maxsplit=1)[0]
@@ -53,7 +53,7 @@ def small_first(pair: Pair, _rng: Random) -> str | None:
     return _if_changed(source[:1].lower() + source[1:], pair)
 
 
-def title_case(pair: Pair, rng: Random) -> str | None:
+def title_case(pair: TextPair, rng: Random) -> str | None:
     """Write the source in title case; half of the sources keep short English function words in lower case."""
     parts = pair.source.split(" ")
     if len(parts) not in TITLE_WORDS or is_code(pair.source):
@@ -63,7 +63,7 @@ def title_case(pair: Pair, rng: Random) -> str | None:
     return _if_changed(" ".join([_with_capital(parts[0]), *rest]), pair)
 
 
-def quotes(pair: Pair, rng: Random, language: str) -> str | None:
+def quotes(pair: TextPair, rng: Random, language: str) -> str | None:
     """Make quotation marks, apostrophes, dashes and ellipses plain, or use another style of the language."""
     if "`" in pair.source:  # a quotation mark in some manuals, code in others
         return None
@@ -80,7 +80,7 @@ def quotes(pair: Pair, rng: Random, language: str) -> str | None:
     return _if_changed(source, pair)
 
 
-def punctuation(pair: Pair, rng: Random) -> str | None:
+def punctuation(pair: TextPair, rng: Random) -> str | None:
     """Repeat the final punctuation mark, put a space before it or, if it is ! or ?, mix it with another."""
     found = _LAST_MARK.search(pair.source)
     if found is None or not pair.target.endswith(found.group()):
@@ -94,7 +94,7 @@ def punctuation(pair: Pair, rng: Random) -> str | None:
     return pair.source[: found.start()] + rng.choice(shapes)
 
 
-def spelt_umlauts(pair: Pair, _rng: Random) -> str | None:
+def spelt_umlauts(pair: TextPair, _rng: Random) -> str | None:
     """Spell German umlauts and ß out, unless the target contains one of their words, which it would keep."""
     if any(word in pair.target for word in _words_with_umlauts(pair.source)):
         return None
@@ -105,7 +105,7 @@ def spelt_umlauts(pair: Pair, _rng: Random) -> str | None:
     return _if_changed(spelt, pair)
 
 
-def typo(pair: Pair, rng: Random) -> str | None:
+def typo(pair: TextPair, rng: Random) -> str | None:
     """Double or drop a letter, or swap it with the next, in some of the longer words.
 
     First and last letters stay. Names and other words that the target contains do not change.
@@ -127,7 +127,7 @@ def typo(pair: Pair, rng: Random) -> str | None:
     return _if_changed(source, pair)
 
 
-def _is_spelt_by_case(token: Token) -> bool:
+def _is_spelt_by_case(token: WordToken) -> bool:
     """Return whether a token is code with a capital letter or has mixed case after its first letter."""
     rest = token.core[1:]
     is_mixed = rest not in {rest.lower(), rest.upper()}
@@ -156,5 +156,5 @@ def _mistype(word: str, rng: Random) -> str:
     return word[:place] + rng.choice((here * 2 + following, following, following + here)) + word[place + 2 :]
 
 
-def _if_changed(source: str, pair: Pair) -> str | None:
+def _if_changed(source: str, pair: TextPair) -> str | None:
     return source if source != pair.source else None

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from random import Random
 
 from training.controls import TERM, TERM_END, TRANSLATION, mark
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.tokens import tokens_of
 
 MAX_TERM_WORDS = 3
@@ -33,14 +33,14 @@ TermMatch = tuple[int, int, str, str]
 class TermDictionary:
     """Terms with their translations, in one direction."""
 
-    def __init__(self, pairs: Iterable[Pair]) -> None:
+    def __init__(self, pairs: Iterable[TextPair]) -> None:
         self._translations: dict[str, list[str]] = {}
         for pair in pairs:
             source, target = (_INFINITIVE.sub("", side) for side in (pair.source, pair.target))
             if len(source.split(" ")) <= MAX_TERM_WORDS and min(len(source), len(target)) >= MIN_TERM_LEN:
                 self._translations.setdefault(source.lower(), []).append(target)
 
-    def find(self, pair: Pair) -> list[TermMatch]:
+    def find(self, pair: TextPair) -> list[TermMatch]:
         """Return the terms of a source whose translation is in the target, longest first, without overlap."""
         tokens = tokens_of(pair.source)
         found: list[TermMatch] = []
@@ -64,7 +64,7 @@ class TermDictionary:
         return None
 
 
-def terms(pair: Pair, rng: Random, dictionary: TermDictionary) -> Pair | None:
+def terms(pair: TextPair, rng: Random, dictionary: TermDictionary) -> TextPair | None:
     """Annotate up to three terms of the source; return None if the dictionary has none of them."""
     found = dictionary.find(pair)
     if not found:
@@ -77,7 +77,7 @@ def terms(pair: Pair, rng: Random, dictionary: TermDictionary) -> Pair | None:
             f"{source[:begin]}{mark(TERM)} {source[begin:end]} {mark(TRANSLATION)} {annotation} "
             f"{mark(TERM_END)}{source[end:]}"
         )
-    return Pair(source, pair.target)
+    return TextPair(source, pair.target)
 
 
 def find_occurrence(term: str, text: str) -> str | None:

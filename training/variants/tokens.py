@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from training.corpus import Pair
+from training.corpus import TextPair
 from training.variants.drawing import words
 
 _LEADING_PUNCTUATION = "([\"'“”„‘’‚«»‹›¿¡–—-"
@@ -30,7 +30,7 @@ _NO_NAMES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class WordToken:
     """A token without the punctuation around it: `core` is text[begin:end]."""
 
     core: str
@@ -67,12 +67,12 @@ def is_code(text: str) -> bool:
     return _CODE.search(text) is not None
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[WordToken]:
     """Split a text at white space into tokens, each without the punctuation around it."""
     return [token for match in _TOKEN.finditer(text) if (token := _core(text, *match.span())).core]
 
 
-def shared_tokens(pair: Pair) -> list[tuple[Token, Token]]:
+def shared_tokens(pair: TextPair) -> list[tuple[WordToken, WordToken]]:
     """Return tokens that occur once in the source and once in the target, in the source's order.
 
     A token that is also part of another word, such as `Tom` in `Tom's`, is left out: a replacement would miss
@@ -91,17 +91,17 @@ def shared_tokens(pair: Pair) -> list[tuple[Token, Token]]:
     ]
 
 
-def replaced(text: str, token: Token, by: str) -> str:
+def replaced(text: str, token: WordToken, by: str) -> str:
     """Replace the token in the text by something else."""
     return text[: token.begin] + by + text[token.end :]
 
 
-def _core(text: str, begin: int, end: int) -> Token:
+def _core(text: str, begin: int, end: int) -> WordToken:
     while begin < end and text[begin] in _LEADING_PUNCTUATION:
         begin += 1
     while begin < end and _is_trailing_punctuation(text[begin:end]):
         end -= 1
-    return Token(text[begin:end], begin, end)
+    return WordToken(text[begin:end], begin, end)
 
 
 def _is_trailing_punctuation(part: str) -> bool:

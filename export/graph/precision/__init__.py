@@ -7,7 +7,7 @@ from export.graph.precision.float16 import Float16
 from export.graph.precision.float32 import Float32
 from export.graph.precision.int4 import Int4
 from export.graph.precision.int8 import Int8, quantise_channels
-from export.graph.precision.protocol import LinearLayer, Output, Precision, Weights
+from export.graph.precision.protocol import LinearLayer, OutputProjection, Precision, Weights
 
 __all__ = [
     "CALIBRATED",
@@ -17,7 +17,7 @@ __all__ = [
     "Int4",
     "Int8",
     "LinearLayer",
-    "Output",
+    "OutputProjection",
     "Precision",
     "Weights",
     "Writers",

@@ -8,7 +8,7 @@ from onnx import TensorProto
 from dragoman.contract import CacheDType
 from export.graph.builder import GraphBuilder
 from export.graph.precision.float32 import Float32
-from export.graph.precision.protocol import Output
+from export.graph.precision.protocol import OutputProjection
 
 
 class Float16(Float32):
@@ -21,6 +21,6 @@ class Float16(Float32):
     cache_dtype: CacheDType = "float16"
     real: type[np.floating[Any]] = np.float16
 
-    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+    def output(self, graph: GraphBuilder, value: str, output: OutputProjection, tokens: range) -> str:
         logits = super().output(graph, value, output, tokens)
         return graph.op("Cast", logits, attributes={"to": TensorProto.FLOAT})

@@ -10,7 +10,7 @@ from export.graph.builder import GraphBuilder
 from export.graph.precision.protocol import (
     OUTPUT,
     LinearLayer,
-    Output,
+    OutputProjection,
     Weights,
     join_layers,
     slice_rows,
@@ -43,7 +43,7 @@ class Float32:
             return rows
         return graph.op("Mul", rows, self._weight(graph, f"{name}.factor", np.array(factor, np.float32)))
 
-    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+    def output(self, graph: GraphBuilder, value: str, output: OutputProjection, tokens: range) -> str:
         table = self._weight(graph, output.name, output.table)
         is_large = len(output.parts) > 1 and output.table.nbytes >= LARGE_TABLE_BYTES
         rows = graph.rows(table, tokens) if is_large else slice_rows(graph, table, output.parts, tokens)
@@ -55,7 +55,7 @@ class Float32:
             attributes={"transB": 1},
         )
 
-    def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
+    def shortlist_output(self, graph: GraphBuilder, value: str, output: OutputProjection) -> str:
         raise NotImplementedError(
             f"{graph.name}, {value}, {output.name}: {self.name} does not support shortlists"
         )

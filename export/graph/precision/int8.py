@@ -13,7 +13,7 @@ from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision.protocol import (
     OUTPUT,
     LinearLayer,
-    Output,
+    OutputProjection,
     Weights,
     slice_rows,
 )
@@ -85,7 +85,7 @@ class Int8:
         steps = graph.weight(f"{name}.steps", (scales * np.float32(factor))[:, None])
         return graph.op("Mul", centred, graph.op("Gather", steps, ids))
 
-    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+    def output(self, graph: GraphBuilder, value: str, output: OutputProjection, tokens: range) -> str:
         quantised, scales = self._table(graph, output.name, output.table)
         # Folded when the graph is loaded, so the file holds the table only once.
         rows = slice_rows(graph, graph.weight(output.name, quantised), output.parts, tokens)
@@ -94,7 +94,7 @@ class Int8:
         constants = _OutputScaling(f"{OUTPUT}.{tokens.start}", scales[part], output.bias[part])
         return self._product(graph, value, transposed, self._calibration.ranges[OUTPUT], constants)
 
-    def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
+    def shortlist_output(self, graph: GraphBuilder, value: str, output: OutputProjection) -> str:
         """Write the product with the table's rows as left factor: they are read without packing."""
         quantised, scales = self._table(graph, output.name, output.table)
         activation_range = self._calibration.ranges[OUTPUT]

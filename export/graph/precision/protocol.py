@@ -21,7 +21,7 @@ LinearLayer = tuple[str, Weights, Weights]
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputProjection:
     """Weights of the output projection, for all tokens."""
 
     name: str
@@ -59,14 +59,14 @@ class Precision(Protocol):
         """Write a lookup of rows of table [V, d], times `factor` -> [..., d]."""
         ...
 
-    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+    def output(self, graph: GraphBuilder, value: str, output: OutputProjection, tokens: range) -> str:
         """Write `linear` for one of the output's parts, with a float32 result.
 
         `embedding` may read the same table by its name.
         """
         ...
 
-    def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
+    def shortlist_output(self, graph: GraphBuilder, value: str, output: OutputProjection) -> str:
         """Write value [R, d] x the table's rows listed in `shortlist` [C] -> [R, C].
 
         The rows are those of `KEPT_ROWS` if it has any; else they become the output `LISTED_ROWS` [C, d].

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from dragoman.errors import UnsupportedPair
 from dragoman.routing.routes import Routes
 from service.api.deepl.responses import DeepLRoute, enter
-from service.api.deepl.schemas import DeepLLanguage, LanguagesQuery, Usage, UsageQuery
+from service.api.deepl.schemas import DeepLLanguage, DeepLLanguagesQuery, DeepLUsage, UsageQuery
 from service.api.languages import english_name
 from service.http.authentication import Authenticator
 from service.http.errors import SafeJSONResponse, field_error
@@ -76,7 +76,7 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
         summary="List the languages",
         response_model=list[DeepLLanguage],
         response_description="The languages of one side",
-        openapi_extra=request_of(parameters=query_parameters(LanguagesQuery)),
+        openapi_extra=request_of(parameters=query_parameters(DeepLLanguagesQuery)),
     )
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
@@ -92,7 +92,7 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
     @router.get(
         "/usage",
         summary="Characters used this month",
-        response_model=Usage,
+        response_model=DeepLUsage,
         response_description="The usage of the request's key",
         openapi_extra=request_of(parameters=query_parameters(UsageQuery)),
     )

@@ -15,7 +15,7 @@ from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLError, DeepLRoute, enter
 from service.api.deepl.translation import read_document_parameters
 from service.formats.entries import FileFormatError
-from service.formats.known import output_name, requested_output
+from service.formats.registry import output_name, requested_output
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http import openapi

@@ -274,7 +274,7 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
 
 
 def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
-    of_pair = request_of(parameters=[ID, *query_parameters(schemas.PairQuery)])
+    of_pair = request_of(parameters=[ID, *query_parameters(schemas.DeepLPairQuery)])
 
     @router.get(
         f"{ONE}/entries",
@@ -299,7 +299,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
         response_model=schemas.DictionaryInfoOut,
         response_description="The language pair",
         responses=ERRORS_OF_ONE,
-        openapi_extra=request_of(schemas.DictionaryIn, [JSON], [ID]),
+        openapi_extra=request_of(schemas.DeepLDictionaryIn, [JSON], [ID]),
     )
     async def put_dictionary(connection: Request) -> Response:
         """Replace all entries of a pair, or add the pair."""

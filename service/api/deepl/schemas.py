@@ -43,7 +43,7 @@ Tags = list[str] | str
 Flag = bool | Literal["0", "1"]
 
 
-class TranslateIn(BaseModel):
+class DeepLTranslateRequest(BaseModel):
     """Texts to translate."""
 
     model_config = ConfigDict(
@@ -86,7 +86,7 @@ class TranslateIn(BaseModel):
     auth_key: ApiKey = None
 
 
-class Translation(BaseModel):
+class DeepLTranslation(BaseModel):
     """The translation of one text."""
 
     detected_source_language: str
@@ -96,13 +96,13 @@ class Translation(BaseModel):
     tag_handling_version: str = ""
 
 
-class Translations(BaseModel):
+class DeepLTranslations(BaseModel):
     """Translations in the order of the texts."""
 
-    translations: list[Translation]
+    translations: list[DeepLTranslation]
 
 
-class LanguagesQuery(BaseModel):
+class DeepLLanguagesQuery(BaseModel):
     """Which languages to list."""
 
     type: Literal["source", "target", ""] = Field("source", description="Side of the translation.")
@@ -123,7 +123,7 @@ class UsageQuery(BaseModel):
     auth_key: ApiKey = None
 
 
-class Usage(BaseModel):
+class DeepLUsage(BaseModel):
     """Characters of this calendar month (UTC)."""
 
     character_count: int = Field(ge=0)
@@ -186,7 +186,7 @@ class Glossaries(BaseModel):
     glossaries: list[DeepLGlossary]
 
 
-class DictionaryIn(BaseModel):
+class DeepLDictionaryIn(BaseModel):
     """The entries of a glossary for one language pair."""
 
     model_config = ConfigDict(
@@ -225,7 +225,7 @@ class CreateMultilingualGlossaryIn(BaseModel):
     )
 
     name: str = Field(description="Name of the glossary.")
-    dictionaries: list[DictionaryIn] = Field(description="Entries for each language pair.")
+    dictionaries: list[DeepLDictionaryIn] = Field(description="Entries for each language pair.")
 
 
 class ChangeGlossaryIn(BaseModel):
@@ -234,10 +234,12 @@ class ChangeGlossaryIn(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "All products"}]})
 
     name: str = Field("", description="New name; omitted: unchanged.")
-    dictionaries: list[DictionaryIn] = Field([], description="Entries to add or to replace by source term.")
+    dictionaries: list[DeepLDictionaryIn] = Field(
+        [], description="Entries to add or to replace by source term."
+    )
 
 
-class PairQuery(BaseModel):
+class DeepLPairQuery(BaseModel):
     """A language pair of a glossary."""
 
     source_lang: str = Field(description="Language of the terms.")

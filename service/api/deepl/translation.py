@@ -205,10 +205,10 @@ def translation_routes(
     @router.post(
         "/translate",
         summary="Translate texts",
-        response_model=schemas.Translations,
+        response_model=schemas.DeepLTranslations,
         response_description="The translations",
         responses=errors,
-        openapi_extra=request_of(schemas.TranslateIn, [JSON, FORM]),
+        openapi_extra=request_of(schemas.DeepLTranslateRequest, [JSON, FORM]),
     )
     async def translate_posted(connection: Request) -> Response:
         """Translate each text on its own, in order; if any cannot be translated, the request fails."""
@@ -217,10 +217,10 @@ def translation_routes(
     @router.get(
         "/translate",
         summary="Translate texts in the URL",
-        response_model=schemas.Translations,
+        response_model=schemas.DeepLTranslations,
         response_description="The translations",
         responses=errors,
-        openapi_extra=request_of(parameters=query_parameters(schemas.TranslateIn)),
+        openapi_extra=request_of(parameters=query_parameters(schemas.DeepLTranslateRequest)),
     )
     async def translate_got(connection: Request) -> Response:
         """Translate as the POST does."""

@@ -78,21 +78,21 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
         "",
         name="translate_got",
         summary="Translate texts in the URL",
-        openapi_extra=request_of(parameters=_in_query(schemas.TranslateIn)),
+        openapi_extra=request_of(parameters=_in_query(schemas.GoogleTranslateRequest)),
         **documented,
     )
     @routes.post(
         "",
         name="translate_posted",
         summary="Translate texts",
-        openapi_extra=request_of(schemas.TranslateIn, [JSON, FORM_TYPE]),
+        openapi_extra=request_of(schemas.GoogleTranslateRequest, [JSON, FORM_TYPE]),
         **documented,
     )
     async def translate(connection: Request) -> Response:
         """Translate each text on its own; if any cannot be translated, the request fails and names it."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
-        check_names(fields, schemas.TranslateIn.model_fields)
+        check_names(fields, schemas.GoogleTranslateRequest.model_fields)
         request = read_request(fields, await catalogues.current())
         model = _one_of(fields, "model", MODELS)
         is_list = fields.is_list("q")
@@ -111,20 +111,20 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
         "/detect",
         name="detect_got",
         summary="Detect the languages of texts in the URL",
-        openapi_extra=request_of(parameters=_in_query(schemas.DetectIn)),
+        openapi_extra=request_of(parameters=_in_query(schemas.GoogleDetectRequest)),
         **documented,
     )
     @routes.post(
         "/detect",
         name="detect_posted",
         summary="Detect the languages of texts",
-        openapi_extra=request_of(schemas.DetectIn, [JSON, FORM_TYPE]),
+        openapi_extra=request_of(schemas.GoogleDetectRequest, [JSON, FORM_TYPE]),
         **documented,
     )
     async def detect(connection: Request) -> Response:
         """Return which served language a text is in. No model runs, but characters are charged."""
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
-        check_names(fields, schemas.DetectIn.model_fields)
+        check_names(fields, schemas.GoogleDetectRequest.model_fields)
         texts = read_texts(fields)
         detected = await cancel_on_disconnect(connection, services.translation_service.detect(texts, caller))
         detections = [
@@ -144,12 +144,12 @@ def _add_languages(routes: APIRouter, services: Services, catalogues: CatalogueC
         summary="List the languages",
         response_model=schemas.GoogleLanguagesResponse,
         response_description="The languages, by code",
-        openapi_extra=request_of(parameters=query_parameters(schemas.LanguagesQuery)),
+        openapi_extra=request_of(parameters=query_parameters(schemas.GoogleLanguagesQuery)),
     )
     async def languages(connection: Request) -> Response:
         """Return every language that is a source or a target of a model."""
         _, fields = await enter(connection, services.authenticator, scope=None)
-        check_names(fields, schemas.LanguagesQuery.model_fields)
+        check_names(fields, schemas.GoogleLanguagesQuery.model_fields)
         _one_of(fields, "model", MODELS)
         current, names_in = await catalogues.current(), fields.string("target") or None
         listed = await run_in_thread(lambda: list_languages(current, names_in))

@@ -21,7 +21,7 @@ GOOGLE_STATUSES: Mapping[ErrorKind, int] = {ErrorKind.INVALID_INPUT: 400, ErrorK
 """Statuses that differ from Dragoman's."""
 
 
-class Words(NamedTuple):
+class GoogleErrorCodes(NamedTuple):
     """What programs compare in an error."""
 
     status: str
@@ -29,23 +29,23 @@ class Words(NamedTuple):
     reason: str
 
 
-OTHER = Words("INVALID_ARGUMENT", "badRequest")
-WORDS: Mapping[ErrorKind, Words] = {
-    ErrorKind.INVALID_INPUT: Words("INVALID_ARGUMENT", "invalid"),
-    ErrorKind.UNAUTHENTICATED: Words("UNAUTHENTICATED", "authError"),
-    ErrorKind.FORBIDDEN: Words("PERMISSION_DENIED", "forbidden"),
-    ErrorKind.NOT_FOUND: Words("NOT_FOUND", "notFound"),
-    ErrorKind.METHOD_NOT_ALLOWED: Words("UNIMPLEMENTED", "httpMethodNotAllowed"),
-    ErrorKind.CLIENT_TIMEOUT: Words("DEADLINE_EXCEEDED", "requestTimeout"),
-    ErrorKind.TOO_LARGE: Words("INVALID_ARGUMENT", "uploadTooLarge"),
-    ErrorKind.RATE_LIMITED: Words("RESOURCE_EXHAUSTED", "rateLimitExceeded"),
-    ErrorKind.QUOTA_EXCEEDED: Words("RESOURCE_EXHAUSTED", "quotaExceeded"),
-    ErrorKind.OVERLOADED: Words("RESOURCE_EXHAUSTED", "rateLimitExceeded"),
-    ErrorKind.INTERNAL: Words("INTERNAL", "backendError"),
-    ErrorKind.NO_ROOM: Words("UNAVAILABLE", "backendError"),
-    ErrorKind.STORE_UNAVAILABLE: Words("UNAVAILABLE", "backendError"),
-    ErrorKind.NOT_READY: Words("UNAVAILABLE", "backendError"),
-    ErrorKind.TIMEOUT: Words("DEADLINE_EXCEEDED", "backendError"),
+OTHER = GoogleErrorCodes("INVALID_ARGUMENT", "badRequest")
+WORDS: Mapping[ErrorKind, GoogleErrorCodes] = {
+    ErrorKind.INVALID_INPUT: GoogleErrorCodes("INVALID_ARGUMENT", "invalid"),
+    ErrorKind.UNAUTHENTICATED: GoogleErrorCodes("UNAUTHENTICATED", "authError"),
+    ErrorKind.FORBIDDEN: GoogleErrorCodes("PERMISSION_DENIED", "forbidden"),
+    ErrorKind.NOT_FOUND: GoogleErrorCodes("NOT_FOUND", "notFound"),
+    ErrorKind.METHOD_NOT_ALLOWED: GoogleErrorCodes("UNIMPLEMENTED", "httpMethodNotAllowed"),
+    ErrorKind.CLIENT_TIMEOUT: GoogleErrorCodes("DEADLINE_EXCEEDED", "requestTimeout"),
+    ErrorKind.TOO_LARGE: GoogleErrorCodes("INVALID_ARGUMENT", "uploadTooLarge"),
+    ErrorKind.RATE_LIMITED: GoogleErrorCodes("RESOURCE_EXHAUSTED", "rateLimitExceeded"),
+    ErrorKind.QUOTA_EXCEEDED: GoogleErrorCodes("RESOURCE_EXHAUSTED", "quotaExceeded"),
+    ErrorKind.OVERLOADED: GoogleErrorCodes("RESOURCE_EXHAUSTED", "rateLimitExceeded"),
+    ErrorKind.INTERNAL: GoogleErrorCodes("INTERNAL", "backendError"),
+    ErrorKind.NO_ROOM: GoogleErrorCodes("UNAVAILABLE", "backendError"),
+    ErrorKind.STORE_UNAVAILABLE: GoogleErrorCodes("UNAVAILABLE", "backendError"),
+    ErrorKind.NOT_READY: GoogleErrorCodes("UNAVAILABLE", "backendError"),
+    ErrorKind.TIMEOUT: GoogleErrorCodes("DEADLINE_EXCEEDED", "backendError"),
 }
 FIELD_NAMES = {"text": "q"}
 """This API's names of fields that the translation service names otherwise."""

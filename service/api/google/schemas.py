@@ -19,7 +19,7 @@ Q = Annotated[
 ]
 
 
-class TranslateIn(BaseModel):
+class GoogleTranslateRequest(BaseModel):
     """Texts to translate."""
 
     model_config = ConfigDict(
@@ -46,7 +46,7 @@ class TranslateIn(BaseModel):
     key: ApiKey = None
 
 
-class DetectIn(BaseModel):
+class GoogleDetectRequest(BaseModel):
     """Texts whose languages to detect."""
 
     model_config = ConfigDict(
@@ -57,7 +57,7 @@ class DetectIn(BaseModel):
     key: ApiKey = None
 
 
-class LanguagesQuery(BaseModel):
+class GoogleLanguagesQuery(BaseModel):
     """Which names to list."""
 
     target: str | None = Field(None, description="Language of the names; omitted: codes without names.")

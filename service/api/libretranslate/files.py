@@ -10,9 +10,9 @@ from starlette.responses import Response, StreamingResponse
 from service.accounts.keys import Caller, Scope
 from service.api.libretranslate import errors
 from service.api.libretranslate.languages import CatalogueCache
-from service.api.libretranslate.requests import Pair, find_pair
+from service.api.libretranslate.requests import LanguagePair, find_pair
 from service.api.libretranslate.responses import WITH_ANY_KEY, TranslatedFile, TranslateFileForm, errors_of
-from service.formats.known import installed_suffixes, is_known
+from service.formats.registry import installed_suffixes, is_known
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
@@ -89,7 +89,7 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
 
 
 async def _submit_file(
-    documents: DocumentService, upload: Upload, pair: Pair, caller: Caller
+    documents: DocumentService, upload: Upload, pair: LanguagePair, caller: Caller
 ) -> AcceptedDocument:
     job_request = JobRequest(base_name(_display_name(upload.name)), pair.source, pair.target)
     if pair.is_copied:

@@ -22,7 +22,7 @@ MAX_ALTERNATIVES = MAX_BEAM_SIZE - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LanguagePair:
     """A source and a target language, by the models' own codes."""
 
     source: str
@@ -39,7 +39,7 @@ class LibreTranslateParameters:
     texts: tuple[str, ...]
     is_list: bool
     """Whether the client sent an array, and therefore gets arrays."""
-    pair: Pair
+    pair: LanguagePair
     is_html: bool
     num_alternatives: int
     """Number of alternatives; 0 if none are requested."""
@@ -85,7 +85,7 @@ def check_limits(texts: Sequence[str], limits: TextLimits) -> None:
             raise errors.rejected(f"request ({size}) exceeds text limit ({limit})")
 
 
-def find_pair(source: str, target: str, catalogue: Catalogue) -> Pair:
+def find_pair(source: str, target: str, catalogue: Catalogue) -> LanguagePair:
     """Return the pair that two names of languages mean.
 
     Raises:
@@ -95,12 +95,12 @@ def find_pair(source: str, target: str, catalogue: Catalogue) -> Pair:
         target_code = _resolve(target, catalogue)
         if target_code not in catalogue.routes.targets():
             raise _unavailable_error(target_code)
-        return Pair(AUTO, target_code, is_copied=False)
+        return LanguagePair(AUTO, target_code, is_copied=False)
     source_code, target_code = _resolve(source, catalogue), _resolve(target, catalogue)
     is_copied = not catalogue.has_route(source_code, target_code)
     if is_copied and present_code(source_code) != present_code(target_code):
         raise _unavailable_error(target_code, source_code)
-    return Pair(source_code, target_code, is_copied)
+    return LanguagePair(source_code, target_code, is_copied)
 
 
 def normalize_line_ends(text: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from service.api.libretranslate.errors import STATUSES
 from service.api.libretranslate.languages import Catalogue, CatalogueLanguage, present_code
 from service.api.libretranslate.requests import MAX_ALTERNATIVES, LibreTranslateParameters
-from service.formats.known import installed_suffixes
+from service.formats.registry import installed_suffixes
 from service.http.errors import ErrorKind
 from service.http.openapi import FORM, JSON, MODEL_ERRORS, MULTIPART, WITH_KEY, error_responses
 from service.settings import Settings
@@ -201,7 +201,7 @@ SourceLanguage = Annotated[
 TargetLanguage = Annotated[str, Field(min_length=1, description="Code of the target language.")]
 
 
-class TranslateIn(BaseModel):
+class LibreTranslateRequest(BaseModel):
     """One text or several to translate."""
 
     model_config = ConfigDict(
@@ -228,7 +228,7 @@ class TranslateIn(BaseModel):
     api_key: ApiKey = None
 
 
-class DetectIn(BaseModel):
+class LibreDetectRequest(BaseModel):
     """A text whose language to detect."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"q": "Bonjour tout le monde"}]})

@@ -48,7 +48,7 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         response_model=responses.TranslateOut,
         response_description="The translations",
         responses=responses.errors_of(),
-        openapi_extra=request_of(responses.TranslateIn, responses.FORMS),
+        openapi_extra=request_of(responses.LibreTranslateRequest, responses.FORMS),
     )
     async def translate(request: Request) -> Response:
         """Translate a text or an array of texts. Fields may be in JSON, in a form or in the URL's query."""
@@ -70,7 +70,7 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         response_model=list[responses.DetectedLanguage],
         response_description="Up to three languages, the most likely first",
         responses=responses.errors_of(),
-        openapi_extra=request_of(responses.DetectIn, responses.FORMS),
+        openapi_extra=request_of(responses.LibreDetectRequest, responses.FORMS),
     )
     async def detect_language(request: Request) -> Response:
         """Detect which served language a text is in. Fields may be in JSON, a form or the URL's query."""

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.routing.memory import size_bytes
-from dragoman.routing.router import Model, Router
+from dragoman.routing.router import ModelInfo, Router
 from service.accounts.keys import Caller, Scope
 from service.api.native.models import FolderProblems, present_problems
 from service.http import openapi
@@ -142,7 +142,7 @@ def model_admin_routes(router: Router, authenticator: Authenticator, admin: Mode
     return routes
 
 
-def _present_model(model: Model) -> ManagedModelOut:
+def _present_model(model: ModelInfo) -> ManagedModelOut:
     return ManagedModelOut(
         name=model.offer.name,
         title=model.offer.title,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from dragoman.manifest import ModelLimits, Sizes
 from dragoman.routing.bundle_scan import ReloadReport
 from dragoman.routing.memory import size_bytes
-from dragoman.routing.router import Model
+from dragoman.routing.router import ModelInfo
 from dragoman.routing.routes import Route, RouteKind, Routes
 from service.accounts.keys import Scope
 from service.api.languages import RoutesCache
@@ -109,12 +109,12 @@ class ReloadResponse(BaseModel):
     )
 
 
-def present_models(models: Iterable[Model]) -> ModelsResponse:
+def present_models(models: Iterable[ModelInfo]) -> ModelsResponse:
     """Return models in the API's form."""
     return ModelsResponse(models=[_present_model(model) for model in models])
 
 
-def _present_model(model: Model) -> ModelOut:
+def _present_model(model: ModelInfo) -> ModelOut:
     manifest = model.manifest
     sources, targets = list(manifest.languages.sources), list(manifest.languages.targets)
     return ModelOut(

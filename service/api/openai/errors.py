@@ -13,7 +13,7 @@ OPENAI_STATUSES: Mapping[ErrorKind, int] = {ErrorKind.INVALID_INPUT: 400}
 """Statuses that differ from Dragoman's."""
 
 
-class Words(NamedTuple):
+class OpenAIErrorCodes(NamedTuple):
     """What programs compare in an error."""
 
     type: str
@@ -21,23 +21,23 @@ class Words(NamedTuple):
 
 
 INVALID_REQUEST, SERVER_ERROR = "invalid_request_error", "server_error"
-WORDS: Mapping[ErrorKind, Words] = {
-    ErrorKind.MALFORMED: Words(INVALID_REQUEST, None),
-    ErrorKind.INVALID_INPUT: Words(INVALID_REQUEST, "invalid_value"),
-    ErrorKind.UNAUTHENTICATED: Words(INVALID_REQUEST, "invalid_api_key"),
-    ErrorKind.FORBIDDEN: Words(INVALID_REQUEST, "insufficient_permissions"),
-    ErrorKind.NOT_FOUND: Words(INVALID_REQUEST, "not_found"),
-    ErrorKind.TOO_LARGE: Words(INVALID_REQUEST, "request_too_large"),
-    ErrorKind.RATE_LIMITED: Words("requests", "rate_limit_exceeded"),
-    ErrorKind.QUOTA_EXCEEDED: Words("insufficient_quota", "insufficient_quota"),
-    ErrorKind.OVERLOADED: Words(SERVER_ERROR, "overloaded"),
-    ErrorKind.INTERNAL: Words(SERVER_ERROR, None),
-    ErrorKind.NO_ROOM: Words(SERVER_ERROR, "overloaded"),
-    ErrorKind.STORE_UNAVAILABLE: Words(SERVER_ERROR, "unavailable"),
-    ErrorKind.NOT_READY: Words(SERVER_ERROR, "unavailable"),
-    ErrorKind.TIMEOUT: Words(SERVER_ERROR, "timeout"),
+WORDS: Mapping[ErrorKind, OpenAIErrorCodes] = {
+    ErrorKind.MALFORMED: OpenAIErrorCodes(INVALID_REQUEST, None),
+    ErrorKind.INVALID_INPUT: OpenAIErrorCodes(INVALID_REQUEST, "invalid_value"),
+    ErrorKind.UNAUTHENTICATED: OpenAIErrorCodes(INVALID_REQUEST, "invalid_api_key"),
+    ErrorKind.FORBIDDEN: OpenAIErrorCodes(INVALID_REQUEST, "insufficient_permissions"),
+    ErrorKind.NOT_FOUND: OpenAIErrorCodes(INVALID_REQUEST, "not_found"),
+    ErrorKind.TOO_LARGE: OpenAIErrorCodes(INVALID_REQUEST, "request_too_large"),
+    ErrorKind.RATE_LIMITED: OpenAIErrorCodes("requests", "rate_limit_exceeded"),
+    ErrorKind.QUOTA_EXCEEDED: OpenAIErrorCodes("insufficient_quota", "insufficient_quota"),
+    ErrorKind.OVERLOADED: OpenAIErrorCodes(SERVER_ERROR, "overloaded"),
+    ErrorKind.INTERNAL: OpenAIErrorCodes(SERVER_ERROR, None),
+    ErrorKind.NO_ROOM: OpenAIErrorCodes(SERVER_ERROR, "overloaded"),
+    ErrorKind.STORE_UNAVAILABLE: OpenAIErrorCodes(SERVER_ERROR, "unavailable"),
+    ErrorKind.NOT_READY: OpenAIErrorCodes(SERVER_ERROR, "unavailable"),
+    ErrorKind.TIMEOUT: OpenAIErrorCodes(SERVER_ERROR, "timeout"),
 }
-OTHER = Words(INVALID_REQUEST, None)
+OTHER = OpenAIErrorCodes(INVALID_REQUEST, None)
 
 
 @dataclass(eq=False)

@@ -45,7 +45,7 @@ Content = Annotated[
 ]
 
 
-class Message(DocumentedModel):
+class ChatMessage(DocumentedModel):
     """A message of a conversation; other fields are ignored."""
 
     model_config = ConfigDict(strict=True)
@@ -63,7 +63,7 @@ class Message(DocumentedModel):
         return "\n".join(part.text for part in self.content)
 
 
-class TextFormat(StrictRequest):
+class ResponseFormat(StrictRequest):
     """The form of the completion."""
 
     type: Literal["text"]
@@ -97,7 +97,7 @@ class ChatCompletionRequest(StrictRequest):
         }
     )
 
-    messages: list[Message] = Field(min_length=1, fail_fast=True)
+    messages: list[ChatMessage] = Field(min_length=1, fail_fast=True)
     """The last one is translated. Messages of the system may name the languages. Others are ignored."""
     model: str
     """`dragoman`, or names of languages: `dragoman-en`, `dragoman-de-en`, `en`, `de-en`, `auto-en`."""
@@ -121,7 +121,7 @@ class ChatCompletionRequest(StrictRequest):
     """Only 0."""
     frequency_penalty: Zero = None
     """Only 0."""
-    response_format: TextFormat | None = None
+    response_format: ResponseFormat | None = None
     """Only text."""
     modalities: list[Literal["text"]] | None = None
     """Only text."""

@@ -9,9 +9,9 @@ from service.formats.compression import CompressedFormat
 from service.formats.delimited import CommaFormat, TabFormat
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.json_lines import JsonLinesFormat
-from service.formats.known import is_known, open_format, output_name, requested_output
 from service.formats.parquet import ParquetFormat
 from service.formats.plain_text import PlainTextFormat
+from service.formats.registry import is_known, open_format, output_name, requested_output
 from service.formats.subtitles import SrtFormat, VttFormat
 from tests.formats.rewriting import OPTIONS, texts
 

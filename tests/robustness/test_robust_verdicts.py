@@ -3,7 +3,7 @@
 import pytest
 
 from bench.robustness.inputs import Input, RequiredItem, Rule
-from bench.robustness.judging import Rates, Verdict, by_kind, judge, rates_of
+from bench.robustness.verdicts import Rates, Verdict, by_kind, judge, rates_of
 from dragoman import FinishReason, Pair
 
 PAIR = Pair("de", "en")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bench.robustness.faults import invented, is_empty, looped
 from bench.robustness.inputs import TARGETS, Input, RequiredItem
-from bench.robustness.kept import find_missing_words, lost
+from bench.robustness.required_items import find_missing_words, lost
 from dragoman import DecodingOptions, FinishReason, Pair, Translation, Translator
 
 BEAM_SIZES = (1, 4)

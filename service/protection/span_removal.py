@@ -11,7 +11,7 @@ from service.markup.blocks import Block, Mark
 from service.markup.escaping import escape_html
 from service.markup.options import MarkupLanguage
 from service.markup.rendering import write
-from service.markup.tokens import Kind
+from service.markup.tokens import TokenKind
 from service.protection.patterns import ProtectedSpan, SpanForm
 
 _TAG = re.compile(r"<(/?)([\w:.-]+)")
@@ -110,21 +110,21 @@ class _Builder:
         """Put a mark in place of a span."""
         partner = pairs.get(len(self.taken_marks))
         raw = "".join(self.block.raws[span.start : span.end])
-        kind = Kind.WORD
+        kind = TokenKind.WORD
         if span.form is SpanForm.TAG:
             is_first = partner is not None and partner > len(self.taken_marks)
-            kind = Kind.POINT if partner is None else Kind.OPEN if is_first else Kind.CLOSE
+            kind = TokenKind.POINT if partner is None else TokenKind.OPEN if is_first else TokenKind.CLOSE
         self.taken_marks.append(len(self.marks))
         self.marks.append(Mark(kind, len(self.text), raw, partner))
         self.at = span.end
         following = self.block.text[span.end : span.end + 1]
-        if kind is not Kind.WORD:
+        if kind is not TokenKind.WORD:
             return
         if self.text and self.text[-1].isalnum() and following.isalnum():
             self.text.append(" ")
             self.raws.append("")
         elif following == " " and (not self.text or self.text[-1] == " ") and not self._has_mark(span.end):
-            self.marks.append(Mark(Kind.TEXT, len(self.text), self.block.raws[span.end]))
+            self.marks.append(Mark(TokenKind.TEXT, len(self.text), self.block.raws[span.end]))
             self.at += 1
 
     def finish(self, pairs: Mapping[int, int]) -> Block:

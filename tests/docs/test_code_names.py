@@ -1,12 +1,15 @@
-"""Names in the code are words of the field: none of the metaphors that it once had."""
+"""Names in the code: words of the field, and one class for a name."""
 
+import ast
 import io
 import re
 import tokenize
+from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("dragoman", "service", "export", "training", "bench")
+PRODUCT = ("dragoman", "service", "export", "training")
+PACKAGES = (*PRODUCT, "bench")
 BANNED = frozenset(
     {
         "anew",
@@ -60,3 +63,15 @@ def test_no_name_is_a_metaphor() -> None:
     }
 
     assert sorted(found) == []
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    """A name that two modules give to different things says neither."""
+    modules: dict[str, list[str]] = defaultdict(list)
+    for package in PRODUCT:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    modules[node.name].append(str(path.relative_to(ROOT)))
+
+    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}

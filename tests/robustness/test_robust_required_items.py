@@ -3,7 +3,7 @@
 import pytest
 
 from bench.robustness.inputs import Input, RequiredItem, Rule
-from bench.robustness.kept import find_missing_words, lost, places
+from bench.robustness.required_items import find_missing_words, lost, places
 
 
 def given(*things: str, is_ordered: bool = False) -> Input:

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from training import controls
 from training.config import MAX_VOCABULARY
-from training.corpus import Pair
+from training.corpus import TextPair
 
 IDS_DTYPE = np.uint16
 ENCODE_CHUNK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class TokenisedCorpus:
+class TokenCorpus:
     """Token ids of pairs: the source of pair n is ids[offsets[2n]:offsets[2n+1]]; its target follows.
 
     Sources and targets both end with the end-of-sentence id.
@@ -51,17 +51,17 @@ class TokenisedCorpus:
         partial.replace(path)
 
     @classmethod
-    def load(cls, path: Path) -> "TokenisedCorpus":
+    def load(cls, path: Path) -> "TokenCorpus":
         with np.load(path, allow_pickle=False) as arrays:
             return cls(arrays["ids"], arrays["offsets"])
 
 
 def tokenise(
-    pairs: Iterable[Pair],
+    pairs: Iterable[TextPair],
     source_processor: sentencepiece.SentencePieceProcessor,
     target_processor: sentencepiece.SentencePieceProcessor,
     max_tokens: int,
-) -> TokenisedCorpus:
+) -> TokenCorpus:
     """Encode pairs; drop those with more than `max_tokens` tokens on a side.
 
     Raises:
@@ -79,4 +79,4 @@ def tokenise(
                 parts += [np.array(source, IDS_DTYPE), np.array(target, IDS_DTYPE)]
     lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
     ids = np.concatenate(parts) if parts else np.empty(0, IDS_DTYPE)
-    return TokenisedCorpus(ids, np.concatenate([[0], np.cumsum(lengths)]))
+    return TokenCorpus(ids, np.concatenate([[0], np.cumsum(lengths)]))
