@@ -74,6 +74,12 @@ ARMS: Mapping[str, tuple[str, Recipe]] = {
     "pre-norm": ("norms before the sublayers", replace(EXACT, norm="pre")),
     "tied": ("output tied to the target's embeddings", replace(EXACT, tied_output=True)),
     "betas": ("Adam's moments 0.9 and 0.98", replace(EXACT, betas=(0.9, 0.98))),
+    "trainer": (
+        "pieces, case, batches, embeddings and moments as this project's trainer",
+        replace(
+            EXACT, units="pieces", is_lower=False, batches="by-length", embeddings="normal", betas=(0.9, 0.98)
+        ),
+    ),
     "no-dropout": ("no dropout", replace(EXACT, dropout=0.0)),
     "fp32": ("products in fp32", replace(EXACT, precision="fp32")),
 }
