@@ -66,7 +66,7 @@ class ProviderError(DragomanError):
 
 @dataclass(eq=False)
 class KernelsError(DragomanError):
-    """The kernels that were asked for cannot run a bundle."""
+    """The requested kernels cannot run a bundle."""
 
     kernels: str
     path: str

@@ -90,7 +90,7 @@ class Progress(NamedTuple):
         Args:
             token: its id.
             continuation: its text if it continues the word before it, else "".
-            is_inflected: tells whether the second word is an inflected form of the first.
+            is_inflected: returns whether the second word is an inflected form of the first.
             may_begin: whether a phrase may begin with the token, given the text before it.
         """
         missing, inflected = self.missing, list[tuple[int, str]]()

@@ -166,11 +166,11 @@ def _weight(content: memoryview, folder: Path) -> tuple[str, NDArray[Any]]:
 
 
 def _external(pairs: "list[_Collected]", folder: Path) -> memoryview:
-    """Return a weight's bytes from the file beside the graph where they are."""
+    """Return a weight's bytes from the file next to the graph where they are."""
     entries = {_text(pair[1][0]): _text(pair[2][0]) for pair in pairs}  # StringStringEntryProto
     name = entries["location"]
     if Path(name).name != name or not name:
-        raise OnnxFileError(f"weights are in {name!r}, which is not a file beside the graph")
+        raise OnnxFileError(f"weights are in {name!r}, which is not a file next to the graph")
     first, size = int(entries.get("offset", "0")), int(entries["length"])
     content = _mapped(folder / name)
     if not 0 <= first <= first + size <= len(content):

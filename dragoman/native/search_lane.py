@@ -77,7 +77,7 @@ class NativeSearchLane:
         return self._num_steps.value
 
     def step(self, max_steps: int = 1) -> list[FinishedSource]:
-        """Make steps until a source is done, at most so many, and return the sources that are done."""
+        """Make up to `max_steps` steps, until a source is done; return the sources that are done."""
         check(self._library.dragoman_search_step(self._pointer, max_steps, self._num_steps, self._count))
         if not self._count.value:
             return []

@@ -1,4 +1,4 @@
-"""Apply a request's terminology to segments: what a translation must contain, and how the model is told.
+"""Apply a request's terminology to segments: what a translation must contain, and how the model learns of it.
 
 A model that was trained with terms reads them with their translation next to them (Dinu et al. 2019,
 "Training Neural Machine Translation to Apply Terminology Constraints", P19-1294). If its translation lacks

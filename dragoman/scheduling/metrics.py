@@ -69,7 +69,7 @@ class EngineMetrics(Protocol):
         ...
 
     def rejected(self, num_sources: int) -> None:
-        """Record that so many sources were rejected because the queue was full."""
+        """Record the number of sources that were rejected because the queue was full."""
         ...
 
     def cache_hit(self) -> None:

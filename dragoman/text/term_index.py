@@ -111,5 +111,5 @@ def split_words(text: str) -> list[tuple[int, str]]:
 
 
 def _has_own_case(word: str) -> bool:
-    """Return whether a word is told from others by its capital letters."""
+    """Return whether a word differs from others only in its capital letters."""
     return word != word.lower() and (len(word) == 1 or word[1:] != word[1:].lower())

@@ -121,7 +121,7 @@ class Database:
 
     @contextmanager
     def _upgrading(self) -> Iterator[sa.Connection]:
-        """Open a transaction that no other program's upgrade runs beside, on a connection of its own."""
+        """Open a transaction on a new connection, which locks out upgrades by other programs."""
         with self._typed_errors(), self.engine.connect() as connection:
             connection.detach()
             if connection.dialect.name == "sqlite":

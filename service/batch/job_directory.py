@@ -23,7 +23,7 @@ class StartMode(Enum):
     """Fail if output, or the journal of a stopped run, exists."""
     RESUME = "resume"
     """Resume a stopped run, or begin if there is none."""
-    OVERWRITE = "anew"
+    OVERWRITE = "overwrite"
     """Replace existing output."""
 
 

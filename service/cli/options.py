@@ -71,7 +71,7 @@ PlaceholdersOption = Annotated[
 ReviewOption = Annotated[
     ReviewMarks,
     typer.Option(
-        help="Marks of translations for reviewers, in po, xliff and tmx: mark tells state and author, "
+        help="Marks of translations for reviewers, in po, xliff and tmx: mark is the state and the author, "
         "confidence also the confidence; off writes none."
     ),
 ]

@@ -1,7 +1,7 @@
 """XML files with texts in two languages, whose missing translations are filled in: XLIFF 1.2 and 2, TMX 1.4b.
 
 A target of XLIFF gets the inline codes of its source, and its segments if a unit of XLIFF 1.2 marks some; its
-state tells who translated it. An XLIFF 2 document that names no target language gets one. A unit of TMX
+state names who translated it. An XLIFF 2 document that names no target language gets one. A unit of TMX
 without a variant in the target language gets one. Everything else stays byte for byte, as do units with
 `translate="no"`. Specifications: XLIFF 1.2 and XLIFF 2.1 (OASIS), TMX 1.4b (LISA).
 """

@@ -5,7 +5,7 @@ and escapes stay. Plural categories in keys (`file_one`, `file_other`) that the 
 are added. A file whose only key at the top names the source language gets that of the target.
 
 In .arb files (https://github.com/google/app-resource-bundle), keys with `@` are metadata and stay; `@@locale`
-names the target language afterwards. Messages of browser extensions are told by their structure.
+names the target language afterwards. Messages of browser extensions are recognised by their structure.
 """
 
 from collections.abc import Iterator

@@ -48,7 +48,7 @@ class JobOptionsIn(DocumentedModel):
     webhook_url: str = ""
     """URL to notify when the job ends, if the server allows it."""
     file_name: str = ""
-    """Replaces the file's own name; its suffix tells the format."""
+    """Replaces the file's own name; its suffix selects the format."""
     output_format: str = ""
     """Format of the translated file: of a PDF, `docx` (the default) or `txt`; otherwise the file's own."""
 

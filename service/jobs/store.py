@@ -178,7 +178,7 @@ class JobStore:
                 return None
 
     def has_too_many_setbacks(self, job: Job) -> bool:
-        """Return whether so many attempts at a job broke off without progress that it must fail."""
+        """Return whether a job must fail because too many attempts at it stopped without progress."""
         with self.database.reading() as connection:
             found = connection.execute(sa.select(JOBS.c.num_setbacks).where(JOBS.c.id == job.id)).scalar()
         return (found or 0) >= MAX_SETBACKS

@@ -31,7 +31,7 @@ def upgrade_schema(connection: sa.Connection) -> None:
     """Create the tables of an empty database, or migrate those of an older release.
 
     Args:
-        connection: transaction that no other program's upgrade can run beside. On SQLite, its foreign keys
+        connection: transaction that locks out upgrades by other programs. On SQLite, its foreign keys
             are off, because Alembic recreates a table to change it. Other threads must not migrate other
             databases meanwhile: Alembic's `op` belongs to one at a time.
 

@@ -120,7 +120,7 @@ class TranslationService:
             caller: who is charged for their characters.
 
         Raises:
-            QuotaExceeded: the caller has not so many characters left.
+            QuotaExceeded: the caller has too few characters left.
             ApiError: there are more texts or characters than a request may carry.
             TextsRejectedError: texts cannot be translated; all such are named.
             DragomanError: see `Inference.run`.
@@ -139,7 +139,7 @@ class TranslationService:
 
         Raises:
             ApiError: there are more texts or characters than a request may carry.
-            QuotaExceeded: the caller has not so many characters left.
+            QuotaExceeded: the caller has too few characters left.
         """
         self.limits.check(request.texts)
         record_texts(request.texts)
@@ -182,7 +182,7 @@ class TranslationService:
 
         Raises:
             ApiError: there are more texts or characters than a request may carry.
-            QuotaExceeded: the caller has not so many characters left.
+            QuotaExceeded: the caller has too few characters left.
             InputError: naming the pair and which of its texts cannot be read.
             DragomanError: see `Inference.run`.
         """
@@ -198,7 +198,7 @@ class TranslationService:
         Raises:
             ApiError: there are more texts or characters than a request may carry.
             InputError: no language is detected here.
-            QuotaExceeded: the caller has not so many characters left.
+            QuotaExceeded: the caller has too few characters left.
         """
         self.detection.is_wanted(AUTO)
         self.limits.check(texts)

@@ -18,7 +18,7 @@ from export.graph.precision.protocol import (
 
 LARGE_TABLE_BYTES = 50_000_000
 """Size from which each part of a table is a constant of its own. Slices of a constant, which onnxruntime cuts
-when it loads a graph, stay in memory beside what it packs them into."""
+when it loads a graph, stay in memory next to its packed copy."""
 
 
 class Float32:

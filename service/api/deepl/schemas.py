@@ -294,7 +294,7 @@ class UploadDocumentForm(BaseModel):
         }
     )
 
-    file: bytes = Field(description="The document; the suffix of its name tells the format.")
+    file: bytes = Field(description="The document; the suffix of its name selects the format.")
     target_lang: TargetLanguage
     source_lang: SourceLanguage = ""
     filename: str = Field("", description="Replaces the file's own name.")

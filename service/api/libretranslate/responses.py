@@ -244,7 +244,7 @@ class TranslateFileForm(BaseModel):
         json_schema_extra={"examples": [{"file": "Ein Hund rennt.", "source": "de", "target": "en"}]}
     )
 
-    file: bytes = Field(description="The file; the suffix of its name tells the format.")
+    file: bytes = Field(description="The file; the suffix of its name selects the format.")
     source: SourceLanguage
     target: TargetLanguage
     api_key: str = Field("", description="API key, if the server requires one; or send a header.")

@@ -163,7 +163,7 @@ class TranslateRequest(StrictRequest):
     sentence ends only. `off`: nowhere. Segments that are too long are always split."""
     formality: Formality | None = Field(DEFAULTS.formality, strict=False)
     """How the translation addresses people: `formal` as with German `Sie`, `informal` as with `du`. Rejected
-    where the model does not know forms of address (`/v1/languages` tells); `prefer_formal` and
+    where the model does not know forms of address (see `/v1/languages`); `prefer_formal` and
     `prefer_informal` are then without effect. Null: the model chooses."""
     placeholders: PlaceholderMode = Field(PlaceholderMode.AUTO, strict=False)
     """Whether placeholders (`{name}`, `%s`), ICU messages, addresses, paths and code are kept intact. `auto`:

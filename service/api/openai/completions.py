@@ -47,7 +47,7 @@ class Envelope:
 
 
 def complete(result: TranslationResult, max_tokens: int | None) -> Completion:
-    """Return a translation up to the last segment with which it has at most so many tokens."""
+    """Return the first segments of a translation that have at most `max_tokens` tokens together."""
     segments = [segment for part in result.parts for segment in part.translation.segments]
     kept = _num_within(segments, max_tokens)
     is_cut = kept < len(segments)
@@ -62,7 +62,7 @@ def complete(result: TranslationResult, max_tokens: int | None) -> Completion:
 
 
 def _num_within(segments: Sequence[SegmentTranslation], max_tokens: int | None) -> int:
-    """Return how many segments have at most so many tokens together."""
+    """Return how many segments have at most `max_tokens` tokens together."""
     if max_tokens is None:
         return len(segments)
     num_tokens = 0
