@@ -12,6 +12,7 @@ from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
+from dragoman.text.capitals import offsets_in_capitals, sentence_case, to_capitals
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -51,13 +52,15 @@ class Postprocessor:
     ) -> SegmentOutput:
         """Return the output of the segment at `index`; `found` is its hypotheses, none if it is copied."""
         segment, source = text.document.segments[index], text.sources[index]
+        in_capitals = isinstance(source, SegmentInput) and source.in_capitals
         targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
         reading = found[0].reading if found else None
         links = tokens = None
         if options.return_alignment:
             around = self._preparer.around(text.pair, text.controls)
             spans = source.spans if isinstance(source, SegmentInput) else None
-            links = () if reading is None else self.links(segment, targets[0], around, found[0], spans)
+            read = sentence_case(segment, text.pair.source) if in_capitals else segment
+            links = () if reading is None else self.links(read, targets[0], around, found[0], spans)
         if options.return_tokens:
             tokens = () if reading is None else self.tokens(found[0], reading)
         if isinstance(source, FinishReason):
@@ -66,6 +69,9 @@ class Postprocessor:
         if self._confidence is not None:
             mean_logprob = normalised_score(found[0].logprob, found[0].num_tokens, length_penalty=1.0)
             log_confidence = self._confidence.log_confidence(len(segment), len(targets[0]), mean_logprob)
+        if source.in_capitals:
+            links = links and _move_to_capitals(links, targets[0], text.pair.target)
+            targets = tuple(to_capitals(target, text.pair.target) for target in targets)
         return SegmentOutput(
             segment, len(source.ids), tuple(found), targets, links, tokens, log_confidence=log_confidence
         )
@@ -126,3 +132,9 @@ class Postprocessor:
         rows = np.arange(num_pieces) + self._alignment.reads_token
         rows = np.minimum(rows, len(attention) - 1)  # tokens beyond the length limit have no attention
         return attention[rows, len(before) : attention.shape[1] - len(after)]
+
+
+def _move_to_capitals(links: tuple[Link, ...], target: str, language: str) -> tuple[Link, ...]:
+    """Return the links between a source and its target once the target is in capitals."""
+    offsets = offsets_in_capitals(target, language)
+    return tuple(Link(source, Span(offsets[span.start], offsets[span.end])) for source, span in links)

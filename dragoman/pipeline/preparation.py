@@ -3,17 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dragoman.decoding.options import SearchOptions
+from dragoman.decoding.options import DecodingOptions, SearchOptions
 from dragoman.decoding.strategy import TargetLimits
 from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import ModelLimits
+from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
+from dragoman.text.capitals import sentence_case
 from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
-from dragoman.types import FinishReason, Pair, Span, Splitting
+from dragoman.types import FinishReason, Pair, Span
 
 Ids = list[int]
 IdsAround = tuple[tuple[int, ...], tuple[int, ...]]
@@ -37,6 +39,8 @@ class SegmentInput:
     """Terms that its translation must contain."""
     spans: tuple[Span, ...] | None = None
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
+    in_capitals: bool = False
+    """Whether the segment is in capitals: the ids are of its sentence case, the translation gets capitals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class Preparer:
         text: str,
         pair: Pair,
         item: int | None,
-        splitting: Splitting = Splitting.SENTENCES,
+        options: DecodingOptions = DEFAULTS,
         controls: tuple[int, ...] = (),
         term_finder: TermFinder | None = None,
         pause: Callable[[], None] = never_pause,
@@ -75,7 +79,7 @@ class Preparer:
             text: of any length.
             pair: one that the bundle serves, in its own codes.
             item: position in the caller's list, for the error; None where there is no list.
-            splitting: where it may be cut.
+            options: say where it may be cut, and with what its translation begins.
             controls: control ids to put before the pieces of each segment.
             term_finder: finds the terms of a segment; None if there are none.
             pause: called between pieces of work, so that other threads may run.
@@ -87,24 +91,29 @@ class Preparer:
         most = self._limits.max_source_tokens - len(before) - len(after)
         pieces: dict[str, Ids] = {}
 
+        def as_read(segment: str) -> str:
+            # The model continues a prefix in the case that the prefix has.
+            return segment if options.target_prefix else sentence_case(segment, pair.source)
+
         def count_tokens(segment: str) -> int:
             pause()
             if segment not in pieces:
-                (pieces[segment],) = self._tokenizer.encode([segment])
+                (pieces[segment],) = self._tokenizer.encode([as_read(segment)])
             return len(pieces[segment])
 
         try:
             check_text(text, item)
-            document = segment_to_fit(text, pair.source, count_tokens, most, splitting)
+            document = segment_to_fit(text, pair.source, count_tokens, most, options.splitting)
         except InputError as error:
             raise InputError(error.field, error.problem, item) from error
         sources: list[SegmentInput | FinishReason] = []
         num_searched = 0
         for segment in document.segments:
             pause()
-            source = self._source(segment, pieces, (before, after), num_searched)
+            read = as_read(segment)
+            source = self._source(segment, read, pieces, (before, after), num_searched)
             if isinstance(source, SegmentInput) and term_finder is not None:
-                source = self._with_terms(segment, source, (before, after), term_finder)
+                source = self._with_terms(segment, read, source, (before, after), term_finder)
             sources.append(source)
             num_searched += isinstance(source, SegmentInput)
         return PreparedText(document, tuple(sources), pair, controls)
@@ -126,25 +135,34 @@ class Preparer:
         return ids
 
     def _source(
-        self, segment: str, pieces: Mapping[str, Ids], around: IdsAround, number: int
+        self, segment: str, read: str, pieces: Mapping[str, Ids], around: IdsAround, number: int
     ) -> SegmentInput | FinishReason:
-        """Return the input of a segment, or why it is copied. `pieces` has every segment with letters."""
+        """Return the input of a segment, or why it is copied.
+
+        Args:
+            segment: the segment.
+            read: the text that the model reads for it.
+            pieces: ids of every segment with letters.
+            around: ids that its languages add.
+            number: position among the searched segments.
+        """
         if not has_letters(segment):
             return FinishReason.COPIED
-        if self._tokenizer.unknown_share(segment, pieces[segment]) >= UNSUPPORTED_FROM:
+        if self._tokenizer.unknown_share(read, pieces[segment]) >= UNSUPPORTED_FROM:
             return FinishReason.UNSUPPORTED
         before, after = around
         ids = [*before, *pieces[segment], *after]
-        return SegmentInput(number, ids, has_replacement="\N{REPLACEMENT CHARACTER}" in segment)
+        has_replacement = "\N{REPLACEMENT CHARACTER}" in segment
+        return SegmentInput(number, ids, has_replacement, in_capitals=read != segment)
 
     def _with_terms(
-        self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
+        self, segment: str, read: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
     ) -> SegmentInput:
         """Return a segment's input with its terms, annotated if the model knows how and they fit."""
         terms = term_finder.find(segment)
         if terms is None:
             return source
-        annotated = term_finder.annotate(segment, terms.matches)
+        annotated = term_finder.annotate(read, terms.matches)
         before, after = around
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:
             return replace(source, terms=terms)

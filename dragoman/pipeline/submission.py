@@ -12,6 +12,7 @@ from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
 from dragoman.scheduling.replica import Outcome, SegmentRequest
+from dragoman.text.capitals import to_capitals
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
 
@@ -61,7 +62,7 @@ class TextSubmitter:
         """
         request, options = resolved.request, resolved.options
         prepared = self._preparer.prepare(
-            text, resolved.pair, item, options.splitting, resolved.controls, resolved.term_finder, pause
+            text, resolved.pair, item, options, resolved.controls, resolved.term_finder, pause
         )
         make_piece = partial(self._postprocessor.piece, prepared, options=options)
         pending = PendingTranslation(prepared.document, options, make_piece, request.on_segment)
@@ -74,7 +75,8 @@ class TextSubmitter:
                 continue
             segment, cached = self._segment_requests.search(source, resolved, pending.receiver(index))
             if request.on_token is not None:
-                segment.on_step = self._on_step(index, request.on_token)
+                language = resolved.pair.target if source.in_capitals else None
+                segment.on_step = self._on_step(index, request.on_token, language)
             elif cached is not None:
                 found.append(partial(segment.on_done, cached))
                 continue
@@ -144,11 +146,19 @@ class TextSubmitter:
 
         future.add_done_callback(cancel)
 
-    def _on_step(self, index: int, on_token: Callable[[int, str], object]) -> Callable[[list[int]], None]:
-        """Return a receiver of a segment's ids; it omits a last character whose bytes are incomplete."""
+    def _on_step(
+        self, index: int, on_token: Callable[[int, str], object], capitals: str | None
+    ) -> Callable[[list[int]], None]:
+        """Return a receiver of a segment's ids; it omits a last character whose bytes are incomplete.
+
+        Args:
+            index: position of the segment.
+            on_token: called with the position and the text so far.
+            capitals: language of a target in capitals; None for any other.
+        """
 
         def report(ids: list[int]) -> None:
             (text,) = self._target_tokenizer.decode([ids])
-            on_token(index, text)
+            on_token(index, text if capitals is None else to_capitals(text, capitals))
 
         return report
