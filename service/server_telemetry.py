@@ -18,7 +18,8 @@ from service.http.telemetry_middleware import RequestLogOptions, TelemetryMiddle
 from service.http.threads import run_in_thread
 from service.telemetry.counters import EngineMetricsCollector, RequestCounters, WorkerCounters
 from service.telemetry.metrics import Metrics, ServerState
-from service.telemetry.tracing import NO_TRACING, Tracing, open_tracing
+from service.telemetry.tracing import NO_TRACING, Tracing
+from service.telemetry.tracing_setup import open_tracing
 from service.translation.inference import Inference
 
 Access = Literal["open", "key", "off"]

@@ -62,6 +62,7 @@ def gap_table(result: Result) -> str:
         "and with case": _scores(result, "pieces-case", "loss"),
         "and the last epoch, not that of the lowest loss": _scores(result, "pieces-case", "last"),
         "and sacreBLEU of text, not BLEU of words": _scores(result, "pieces-case", "last", "sacrebleu_lower"),
+        "and embeddings, batches and moments": _scores(result, "trainer", "last", "sacrebleu_lower"),
         "this project's trainer, by the same metric": [result["trainer"]["sacrebleu_lower"]],
     }
     rows: list[dict[str, str]] = []

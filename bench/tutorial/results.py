@@ -10,11 +10,11 @@ from typing import Any
 import sacrebleu
 from tqdm import tqdm
 
-from bench.experiments import GREEDY, scores_of_arm
+from bench.experiments import BEAM, GREEDY, scores_of_arm
 from bench.provenance import RESULTS, provenance, read_result, write_json
 from bench.quality import translate_all
 from bench.tutorial.data import SPECIALS, UNK, Pieces, word_splitter
-from bench.tutorial.recipes import ARMS, PUBLISHED
+from bench.tutorial.recipes import ARMS, MAX_OUTPUT, PUBLISHED
 from bench.tutorial.train import (
     CHOICES,
     HISTORY_FILE,
@@ -31,8 +31,11 @@ from dragoman import DecodingOptions, Translator
 from export.shortlist.text import read_pairs
 
 SCORES_FILE = "scores.json"
-SEARCHES = {"greedy": 1, "beam 4": 4}
-"""Beam size of each search."""
+SEARCHES = {
+    "greedy": DecodingOptions(beam_size=GREEDY),
+    f"greedy, at most {MAX_OUTPUT} tokens": DecodingOptions(beam_size=GREEDY, max_length=MAX_OUTPUT),
+    "beam 4": DecodingOptions(beam_size=BEAM),
+}
 PACKAGES = ("torch", "spacy", "sacrebleu")
 
 
@@ -139,8 +142,7 @@ def score_bundle(name: str, bundle: Path, test: Texts) -> list[dict[str, Any]]:
     split = word_splitter("en")
     references = [split(text) for text in test.target]
     with Translator.open(bundle) as translator:
-        for search, size in SEARCHES.items():
-            options = DecodingOptions(beam_size=size)
+        for search, options in SEARCHES.items():
             texts = [output.text for output in translate_all(translator, test.source, options)]
             words = [split(text) for text in texts]
             rows.append(

@@ -2,7 +2,7 @@
 
 from service.batch.job_directory import JobDirectory
 from service.batch.run import BatchJob
-from service.cli.batch_job import BatchArguments
+from service.cli.batch_arguments import BatchArguments
 from service.cluster import ClusterOptions
 from service.cluster.engines import RoutedEngine
 from service.cluster.partitions import PartitionFolder

@@ -11,51 +11,27 @@ from types import FrameType
 
 import typer
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.entry_translator import translator_for
 from service.batch.errors import BatchRejected, BatchStopped, InputProblem
 from service.batch.estimate import count_contents, measure_rate
 from service.batch.files import JobFile
-from service.batch.job_directory import JobDirectory, NothingToResume, StartMode
+from service.batch.job_directory import JobDirectory, NothingToResume
 from service.batch.journal import Journal
 from service.batch.memory_translator import with_tmx
 from service.batch.pending_entries import ChunkLimits, TranslatorOf
-from service.batch.planning import SHOWN, FileMapping, FileMappings, LanguageOptions, map_files, plan_files
+from service.batch.planning import SHOWN, FileMapping, FileMappings, map_files, plan_files
 from service.batch.progress import BatchReport
 from service.batch.run import BatchJob, reports_failures, run_job, translator_facts
-from service.batch.texts import EntryTranslator, OnFailure
+from service.batch.texts import EntryTranslator
+from service.cli.batch_arguments import BatchArguments
 from service.cli.batch_bar import progress_bar, show_contents, show_report
-from service.cli.terms import NO_TERMS, TermOptions
-from service.cluster import ClusterOptions
+from service.cli.terms import NO_TERMS
 from service.engine import open_router, translator_options
 from service.formats.registry import is_known
-from service.formats.review_marks import ReviewMarks
 from service.glossaries.errors import GlossaryInvalid
-from service.protection.modes import PlaceholderMode
 from service.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class BatchArguments:
-    """The command's options."""
-
-    inputs: tuple[str, ...]
-    output: str
-    languages: LanguageOptions
-    decoding: DecodingOptions
-    on_failure: OnFailure
-    start: StartMode
-    placeholders: PlaceholderMode
-    cluster: ClusterOptions | None = None
-    """None to translate in this process."""
-    review: ReviewMarks = ReviewMarks.MARK
-    memory: Path | None = None
-    """TMX file whose exact matches are used."""
-    terms: TermOptions = NO_TERMS
-    """Terms, for the only language pair of all files."""
-
 
 CHUNKS = ChunkLimits()
 EXIT_DONE = 0

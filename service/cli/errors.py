@@ -6,7 +6,7 @@ from service.formats.entries import FileFormatError
 from service.glossaries.errors import GlossaryError
 from service.model_errors import ModelManagementError
 from service.settings import SettingsError
-from service.telemetry.tracing import TracingError
+from service.telemetry.tracing_setup import TracingError
 
 EXPECTED_ERRORS = (
     DragomanError,

@@ -14,7 +14,8 @@ from service.batch.planning import LanguageOptions
 from service.batch.progress import BatchProgress
 from service.batch.run import begin
 from service.batch.texts import OnFailure, TranslatedEntry
-from service.cli.batch_job import BatchArguments, run_batch
+from service.cli.batch_arguments import BatchArguments
+from service.cli.batch_job import run_batch
 from service.cluster import partitions
 from service.cluster.engines import RoutedEngine
 from service.cluster.partitions import write_outcomes

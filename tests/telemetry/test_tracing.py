@@ -16,7 +16,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from service.server_telemetry import Telemetry, TelemetryOptions
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
-from service.telemetry.tracing import NO_TRACING, TracingError, open_tracing
+from service.telemetry.tracing import NO_TRACING
+from service.telemetry.tracing_setup import TracingError, open_tracing
 from tests.jobs.test_webhooks import receiving
 from tests.telemetry.conftest import Observe, observed_engine
 
