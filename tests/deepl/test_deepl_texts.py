@@ -1,6 +1,5 @@
 """Texts through DeepL's own client, and as others send them."""
 
-import re
 from typing import Any
 
 import deepl
@@ -8,8 +7,7 @@ import httpx
 import pytest
 
 from dragoman.types import Splitting
-from tests.deepl.conftest import error_of, translate, translations_of
-from tests.service.conftest import engine_server
+from tests.deepl.conftest import error_of, translate
 from tests.service.doubles import DoubleTranslator
 
 GERMAN = "Das Wetter ist heute sehr schön, und wir gehen in den Garten."
@@ -221,13 +219,3 @@ def test_languages_are_what_is_served(many: httpx.Client) -> None:
     sources = many.get("/v2/languages").json()
     assert [each["language"] for each in sources] == ["DE", "EN", "PT"]
     assert all("supports_formality" not in each for each in sources)
-
-
-def test_the_real_engine_translates() -> None:
-    texts = ["<p>Guten <b>Morgen</b>.</p>", "<p>Ein Hund rennt.</p>"]
-    with engine_server() as http:
-        translations = translations_of(http, text=texts, tag_handling="html", show_billed_characters=True)
-    for text, found in zip(texts, translations, strict=True):
-        assert re.fullmatch("<p>.*</p>", found["text"])
-        assert found["text"].count("<b>") == text.count("<b>")
-        assert found["billed_characters"] == len(text)

@@ -76,40 +76,6 @@ def test_a_request_over_the_limit_of_characters_names_both(serve: Serve) -> None
     assert error_of(many) == (400, "Invalid request: request (4) exceeds text limit (3)")
 
 
-def test_a_body_over_the_limit_is_413_in_the_same_form(serve: Serve) -> None:
-    rejected = serve(max_body_bytes=1000).post("/translate", json={**BODY, "q": "a" * 1000})
-
-    assert error_of(rejected)[0] == 413
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/translate", 405),
-        ("GET", "/detect", 405),
-        ("POST", "/languages", 405),
-        ("GET", "/suggest", 405),
-        ("POST", "/translate/", 404),
-        ("GET", "/languages/en", 404),
-        ("GET", "/download_file/nothing.txt", 404),
-        ("POST", "/suggest", 403),
-    ],
-)
-def test_paths_and_methods_have_the_form_of_all_errors(
-    client: httpx.Client, method: str, path: str, status: int
-) -> None:
-    assert error_of(client.request(method, path))[0] == status
-
-
-def test_a_failure_tells_nothing_of_the_text(client: httpx.Client) -> None:
-    rejected = client.post("/translate", json={**BODY, "q": "explode geheim"})
-
-    status, message = error_of(rejected)
-    assert status == 500
-    assert "geheim" not in message
-    assert error_of(client.post("/translate", json={**BODY, "q": "late"}))[0] == 504
-
-
 @pytest.mark.parametrize("path", ["/translate", "/detect", "/suggest"])
 def test_a_key_must_be_one_where_one_is_required(serve: Serve, keys: Keys, path: str) -> None:
     client = serve(database_url=keys.url, requires_key=True, detection="on")
@@ -149,17 +115,6 @@ def test_too_many_requests_are_told_the_limit_and_when_to_come_back(serve: Serve
     for _ in range(3):  # no limit for them
         assert client.get("/languages").status_code == 200
         assert client.get("/frontend/settings").status_code == 200
-
-
-def test_a_quota_that_is_used_up_is_403(serve: Serve, keys: Keys) -> None:
-    client = serve(database_url=keys.url)
-    key = keys.make(characters_per_month=8)
-    translate(client, api_key=key)
-
-    rejected = client.post("/translate", json={**BODY, "api_key": key})
-
-    assert error_of(rejected)[0] == 403
-    assert client.post("/translate", json={**BODY, "q": "abc", "api_key": key}).status_code == 200
 
 
 def test_until_its_models_are_warm_the_server_says_so(models: Path) -> None:

@@ -24,16 +24,6 @@ QUICK_SERVER = {"DRAGOMAN_DETECTION": "off", "DRAGOMAN_DRAIN_S": "0"}
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
-@pytest.mark.parametrize(
-    ("stdin", "stdout"),
-    [("", ""), ("eins\r\n\n  \nzwölf\nende", "EINS\r\n\n  \nZWÖLF\nENDE")],
-)
-def test_lines_are_translated_in_order(run: Run, stdin: str, stdout: str) -> None:
-    finished = run("translate", stdin=stdin.encode())
-
-    assert (finished.stdout, finished.stderr, finished.returncode) == (stdout.encode(), b"", 0)
-
-
 def test_files_may_stand_in_for_stdin_and_stdout(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"eins\nzwei\n")
 

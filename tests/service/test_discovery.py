@@ -26,13 +26,6 @@ def test_with_keys_discovery_takes_any_key_and_metrics_one_of_the_operator(serve
     assert {path: client.get(path).status_code for path in ALWAYS_OPEN} == dict.fromkeys(ALWAYS_OPEN, 200)
 
 
-def test_without_keys_all_is_open(serve: Serve) -> None:
-    client = serve(apis=ALL_APIS)
-
-    for path in (*DISCOVERY, *ALWAYS_OPEN, "/metrics"):
-        assert client.get(path).status_code == 200, path
-
-
 def test_what_keys_close_may_be_opened_and_the_other_way_round(serve: Serve, keys: Keys) -> None:
     opened = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True, discovery="open", metrics="open")
     closed = serve(apis=ALL_APIS, database_url=keys.url, discovery="key", metrics="key")

@@ -9,8 +9,7 @@ import pytest
 from dragoman import BundleError
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NoMetrics
-from service.engine import find_bundle, find_models, open_router, preloaded
-from service.model_folders import ModelFolders
+from service.engine import find_models, open_router, preloaded
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import write_bundle
 
@@ -63,7 +62,7 @@ def test_two_models_of_one_name_are_refused(several: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("folder", "model", "problem"),
     [
-        ("several", "a,c", "bundle c: neither a folder nor"),
+        ("several", "a,c", r"bundle c: neither a folder nor .*models in .*: a, b; `dragoman pull NAME`"),
         ("several", ",", r"^model: ',' names no bundle$"),
         ("absent", None, r"^models_dir: folder .* not found"),
         ("several/a", None, "it contains no bundle"),
@@ -106,8 +105,3 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
     }
     open_router(load_settings(overrides={"models_dir": several, **same, "segment_cache": "off"}))
     assert given["segment_cache_size"] == 0
-
-
-def test_an_unknown_name_is_an_error_that_lists_the_known(several: Path) -> None:
-    with pytest.raises(BundleError, match=r"models in .*: a, b; `dragoman pull NAME`"):
-        find_bundle("tony", ModelFolders(several))

@@ -157,13 +157,6 @@ def test_no_body_has_more_errors_than_a_few(client: httpx.Client, path: str, bod
     assert "are listed" not in response.json()["error"]["message"]
 
 
-def test_a_field_that_comes_twice_in_json_is_refused(client: httpx.Client) -> None:
-    response = client.post("/v1/translate", content=b'{"text": "a", "text": "b"}', headers=JSON)
-
-    assert_is_error(response, 400, "malformed_request")
-    assert "twice" in response.json()["error"]["message"]
-
-
 @pytest.mark.parametrize("path", [*BODY_PATHS, *OTHERS_PATHS])
 def test_a_compressed_body_is_refused_and_the_answer_says_why(client: httpx.Client, path: str) -> None:
     packed = gzip.compress(json.dumps({"text": "ja", "q": "ja", "source": "de", "target": "en"}).encode())

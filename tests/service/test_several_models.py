@@ -1,25 +1,17 @@
 """One server with several models: pairs, detours, memory, and new models while it runs."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from dragoman import BundleError, DragomanError, KernelsError
-from dragoman.routing.router import Router
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.service.conftest import (
     SIZE_BYTES,
     Serve,
-    client_of,
     fields_of,
-    is_ready,
-    ready_client,
     refusal,
-    router_over,
     translate,
 )
 
@@ -139,19 +131,6 @@ def test_languages_tell_what_each_reaches_and_how(serve_models: Serve) -> None:
     ]
 
 
-def test_two_models_with_room_for_one_take_turns(serve_models: Serve, bundles: DoubleBundles) -> None:
-    client = serve_models(budget_bytes=SIZE_BYTES)
-
-    def ask(number: int) -> object:
-        return translate(client, **(DE_EN, EN_FR, DE_FR)[number % 3])["translations"][0]["text"]
-
-    with ThreadPoolExecutor(6) as clients:
-        texts = list(clients.map(ask, range(30)))
-
-    assert texts == ["Hallo|german", "Hallo|french", "Hallo|german|french"] * 10
-    assert len(bundles.open_names) == 1
-
-
 def test_without_room_in_time_the_client_may_come_back(serve_models: Serve, bundles: DoubleBundles) -> None:
     client = serve_models(budget_bytes=SIZE_BYTES, request_timeout_s=1)
     with ThreadPoolExecutor(1) as other:
@@ -214,29 +193,6 @@ def test_waiting_for_one_model_holds_up_no_other(serve_models: Serve, bundles: D
     assert bundles.num_opening == 2
 
 
-@pytest.fixture
-def router(models: Path, bundles: DoubleBundles) -> Router:
-    return router_over(models, bundles)
-
-
-def test_a_client_that_hangs_up_while_a_model_is_opened_is_forgotten(
-    router: Router, bundles: DoubleBundles
-) -> None:
-    with router, ready_client(router) as client:
-        bundles.may_open.clear()
-        hasty = HTTPConnection(urlsplit(str(client.base_url)).netloc)
-        body = json.dumps({"text": "Hallo", **DE_EN})
-        hasty.request("POST", URL, body, {"Content-Type": "application/json"})
-        until(lambda: bool(router._pool._waiters))  # else it might be gone before it was heard
-        hasty.close()
-        until(lambda: not router._pool._waiters)
-
-        bundles.may_open.set()
-        translate(client, **DE_EN, text="Welt")
-
-        assert [text for text, _ in bundles.named("german").seen] == ["Welt"]
-
-
 def test_several_models_are_ready_at_once_and_preloaded_ones_are_warmed_up(
     serve_models: Serve, bundles: DoubleBundles
 ) -> None:
@@ -245,14 +201,3 @@ def test_several_models_are_ready_at_once_and_preloaded_ones_are_warmed_up(
     assert sorted(bundles.names) == ["german", "many"]
     assert [text for text, _ in bundles.named("many").seen] == ["Guten Morgen."]
     assert bundles.named("many").pairs == [("cs", "de")]
-
-
-def test_until_every_preloaded_model_is_warm_the_server_is_not_ready(
-    router: Router, bundles: DoubleBundles, caplog: pytest.LogCaptureFixture
-) -> None:
-    bundles.failure = BundleError("b", ("is damaged",))
-    with router, client_of(router, {"preload": "b"}) as client:
-        until(lambda: "the server is not ready" in caplog.text)
-
-        assert not is_ready(client)
-        assert client.get("/healthz").status_code == 200

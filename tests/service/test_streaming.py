@@ -87,14 +87,3 @@ def test_what_fails_later_is_the_last_event(serve: Serve, text: str, kind: str) 
     assert [name for name, _ in events] == ["segment", "error"]
     assert events[-1][1]["error"]["type"] == kind
     assert text not in events[-1][1]["error"]["message"] or kind == "timeout"
-
-
-def test_a_client_that_leaves_takes_its_texts_with_it(serve: Serve, translator: DoubleTranslator) -> None:
-    client = serve()
-
-    with client.stream("POST", URL, json={"text": ["ja", "wait"]}) as response:
-        lines = response.iter_lines()  # kept, since httpx closes the stream when its iterator is collected
-        next(lines)
-        until(translator.is_waiting.is_set)
-
-    until(lambda: translator.cancelled == ["wait"])
