@@ -11,34 +11,30 @@ from service.accounts.keys import Scope
 from service.api.deepl.responses import FORM as ERROR_FORM
 from service.api.deepl.responses import respond
 from service.http.errors import ApiError, ErrorKind
-from tests.deepl.conftest import ClientOf, error_of, translate
+from tests.deepl.conftest import ClientOf, auth_of, error_of, translate
+from tests.openapi.documented import DOCUMENT
 from tests.service.keys import Keys
 
 Auth = dict[str, str]
 JSON = {"Content-Type": "application/json"}
 
 
-def test_without_a_key_nothing_is_had(http: httpx.Client) -> None:
-    asked = [
-        ("POST", "/v2/translate"),
-        ("GET", "/v2/translate"),
-        ("GET", "/v2/languages"),
-        ("GET", "/v2/usage"),
-        ("GET", "/v2/glossary-language-pairs"),
-        ("GET", "/v2/glossaries"),
-        ("POST", "/v2/glossaries"),
-        ("GET", "/v2/glossaries/x"),
-        ("GET", "/v2/glossaries/x/entries"),
-        ("DELETE", "/v2/glossaries/x"),
-        ("POST", "/v2/document"),
-        ("POST", "/v2/document/x"),
-        ("POST", "/v2/document/x/result"),
-    ]
-    for method, path in asked:
-        for headers in ({}, {"Authorization": "DeepL-Auth-Key none"}, {"Authorization": "Bearer x"}):
-            status, message = error_of(http.request(method, path, headers=headers))
-            assert status == 403, (method, path)
-            assert "key" in message
+ROUTES = [
+    *(
+        (method, path)
+        for path in DOCUMENT["paths"]
+        if ERROR_FORM.owns(path)
+        for method in DOCUMENT["paths"][path]
+    ),
+    *(("get", "/v3/style_rules"), ("patch", "/v3/style_rules/x"), ("post", "/v2/write/rephrase")),
+]
+
+
+@pytest.mark.parametrize("authorization", [{}, auth_of("none"), {"Authorization": "Bearer x"}])
+def test_without_a_key_nothing_is_had(http: httpx.Client, authorization: Auth) -> None:
+    for method, path in ROUTES:
+        status, message = error_of(http.request(method, path, headers=authorization))
+        assert (status, "key" in message) == (403, True), (method, path)
 
 
 def test_the_scheme_is_known_in_any_case_and_a_key_may_look_like_a_free_one(

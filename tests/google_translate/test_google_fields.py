@@ -92,10 +92,3 @@ def test_a_failure_tells_nothing_of_the_text(http: httpx.Client) -> None:
 
 def test_detection_can_be_off(serve: Serve) -> None:
     assert error_of(serve().post(f"{PATH}/detect", json={"q": "Hallo"}))[0] == 400
-
-
-def test_requests_are_counted_under_the_apis_name(http: httpx.Client) -> None:
-    http.post(PATH, json=BODY)
-
-    counted = [line for line in http.get("/metrics").text.splitlines() if 'api="google"' in line]
-    assert any(f'route="{PATH}"' in line for line in counted)

@@ -17,7 +17,6 @@ from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, sen
 from tests.openapi.documented import events_of
 from tests.postgres import Postgres
 from tests.routing.doubles import until
-from tests.service.conftest import translate
 from tests.service.doubles import DoubleTranslator
 
 LINES = b"ein haus\nunusable\n\nzwei\nein haus\n"
@@ -25,16 +24,6 @@ LINES = b"ein haus\nunusable\n\nzwei\nein haus\n"
 
 def result(client: httpx.Client, job_id: str, **headers: str) -> httpx.Response:
     return client.get(f"/v1/jobs/{job_id}/result", headers=headers)
-
-
-def test_a_file_is_translated_like_its_single_lines(serve_jobs: ServeJobs) -> None:
-    client = serve_jobs()
-    lines = ["ein haus", "zwei kinder", "ein haus"]
-    job = run_job(client, "\r\n".join(lines).encode(), "letter.TXT")
-    alone = [translate(client, text=line)["translations"][0]["text"] for line in lines]
-
-    assert job["state"] == "done"
-    assert result(client, job["id"]).text == "\r\n".join(alone)
 
 
 def test_a_job_reports_its_options_and_progress(shared: httpx.Client) -> None:
@@ -242,9 +231,3 @@ def test_postgresql_requires_a_location_of_job_files(
 
     client = serve_double(database_url=url, jobs_files=str(tmp_path / "files"))
     assert run_job(client, b"eins\n")["state"] == "done"
-
-
-def test_jobs_survive_a_restart(serve_double: ServeJobs, serve_jobs: ServeJobs) -> None:
-    job = send(serve_double(jobs_at_a_time=0), b"ein haus\n")
-
-    assert ended(serve_jobs(), job["id"])["state"] == "done"

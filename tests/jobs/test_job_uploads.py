@@ -87,13 +87,8 @@ def test_an_invalid_option_is_rejected_by_name(
     ("kind", "body", "status"),
     [
         ("application/json", b"{}", 415),
-        ("", b"x", 415),
-        ("multipart/form-data", b"x", 400),
-        (FORM, b"", 400),
         (FORM, b"--b\r\n", 400),
         (FORM, b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nx', 400),
-        (FORM, b"--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n", 400),
-        (FORM, b'--b\r\nContent-Disposition: form-data; name="target"\r\n\r\n\xff\r\n--b--\r\n', 400),
         (FORM, b'--b\r\nContent-Disposition: form-data; name="target"\r\n\r\nen\r\n--b--\r\n', 422),
         (FORM, b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n' + b"x" * 20000, 400),
     ],

@@ -218,24 +218,7 @@ def test_the_connection_uses_the_address_that_was_checked(monkeypatch: pytest.Mo
     assert receiver.seen[0][0]["host"] == receiver.url.replace("http://127.0.0.1", "hook.test")
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "ftp://example.com/",
-        "https://",
-        "https://user:password@example.com/",
-        "https://example.com/#part",
-        "https://example.com/ x",
-        "https://exämple.com/",
-        "https://example.com:99999/",
-        "https://a..example.com/x",
-        "https://[::1/",
-        "http://127.0.0.1:8000/",
-        "http://localhost/",
-        "http://[::ffff:10.0.0.1]/",
-        "https://example.com/" + "x" * 2000,
-    ],
-)
+@pytest.mark.parametrize("url", ["ftp://example.com/", "http://localhost/"])
 def test_an_upload_with_an_invalid_webhook_url_is_rejected(shared: httpx.Client, url: str) -> None:
     response = post(shared, b"x\n", webhook_url=url)
 
@@ -252,6 +235,15 @@ def test_a_webhook_needs_a_secret(serve_double: ServeJobs) -> None:
 @pytest.mark.parametrize(
     "url",
     [
+        "ftp://example.com/",
+        "https://",
+        "https://user:password@example.com/",
+        "https://example.com/#part",
+        "https://example.com/ x",
+        "https://exämple.com/",
+        "https://example.com:99999/",
+        "https://[::1/",
+        "https://example.com/" + "x" * 2000,
         "https://a..example.com/x",
         "https://.example.com/",
         "https://" + "a" * 64 + ".example.com/",
@@ -259,6 +251,9 @@ def test_a_webhook_needs_a_secret(serve_double: ServeJobs) -> None:
         "https://-a.example.com/",
         "https://exa$mple.com/",
         "https://exa%6dple.com/",
+        "http://127.0.0.1:8000/",
+        "http://localhost/",
+        "http://[::ffff:10.0.0.1]/",
         "http://2130706433/",
         "http://0x7f.1/",
         "http://0177.0.0.1/",
@@ -267,7 +262,7 @@ def test_a_webhook_needs_a_secret(serve_double: ServeJobs) -> None:
         "http://127.0.0.1./",
     ],
 )
-def test_an_unresolvable_or_obfuscated_host_is_rejected(url: str) -> None:
+def test_a_url_that_is_invalid_or_of_a_private_host_is_rejected(url: str) -> None:
     with pytest.raises(AddressRejected):
         reject_private_literal(parse_webhook_url(url))
 

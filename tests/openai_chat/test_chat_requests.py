@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.openai_chat.conftest import PATH, Serve, body, error_of
+from tests.openai_chat.conftest import PATH, body, error_of
 
 USER = {"role": "user", "content": "Hallo"}
 
@@ -141,13 +141,3 @@ def test_a_failure_tells_nothing_of_the_text(http: httpx.Client) -> None:
         response = http.post(PATH, json=body("explode geheim", stream=stream))
         assert "geheim" not in response.text
         assert "server_error" in response.text
-
-
-def test_requests_are_counted_under_the_apis_name(serve: Serve) -> None:
-    http = serve()
-    http.post(PATH, json=body())
-    http.post("/v1/chat/completions", json=body())
-
-    counted = [line for line in http.get("/metrics").text.splitlines() if 'api="openai"' in line]
-    for path in (PATH, "/v1/chat/completions"):
-        assert any(f'route="{path}"' in line for line in counted)

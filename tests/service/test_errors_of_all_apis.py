@@ -10,10 +10,10 @@ import pytest
 
 from service.accounts.keys import Scope
 from tests.deepl.conftest import error_of as deepl_error
-from tests.google_translate.conftest import PATH as GOOGLE
+from tests.google_translate.conftest import PATH as TRANSLATE
 from tests.google_translate.conftest import error_of as google_error
 from tests.libretranslate.conftest import error_of as libretranslate_error
-from tests.openai_chat.conftest import PATH as OPENAI
+from tests.openai_chat.conftest import PATH as CHAT
 from tests.openai_chat.conftest import body as chat
 from tests.openai_chat.conftest import error_of as openai_error
 from tests.service.conftest import QUICK_FILES, Serve, double_server
@@ -36,6 +36,7 @@ NOT_UTF_8: Statuses = (422, 415, 415, 415, 400)
 class Api:
     """An API: its routes that read a body, and a request for a translation."""
 
+    name: str
     paths: tuple[str, ...]
     body: Callable[[str], dict[str, Any]]
     error_of: Callable[[httpx.Response], tuple[Any, ...]]
@@ -47,18 +48,26 @@ class Api:
         return client.post(self.paths[0], json=self.body(text), headers=headers)
 
 
-APIS = (
-    Api(("/v1/translate", "/v1/translate/stream"), lambda text: {"text": text, **PAIR}, native_error),
-    Api(("/translate", "/detect", "/translate_file"), lambda text: {"q": text, **PAIR}, libretranslate_error),
-    Api(
-        ("/v2/translate", "/v2/document", "/v2/glossaries", "/v2/document/x"),
-        lambda text: {"text": [text], "source_lang": "DE", "target_lang": "EN"},
-        deepl_error,
-        "DeepL-Auth-Key",
-    ),
-    Api((GOOGLE, f"{GOOGLE}/detect"), lambda text: {"q": text, **PAIR}, google_error),
-    Api((OPENAI, "/v1/chat/completions"), chat, openai_error),
+NATIVE = Api(
+    "native", ("/v1/translate", "/v1/translate/stream"), lambda text: {"text": text, **PAIR}, native_error
 )
+LIBRETRANSLATE = Api(
+    "libretranslate",
+    ("/translate", "/detect", "/translate_file"),
+    lambda text: {"q": text, **PAIR},
+    libretranslate_error,
+)
+DEEPL = Api(
+    "deepl",
+    ("/v2/translate", "/v2/document", "/v2/glossaries", "/v2/document/x"),
+    lambda text: {"text": [text], "source_lang": "DE", "target_lang": "EN"},
+    deepl_error,
+    "DeepL-Auth-Key",
+)
+GOOGLE = Api("google", (TRANSLATE, f"{TRANSLATE}/detect"), lambda text: {"q": text, **PAIR}, google_error)
+OPENAI = Api("openai", (CHAT, "/v1/chat/completions"), chat, openai_error)
+APIS = (NATIVE, LIBRETRANSLATE, DEEPL, GOOGLE, OPENAI)
+NAMES = ",".join(api.name for api in APIS)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +151,7 @@ def test_json_may_be_declared_in_several_ways(http: httpx.Client, kind: str) -> 
 def test_a_text_that_cannot_be_translated_is_not_quoted_and_not_charged(
     serve: Serve, keys: Keys, text: str, statuses: Statuses
 ) -> None:
-    client, key = serve(apis="native,libretranslate,deepl,google,openai", database_url=keys.url), keys.make()
+    client, key = serve(apis=NAMES, database_url=keys.url), keys.make()
 
     for api, status in zip(APIS, statuses, strict=True):
         response = api.ask(client, text, key)
@@ -153,7 +162,7 @@ def test_a_text_that_cannot_be_translated_is_not_quoted_and_not_charged(
 
 
 def test_keys_are_checked_and_limited(serve: Serve, keys: Keys) -> None:
-    client = serve(apis="native,libretranslate,deepl,google,openai", database_url=keys.url, requires_key=True)
+    client = serve(apis=NAMES, database_url=keys.url, requires_key=True)
     other = keys.make(Scope.GLOSSARIES)
     for text, new_key, statuses in (
         ("ja", lambda: None, (401, 400, 403, 403, 401)),
@@ -174,37 +183,48 @@ def test_keys_are_checked_and_limited(serve: Serve, keys: Keys) -> None:
 @pytest.mark.parametrize(
     ("api", "method", "path", "status"),
     [
-        (0, "GET", "/unknown", 404),
-        (0, "POST", "/v1/translate/", 404),
-        (0, "GET", "/v1/translate", 405),
-        (0, "DELETE", "/v1/models", 405),
-        (1, "GET", "/translate", 405),
-        (1, "GET", "/detect", 405),
-        (1, "POST", "/languages", 405),
-        (1, "GET", "/suggest", 405),
-        (1, "POST", "/translate/", 404),
-        (1, "GET", "/languages/en", 404),
-        (1, "GET", "/download_file/nothing.txt", 404),
-        (1, "POST", "/suggest", 403),
-        (2, "GET", "/v2", 404),
-        (2, "GET", "/v2/nothing", 404),
-        (2, "PUT", "/v2/translate", 405),
-        (2, "GET", "/v2/document", 405),
-        (3, "PUT", GOOGLE, 405),
-        (3, "POST", f"{GOOGLE}/languages", 405),
-        (3, "GET", f"{GOOGLE}/models", 404),
-        (3, "DELETE", f"{GOOGLE}/detect", 405),
-        (4, "GET", OPENAI, 405),
-        (4, "GET", "/v1/chat/completions", 405),
-        (4, "POST", "/openai/v1/embeddings", 404),
-        (4, "POST", "/openai/v1/responses", 404),
-        (4, "POST", "/v1/chat/nothing", 404),
+        (NATIVE, "GET", "/unknown", 404),
+        (NATIVE, "POST", "/v1/translate/", 404),
+        (NATIVE, "GET", "/v1/translate", 405),
+        (NATIVE, "DELETE", "/v1/models", 405),
+        (LIBRETRANSLATE, "GET", "/translate", 405),
+        (LIBRETRANSLATE, "GET", "/detect", 405),
+        (LIBRETRANSLATE, "POST", "/languages", 405),
+        (LIBRETRANSLATE, "GET", "/suggest", 405),
+        (LIBRETRANSLATE, "POST", "/translate/", 404),
+        (LIBRETRANSLATE, "GET", "/languages/en", 404),
+        (LIBRETRANSLATE, "GET", "/download_file/nothing.txt", 404),
+        (LIBRETRANSLATE, "POST", "/suggest", 403),
+        (DEEPL, "GET", "/v2", 404),
+        (DEEPL, "GET", "/v2/nothing", 404),
+        (DEEPL, "PUT", "/v2/translate", 405),
+        (DEEPL, "GET", "/v2/document", 405),
+        (GOOGLE, "PUT", TRANSLATE, 405),
+        (GOOGLE, "POST", f"{TRANSLATE}/languages", 405),
+        (GOOGLE, "GET", f"{TRANSLATE}/models", 404),
+        (GOOGLE, "DELETE", f"{TRANSLATE}/detect", 405),
+        (OPENAI, "GET", CHAT, 405),
+        (OPENAI, "GET", "/v1/chat/completions", 405),
+        (OPENAI, "POST", "/openai/v1/embeddings", 404),
+        (OPENAI, "POST", "/openai/v1/responses", 404),
+        (OPENAI, "POST", "/v1/chat/nothing", 404),
     ],
 )
 def test_paths_and_methods_have_the_form_of_all_errors(
-    http: httpx.Client, api: int, method: str, path: str, status: int
+    http: httpx.Client, api: Api, method: str, path: str, status: int
 ) -> None:
     response = http.request(method, path)
 
-    assert APIS[api].error_of(response)[0] == status
+    assert api.error_of(response)[0] == status
     assert ("allow" in response.headers) == (status == 405)
+
+
+def test_requests_are_counted_under_the_name_of_their_api(serve: Serve) -> None:
+    client = serve(apis=NAMES)
+    asked = [(api.name, path) for api in APIS for path in api.paths[:2]]
+    for _, path in asked:
+        client.post(path, json={})
+
+    counted = client.get("/metrics").text.splitlines()
+    for name, path in asked:
+        assert any(f'api="{name}"' in line and f'route="{path}"' in line for line in counted), path
