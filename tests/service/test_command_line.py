@@ -78,19 +78,6 @@ def test_what_a_user_can_mend_is_said_in_one_line(run: Run, arguments: list[str]
     assert re.fullmatch(f"dragoman: .*{re.escape(message)}.*\n", finished.stderr.decode())
 
 
-def test_a_damaged_bundle_is_refused(
-    run: Run, environment: dict[str, str], models_dir: Path, tmp_path: Path
-) -> None:
-    (models_dir / "tiny" / "decoder.onnx").write_bytes(b"x")
-
-    served = run_to_end(run_double, ["serve"], environment, tmp_path)
-    translated = run("translate")
-
-    for status, problem in (served, (translated.returncode, translated.stderr.decode())):
-        assert status == 2
-        assert re.fullmatch(r"dragoman: bundle .*decoder.onnx has 1 bytes.*\n", problem)
-
-
 @contextmanager
 def started(command: list[str], environment: dict[str, str], **streams: Any) -> Iterator[Any]:
     with subprocess.Popen(command, env=environment, **streams) as process:
