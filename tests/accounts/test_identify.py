@@ -32,28 +32,25 @@ WISHES = KeyOptions(
 )
 
 
-def test_a_caller_has_the_name_and_limits_of_its_key(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_caller_has_the_name_the_limits_and_only_the_scopes_of_its_key(
+    accounts: Accounts, keys: KeyStore
+) -> None:
     new = new_key(keys, WISHES)
     caller = accounts.identify(new.presented)
     assert (caller.key_id, caller.name) == (new.key.id, "Ann's")
     assert caller.scopes == {Scope.TRANSLATE}
     assert caller.limits == KeyLimits(1000, 20)
     assert accounts.identify(new.presented + ":fx") == caller
+    caller.require(Scope.TRANSLATE)
+    with pytest.raises(KeyRejected, match="`admin`") as refused:
+        caller.require(Scope.ADMIN)
+    assert isinstance(refused.value, ScopeMissing)
 
 
 def test_a_stored_key_is_read_unchanged(keys: KeyStore) -> None:
     new = new_key(keys, WISHES)
     assert keys.find(new.key.id) == new.key
     assert keys.list() == [new.key]
-
-
-def test_a_caller_has_only_the_scopes_of_its_key(accounts: Accounts, keys: KeyStore) -> None:
-    caller = accounts.identify(new_key(keys, WISHES).presented)
-    caller.require(Scope.TRANSLATE)
-    with pytest.raises(ScopeMissing) as refused:
-        caller.require(Scope.ADMIN)
-    assert isinstance(refused.value, KeyRejected)
-    assert "`admin`" in str(refused.value)
 
 
 def test_anonymous_callers_are_accepted_if_keys_are_not_required(
@@ -112,18 +109,9 @@ def test_a_revoked_key_is_logged_only_if_its_secret_matches(
     assert revoked.key.id not in caplog.text
 
 
-def test_a_revoked_key_works_no_longer_than_it_is_cached(
+def test_a_cached_key_needs_no_database_query_and_a_revoked_one_works_no_longer_than_it_is_cached(
     accounts: Accounts, keys: KeyStore, times: Times
 ) -> None:
-    new = new_key(keys)
-    accounts.identify(new.presented)
-    keys.revoke(new.key.id, NOON)
-    times.monotonic_s += KEY_TTL_S
-    with pytest.raises(UnknownKey):
-        accounts.identify(new.presented)
-
-
-def test_a_cached_key_needs_no_database_query(accounts: Accounts, keys: KeyStore, times: Times) -> None:
     new = new_key(keys)
     caller = accounts.identify(new.presented)
     keys.revoke(new.key.id, NOON)
@@ -131,6 +119,9 @@ def test_a_cached_key_needs_no_database_query(accounts: Accounts, keys: KeyStore
     assert accounts.identify(new.presented) == caller
     with pytest.raises(UnknownKey):  # remembered or not, the secret must be right
         accounts.identify(new.presented[:-4] + "AAAA")
+    times.monotonic_s += KEY_TTL_S * 0.1
+    with pytest.raises(UnknownKey):
+        accounts.identify(new.presented)
 
 
 def test_a_cached_key_expires_on_time(accounts: Accounts, keys: KeyStore, times: Times) -> None:

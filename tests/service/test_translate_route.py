@@ -32,14 +32,6 @@ def test_one_text_gives_one_translation(client: httpx.Client) -> None:
     }
 
 
-def test_translations_stand_in_the_order_of_the_texts(client: httpx.Client) -> None:
-    texts = ["", *(f"satz {number}" for number in range(50))]
-
-    translations = translate(client, text=texts)["translations"]
-
-    assert [item["text"] for item in translations] == [text.upper() for text in texts]
-
-
 def test_alternatives_are_the_hypotheses_after_the_best(client: httpx.Client) -> None:
     [translation] = translate(client, text="ja", num_hypotheses=3)["translations"]
 
