@@ -161,6 +161,12 @@ def part(name: str, value: bytes, more: str = "") -> bytes:
     return f'--b\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n'.encode() + value + b"\r\n"
 
 
+def test_a_kind_of_json_is_read_as_json(client: httpx.Client) -> None:
+    answered = post(client, json.dumps(GOOD).encode(), "application/problem+json")
+
+    assert answered.json() == {"translatedText": "a|german"}
+
+
 def test_a_byte_order_mark_before_json_is_no_matter(client: httpx.Client) -> None:
     content = b"\xef\xbb\xbf" + json.dumps(GOOD).encode()
 
