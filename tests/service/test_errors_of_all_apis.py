@@ -97,7 +97,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         (FORM, b"q=%ff", NO_JSON),
         (FORM, b"q=\xff", NO_JSON),
         (FORM, b"q=%ed%a0%80", NO_JSON),
-        (FORM, b"q=a&source=de&target=en&text=a&target_lang=EN&target=en&target_lang=EN", NO_JSON),
+        (FORM, b"q=a&q=b&source=de&target=en&text=a&target_lang=EN&target=en&target_lang=EN", NO_JSON),
         (FORM, b"&".join(b"a%d=b" % number for number in range(5000)), NO_JSON),
         (MULTIPART, b"", NO_JSON),
         (MULTIPART, b"no boundary", NO_JSON),
