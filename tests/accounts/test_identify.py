@@ -1,14 +1,27 @@
-"""Who is let in with which key."""
+"""Who is let in with which key, and the form of keys."""
 
+import hashlib
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.accounts.accounts import Accounts
-from service.accounts.errors import KeyRejected, ScopeMissing, UnknownKey
+from service.accounts.errors import KeyInvalid, KeyRejected, ScopeMissing, UnknownKey
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import ANONYMOUS, KeyLimits, KeyOptions, Scope
+from service.accounts.keys import (
+    ANONYMOUS,
+    DECOY_SHA256,
+    KeyLimits,
+    KeyOptions,
+    ParsedKey,
+    Scope,
+    is_secret_of,
+    make_key,
+    parse_key,
+)
 from tests.accounts.conftest import KEY_TTL_S, NOON, Times, new_key, open_accounts
 
 WISHES = KeyOptions(
@@ -19,28 +32,25 @@ WISHES = KeyOptions(
 )
 
 
-def test_a_caller_has_the_name_and_limits_of_its_key(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_caller_has_the_name_the_limits_and_only_the_scopes_of_its_key(
+    accounts: Accounts, keys: KeyStore
+) -> None:
     new = new_key(keys, WISHES)
     caller = accounts.identify(new.presented)
     assert (caller.key_id, caller.name) == (new.key.id, "Ann's")
     assert caller.scopes == {Scope.TRANSLATE}
     assert caller.limits == KeyLimits(1000, 20)
     assert accounts.identify(new.presented + ":fx") == caller
+    caller.require(Scope.TRANSLATE)
+    with pytest.raises(KeyRejected, match="`admin`") as refused:
+        caller.require(Scope.ADMIN)
+    assert isinstance(refused.value, ScopeMissing)
 
 
 def test_a_stored_key_is_read_unchanged(keys: KeyStore) -> None:
     new = new_key(keys, WISHES)
     assert keys.find(new.key.id) == new.key
     assert keys.list() == [new.key]
-
-
-def test_a_caller_has_only_the_scopes_of_its_key(accounts: Accounts, keys: KeyStore) -> None:
-    caller = accounts.identify(new_key(keys, WISHES).presented)
-    caller.require(Scope.TRANSLATE)
-    with pytest.raises(ScopeMissing) as refused:
-        caller.require(Scope.ADMIN)
-    assert isinstance(refused.value, KeyRejected)
-    assert "`admin`" in str(refused.value)
 
 
 def test_anonymous_callers_are_accepted_if_keys_are_not_required(
@@ -99,18 +109,9 @@ def test_a_revoked_key_is_logged_only_if_its_secret_matches(
     assert revoked.key.id not in caplog.text
 
 
-def test_a_revoked_key_works_no_longer_than_it_is_cached(
+def test_a_cached_key_needs_no_database_query_and_a_revoked_one_works_no_longer_than_it_is_cached(
     accounts: Accounts, keys: KeyStore, times: Times
 ) -> None:
-    new = new_key(keys)
-    accounts.identify(new.presented)
-    keys.revoke(new.key.id, NOON)
-    times.monotonic_s += KEY_TTL_S
-    with pytest.raises(UnknownKey):
-        accounts.identify(new.presented)
-
-
-def test_a_cached_key_needs_no_database_query(accounts: Accounts, keys: KeyStore, times: Times) -> None:
     new = new_key(keys)
     caller = accounts.identify(new.presented)
     keys.revoke(new.key.id, NOON)
@@ -118,6 +119,9 @@ def test_a_cached_key_needs_no_database_query(accounts: Accounts, keys: KeyStore
     assert accounts.identify(new.presented) == caller
     with pytest.raises(UnknownKey):  # remembered or not, the secret must be right
         accounts.identify(new.presented[:-4] + "AAAA")
+    times.monotonic_s += KEY_TTL_S * 0.1
+    with pytest.raises(UnknownKey):
+        accounts.identify(new.presented)
 
 
 def test_a_cached_key_expires_on_time(accounts: Accounts, keys: KeyStore, times: Times) -> None:
@@ -142,3 +146,87 @@ def test_revoking_again_does_not_move_the_time(keys: KeyStore) -> None:
     found = keys.find(new.key.id)
     assert found is not None
     assert found.revoked_at == NOON
+
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+SECRET = "A" * 43
+
+
+def test_only_the_sha256_of_a_secret_is_stored() -> None:
+    new = make_key(KeyOptions("mine"), NOW)
+    secret = new.presented.removeprefix(f"drg_{new.key.id}_")
+    assert new.key.secret_sha256 == hashlib.sha256(secret.encode()).digest()
+
+
+@pytest.mark.parametrize(
+    "presented",
+    [
+        "",
+        "drg",
+        "drg_0123abcd_",
+        f"drg_0123ABCD_{SECRET}",
+        f"drg_0123abc_{SECRET}",
+        f"drg_0123abcd_{SECRET}A",
+        f"drg_0123abcd_{SECRET[1:]}",
+        f"drg_0123abcd_{SECRET}:pro",
+        f"drg_0123abcd_{SECRET}\n",
+        f" drg_0123abcd_{SECRET}",
+        f"drg_0123abcd_{'é' * 43}",
+        f"drg_{chr(0x660) * 8}_{SECRET}",
+    ],
+)
+def test_a_malformed_key_is_rejected(presented: str) -> None:
+    assert parse_key(presented) is None
+
+
+@given(st.text())
+def test_parsing_any_text_as_a_key_never_fails(presented: str) -> None:
+    parts = parse_key(presented)
+    assert parts is None or presented.removesuffix(":fx") == f"drg_{parts.id}_{parts.secret}"
+
+
+def test_the_dummy_hash_for_unknown_ids_matches_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one whose hash were the decoy."""
+
+    class Decoy:
+        def digest(self) -> bytes:
+            return DECOY_SHA256
+
+    monkeypatch.setattr(hashlib, "sha256", lambda _: Decoy())
+    assert not is_secret_of(ParsedKey("0123abcd", SECRET), None)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        (KeyOptions("  "), "name"),
+        (KeyOptions("x" * 201), "name"),
+        (KeyOptions("a\x1b[2Jb"), "name"),
+        (KeyOptions("mine", scopes=frozenset()), "scopes"),
+        (KeyOptions("mine", expires_at=NOW), "expires"),
+    ],
+)
+def test_an_invalid_key_is_rejected_by_field(options: KeyOptions, field: str) -> None:
+    with pytest.raises(KeyInvalid) as refused:
+        make_key(options, NOW)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("characters", "requests", "field"),
+    [
+        (-1, None, "characters_per_month"),
+        (2**53, None, "characters_per_month"),
+        (None, 0, "requests_per_minute"),
+    ],
+)
+def test_an_invalid_limit_is_rejected_by_field(
+    characters: int | None, requests: int | None, field: str
+) -> None:
+    with pytest.raises(KeyInvalid) as refused:
+        KeyLimits(characters, requests)
+    assert refused.value.field == field
+
+
+def test_a_key_has_no_operator_scope_by_default() -> None:
+    assert Scope.ADMIN not in make_key(KeyOptions("mine"), NOW).key.scopes

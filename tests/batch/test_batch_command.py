@@ -3,8 +3,10 @@
 import gzip
 import json
 import os
+import resource
 from pathlib import Path
 
+import polib
 import pytest
 
 from service.formats.registry import open_format
@@ -197,3 +199,77 @@ def test_limits_for_untrusted_files_can_be_enabled(
     assert not (tmp_path / "out.html").exists()
     assert run("in.txt", "-o", "out.txt", "--untrusted").returncode == 0
     assert (tmp_path / "out.txt").read_bytes() == "EINS\r\n\nZWÖLF\nEINS".encode()
+
+
+CATALOGUE = r"""msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+
+msgid "&Öffne %s"
+msgstr ""
+
+msgid "{n, plural, one {# Datei}"
+msgstr ""
+
+msgid "{n, plural, one {# <b>Datei</b>} other {# Dateien}}"
+msgstr ""
+"""
+
+
+def _translations(path: Path) -> list[str]:
+    return [entry.msgstr for entry in polib.pofile(path.read_text(encoding="utf-8"))]
+
+
+def test_an_entry_that_fails_a_check_keeps_its_source_and_is_reported(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.po").write_text(CATALOGUE, encoding="utf-8")
+
+    finished = run("in.po", "-o", "out.po", "--source", "de", "--target", "en")
+
+    assert finished.returncode == 1
+    assert _translations(tmp_path / "out.po") == [
+        "&ÖFFNE %s",
+        "{n, plural, one {# Datei}",
+        "{n, plural, one {# <b>DATEI</b>} other {# DATEIEN}}",
+    ]
+    [reported] = map(json.loads, (tmp_path / "out.po.errors.jsonl").read_text(encoding="utf-8").splitlines())
+    assert reported["check"] == "icu"
+    assert reported["outcome"] == "untranslated"
+    assert reported["place"] == "line 9"
+    assert "a closing brace is missing" in reported["problem"]
+
+
+def test_placeholders_may_be_left_to_the_model_which_is_another_run(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.po").write_text(CATALOGUE, encoding="utf-8")
+    run("in.po", "-o", "out.po")
+
+    finished = run("in.po", "-o", "out.po", "--force", "--placeholders", "off")
+
+    assert (finished.returncode, "3 translated now" in finished.stderr) == (0, True)
+    assert _translations(tmp_path / "out.po")[0] == "&ÖFFNE %S"
+
+
+@pytest.mark.parametrize(
+    ("lines", "limit_bytes", "problem"),
+    [
+        ([f"satz {number}" for number in range(500)], 60_000, "the journal"),
+        (["immer derselbe satz"] * 4000, 60_000, "out.txt could not be written"),
+    ],
+    ids=["the journal", "the output"],
+)
+def test_a_job_stopped_by_a_full_disk_can_be_resumed(
+    tmp_path: Path, run: Run, run_apart: Run, lines: list[str], limit_bytes: int, problem: str
+) -> None:
+    (tmp_path / "in.txt").write_text("".join(f"{line}\n" for line in lines))
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+
+    stopped = run_apart("in.txt", "-o", "out.txt", preexec=limit)
+
+    assert (stopped.returncode, stopped.stdout) == (3, "")
+    assert problem in stopped.stderr
+    assert "continue with the same command and --resume" in stopped.stderr
+    assert not (tmp_path / "out.txt").exists()
+    assert not (tmp_path / "out.txt.partial").exists()
+    assert run("in.txt", "-o", "out.txt", "--resume").returncode == 0
+    assert (tmp_path / "out.txt").read_text().splitlines() == [line.upper() for line in lines]

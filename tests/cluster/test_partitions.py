@@ -1,25 +1,32 @@
-"""Files of partitions are whole or not there, and hold what was written."""
+"""Each distinct entry that the journal lacks is in one partition, whose file is whole or not there."""
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.types import Pair
-from service.batch.errors import OutputFailed, PartitionDamaged
+from service.batch.errors import JobCancelled, OutputFailed, PartitionDamaged
+from service.batch.journal import entry_key
+from service.batch.run import begin
 from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.cluster.partitions import (
+    OccurrenceCounts,
     PartitionFolder,
+    Planner,
     read_outcomes,
     read_partition,
     write_outcomes,
     write_partition,
 )
+from service.cluster.run import choose_size
 from service.formats.entries import Entry
 from service.markup.options import MarkupLanguage, MarkupOptions
+from tests.cluster.conftest import PAIR, Place
 
-PAIR = Pair("de", "zh-Hans")
+SIMPLIFIED = Pair("de", "zh-Hans")
 any_text = st.text(st.characters(), max_size=12)
 """Lone surrogates too, which UTF-8 has not."""
 tags = st.frozensets(st.sampled_from(["b", "p", "x:y"]))
@@ -42,9 +49,9 @@ keys = st.binary(min_size=16, max_size=16)
 def test_entries_come_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, given_: dict[bytes, Entry]
 ) -> None:
-    read = read_partition(write_partition(tmp_path_factory.mktemp("entries"), 7, PAIR, given_))
+    read = read_partition(write_partition(tmp_path_factory.mktemp("entries"), 7, SIMPLIFIED, given_))
 
-    assert read.pair == PAIR
+    assert read.pair == SIMPLIFIED
     assert dict(zip(read.keys, read.entries, strict=True)) == given_
 
 
@@ -86,7 +93,7 @@ def test_whole_outcomes_of_a_run_before_outlive_preparing_and_entries_do_not(tmp
     folder.prepare()
     (folder.outcomes_path / "x.partial").write_bytes(b"begun")
     kept = write_outcomes(folder.outcomes_path, "1", [b"k"], [TranslatedEntry("abc")])
-    write_partition(folder.entries_path, 1, PAIR, {b"k": Entry("a", "")})
+    write_partition(folder.entries_path, 1, SIMPLIFIED, {b"k": Entry("a", "")})
 
     folder.prepare()
 
@@ -97,7 +104,7 @@ def test_whole_outcomes_of_a_run_before_outlive_preparing_and_entries_do_not(tmp
 def test_a_run_that_is_stopped_leaves_outcomes_and_nothing_else(tmp_path: Path) -> None:
     folder = PartitionFolder(tmp_path / "out.partitions")
     folder.prepare()
-    write_partition(folder.entries_path, 1, PAIR, {b"1" * 16: Entry("eins", "")})
+    write_partition(folder.entries_path, 1, SIMPLIFIED, {b"1" * 16: Entry("eins", "")})
     path = write_outcomes(folder.outcomes_path, "1", [b"1" * 16], [TranslatedEntry("one")])
 
     folder.leave()
@@ -106,3 +113,46 @@ def test_a_run_that_is_stopped_leaves_outcomes_and_nothing_else(tmp_path: Path) 
     path.unlink()
     folder.leave()
     assert not folder.path.exists()
+
+
+def _key(line: str) -> bytes:
+    return entry_key(Entry(line, ""), PAIR)
+
+
+def test_each_distinct_entry_that_the_journal_lacks_is_in_one_partition(place: Place) -> None:
+    lines = [f"line {number % 300}" for number in range(900)] + ["failed", "failed"]
+    job, journal = place.job(lines), place.journal()
+    begin(job, journal, Event())
+    journal.commit({_key("line 7"): TranslatedEntry("x"), _key("failed"): UntranslatedEntry("why")})
+    place.partitions.prepare()
+
+    with OccurrenceCounts() as occurrences:
+        plan = Planner(journal, occurrences, place.partitions.entries_path, 50, Event()).run(job.files)
+        partitions = [read_partition(path) for path in plan.partitions]
+
+        assert [occurrences.of(_key(line)) for line in ("line 8", "line 7")] == [3, 0]
+    planned = [entry.text for partition in partitions for entry in partition.entries]
+    assert planned == [f"line {number}" for number in range(300) if number != 7]
+    assert all(len(partition.keys) <= 50 for partition in partitions)
+    assert [key for partition in partitions for key in partition.keys] == [_key(text) for text in planned]
+    assert (plan.num_done, plan.num_failed) == (5, 2)
+
+
+def test_planning_heeds_a_stop(place: Place) -> None:
+    job, journal = place.job(["a"]), place.journal()
+    place.partitions.prepare()
+    stop = Event()
+    stop.set()
+
+    with OccurrenceCounts() as occurrences, pytest.raises(JobCancelled):
+        Planner(journal, occurrences, place.partitions.entries_path, 50, stop).run(job.files)
+
+
+@pytest.mark.parametrize(
+    ("num_entries", "workers", "size"),
+    [(0, 1, 64), (10, 4, 64), (2_000, 2, 125), (1_000_000, 2, 1024), (100_000, 100, 125)],
+)
+def test_small_jobs_have_small_partitions_so_that_every_engine_has_some(
+    num_entries: int, workers: int, size: int
+) -> None:
+    assert choose_size(num_entries, workers) == size

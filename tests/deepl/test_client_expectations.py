@@ -192,7 +192,7 @@ def test_the_time_left_is_told_of_all_that_is_not_done(
     until_equal(lambda: {status.status.value for status in statuses()}, {"queued", "translating"})
     assert all((status.seconds_remaining or 0) >= 1 for status in statuses())
     double.released.set()
-    until(lambda: all(client.translate_document_get_status(handle).done for handle in handles))
+    until(lambda: all(status.done and status.seconds_remaining is None for status in statuses()))
 
 
 def test_the_client_takes_texts_of_any_kind_and_languages_that_it_was_told(client: deepl.DeepLClient) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from service.accounts.keys import Scope
 from service.formats.registry import open_format
-from service.jobs.job_runner import CHUNKS
 from tests.deepl.conftest import ClientOf, error_of, fetch, upload
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
@@ -91,20 +90,6 @@ def test_a_document_is_not_ready_before_it_is_done(
         client.translate_document_download(handle)
     release()
     assert translated(client, handle).done
-
-
-def test_the_time_left_is_told_once_it_is_known(
-    client: deepl.DeepLClient, double: DoubleTranslator, release: Waiting
-) -> None:
-    lines = [f"Zeile {i}" for i in range(3 * CHUNKS.entries)]
-    lines[-2] = "wait"
-    handle = client.translate_document_upload("\n".join(lines), target_lang="EN-GB", filename="a.txt")
-    until(double.is_waiting.is_set)
-    until(lambda: client.translate_document_get_status(handle).seconds_remaining is not None)
-    assert client.translate_document_get_status(handle).status.value == "translating"
-    release()
-    done = translated(client, handle)
-    assert (done.done, done.seconds_remaining) == (True, None)
 
 
 def test_a_result_is_had_once(client: deepl.DeepLClient) -> None:
@@ -223,13 +208,3 @@ def test_one_of_two_simultaneous_downloads_gets_the_document(http: httpx.Client,
             fetched = list(threads.map(download, range(4)))
         assert sorted(each.status_code for each in fetched) == [200, 404, 404, 404]
         assert [each.content for each in fetched if each.status_code == 200] == [b"HALLO"]
-
-
-def test_documents_are_charged_with_their_upload_and_counted(client_of: ClientOf, keys: Keys) -> None:
-    key = keys.make()
-    client = client_of(key)
-    handle = upload(client)
-    usage = keys.usage(key)
-    assert (usage.characters, usage.documents) == (5, 1)
-    assert translated(client, handle).ok
-    assert client.get_usage().character.count == 5

@@ -124,7 +124,6 @@ def test_terms_in_json_are_presented_as_they_were_sent() -> None:
         (["x"], "terms[0]", "must be an object"),
         ([{"target": "x"}], "terms[0]", "string `source`"),
         ([{"source": "a", "target": 1}], "terms[0]", "`target` must be a string"),
-        ([{"source": "a", "targets": "b"}], "terms[0]", "`targets` an array of strings"),
         ([{"source": "a", "targets": [1]}], "terms[0]", "`targets` an array of strings"),
         ([{"source": "a", "target": "b", "targets": ["c"]}], "terms[0]", "send one of them"),
         ([{"source": "a", "word": "b"}], "terms[0]", "'word' is not known"),
@@ -139,7 +138,6 @@ def test_terms_in_json_are_presented_as_they_were_sent() -> None:
             "terms",
             "17 target terms; the limit is 16",
         ),
-        ([{"source": "a" * 201}], "terms", "terms[0]: the source term has 201 characters"),
         (
             [{"source": str(i)} for i in range(1001)],
             "terms",

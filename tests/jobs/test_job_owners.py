@@ -72,11 +72,3 @@ def test_a_key_cannot_exceed_its_number_of_unfinished_jobs(serve_double: ServeJo
 
     client.delete(f"/v1/jobs/{job['id']}")
     send(client, b"x\n")
-
-
-def test_a_full_store_rejects_uploads(serve_double: ServeJobs) -> None:
-    client = serve_double(jobs_at_a_time=0, max_jobs_bytes=100)
-    refused = post(client, b"x" * 51)
-
-    assert (refused.status_code, refused.json()["error"]["type"]) == (503, "no_room")
-    send(client, b"x" * 50)

@@ -1,4 +1,4 @@
-"""What is sent in as a job's file is looked at before it waits."""
+"""What is sent in as a job's file is looked at before it waits, and may cost no more than its limits."""
 
 import gzip
 import io
@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.jobs.conftest import ServeJobs, post, problem_of
+from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send
+from tests.service.conftest import ALL_APIS, fields_of
 
 FORM = "multipart/form-data; boundary=b"
 JSONL = {"Content-Type": "application/jsonl"}
@@ -44,8 +45,7 @@ def test_a_file_that_cannot_be_read_is_rejected_with_its_problem(
 ) -> None:
     response = post(shared, content if isinstance(content, bytes) else content(), name)
 
-    assert response.status_code == 422, response.text
-    assert [field["field"] for field in response.json()["error"]["fields"]] == ["file"]
+    assert fields_of(response) == ["file"]
     assert problem in problem_of(response)
 
 
@@ -77,23 +77,15 @@ def test_a_file_that_is_too_large_is_rejected_during_the_upload(serve_double: Se
 def test_an_invalid_option_is_rejected_by_name(
     shared: httpx.Client, fields: dict[str, Any], named: str
 ) -> None:
-    response = post(shared, b"x\n", **fields)
-
-    assert response.status_code == 422, response.text
-    assert [field["field"] for field in response.json()["error"]["fields"]] == [named]
+    assert fields_of(post(shared, b"x\n", **fields)) == [named]
 
 
 @pytest.mark.parametrize(
     ("kind", "body", "status"),
     [
         ("application/json", b"{}", 415),
-        ("", b"x", 415),
-        ("multipart/form-data", b"x", 400),
-        (FORM, b"", 400),
         (FORM, b"--b\r\n", 400),
         (FORM, b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nx', 400),
-        (FORM, b"--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n", 400),
-        (FORM, b'--b\r\nContent-Disposition: form-data; name="target"\r\n\r\n\xff\r\n--b--\r\n', 400),
         (FORM, b'--b\r\nContent-Disposition: form-data; name="target"\r\n\r\nen\r\n--b--\r\n', 422),
         (FORM, b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n' + b"x" * 20000, 400),
     ],
@@ -141,3 +133,56 @@ def test_a_fast_body_with_a_pause_is_accepted(serve_double: ServeJobs) -> None:
 
     response = client.post("/v1/jobs?source=de&target=en", content=pause(), headers=JSONL)
     assert response.status_code == 202, response.text
+
+
+MEMORY_BYTES = 2**27
+MESSAGE = "exceeds the limit of 128 MiB of memory per file; split it into smaller files"
+LARGE = "a.po", b'msgid "eins"\nmsgstr ""\n\n' + b"# x\n" * 1_500_000
+
+
+def test_a_job_or_document_over_the_file_limit_is_rejected_and_the_next_one_succeeds(
+    serve_double: ServeJobs,
+) -> None:
+    client = serve_double(
+        apis=ALL_APIS, file_isolation="on", file_memory_bytes=MEMORY_BYTES, max_document_bytes=2**30
+    )
+    native = {"source": "de", "target": "en"}
+    deepl = {"source_lang": "DE", "target_lang": "EN"}
+    for path, fields, status in (
+        ("/v1/jobs", native, 422),
+        ("/translate_file", native, 400),
+        ("/v2/document", deepl, 400),
+    ):
+        refused = client.post(path, files={"file": LARGE}, data=fields)
+        assert (refused.status_code, MESSAGE in refused.text) == (status, True)
+
+    assert run_job(client, b"eins\n")["state"] == "done"
+
+
+def test_a_job_over_the_workers_limits_fails_and_the_worker_continues(serve_double: ServeJobs) -> None:
+    receiving = serve_double(jobs_at_a_time=0)
+    name, content = LARGE
+    large, small = send(receiving, content, name), send(receiving, b"eins\n")
+
+    working = serve_double(file_isolation="on", file_memory_bytes=MEMORY_BYTES)
+
+    job = ended(working, large["id"])
+    assert job["state"] == "failed"
+    assert MESSAGE in str(job)
+    assert ended(working, small["id"])["state"] == "done"
+
+
+def test_a_bug_in_a_parser_fails_the_job_and_the_worker_continues(
+    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> object:
+        raise RuntimeError("a bug")
+
+    receiving = serve_double(jobs_at_a_time=0)
+    with_bug, other = send(receiving, b"<p>eins</p>", "a.html"), send(receiving, b"eins\n")
+    monkeypatch.setattr("service.formats.html.HtmlFormat.read", broken)
+
+    working = serve_double()
+
+    assert ended(working, with_bug["id"])["state"] == "failed"
+    assert ended(working, other["id"])["state"] == "done"

@@ -44,6 +44,7 @@ from service.jobs.webhooks import (
 from service.settings import SettingsError
 from tests.jobs.conftest import SECRET, ServeJobs, ended, look, post, send
 from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.conftest import fields_of
 
 PRIVATE = (
     "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.1",
@@ -218,6 +219,17 @@ def test_the_connection_uses_the_address_that_was_checked(monkeypatch: pytest.Mo
     assert receiver.seen[0][0]["host"] == receiver.url.replace("http://127.0.0.1", "hook.test")
 
 
+@pytest.mark.parametrize("url", ["ftp://example.com/", "http://localhost/"])
+def test_an_upload_with_an_invalid_webhook_url_is_rejected(shared: httpx.Client, url: str) -> None:
+    assert fields_of(post(shared, b"x\n", webhook_url=url)) == ["webhook_url"]
+
+
+def test_a_webhook_needs_a_secret(serve_double: ServeJobs) -> None:
+    response = post(serve_double(jobs_at_a_time=0), b"x\n", webhook_url="https://example.com/")
+
+    assert fields_of(response) == ["webhook_url"]
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -228,30 +240,8 @@ def test_the_connection_uses_the_address_that_was_checked(monkeypatch: pytest.Mo
         "https://example.com/ x",
         "https://exämple.com/",
         "https://example.com:99999/",
-        "https://a..example.com/x",
         "https://[::1/",
-        "http://127.0.0.1:8000/",
-        "http://localhost/",
-        "http://[::ffff:10.0.0.1]/",
         "https://example.com/" + "x" * 2000,
-    ],
-)
-def test_an_upload_with_an_invalid_webhook_url_is_rejected(shared: httpx.Client, url: str) -> None:
-    response = post(shared, b"x\n", webhook_url=url)
-
-    assert response.status_code == 422, response.text
-    assert response.json()["error"]["fields"][0]["field"] == "webhook_url"
-
-
-def test_a_webhook_needs_a_secret(serve_double: ServeJobs) -> None:
-    response = post(serve_double(jobs_at_a_time=0), b"x\n", webhook_url="https://example.com/")
-
-    assert (response.status_code, response.json()["error"]["fields"][0]["field"]) == (422, "webhook_url")
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
         "https://a..example.com/x",
         "https://.example.com/",
         "https://" + "a" * 64 + ".example.com/",
@@ -259,6 +249,9 @@ def test_a_webhook_needs_a_secret(serve_double: ServeJobs) -> None:
         "https://-a.example.com/",
         "https://exa$mple.com/",
         "https://exa%6dple.com/",
+        "http://127.0.0.1:8000/",
+        "http://localhost/",
+        "http://[::ffff:10.0.0.1]/",
         "http://2130706433/",
         "http://0x7f.1/",
         "http://0177.0.0.1/",
@@ -267,7 +260,7 @@ def test_a_webhook_needs_a_secret(serve_double: ServeJobs) -> None:
         "http://127.0.0.1./",
     ],
 )
-def test_an_unresolvable_or_obfuscated_host_is_rejected(url: str) -> None:
+def test_a_url_that_is_invalid_or_of_a_private_host_is_rejected(url: str) -> None:
     with pytest.raises(AddressRejected):
         reject_private_literal(parse_webhook_url(url))
 

@@ -1,21 +1,28 @@
-"""Nothing that one job or one delivery does ends the workers."""
+"""Nothing that one job or one delivery does ends, stops or holds up the workers."""
 
 import asyncio
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from service.jobs.job import Job, JobState
+from service.http.errors import ApiError
+from service.jobs.job import Job, JobState, WebhookState
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage
+from service.jobs.job_storage import FolderBlobs, JobStorage
 from service.jobs.store import JobStore
-from service.jobs.webhooks import WebhookQueue
+from service.jobs.webhooks import MAX_TRIES, WebhookOptions, WebhookQueue
 from service.jobs.worker import JobWorkers
-from tests.jobs.conftest import end_next, new_job
-from tests.routing.doubles import TIMEOUT_S
+from service.readiness import Readiness
+from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
+from tests.jobs.conftest import SECRET, ServeJobs, end_next, ended, look, new_job, send
+from tests.jobs.test_webhooks import receiving
+from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.keys import Keys
 
 POLL_S = 0.01
 
@@ -120,3 +127,161 @@ def test_an_exception_in_a_job_or_sweep_does_not_end_the_workers(
     last = asyncio.run(work_until(workers, add_job, lambda: failing.num_calls > 1))
 
     assert services.store.again(last).state is JobState.DONE
+
+
+def url_of(server: socket.socket) -> str:
+    """Of one that takes connections, and never answers."""
+    return f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+
+async def reached(event: threading.Event) -> None:
+    assert await asyncio.to_thread(event.wait, TIMEOUT_S)
+
+
+def work_while_awaiting(workers: JobWorkers, condition: Callable[[], Awaitable[object]]) -> None:
+    """Let workers work until something has happened, and stop them."""
+
+    async def work() -> None:
+        async with workers.working():
+            await condition()
+
+    asyncio.run(work())
+
+
+def test_a_stopping_server_does_not_wait_for_a_hanging_delivery(
+    services: JobStorage, runner: JobRunner
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        job = services.store.add(new_job(services.store, webhook_url=url_of(silent)))
+        end_next(services.store)
+
+        # A try may last for an hour.
+        workers, taken = JobWorkers(services, runner, 1, poll_s=POLL_S), list[socket.socket]()
+        work_while_awaiting(workers, lambda: asyncio.to_thread(lambda: taken.append(silent.accept()[0])))
+        taken[0].close()
+
+    assert services.store.again(job).webhook_state is WebhookState.PENDING
+
+
+def test_a_stopping_server_requeues_a_hanging_job_without_waiting(
+    services: JobStorage, runner: JobRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_begun, may_go_on = threading.Event(), threading.Event()
+
+    def hang(_blobs: FolderBlobs, name: str, folder: Path) -> Path:
+        has_begun.set()
+        may_go_on.wait(TIMEOUT_S)
+        return folder / name
+
+    monkeypatch.setattr(FolderBlobs, "local", hang)
+    job = services.store.add(new_job(services.store))
+
+    work_while_awaiting(
+        JobWorkers(services, runner, 1, poll_s=POLL_S, stop_s=0.1), lambda: reached(has_begun)
+    )
+    try:
+        assert not may_go_on.is_set()
+        assert services.store.again(job).state is JobState.QUEUED
+    finally:
+        may_go_on.set()
+
+
+def test_a_stuck_worker_makes_the_server_unready(
+    services: JobStorage, runner: JobRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 0.0
+    tally = WorkerCounters(lambda: now_s)
+    is_stuck, may_go_on = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> None:
+        is_stuck.set()
+        may_go_on.wait(TIMEOUT_S)
+
+    monkeypatch.setattr(JobStore, "claim", hang)
+
+    async def silence() -> None:
+        nonlocal now_s
+        await reached(is_stuck)
+        assert tally.silent() == {}
+        now_s = HEARTBEAT_S + 1
+        silent.update(tally.silent())
+        may_go_on.set()
+
+    silent: dict[str, float] = {}
+    work_while_awaiting(
+        JobWorkers(replace(services, webhooks=None), runner, 1, tally, poll_s=POLL_S), silence
+    )
+
+    assert {"jobs-1", "documents-1", "documents-2"} <= set(silent)
+    assert set(silent) <= {*tally.heartbeat_ages_s()} - {"waiting"}
+
+
+def test_readiness_names_silent_workers(serve_double: ServeJobs) -> None:
+    now_s = 0.0
+    tally = WorkerCounters(lambda: now_s)
+    tally.beat("jobs-1")
+    tally.beat("sweep", 3600)
+
+    class Ready:
+        is_ready = True
+
+    now_s = HEARTBEAT_S + 1
+    with pytest.raises(ApiError, match=r"jobs-1 \(61 s\)"):
+        Readiness(Ready(), tally).require()  # type: ignore[arg-type] # it looks no further
+
+    metrics = serve_double().get("/metrics").text
+    assert 'dragoman_worker_heartbeat_age_seconds{worker="jobs-1"}' in metrics
+    assert "dragoman_workers_silent 0.0" in metrics
+
+
+def test_slow_webhook_receivers_of_one_key_do_not_delay_other_keys(
+    serve_double: ServeJobs, keys: Keys
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, receiving(200) as receiver:
+        client = serve_double(webhook_secret=SECRET, webhook_private=True)
+        client.headers.update(keys.bearer())
+        jobs = [send(client, b"eins\n", webhook_url=url_of(silent))["id"] for _ in range(4)]
+        for job_id in jobs:
+            ended(client, job_id)
+        connection, _ = silent.accept()
+
+        slow_headers = dict(client.headers)
+        client.headers.update(keys.bearer())
+        job = send(client, b"zwei\n", webhook_url=receiver.url)
+        until(lambda: look(client, job["id"])["webhook"]["state"] == "delivered")
+
+        client.headers.update({"Authorization": slow_headers["authorization"]})
+        told = [look(client, job_id)["webhook"] for job_id in jobs]
+        assert {each["problem"] for each in told} == {None}
+        assert sorted(each["tries"] for each in told) == [0, 0, 1, 1]
+        assert 'dragoman_webhook_tries_total{outcome="delivered"} 1.0' in client.get("/metrics").text
+        connection.close()
+
+
+def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOptions) -> Job:
+    """A job that has ended, once no more tries are made to tell so."""
+    job = services.store.add(new_job(services.store, webhook_url=url))
+    end_next(services.store)
+
+    workers = JobWorkers(replace(services, webhooks=options), runner, 1, poll_s=POLL_S)
+    is_over = lambda: services.store.again(job).webhook_state is not WebhookState.PENDING  # noqa: E731
+    work_while_awaiting(workers, lambda: asyncio.to_thread(until, is_over))
+    return services.store.again(job)
+
+
+def test_a_webhook_that_always_fails_ends_as_failed(services: JobStorage, runner: JobRunner) -> None:
+    with receiving(500) as receiver:
+        options = WebhookOptions(b"x" * 16, allows_private=True, first_pause_s=0.0)
+        job = told(services, runner, receiver.url, options)
+
+    assert len(receiver.seen) == job.webhook_tries == MAX_TRIES
+    assert (job.webhook_state, job.webhook_due_at) == (WebhookState.FAILED, None)
+    assert job.webhook_problem == "it responded with status 500"
+
+
+def test_a_webhook_to_a_forbidden_address_fails_without_a_retry(
+    services: JobStorage, runner: JobRunner
+) -> None:
+    job = told(services, runner, "http://127.0.0.1:9/", WebhookOptions(b"x" * 16))
+
+    assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, 1)

@@ -1,11 +1,20 @@
 """What goes wrong has the status and the words that clients of LibreTranslate know."""
 
+import json
+import logging
+from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urlencode
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from service.accounts.keys import Scope
+from service.http.forms import Upload, read_multipart
+from service.http.request_bodies import Body
 from tests.libretranslate.conftest import Serve, error_of, translate
 from tests.routing.doubles import DoubleBundles, until
 from tests.service.conftest import client_of, router_over
@@ -76,40 +85,6 @@ def test_a_request_over_the_limit_of_characters_names_both(serve: Serve) -> None
     assert error_of(many) == (400, "Invalid request: request (4) exceeds text limit (3)")
 
 
-def test_a_body_over_the_limit_is_413_in_the_same_form(serve: Serve) -> None:
-    rejected = serve(max_body_bytes=1000).post("/translate", json={**BODY, "q": "a" * 1000})
-
-    assert error_of(rejected)[0] == 413
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/translate", 405),
-        ("GET", "/detect", 405),
-        ("POST", "/languages", 405),
-        ("GET", "/suggest", 405),
-        ("POST", "/translate/", 404),
-        ("GET", "/languages/en", 404),
-        ("GET", "/download_file/nothing.txt", 404),
-        ("POST", "/suggest", 403),
-    ],
-)
-def test_paths_and_methods_have_the_form_of_all_errors(
-    client: httpx.Client, method: str, path: str, status: int
-) -> None:
-    assert error_of(client.request(method, path))[0] == status
-
-
-def test_a_failure_tells_nothing_of_the_text(client: httpx.Client) -> None:
-    rejected = client.post("/translate", json={**BODY, "q": "explode geheim"})
-
-    status, message = error_of(rejected)
-    assert status == 500
-    assert "geheim" not in message
-    assert error_of(client.post("/translate", json={**BODY, "q": "late"}))[0] == 504
-
-
 @pytest.mark.parametrize("path", ["/translate", "/detect", "/suggest"])
 def test_a_key_must_be_one_where_one_is_required(serve: Serve, keys: Keys, path: str) -> None:
     client = serve(database_url=keys.url, requires_key=True, detection="on")
@@ -151,17 +126,6 @@ def test_too_many_requests_are_told_the_limit_and_when_to_come_back(serve: Serve
         assert client.get("/frontend/settings").status_code == 200
 
 
-def test_a_quota_that_is_used_up_is_403(serve: Serve, keys: Keys) -> None:
-    client = serve(database_url=keys.url)
-    key = keys.make(characters_per_month=8)
-    translate(client, api_key=key)
-
-    rejected = client.post("/translate", json={**BODY, "api_key": key})
-
-    assert error_of(rejected)[0] == 403
-    assert client.post("/translate", json={**BODY, "q": "abc", "api_key": key}).status_code == 200
-
-
 def test_until_its_models_are_warm_the_server_says_so(models: Path) -> None:
     bundles = DoubleBundles()
     bundles.may_open.clear()
@@ -179,3 +143,126 @@ def test_until_its_models_are_warm_the_server_says_so(models: Path) -> None:
         bundles.may_open.set()
         until(lambda: client.get("/health").status_code == 200)
         assert client.get("/health").json() == {"status": "ok"}
+
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data; boundary=b"
+GOOD = {"q": "a", "source": "de", "target": "en"}
+
+names = st.sampled_from(["q", "source", "target", "format", "alternatives", "api_key"]) | st.text(max_size=3)
+
+
+def post(client: httpx.Client, content: bytes, kind: str, path: str = "/translate") -> httpx.Response:
+    return client.post(path, content=content, headers={"Content-Type": kind})
+
+
+def part(name: str, value: bytes, more: str = "") -> bytes:
+    return f'--b\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n'.encode() + value + b"\r\n"
+
+
+def test_a_kind_of_json_is_read_as_json(client: httpx.Client) -> None:
+    answered = post(client, json.dumps(GOOD).encode(), "application/problem+json")
+
+    assert answered.json() == {"translatedText": "a|german"}
+
+
+def test_a_byte_order_mark_before_json_is_no_matter(client: httpx.Client) -> None:
+    content = b"\xef\xbb\xbf" + json.dumps(GOOD).encode()
+
+    assert post(client, content, JSON).status_code == 200
+
+
+def test_raw_bytes_in_a_form_are_utf_8(client: httpx.Client) -> None:
+    answered = post(client, "q=ä+ö%2B&source=de&target=en".encode(), FORM)
+
+    assert answered.json() == {"translatedText": "ä ö+|german"}
+
+
+@pytest.mark.parametrize("name", ["source", "target", "format", "alternatives", "api_key"])
+def test_a_repeated_field_with_one_value_is_rejected(client: httpx.Client, name: str) -> None:
+    fields = {"format": "text", "alternatives": "1", "api_key": "x", **GOOD}
+    repeated = [*fields.items(), (name, fields[name])]
+    content = urlencode(repeated)
+
+    assert error_of(post(client, content.encode(), FORM))[0] == 400
+    assert error_of(client.post("/translate?" + content))[0] == 400
+
+
+@pytest.mark.parametrize("way", ["json", "data"])
+def test_a_field_in_both_url_and_body_is_rejected(client: httpx.Client, way: str) -> None:
+    answered = client.request("POST", "/translate?source=fr", **{way: GOOD})  # type: ignore[arg-type]
+
+    status, message = error_of(answered)
+    assert status == 400
+    assert "'source'" in message
+
+
+def test_a_url_that_is_not_utf_8_is_rejected(client: httpx.Client) -> None:
+    assert error_of(client.post("/translate?q=%ff"))[0] == 400
+
+
+def test_a_file_instead_of_a_text_is_rejected_and_a_text_instead_of_a_file(client: httpx.Client) -> None:
+    file = {"q": ("a.txt", b"a")}
+    texts = {"source": "de", "target": "en"}
+
+    assert error_of(client.post("/translate", data=texts, files=file))[0] == 400
+    twice = [("file", ("a.txt", b"a")), ("file", ("b.txt", b"a"))]
+    assert error_of(client.post("/translate_file", data=texts, files=twice))[0] == 400
+    both = client.post("/translate_file", data=texts | {"file": "x"}, files={"file": ("a.txt", b"a")})
+    assert error_of(both)[0] == 400
+    unnamed = part("file", b"a", '; filename=""')
+    pair = b"".join(part(name, value.encode()) for name, value in texts.items())
+    rejected = post(client, unnamed + pair + b"--b--\r\n", MULTIPART, "/translate_file")
+    assert error_of(rejected) == (400, "Invalid request: empty file")
+
+
+def test_nothing_that_was_sent_is_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        post(client, part("geheim", b"geheim", "; x=geheim")[:-9], MULTIPART)
+        post(client, b'{"geheim": geheim', JSON)
+
+    assert "geheim" not in "".join(record.getMessage() for record in caplog.records if record.name != "httpx")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(fields=st.lists(st.tuples(names, st.text(st.characters(exclude_categories=["Cs"]))), max_size=8))
+def test_any_form_is_answered_alike_in_a_body_and_in_the_url(
+    client: httpx.Client, fields: list[tuple[str, str]]
+) -> None:
+    encoded = urlencode(fields)
+
+    in_body = post(client, encoded.encode(), FORM)
+    in_url = client.post("/translate?" + encoded)
+
+    assert in_body.status_code in {200, 400}, in_body.text
+    assert (in_url.status_code, in_url.json()) == (in_body.status_code, in_body.json())
+
+
+@given(
+    values=st.dictionaries(st.text("abcq", min_size=1), st.text(), max_size=5),
+    contents=st.dictionaries(st.text("xyz", min_size=1), st.binary(), max_size=3),
+)
+def test_a_form_in_parts_is_read_as_it_was_sent(values: dict[str, str], contents: dict[str, bytes]) -> None:
+    parts: list[tuple[str, tuple[str | None, bytes]]] = [
+        (name, (None, value.encode())) for name, value in values.items()
+    ]
+    parts += [(name, ("ä.txt", content)) for name, content in contents.items()]
+    if not parts:
+        return
+    request = httpx.Request("POST", "http://test", files=parts)
+
+    with ExitStack() as opened:
+        files: list[BinaryIO] = []
+        opened.callback(lambda: [file.close() for file in files])
+        form = read_multipart(request.headers["content-type"], Body(request.read()), files)
+
+        assert form.strings == {name: [value] for name, value in values.items()}
+        assert {name: [(one.name, read(one)) for one in each] for name, each in form.uploads.items()} == {
+            name: [("ä.txt", content)] for name, content in contents.items()
+        }
+
+
+def read(upload: Upload) -> bytes:
+    upload.file.seek(0)
+    return upload.file.read()

@@ -1,11 +1,15 @@
-"""Equal and similar texts of a memory."""
+"""Equal and similar texts of a memory, and pairs of TMX files."""
+
+from io import BytesIO
 
 import pytest
 
+from dragoman.types import Pair
 from service.memories.memory_service import MemoryService
 from service.memories.pairs import MemoryMatch, SegmentPair, TextMatches, fit_target, normalise, source_digest
 from service.memories.similarity import MAX_SEARCHED_CHARACTERS, SimilarityIndex
 from service.memories.store import Memory, MemoryStore
+from service.memories.tmx import TmxPairs
 
 SENTENCE = "Der Hund rennt über die grüne Wiese."
 
@@ -93,3 +97,41 @@ def test_a_change_of_the_memory_is_seen_by_the_next_search(
     changed = store.add_pairs(owner, memory.id, [SegmentPair(SENTENCE + "!", "x")])
 
     assert [match.target for match in service.find_matches(changed, [SENTENCE], 3)[0].similar] == ["x"]
+
+
+def _tmx(*units: str) -> BytesIO:
+    body = "".join(f"<tu>{unit}</tu>" for unit in units)
+    return BytesIO(f'<tmx version="1.4"><header srclang="de"/><body>{body}</body></tmx>'.encode())
+
+
+def _variant(language: str, segment: str) -> str:
+    return f'<tuv xml:lang="{language}"><seg>{segment}</seg></tuv>'
+
+
+def test_units_in_both_languages_are_pairs_and_the_others_are_counted() -> None:
+    pairs = TmxPairs(
+        _tmx(
+            _variant("de-AT", "a &amp; b") + _variant("fr", "c") + _variant("EN-us", "d"),
+            _variant("de", "nur eins"),
+            _variant("de", " ") + _variant("en", "empty"),
+            _variant("en", "order") + _variant("de", "egal"),
+        ),
+        Pair("de", "en"),
+    )
+
+    assert list(pairs) == [SegmentPair("a & b", "d"), SegmentPair("egal", "order")]
+    assert pairs.num_skipped == 2
+
+
+def test_codes_are_the_text_that_they_hold() -> None:
+    segment = '<bpt i="1">&lt;b&gt;</bpt>{}<ept i="1">&lt;/b&gt;</ept> <ph>%s</ph> <hi>{}</hi>'
+    pairs = TmxPairs(
+        _tmx(_variant("de", segment.format("fett", "x")) + _variant("en", segment.format("bold", "y"))),
+        Pair("de", "en"),
+    )
+    assert list(pairs) == [SegmentPair("<b>fett</b> %s x", "<b>bold</b> %s y")]
+
+
+def test_a_code_without_content_skips_the_unit() -> None:
+    pairs = TmxPairs(_tmx(_variant("de", 'a<ph x="1"/>') + _variant("en", "b")), Pair("de", "en"))
+    assert (list(pairs), pairs.num_skipped) == ([], 1)

@@ -71,17 +71,6 @@ def test_a_stream_tells_the_usage_at_its_end_if_it_is_wanted(client: OpenAI) -> 
     assert {(chunk.id, chunk.created) for chunk in chunks} == {(chunks[0].id, chunks[0].created)}
 
 
-def test_the_asynchronous_client_streams(http: httpx.Client) -> None:
-    async def translate() -> str:
-        async with openai.AsyncOpenAI(
-            base_url=f"{str(http.base_url).rstrip('/')}/openai/v1", api_key="any"
-        ) as client:
-            stream = await client.chat.completions.create(stream=True, **body())
-            return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
-
-    assert asyncio.run(translate()) == "Hallo|german"
-
-
 def test_a_host_alone_is_enough_for_completions(http: httpx.Client) -> None:
     with openai_client(http, root="/v1") as client:
         assert client.chat.completions.create(**body()).choices[0].message.content == "Hallo|german"

@@ -24,16 +24,6 @@ QUICK_SERVER = {"DRAGOMAN_DETECTION": "off", "DRAGOMAN_DRAIN_S": "0"}
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
-@pytest.mark.parametrize(
-    ("stdin", "stdout"),
-    [("", ""), ("eins\r\n\n  \nzwölf\nende", "EINS\r\n\n  \nZWÖLF\nENDE")],
-)
-def test_lines_are_translated_in_order(run: Run, stdin: str, stdout: str) -> None:
-    finished = run("translate", stdin=stdin.encode())
-
-    assert (finished.stdout, finished.stderr, finished.returncode) == (stdout.encode(), b"", 0)
-
-
 def test_files_may_stand_in_for_stdin_and_stdout(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"eins\nzwei\n")
 
@@ -86,19 +76,6 @@ def test_what_a_user_can_mend_is_said_in_one_line(run: Run, arguments: list[str]
 
     assert finished.returncode == 2
     assert re.fullmatch(f"dragoman: .*{re.escape(message)}.*\n", finished.stderr.decode())
-
-
-def test_a_damaged_bundle_is_refused(
-    run: Run, environment: dict[str, str], models_dir: Path, tmp_path: Path
-) -> None:
-    (models_dir / "tiny" / "decoder.onnx").write_bytes(b"x")
-
-    served = run_to_end(run_double, ["serve"], environment, tmp_path)
-    translated = run("translate")
-
-    for status, problem in (served, (translated.returncode, translated.stderr.decode())):
-        assert status == 2
-        assert re.fullmatch(r"dragoman: bundle .*decoder.onnx has 1 bytes.*\n", problem)
 
 
 @contextmanager
@@ -239,3 +216,82 @@ def test_an_address_in_use_is_an_error(environment: dict[str, str], tmp_path: Pa
 
     assert status != 0
     assert "address already in use" in problem
+
+
+MANY = [f"x{number:02}" for number in range(20)]
+
+
+@pytest.fixture
+def run_several(run: Run, models_dir: Path, environment: dict[str, str]) -> Run:
+    """With the models `tiny`, `french` (en -> fr) and `many` (20 languages)."""
+    write_bundle(models_dir / "french", "tiny-en-fr", ["en"], ["fr"])
+    write_bundle(models_dir / "many", "tiny-many", MANY, MANY)
+    environment["DRAGOMAN_MODEL"] = "tiny,french,many"
+    return run
+
+
+@pytest.mark.parametrize(
+    ("target", "stderr"),
+    [("en", b""), ("fr", b"dragoman: de -> fr is translated through en (tiny, then french)\n")],
+)
+def test_source_and_target_choose_the_model_and_a_detour_is_told(
+    run_several: Run, target: str, stderr: bytes
+) -> None:
+    finished = run_several("translate", "--source", "de", "--target", target, stdin=b"eins\n")
+
+    assert (finished.stdout, finished.stderr, finished.returncode) == (b"EINS\n", stderr, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--target: choose a language; served: en -> fr, 20 languages -> 20 languages, de -> en"),
+        (["--source", "x01"], "--target: choose a language; served: "),
+        (["--source", "it", "--target", "en"], "--source: this language is not served; served: "),
+    ],
+)
+def test_where_several_pairs_are_possible_it_is_said_which_option_is_missing(
+    run_several: Run, models_dir: Path, arguments: list[str], message: str
+) -> None:
+    finished = run_several("translate", *arguments, "-o", "out.txt")
+
+    assert finished.returncode == 2
+    assert finished.stderr.decode().startswith(f"dragoman: {message}")
+    assert finished.stderr.count(b"\n") == 1
+    assert not (models_dir.parent / "out.txt").exists()
+
+
+def test_a_pair_that_a_bad_bundle_may_serve_is_not_just_unknown(run_several: Run, models_dir: Path) -> None:
+    (models_dir / "bad").mkdir()
+
+    finished = run_several("translate", "--model", "tiny,bad", "--source", "fr")
+
+    assert b"; cannot be used: bad (`dragoman models` says why)\n" in finished.stderr
+
+
+def test_a_bundle_of_many_languages_is_listed_by_their_number(run_several: Run) -> None:
+    rows = rows_of(run_several("models"))
+
+    assert [row[0] for row in rows] == ["NAME", "french", "many", "tiny"]
+    assert rows[2][1:3] == ["20", "languages"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("many", [[code, "yes", "yes"] for code in MANY]),
+        ("tiny", [["de", "yes", "no"], ["en", "no", "yes"]]),
+    ],
+)
+def test_all_languages_of_a_bundle_are_listed_on_demand(
+    run_several: Run, name: str, rows: list[list[str]]
+) -> None:
+    assert rows_of(run_several("models", name)) == [["LANGUAGE", "FROM", "INTO", "OTHER", "NAMES"], *rows]
+
+
+def test_info_about_one_of_several_wants_its_name(run_several: Run) -> None:
+    finished = run_several("info")
+
+    assert finished.returncode == 2
+    assert finished.stderr.startswith(b"dragoman: model: choose one with --model; models in ")
+    assert b"model" in run_several("info", "--model", "many").stdout

@@ -1,13 +1,15 @@
-"""Requests bring keys, which are for something, and may run out."""
+"""Requests bring keys, which are for something, may run out, and open what a server tells of itself."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from service.accounts.keys import Scope
+from service.settings import SettingsError, load_settings
 from tests.routing.doubles import until
-from tests.service.conftest import Serve, refusal
+from tests.service.conftest import ALL_APIS, QUICK_FILES, Serve, refusal
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys, id_of
 
@@ -34,34 +36,9 @@ def test_a_key_for_something_else_is_forbidden(serve: Serve, keys: Keys) -> None
         assert refusal(client.post(path, json=body, headers=other)) == (403, "forbidden"), path
 
 
-def test_characters_are_counted_until_there_are_none_left(serve: Serve, keys: Keys) -> None:
-    client, key = serve(database_url=keys.url), keys.bearer(characters_per_month=10)
-
-    assert client.post(URL, json={"text": ["ja", "nein"]}, headers=key).status_code == 200
-    assert refusal(client.post(URL, json={"text": "warum?"}, headers=key)) == (429, "quota_exceeded")
-    assert keys.usage(key["Authorization"]).characters == 6
-    assert client.post(URL, json={"text": "wozu"}, headers=key).status_code == 200
-
-
-def test_what_fails_is_not_charged(serve: Serve, keys: Keys) -> None:
-    client, key = serve(database_url=keys.url), keys.bearer()
-
-    for text in ("unusable", "explode", "full", "late"):
-        assert client.post(URL, json={"text": text}, headers=key).status_code >= 400
-    assert keys.usage(key["Authorization"]).characters == 0
-
-
-def test_a_client_that_leaves_is_not_charged(serve: Serve, keys: Keys, translator: DoubleTranslator) -> None:
-    client, key = serve(database_url=keys.url), keys.bearer()
-
-    with pytest.raises(httpx.ReadTimeout):
-        client.post(URL, json={"text": "wait"}, headers=key, timeout=0.5)
-
-    assert translator.is_waiting.is_set()
-    until(lambda: keys.usage(key["Authorization"]).characters == 0)
-
-
-def test_a_client_that_leaves_a_stream_is_charged_for_its_segments(serve: Serve, keys: Keys) -> None:
+def test_a_client_that_leaves_a_stream_takes_its_texts_with_it_and_is_charged_for_its_segments(
+    serve: Serve, keys: Keys, translator: DoubleTranslator
+) -> None:
     client, key = serve(database_url=keys.url), keys.bearer()
 
     with client.stream("POST", f"{URL}/stream", json={"text": ["ja", "wait"]}, headers=key) as response:
@@ -69,6 +46,7 @@ def test_a_client_that_leaves_a_stream_is_charged_for_its_segments(serve: Serve,
         assert next(lines) == "event: segment"
         assert keys.usage(key["Authorization"]).characters == len("ja" + "wait")
 
+    until(lambda: translator.cancelled == ["wait"])
     until(lambda: keys.usage(key["Authorization"]).characters == len("ja"))
 
 
@@ -89,17 +67,6 @@ def test_the_same_request_at_a_time_is_done_and_charged_once(
 
     assert [text for text, _ in translator.seen] == ["wait", "wait"]
     assert [keys.usage(each["Authorization"]).characters for each in (key, other)] == [4, 4]
-
-
-def test_a_key_that_comes_too_often_is_told_when_to_come_back(serve: Serve, keys: Keys) -> None:
-    client, key = serve(database_url=keys.url), keys.bearer(requests_per_minute=2)
-
-    responses = [client.post(URL, json={"text": "ja"}, headers=key) for _ in range(3)]
-
-    assert [response.status_code for response in responses] == [200, 200, 429]
-    assert refusal(responses[-1]) == (429, "rate_limited")
-    assert 0 < int(responses[-1].headers["retry-after"]) <= 60
-    assert client.post(URL, json={"text": "ja"}, headers=keys.bearer()).status_code == 200
 
 
 def test_an_address_without_a_key_has_the_servers_rate(serve: Serve) -> None:
@@ -148,3 +115,107 @@ def test_the_texts_of_a_request_wait_as_one_and_for_their_key(
     first, second, third, fourth = (request.flow for request in translator.requests[-4:])
     assert first is second is not third is fourth
     assert {flow and flow.owner for flow in (first, third)} == {id_of(headers["Authorization"])}
+
+
+DISCOVERY = ("/v1/models", "/v1/languages", "/openapi.json")
+ALWAYS_OPEN = ("/docs", "/healthz", "/readyz", "/languages", "/frontend/settings", "/health", "/spec")
+
+
+def test_with_keys_discovery_takes_any_key_and_metrics_one_of_the_operator(serve: Serve, keys: Keys) -> None:
+    client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
+    any_key, operators = keys.bearer(Scope.GLOSSARIES), keys.bearer(Scope.ADMIN)
+
+    for path in (*DISCOVERY, "/metrics"):
+        refused = client.get(path)
+        assert (refused.status_code, refused.json()["error"]["type"]) == (401, "unauthenticated"), path
+        assert refused.headers["www-authenticate"] == "Bearer"
+    for path in DISCOVERY:
+        assert client.get(path, headers=any_key).status_code == 200, path
+    assert client.get("/metrics", headers=any_key).status_code == 403
+    assert client.get("/metrics", headers=operators).status_code == 200
+    assert {path: client.get(path).status_code for path in ALWAYS_OPEN} == dict.fromkeys(ALWAYS_OPEN, 200)
+
+
+def test_what_keys_close_may_be_opened_and_the_other_way_round(serve: Serve, keys: Keys) -> None:
+    opened = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True, discovery="open", metrics="open")
+    closed = serve(apis=ALL_APIS, database_url=keys.url, discovery="key", metrics="key")
+
+    for path in (*DISCOVERY, "/metrics"):
+        assert opened.get(path).status_code == 200, path
+        assert closed.get(path).status_code == 401, path
+    assert closed.post("/v1/translate", json={"text": "ja"}).status_code == 200
+
+
+def test_the_document_says_which_routes_want_a_key(serve: Serve, keys: Keys) -> None:
+    client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
+
+    paths = client.get("/openapi.json", headers=keys.bearer()).json()["paths"]
+
+    for path in ("/v1/models", "/v1/languages", "/metrics"):
+        assert paths[path]["get"]["security"], path
+        assert "401" in paths[path]["get"]["responses"], path
+
+
+@pytest.mark.parametrize("name", ["metrics", "discovery"])
+def test_a_key_is_not_asked_for_where_there_are_none(name: str) -> None:
+    with pytest.raises(SettingsError, match="set database_url or requires_key"):
+        load_settings(overrides={name: "key"})
+
+
+Headers = dict[str, str]
+Work = Callable[[httpx.Client, Headers], object]
+
+
+@pytest.fixture
+def three_callers(keys: Keys) -> list[Headers]:
+    """Two with keys, and one without."""
+    return [keys.bearer(), keys.bearer(), {}]
+
+
+def post(path: str, body: dict[str, object]) -> Work:
+    return lambda client, headers: client.post(path, json=body, headers=headers).raise_for_status()
+
+
+def send_job(client: httpx.Client, headers: Headers) -> None:
+    sent = client.post("/v1/jobs", files={"file": ("a.txt", b"Hallo")}, headers=headers).raise_for_status()
+    path = f"/v1/jobs/{sent.json()['id']}"
+    until(lambda: client.get(path, headers=headers).json()["state"] == "done")
+
+
+@pytest.mark.parametrize(("setting", "num_partitions"), [("per_key", 3), ("shared", 1)])
+@pytest.mark.parametrize(
+    "work",
+    [
+        post("/v1/translate", {"text": "Hallo"}),
+        post("/v1/translate", {"text": "Hallo " * 500}),  # too long to be taken apart on the event loop
+        post("/v1/translate/stream", {"text": "Hallo"}),
+        post("/v1/score", {"pairs": [{"source": "Hallo", "target": "HALLO"}]}),
+        send_job,
+    ],
+    ids=["translate", "translate_long", "stream", "score", "send_job"],
+)
+def test_each_key_has_a_partition_of_its_own_and_all_without_a_key_have_one(
+    serve: Serve, translator: DoubleTranslator, keys: Keys, three_callers: list[Headers], work: Work,
+    setting: str, num_partitions: int,
+) -> None:  # fmt: skip
+    client = serve(database_url=keys.url, segment_cache=setting, **QUICK_FILES)
+    for headers in (*three_callers, *three_callers):
+        work(client, headers)
+
+    partitions = [request.cache_partition for request in translator.requests]
+    assert partitions[:3] == partitions[3:]
+    assert len(set(partitions[:3])) == num_partitions
+
+
+def test_equal_orders_of_several_keys_are_not_joined(
+    serve: Serve, translator: DoubleTranslator, keys: Keys, three_callers: list[Headers]
+) -> None:
+    client = serve(database_url=keys.url, segment_cache="shared")
+    work = post("/v1/translate", {"text": "wait"})
+    with ThreadPoolExecutor(3) as threads:
+        asking = [threads.submit(work, client, headers) for headers in three_callers]
+        until(lambda: len(translator.seen) == 3)
+        translator.released.set()
+        for each in asking:
+            each.result()
+    assert [text for text, _ in translator.seen] == ["wait"] * 3

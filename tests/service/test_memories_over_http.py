@@ -147,11 +147,6 @@ def test_similar_pairs_are_offered_with_their_scores(client: httpx.Client) -> No
     assert none["memory"] == {"match": "none", "similar": []}
 
 
-def test_without_a_memory_nothing_is_said_of_one(client: httpx.Client) -> None:
-    [translation] = translations(client, text="warum")
-    assert "memory" not in translation
-
-
 def test_a_stream_ends_with_the_matches(client: httpx.Client) -> None:
     memory = create(client)["id"]
 

@@ -205,13 +205,6 @@ def test_of_two_requests_at_the_same_time_one_downloads(
     assert admin.download("fr-en")["state"] == "done"
 
 
-def test_a_folder_of_something_else_is_no_model(admin: Admin) -> None:
-    (admin.models / "photos").mkdir()
-
-    assert refusal(admin.delete("photos")) == (404, "not_found")
-    assert (admin.models / "photos").is_dir()
-
-
 def test_several_models_are_downloaded_at_a_time_up_to_a_limit(admin: Admin, held: threading.Event) -> None:
     names = [f"m{number}" for number in range(MAX_DOWNLOADS)]
     assert {admin.post(name).status_code for name in names} == {202}

