@@ -8,21 +8,15 @@ from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits
 from tests.decoding.fake_stepper import EOS, Prefix
 
-SPELLED = bytes.fromhex("00 41 c3 a9 80 bf e2 82 ac f0 9f 98 ef bd bc ed a0 f4 90 c0")
-"""Bytes of whole characters and of parts of them, and bytes that are in none."""
-LARGEST_FORCED = 9
-"""Of the ids that targets may have to begin with."""
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 2.0)
 
 begins: st.SearchStrategy[Prefix] = st.builds(
-    lambda start, forced: (start, *forced),
-    st.integers(0, 3),
-    st.lists(st.integers(EOS + 1, LARGEST_FORCED), max_size=3),
+    lambda start, forced: (start, *forced), st.integers(0, 3), st.lists(st.integers(EOS + 1, 9), max_size=3)
 )
 """Starts of a decoder, the end of sentence among them as in M2M-100, and up to three forced tokens."""
 
 prefixes: st.SearchStrategy[Prefix] = st.one_of(
-    st.just(()), st.lists(st.integers(EOS + 1, LARGEST_FORCED), max_size=2).map(tuple)
+    st.just(()), st.lists(st.integers(EOS + 1, 9), max_size=2).map(tuple)
 )
 """What callers want targets to begin with: often nothing."""
 
@@ -70,9 +64,3 @@ def filtered_sources(draw: st.DrawFn, beam_size: int) -> Source:
         repetition_penalty=draw(st.sampled_from([1.0, 1.2, 3.0])),
         no_repeat_ngram_size=draw(st.sampled_from([0, 1, 2, 3])),
     )
-
-
-def byte_pieces(vocab_size: int) -> st.SearchStrategy[dict[int, int]]:
-    """Pieces that spell a byte each: none, or many where all ids that may be forced are pieces."""
-    many = dict(zip(range(4, vocab_size), SPELLED, strict=False)) if vocab_size > LARGEST_FORCED else {}
-    return st.sampled_from([{}, many])

@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.decoding.loop import AnyLane
-from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits
 from dragoman.types import Method, SearchKind
 from tests.decoding.fake_lanes import KINDS, check_any_company, check_fault, join, lane_over, run_to_end
 from tests.decoding.fake_stepper import (
     BOS,
-    EOS,
     FakeStepper,
     Prefix,
     RandomModel,
@@ -20,7 +19,7 @@ from tests.decoding.fake_stepper import (
     sentences,
     wide_models,
 )
-from tests.decoding.random_sources import byte_pieces, filtered_sources, samplings
+from tests.decoding.random_sources import filtered_sources, samplings
 
 
 def plain_source(number: int) -> Source:
@@ -36,22 +35,19 @@ def test_a_source_gets_the_same_hypotheses_in_any_company(
     kind: SearchKind, delays: list[int], num_dropped: int, data: st.DataObject
 ) -> None:
     """Whatever the others' forced tokens, limits, penalties and draws are, and whenever they come and go."""
-    is_search = kind.method is Method.SEARCH
-    model = data.draw(wide_models | random_models(min_vocab=3) if is_search else wide_models)
-    target = TargetVocabulary(EOS, model.vocab_size, data.draw(byte_pieces(model.vocab_size)))
+    model = data.draw(random_models(min_vocab=3) if kind.method is Method.SEARCH else wide_models)
     sources = [
         replace(
             data.draw(filtered_sources(kind.beam_size)),
             ids=(number,),
             sampling=data.draw(samplings),
             seed=data.draw(st.integers(0, 2)),
-            can_spell_replacement=data.draw(st.booleans()),
         )
         for number in range(len(delays))
     ]
 
     def open_empty() -> AnyLane[list[int]]:
-        return lane_over(FakeStepper(model, [], kind.beam_size), kind.method, target)
+        return lane_over(FakeStepper(model, [], kind.beam_size), kind.method)
 
     check_any_company(open_empty, sources, delays, num_dropped)
 

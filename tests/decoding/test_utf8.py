@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.decoding.loop import open_strategy
+from dragoman.decoding.loop import AnyLane, open_strategy
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, SearchKind
 from tests.decoding import reference_search
-from tests.decoding.fake_lanes import KINDS, search_with
+from tests.decoding.fake_lanes import KINDS, check_any_company, lane_over, search_with
 from tests.decoding.fake_stepper import (
     BOS,
     EOS,
@@ -26,10 +26,10 @@ from tests.decoding.fake_stepper import (
     ShiftedModel,
     TableModel,
 )
-from tests.decoding.random_sources import SPELLED
 
 FIRST_BYTE_ID = 6
-BYTES = dict(enumerate(SPELLED, start=FIRST_BYTE_ID))
+SPELLED = bytes.fromhex("00 41 c3 a9 80 bf e2 82 ac f0 9f 98 ef bd bc ed a0 f4 90 c0")
+BYTES = {FIRST_BYTE_ID + place: value for place, value in enumerate(SPELLED)}
 ID_OF = {value: index for index, value in BYTES.items()}
 SIZE = FIRST_BYTE_ID + len(SPELLED)
 TARGET = TargetVocabulary(EOS, SIZE, BYTES)
@@ -146,6 +146,16 @@ def test_a_search_finds_what_plain_python_does_among_what_may_follow(
         reference_search.check_equal(hypotheses, expected, tolerance=1e-5)
 
 
+def draw_source(data: st.DataObject, kind: SearchKind) -> Source:
+    return replace(
+        data.draw(sources(kind.beam_size)),
+        num_hypotheses=kind.beam_size,
+        repetition_penalty=data.draw(st.sampled_from([1.0, 1.5])),
+        sampling=Sampling(top_k=data.draw(st.sampled_from([0, 4, 8]))),
+        seed=data.draw(st.integers(0, 99)),
+    )
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
 @settings(max_examples=25)
@@ -154,16 +164,7 @@ def test_bytes_that_are_said_are_utf8_and_no_replacement_character(
 ) -> None:
     # Some word is always among the best, so that there is always something that may follow.
     model = ShiftedModel(RandomModel(SIZE, seed, sharpness=2.0), dict.fromkeys(range(2, FIRST_BYTE_ID), 3.0))
-    wanted = [
-        replace(
-            data.draw(sources(kind.beam_size)),
-            num_hypotheses=kind.beam_size,
-            repetition_penalty=data.draw(st.sampled_from([1.0, 1.5])),
-            sampling=Sampling(top_k=data.draw(st.sampled_from([0, 4, 8]))),
-            seed=data.draw(st.integers(0, 99)),
-        )
-        for _ in range(3)
-    ]
+    wanted = [draw_source(data, kind) for _ in range(3)]
 
     results = search_with(FakeStepper(model, range(3), kind.beam_size), wanted, kind.method, TARGET)
 
@@ -174,6 +175,20 @@ def test_bytes_that_are_said_are_utf8_and_no_replacement_character(
             is_whole = one.finish_reason is FinishReason.STOP  # else the last character may not be
             text = codecs.getincrementaldecoder("utf8")().decode(runs, final=is_whole)
             assert source.can_spell_replacement or "\ufffd" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(model=models, delays=st.lists(st.integers(0, 5), min_size=1, max_size=5), data=st.data())
+@settings(max_examples=25)
+def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
+    kind: SearchKind, model: RandomModel, delays: list[int], data: st.DataObject
+) -> None:
+    wanted = [replace(draw_source(data, kind), ids=(number,)) for number in range(len(delays))]
+
+    def open_empty() -> AnyLane[list[int]]:
+        return lane_over(FakeStepper(model, [], kind.beam_size), kind.method, TARGET)
+
+    check_any_company(open_empty, wanted, delays, num_dropped=1)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
