@@ -135,6 +135,8 @@ def test_a_given_target_is_scored_as_the_search_scored_it(tiny: Translator) -> N
     worse = tiny.score("Das ist ein Haus.", "The dog is sleeping.").result(TIMEOUT_S)
     assert worse.score is not None
     assert worse.score < -1 < (scored.score or 0)
+    empty = tiny.score("Das ist ein Haus.", "").result(TIMEOUT_S)
+    assert (empty.text, empty.num_target_tokens, empty.links) == ("", 1, ())
 
 
 @pytest.mark.parametrize(
