@@ -24,8 +24,8 @@ from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Link, Span
 from export.checkpoint import load_checkpoint
 from export.model import Transformer
+from tests.bench.tiny_pairs import PAIRS, TINY
 
-TINY = Path(__file__).parents[1] / "tiny"
 PAIR = GoldPair("a b", "c d", frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
 
 
@@ -103,9 +103,7 @@ def test_the_model_is_asked_for_what_the_engine_reads() -> None:
     assert isinstance(checkpoint.model, Transformer)
     model = checkpoint.model
     tokenizer = Tokenizer.load(checkpoint.source_tokenizer)
-    lines = (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()
-    texts = [line.split("\t")[-2:] for line in lines[:12]]
-    gold = [GoldPair(source, target, frozenset({(0, 0)}), frozenset({(0, 0)})) for source, target in texts]
+    gold = [GoldPair(*texts, frozenset({(0, 0)}), frozenset({(0, 0)})) for texts in PAIRS[:12]]
     alignment = manifest.alignment
 
     def read(tokens: Tokens) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

@@ -54,7 +54,3 @@ def test_a_percentile_is_the_smallest_value_that_the_share_does_not_exceed(
     assert found in values
     assert sum(value <= found for value in values) >= share * len(values) - 1e-9
     assert sum(value < found for value in values) < share * len(values) + 1e-9
-
-
-def test_the_99th_percentile_of_a_hundred_is_the_second_largest() -> None:
-    assert percentile([float(number) for number in range(100)], 0.99) == 98.0

@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
 from bench.card import CardError, check_same_model, main, read_result
 from dragoman import Translator
 from dragoman.bundle import open_bundle, read_bundle
-from dragoman.shortlist import SHORTLIST_FILE, Shortlist
+from dragoman.shortlist import SHORTLIST_FILE
 from export.bundle import CARD_FILE, put_card, write_manifest
 from export.model_card import render_card
 from export.shortlist.install import write_shortlist
+from tests.bench.tiny_pairs import PAIRS, TINY, write_sides
+from tests.engine.test_shortlists import shortlist_of_all
 
 ROOT = Path(__file__).parents[2]
-TINY = ROOT / "tests" / "tiny"
 CREDIT = "own work, CC0"
 LINES = 12
 
@@ -83,15 +83,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def add_shortlist(bundle: Path) -> None:
-    """Every token always: translations are the same as without."""
-    manifest = read_bundle(bundle).manifest
-    sizes = manifest.sizes
-    offsets = np.zeros(sizes.source_vocab + 1, np.int64)
-    every = Shortlist.of(np.arange(sizes.target_vocab), offsets, np.empty(0, np.int64), sizes.target_vocab)
-    write_shortlist(bundle, every, {"pairs": 50})
-
-
 def train(bundle: Path, changes: Mapping[str, Any]) -> None:
     """Change the bundle's record of its training."""
     manifest = read_bundle(bundle).manifest
@@ -107,11 +98,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Place:
         train(bundle, {"steps": 20, "pairs_seen": 100})
     manifest = read_bundle(place.bundle).manifest
     put_card(place.bundle, manifest, render_card(manifest, "- It is *tiny*."))
-    add_shortlist(place.bundle)
-    pairs = [line.split("\t") for line in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()]
-    for side, suffix in enumerate(("de", "en")):
-        lines = "".join(pair[side] + "\n" for pair in pairs[:LINES])
-        (place.folder / f"own.{suffix}").write_text(lines, encoding="utf8")
+    write_shortlist(place.bundle, shortlist_of_all(manifest), {"pairs": 50})
+    write_sides(place.folder, "own", PAIRS[:LINES])
     events = [
         {"step": 10, "pairs_seen": 50, "train_seconds": 1.0, "loss": None, "bleu": 11.5, "chrf": 31.5},
         {"step": 20, "pairs_seen": 100, "train_seconds": 2.0, "loss": 1.0, "bleu": None, "chrf": None},
@@ -164,6 +152,7 @@ def test_the_card_tells_of_shape_quality_cost_examples_with_credit_learning_curv
     assert "| with tiny-fp32 beside it |" in card
     assert f"Of own\\|lines ({CREDIT}), beam 4, as shipped." in card
     assert "| 10 | " in card
+    assert "as shipped; one round.\n" in card
     assert "| 1 | 50 | 11.5 | 31.5 |" in card
     assert result["provenance"]["cpu"] in card
 

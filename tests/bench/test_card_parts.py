@@ -11,13 +11,11 @@ from markdown_it import MarkdownIt
 
 from bench.card_curve import CurveError, read_curve
 from bench.card_measure import Variant, draw_examples, score_lines, scores_of, variants
-from bench.card_page import card_sections, cost, curve, examples, read_results, render_page
-from bench.plots import draw_all
+from bench.card_page import examples
 from dragoman.bundle import read_bundle
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "tiny"
-LARGEST_PICTURE_BYTES = 100_000
 RUNS = [{"steps": 40, "pairs_seen": 1000}, {"steps": 10, "pairs_seen": 200}]
 
 
@@ -147,45 +145,6 @@ def test_what_is_no_history_is_rejected() -> None:
         read_curve([(1, Path(__file__))], RUNS)
 
 
-def result(name: str = "de-en") -> dict[str, Any]:
-    """As a file of bench/results has it."""
-    stored = Path(__file__).with_name("card-result.json").read_text(encoding="utf8")
-    measured: dict[str, Any] = json.loads(stored.replace("NAME", name))
-    points = [{"run": 1, "pairs_seen": 100 * n, "bleu": float(n), "chrf": 20.0 + n} for n in range(1, 24)]
-    measured["curve"]["points"] = points
-    return measured
-
-
-@pytest.mark.parametrize(
-    ("rounds", "expected"),
-    [
-        (3, ["| news | 100 (90 to 120) | 25 (90 to 120) |", "| size | 12.3 MB |", "Fast\\_ CPU, 2 cores"]),
-        (3, ["| memory after loading | 90 MiB |", "| with en-de beside it | 120 MiB |", "2 replicas of one"]),
-        (1, ["| news | 100 | 25 |", "one round."]),
-    ],
-)
-def test_the_cost_has_machine_and_units_and_a_spread_over_several_rounds(
-    rounds: int, expected: list[str]
-) -> None:
-    measured = result()
-    for row in measured["speed"]:
-        row["rounds"] = rounds
-
-    shown = cost(measured)
-
-    assert [text for text in expected if text not in shown] == []
-
-
-def test_the_curve_in_words_has_ten_points_with_the_first_and_the_last_and_names_runs_without_one() -> None:
-    told = curve(result()["curve"])
-
-    rows = [line for line in told.splitlines() if line.startswith("| 1 |")]
-    assert len(rows) == 10
-    assert rows[0] == "| 1 | 100 | 1.0 | 21.0 |"
-    assert rows[-1] == "| 1 | 2,300 | 23.0 | 43.0 |"
-    assert "No history was kept of run 2." in told
-
-
 def test_examples_are_whole_rows_of_text_whatever_they_hold() -> None:
     line = {"chrf": 49.6, "source": "a | `b`", "translation": "<b>c</b>\nd", "reference": "*e* \\| [f](g)"}
     drawn = {"test_set": "t", "credit": "CC0", "beam_size": 4, "rule": "Drawn.", "lines": [line, line]}
@@ -200,29 +159,3 @@ def test_examples_are_whole_rows_of_text_whatever_they_hold() -> None:
     assert cells[5:10] == ["1", "50", "a | `b`", "<b>c</b> d", "*e* \\| [f](g)"]
     assert cells[10] == "2"
     assert len(cells) == 15
-
-
-def test_a_card_has_no_section_of_what_was_not_measured() -> None:
-    bare = {**result(), "curve": {"run_ends": [1], "points": []}}
-    headings = ["Speed, size and memory", "Learning curve"]
-
-    assert [section.heading for section in card_sections(bare)] == headings[:1]
-    assert [section.heading for section in card_sections(result())] == headings
-
-
-def test_the_page_has_a_section_a_model_in_order_with_card_and_picture_each(tmp_path: Path) -> None:
-    for name in ("en-de", "de-en"):
-        (tmp_path / f"card-{name}.json").write_text(json.dumps(result(name)), encoding="utf8")
-    (tmp_path / "quality-int8.json").write_text("{}", encoding="utf8")
-
-    page, pictures = render_page(read_results(tmp_path)), draw_all(tmp_path, tmp_path)
-
-    assert page.index("## de-en") < page.index("## en-de")
-    assert "[Its card](../../models/de-en/README.md)" in page
-    assert "](figures/learning-de-en.png)" in page
-    assert "\n\n\n" not in page
-    assert [path.name for path in pictures] == ["learning-de-en.png", "learning-en-de.png"]
-    for path in pictures:
-        picture = path.read_bytes()
-        assert picture.startswith(b"\x89PNG")
-        assert len(picture) < LARGEST_PICTURE_BYTES

@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.card_page import read_results, render_page
 from bench.confidence import calibration, main, mean_ranks, reliability_curve, spearman
-from bench.plots import draw_all
-from bench.provenance import RESULTS
-
-TINY = Path(__file__).parents[1] / "tiny"
+from tests.bench.tiny_pairs import PAIRS, TINY, write_sides
 
 
 def test_spearman_is_the_correlation_of_the_ranks_of_which_equal_values_have_the_mean() -> None:
@@ -61,16 +57,11 @@ def test_high_confidence_counts_from_0_8_and_a_good_translation_from_chrf_50() -
 def test_the_command_measures_a_bundle_and_says_whether_the_bar_is_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pairs = [line.split("\t") for line in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()]
-    files = [tmp_path / "known.de", tmp_path / "known.en", tmp_path / "wrong.en"]
-    files[0].write_text("".join(f"{de}\n" for de, _ in pairs), encoding="utf8")
-    files[1].write_text("".join(f"{en}\n" for _, en in pairs), encoding="utf8")
-    files[2].write_text("".join(f"{en[::-1]}\n" for _, en in pairs), encoding="utf8")
     shutil.copytree(TINY / "bundle-int8", tmp_path / "tiny")
     statuses = []
-    for target in files[1:]:
-        command = ["x", str(tmp_path / "tiny"), "--pairs", str(files[0]), str(target)]
-        monkeypatch.setattr(sys, "argv", [*command, "--output", str(tmp_path / f"{target.stem}.json")])
+    for name, pairs in {"known": PAIRS, "wrong": [(de, en[::-1]) for de, en in PAIRS]}.items():
+        command = ["x", str(tmp_path / "tiny"), "--pairs", *write_sides(tmp_path, name, pairs)]
+        monkeypatch.setattr(sys, "argv", [*command, "--output", str(tmp_path / f"{name}.json")])
         statuses.append(main())
 
     known, wrong = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("known", "wrong"))
@@ -80,21 +71,3 @@ def test_the_command_measures_a_bundle_and_says_whether_the_bar_is_reached(
     assert wrong["confidence"]["high_good_share"] < 0.1
     assert known["provenance"]["command"].endswith("--pairs known.de known.en")
     assert "50 lines of known that the map was not fitted on" in capsys.readouterr().out
-
-
-def test_a_stored_calibration_is_shown_in_its_models_section_with_its_figure(tmp_path: Path) -> None:
-    found = calibration(np.array([0.1, 0.9]), np.array([10.0, 90.0]))
-    result = {"lines": 2, "good_share": 0.5, "sets": ["own"], "confidence": found, "token_probability": found}
-    for name in ("de-en", "en-de"):
-        shutil.copy(RESULTS / f"card-{name}.json", tmp_path)
-    (tmp_path / "confidence-en-de.json").write_text(json.dumps(result), encoding="utf8")
-
-    page, drawn = render_page(read_results(tmp_path)), draw_all(tmp_path, tmp_path)
-
-    assert page.count("### Confidence") == 1
-    assert page.index("## en-de") < page.index("### Confidence")
-    assert "(figures/confidence-en-de.png)" in page
-    assert "| confidence | 1.00 | 0.100 | 1 | 100 % |" in page
-    assert "| 0.9-1.0 | 1 | 0.90 | 1.00 |" in page
-    assert (tmp_path / "confidence-en-de.png") in drawn
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)

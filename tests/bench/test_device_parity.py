@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,20 +12,17 @@ from bench.provenance import RESULTS, read_result
 from bench.workloads import EOS_ID
 from dragoman import Translator
 from dragoman.text.tokenizer import Tokenizer
+from tests.bench.tiny_pairs import PAIRS, TINY, write_sides
 
-TINY = Path(__file__).parents[1] / "tiny"
 BUNDLE = TINY / "bundle-fp32"
-PAIRS = [line.split("\t") for line in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()[:6]]
-SOURCES, REFERENCES = ([pair[column] for pair in PAIRS] for column in (0, 1))
+SOURCES, REFERENCES = ([pair[column] for pair in PAIRS[:6]] for column in (0, 1))
 MEASURED = read_result(RESULTS / "gpu-parity.json")
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("parity")
-    for name, lines in (("source", SOURCES), ("reference", REFERENCES)):
-        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
-    files, output = [str(folder / "source"), str(folder / "reference")], folder / "parity.json"
+    files, output = write_sides(folder, "known", PAIRS[:6]), folder / "parity.json"
     words = ["--provider", "cpu", "--set", "known", *files, "--lines", "5", "--loads", "3"]
 
     device_parity.main([str(BUNDLE), *words, "--output", str(output)])

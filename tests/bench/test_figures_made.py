@@ -1,16 +1,12 @@
 """Sums, shares and tables, from results made by hand."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.limits import forced_work, shares
 from bench.offline import Setting, check_weights, summarise
-from bench.plots import draw_all
 from bench.profile import sum_times
-from bench.tables import memory_table, offline_table, online_table, pivot_table, table
 from bench.workloads import Workload
 
 SHAPE = {"d_model": 2, "ffn": 4, "encoder_layers": 1, "decoder_layers": 1, "target_vocab_size": 10}
@@ -68,42 +64,3 @@ def test_times_are_summed_by_group_and_the_encoder_is_one() -> None:
     times_s |= {("decoder", "linear_add"): 8.0, ("decoder", "norm"): 16.0, ("decoder", "score"): 32.0}
 
     assert sum_times(times_s) == {"encoder": 3.0, "products": 12.0, "rest": 16.0, "scores": 32.0}
-
-
-def test_a_table_is_markdown_and_a_pivot_table_has_sorted_rows() -> None:
-    assert table("a | b", "{x} | {y}", [{"x": 1, "y": "2"}]) == "| a | b |\n|---|---|\n| 1 | 2 |"
-    cells = {((8, 1), "z"): "c", ((8, 1), "y"): "d", ((1, 4), "z"): "a", ((1, 4), "y"): "b"}
-    assert pivot_table("n | m", cells).splitlines()[2:] == ["| 1 | 4 | a | b |", "| 8 | 1 | c | d |"]
-
-
-def test_the_offline_table_has_a_column_for_each_engine() -> None:
-    assert offline_table({"results": rows()}, 1).splitlines() == [
-        "| batch | beam | Dragoman int8 | CTranslate2 int8 |",
-        "|---|---|---|---|",
-        "| 1 | 1 | 1000.0 ms, 1.50 x | 1500.0 ms, 1.00 x |",
-    ]
-
-
-def test_waiting_clients_and_offered_rates_do_not_share_a_table() -> None:
-    load = {"way": "w", "requests_per_s": 9.96, "p50_ms": 10.4, "p99_ms": 20.6, "errors": 0}
-    result = {"results": [{**load, "clients": 8, "rate": None}, {**load, "clients": None, "rate": 12.34}]}
-
-    assert online_table(result, is_open=False).splitlines()[2:] == ["| 8 | w | 10.0 | 10 | 21 | 0 |"]
-    assert online_table(result, is_open=False, way="other").count("\n") == 1
-    assert online_table(result, is_open=True).splitlines()[2:] == ["| 12.3/s | w | 10.0 | 10 | 21 | 0 |"]
-
-
-def test_the_memory_table_rounds_to_mebibytes() -> None:
-    row = {"engine": "e", "first_translation_s": 0.456, "loaded_mib": 123.4, "peak_mib": 400.6}
-    row |= {"requests": 100, "after_requests_mib": 130.0}
-
-    assert memory_table({"footprint": [row]}).splitlines()[-1] == "| e | 0.46 | 123 | 401 | 100 | 130 |"
-
-
-def test_plots_are_drawn_of_the_results_there_are(tmp_path: Path) -> None:
-    (tmp_path / "offline-real.json").write_text(json.dumps({"results": rows()}), encoding="utf8")
-
-    written = draw_all(tmp_path, tmp_path / "figures")
-
-    assert [path.name for path in written] == ["speed-real.png"]
-    assert written[0].read_bytes().startswith(b"\x89PNG")

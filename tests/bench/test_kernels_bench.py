@@ -7,12 +7,12 @@ import pytest
 
 from bench import kernels
 from bench.provenance import provenance
-from bench.tables import kernels_table, origin_line
+from bench.tables import origin_line
 from dragoman import KernelsError
 from dragoman.native.library import best_kernels
 from dragoman.providers import SessionOptions
+from tests.bench.tiny_pairs import PAIRS, TINY, write_sides
 
-TINY = Path(__file__).parents[1] / "tiny"
 needs_kernels = pytest.mark.skipif(
     not best_kernels(), reason="the kernels are not built, or not for this CPU"
 )
@@ -20,11 +20,7 @@ needs_kernels = pytest.mark.skipif(
 
 @needs_kernels
 def test_equal_lines_and_bleu_of_both_are_counted_for_each_set_and_beam(tmp_path: Path) -> None:
-    pairs = [line.split("\t") for line in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()[:4]]
-    for column, language in enumerate(("de", "en")):
-        text = "".join(f"{pair[column]}\n" for pair in pairs)
-        (tmp_path / f"known.{language}").write_text(text, encoding="utf8")
-    files = [str(tmp_path / f"known.{language}") for language in ("de", "en")]
+    files = write_sides(tmp_path, "known", PAIRS[:4])
     output = tmp_path / "kernels.json"
 
     kernels.main([str(TINY / "bundle-int8"), "--set", "known", *files, "--output", str(output)])
@@ -60,23 +56,3 @@ def test_a_result_says_which_kernels_ran() -> None:
     on_gpu = SessionOptions(providers=("cuda", "cpu"))
     assert provenance(TINY / "bundle-int8", "x", on_gpu)["kernels"] == "onnxruntime"
     assert provenance(TINY / "checkpoint", "x")["kernels"] is None
-
-
-def test_older_results_say_nothing_of_kernels() -> None:
-    origin = provenance(TINY / "bundle-int8", "x")
-    del origin["kernels"]
-
-    assert "kernels" not in origin_line({"provenance": origin})
-
-
-def test_the_table_has_the_share_of_equal_lines_and_both_scores() -> None:
-    row = {
-        "test_set": "x|y",
-        "beam_size": 4,
-        "lines": 8,
-        "equal": 7,
-        "bleu": {"avx2": 2.0, "onnxruntime": 1.0},
-    }
-    result = {"provenance": {"bundle": "a"}, "kernels": ["onnxruntime", "avx2"], "results": [row]}
-
-    assert kernels_table(result).splitlines()[2:] == ["| a | x\\|y | 4 | 8 | 87.5% | 1.00 | 2.00 |"]

@@ -26,7 +26,6 @@ from bench.tutorial.data import (
     word_splitter,
 )
 from bench.tutorial.model import Dropout, Layer, TutorialAttention, TutorialTransformer, sinusoids
-from bench.tutorial.page import TABLES
 from bench.tutorial.recipes import ARMS, EXACT, PUBLISHED, Recipe
 from bench.tutorial.results import Corpora, read_corpora, run_arm, score_bundle, write_result
 from bench.tutorial.train import (
@@ -201,7 +200,9 @@ def test_a_choice_is_the_best_epoch_and_of_equal_ones_the_first() -> None:
     assert [chosen_epoch(history, choice) for choice in ("loss", "bleu", "last")] == [1, 0, 2]
 
 
-def test_a_stopped_run_ends_as_if_it_had_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_run_ends_as_if_it_had_not_and_the_result_has_all_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(results, "ARMS", {"exact": ("x", SMALL)})
     texts = _texts()
     corpora = Corpora(texts, texts, texts)
@@ -219,24 +220,8 @@ def test_a_stopped_run_ends_as_if_it_had_not_stopped(tmp_path: Path, monkeypatch
     whole, stopped = (read_result(tmp_path / name / "scores.json") for name in ("exact-1", "stopped-1"))
     assert [row["train_loss"] for row in whole["epochs"]] == [row["train_loss"] for row in stopped["epochs"]]
     assert whole["scores"] == stopped["scores"]
-
-
-def test_tables_have_the_arms_that_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = _texts()
-    arms = {"exact": ("words", replace(SMALL, epochs=1)), "pieces": ("pieces", replace(SMALL, epochs=1))}
-    arms["pieces"] = ("pieces", replace(arms["pieces"][1], units="pieces", num_pieces=281))
-    monkeypatch.setattr(results, "ARMS", {**arms, "later": ("not run", SMALL)})
-    for name, seed in (("exact", 1), ("exact", 2), ("pieces", 1)):
-        run_arm(name, seed, Corpora(texts, texts, texts), tmp_path / f"{name}-{seed}")
     write_result(tmp_path, tmp_path / "result.json", [], "x")
-    result = read_result(tmp_path / "result.json")
-    tables = {name: make(result) for name, make in TABLES.items()}
-    assert [line.split(" | ")[0] for line in tables["tutorial-arms"].splitlines()[2:]] == [
-        "| as published",
-        "| words",
-        "| pieces",
-    ]
-    assert tables["tutorial-metrics"].count("\n") == 2
+    assert read_result(tmp_path / "result.json")["runs"] == [whole, stopped]
     with pytest.raises(SystemExit, match="no run with an epoch"):
         write_result(tmp_path / "empty", tmp_path / "result.json", [], "x")
 

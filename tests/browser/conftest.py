@@ -174,3 +174,15 @@ def open_page(browser: Browser, watched: Watched) -> Iterator[Open]:
         yield open_address
         assert watched.problems == []
         assert len(watched.hosts()) <= 1
+
+
+@pytest.fixture
+def page(open_page: Open, bundled: str) -> Page:
+    """The page of the server with the bundled models."""
+    return open_page(bundled)
+
+
+@pytest.fixture
+def double_page(open_page: Open, double: str) -> Page:
+    """The page of the server with the double."""
+    return open_page(double)

@@ -84,8 +84,7 @@ def test_the_documentation_breaks_no_rule(open_page: Open, bundled: str) -> None
     assert violations(page) == []
 
 
-def test_all_is_done_by_keyboard(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_all_is_done_by_keyboard(page: Page) -> None:
     page.wait_for_selector("#target-language option", state="attached")
     expect(page.locator("#source")).to_be_focused()
     page.keyboard.insert_text("Hallo! Die Katze schläft morgen wohl nicht im Garten.")
@@ -115,8 +114,7 @@ def test_all_is_done_by_keyboard(open_page: Open, bundled: str) -> None:
     tab_to(page, "#file")
 
 
-def test_escape_closes_the_other_words_and_returns_to_the_word(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_escape_closes_the_other_words_and_returns_to_the_word(page: Page) -> None:
     show_translation(page)
     page.focus("#output")
     page.keyboard.press("End")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import Open, ServeDouble
@@ -22,38 +23,37 @@ def open_documents(open_page: Open, address: str) -> Page:
     return page
 
 
+@pytest.fixture
+def documents(open_page: Open, double: str) -> Page:
+    return open_documents(open_page, double)
+
+
 def add(page: Page, name: str, text: str) -> None:
     page.set_input_files("#file", [FilePayload(name=name, mimeType="text/plain", buffer=text.encode())])
 
 
-def test_a_chosen_document_is_translated_and_downloaded(open_page: Open, double: str, tmp_path: Path) -> None:
-    page = open_documents(open_page, double)
+def test_a_chosen_document_is_translated_and_downloaded(documents: Page, tmp_path: Path) -> None:
+    add(documents, "brief.txt", "guten tag\n\nbis bald\n")
 
-    add(page, "brief.txt", "guten tag\n\nbis bald\n")
-
-    expect(page.locator("#files .state")).to_have_text("Done.")
-    with page.expect_download() as download:
-        page.click("#files .primary")
+    expect(documents.locator("#files .state")).to_have_text("Done.")
+    with documents.expect_download() as download:
+        documents.click("#files .primary")
     download.value.save_as(tmp_path / "saved")
     assert download.value.suggested_filename == "brief.en.txt"
     assert (tmp_path / "saved").read_text(encoding="utf8") == "GUTEN TAG\n\nBIS BALD\n"
 
 
-def test_a_dropped_document_is_translated(open_page: Open, double: str) -> None:
-    page = open_documents(open_page, double)
+def test_a_dropped_document_is_translated(documents: Page) -> None:
+    documents.evaluate(DROP, ["brief.txt", "guten tag\n"])
 
-    page.evaluate(DROP, ["brief.txt", "guten tag\n"])
-
-    expect(page.locator("#files .name")).to_have_text("brief.txt")
-    expect(page.locator("#files .state")).to_have_text("Done.")
+    expect(documents.locator("#files .name")).to_have_text("brief.txt")
+    expect(documents.locator("#files .state")).to_have_text("Done.")
 
 
-def test_the_servers_reason_is_shown_if_it_rejects_a_document(open_page: Open, double: str) -> None:
-    page = open_documents(open_page, double)
+def test_the_servers_reason_is_shown_if_it_rejects_a_document(documents: Page) -> None:
+    add(documents, "brief.exe", "guten tag")
 
-    add(page, "brief.exe", "guten tag")
-
-    expect(page.locator("#files .state")).to_contain_text("has no supported suffix")
+    expect(documents.locator("#files .state")).to_contain_text("has no supported suffix")
 
 
 def test_a_document_over_the_limit_is_not_uploaded(open_page: Open, serve_double: ServeDouble) -> None:
@@ -64,16 +64,15 @@ def test_a_document_over_the_limit_is_not_uploaded(open_page: Open, serve_double
     expect(page.locator("#files .state")).to_have_text("The file is too large: the limit is 1 MiB.")
 
 
-def test_a_cancelled_document_is_cancelled_on_the_server(open_page: Open, double: str) -> None:
-    page = open_documents(open_page, double)
-    add(page, "brief.txt", "wait\n")
-    expect(page.locator("#files .state")).to_have_text("0 %")
+def test_a_cancelled_document_is_cancelled_on_the_server(documents: Page) -> None:
+    add(documents, "brief.txt", "wait\n")
+    expect(documents.locator("#files .state")).to_have_text("0 %")
 
-    with page.expect_response(lambda response: response.request.method == "DELETE") as deleted:
-        page.click("#files .actions button")
+    with documents.expect_response(lambda response: response.request.method == "DELETE") as deleted:
+        documents.click("#files .actions button")
 
     assert deleted.value.status == 202
-    expect(page.locator("#files .state")).to_have_text("Cancelled.")
+    expect(documents.locator("#files .state")).to_have_text("Cancelled.")
 
 
 def test_without_jobs_there_are_no_documents(open_page: Open, serve_double: ServeDouble) -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, ServeDouble, type_text
 from tests.browser.servers import Server
@@ -97,23 +97,18 @@ def test_the_key_that_a_server_requires_is_asked_for_until_it_is_right(
     expect(page.locator("#output")).to_have_text("DANKE")
 
 
-def test_a_text_that_cannot_be_translated_is_reported_with_the_servers_reason(
-    open_page: Open, double: str
-) -> None:
-    page = open_page(double)
+def test_a_text_that_cannot_be_translated_is_reported_with_the_servers_reason(double_page: Page) -> None:
+    type_text(double_page, "unusable")
 
-    type_text(page, "unusable")
-
-    expect(page.locator("#notice")).to_contain_text("is not usable")
-    expect(page.locator("#notice")).not_to_contain_text("Trying again")
+    expect(double_page.locator("#notice")).to_contain_text("is not usable")
+    expect(double_page.locator("#notice")).not_to_contain_text("Trying again")
 
 
-def test_an_error_within_the_stream_is_reported(open_page: Open, double: str) -> None:
-    page = open_page(double)
+def test_an_error_within_the_stream_is_reported(double_page: Page) -> None:
     error = 'event: error\ndata: {"error":{"type":"timeout","message":"it took too long","fields":[]}}\n\n'
-    page.route(STREAM, lambda route: route.fulfill(content_type="text/event-stream", body=error))
+    double_page.route(STREAM, lambda route: route.fulfill(content_type="text/event-stream", body=error))
 
-    type_text(page, "hallo")
+    type_text(double_page, "hallo")
 
-    expect(page.locator("#notice")).to_have_text("It took too long.")
-    expect(page.locator("#retry")).to_be_visible()
+    expect(double_page.locator("#notice")).to_have_text("It took too long.")
+    expect(double_page.locator("#retry")).to_be_visible()

@@ -36,15 +36,12 @@ def marked(page: Page) -> list[str]:
     return page.locator("#mirror mark").all_inner_texts()
 
 
-def test_a_typed_text_is_translated_and_its_language_detected(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
-
+def test_a_typed_text_is_translated_and_its_language_detected(page: Page) -> None:
     assert translate(page, TEXT) == "Good morning! The cat is sleeping in the garden."
     expect(page.locator("#source-language option:checked")).to_have_text("German (detected)")
 
 
-def test_segments_are_shown_before_the_translation_is_complete(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_segments_are_shown_before_the_translation_is_complete(page: Page) -> None:
     page.evaluate(RECORD)
 
     whole = translate(page, "\n".join(f"Der Zug nach Wien fährt um {number} Uhr ab." for number in range(60)))
@@ -53,45 +50,37 @@ def test_segments_are_shown_before_the_translation_is_complete(open_page: Open, 
     assert any(0 < len(text) < len(whole) / 2 for text in partial)
 
 
-def test_typing_on_cancels_the_request_of_the_earlier_text(open_page: Open, double: str) -> None:
-    page = open_page(double)
+def test_typing_on_cancels_the_request_of_the_earlier_text(double_page: Page) -> None:
     failed: list[str] = []
-    page.on("requestfailed", lambda request: failed.append(request.post_data or ""))
-    with page.expect_request(f"**{STREAM}"):
-        type_text(page, "wait")
+    double_page.on("requestfailed", lambda request: failed.append(request.post_data or ""))
+    with double_page.expect_request(f"**{STREAM}"):
+        type_text(double_page, "wait")
 
-    type_text(page, "hallo")
+    type_text(double_page, "hallo")
 
-    expect(page.locator("#output")).to_have_text("HALLO")
+    expect(double_page.locator("#output")).to_have_text("HALLO")
     assert [bool(re.search('"wait"', body)) for body in failed] == [True]
 
 
-def test_a_pause_in_typing_makes_one_request(open_page: Open, double: str, watched: Watched) -> None:
-    page = open_page(double)
+def test_a_pause_in_typing_makes_one_request(double_page: Page, watched: Watched) -> None:
+    double_page.wait_for_selector("#target-language option", state="attached")
+    double_page.locator("#source").evaluate(TYPE, "guten tag")
 
-    page.wait_for_selector("#target-language option", state="attached")
-    page.locator("#source").evaluate(TYPE, "guten tag")
-
-    expect(page.locator("#output")).to_have_text("GUTEN TAG")
+    expect(double_page.locator("#output")).to_have_text("GUTEN TAG")
     assert [urlsplit(url).path for url in watched.urls].count(STREAM) == 1
 
 
-def test_a_slow_server_is_shown_as_busy_until_it_answers(open_page: Open, double: str) -> None:
-    page = open_page(double)
+def test_a_slow_server_is_shown_as_busy_until_it_answers(double_page: Page) -> None:
+    with double_page.expect_request(f"**{STREAM}"):
+        type_text(double_page, "slow")
 
-    with page.expect_request(f"**{STREAM}"):
-        type_text(page, "slow")
-
-    expect(page.locator("#busy")).to_be_visible()
-    expect(page.locator("#output")).to_have_attribute("aria-busy", "true")
-    expect(page.locator("#output")).to_have_text("SLOW")
-    expect(page.locator("#busy")).to_be_hidden()
+    expect(double_page.locator("#busy")).to_be_visible()
+    expect(double_page.locator("#output")).to_have_attribute("aria-busy", "true")
+    expect(double_page.locator("#output")).to_have_text("SLOW")
+    expect(double_page.locator("#busy")).to_be_hidden()
 
 
-def test_the_word_under_the_pointer_marks_its_source_and_the_cursor_its_translation(
-    open_page: Open, bundled: str
-) -> None:
-    page = open_page(bundled)
+def test_the_word_under_the_pointer_marks_its_source_and_the_cursor_its_translation(page: Page) -> None:
     translate(page, "😀 Die Katze schläft im Garten.")
 
     page.hover('.word:text-is("cat")')
@@ -106,8 +95,7 @@ def test_the_word_under_the_pointer_marks_its_source_and_the_cursor_its_translat
     expect(page.locator("#output .word.aligned")).to_have_text("cat")
 
 
-def test_a_click_on_a_word_offers_others_that_continue_the_sentence(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_a_click_on_a_word_offers_others_that_continue_the_sentence(page: Page) -> None:
     translate(page, "Hallo! Die Katze schläft morgen wohl nicht im Garten.")
 
     page.click(WORD_WITH_OTHERS)
@@ -121,8 +109,7 @@ def test_a_click_on_a_word_offers_others_that_continue_the_sentence(open_page: O
     )
 
 
-def test_confidence_is_shown_on_request(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_confidence_is_shown_on_request(page: Page) -> None:
     translate(page, "Guten Morgen! Xylophonverleihgebühr Quarkplotz.")
     unsure = page.locator("#output .low, #output .middle")
 
@@ -135,8 +122,7 @@ def test_confidence_is_shown_on_request(open_page: Open, bundled: str) -> None:
     assert re.fullmatch(r"Mean token probability \d+ %", title)
 
 
-def test_swapping_translates_the_translation_back(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_swapping_translates_the_translation_back(page: Page) -> None:
     english = translate(page, "Die Katze schläft.")
 
     page.click("#swap")
@@ -146,8 +132,7 @@ def test_swapping_translates_the_translation_back(open_page: Open, bundled: str)
     expect(page.locator("#output")).to_contain_text("Die Katze")
 
 
-def test_a_text_in_the_target_language_is_said_to_be(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_a_text_in_the_target_language_is_said_to_be(page: Page) -> None:
     page.select_option("#target-language", "en")
 
     type_text(page, "The cat is sleeping in the garden.")
@@ -155,10 +140,9 @@ def test_a_text_in_the_target_language_is_said_to_be(open_page: Open, bundled: s
     expect(page.locator("#notice")).to_have_text("The text is already in English.")
 
 
-def test_a_shared_address_has_the_text_in_its_fragment_only(
-    open_page: Open, bundled: str, watched: Watched
+def test_a_shared_address_has_its_text_in_the_fragment_only(
+    page: Page, open_page: Open, watched: Watched
 ) -> None:
-    page = open_page(bundled)
     page.select_option("#source-language", "de")
     english = translate(page, TEXT)
     page.click("#share")
@@ -172,8 +156,7 @@ def test_a_shared_address_has_the_text_in_its_fragment_only(
     assert not any("Katze" in urlsplit(url).path + urlsplit(url).query for url in watched.urls)
 
 
-def test_the_history_stays_in_the_browser_until_it_is_cleared(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_the_history_stays_in_the_browser_until_it_is_cleared(page: Page) -> None:
     english = translate(page, TEXT)
     page.clock.fast_forward(HISTORY_PAUSE_MS)
     page.wait_for_selector("#history")
@@ -230,8 +213,7 @@ def test_narrow_screens_need_no_horizontal_scrolling(open_page: Open, bundled: s
     assert too_wide == []
 
 
-def test_a_chosen_theme_is_kept(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_a_chosen_theme_is_kept(page: Page) -> None:
     page.click("#theme")
     page.reload()
 
@@ -239,8 +221,7 @@ def test_a_chosen_theme_is_kept(open_page: Open, bundled: str) -> None:
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
 
 
-def test_the_form_of_address_can_be_chosen_where_the_model_knows_it(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_the_form_of_address_can_be_chosen_where_the_model_knows_it(page: Page) -> None:
     page.select_option("#target-language", "de")
     assert translate(page, "Where do you live?") == "Wo wohnst du?"
 
@@ -253,8 +234,7 @@ def test_the_form_of_address_can_be_chosen_where_the_model_knows_it(open_page: O
     expect(page.locator("#formality-choice")).to_be_hidden()
 
 
-def test_a_glossary_can_be_chosen_where_there_is_one(open_page: Open, bundled: str) -> None:
-    page = open_page(bundled)
+def test_a_glossary_can_be_chosen_where_there_is_one(page: Page, bundled: str) -> None:
     expect(page.locator("#glossary-choice")).to_be_hidden()
     entries = [{"source": "dog", "target": "Luftkissenboot"}]
     new = {"name": "Tiere", "dictionaries": [{"source": "en", "target": "de", "entries": entries}]}

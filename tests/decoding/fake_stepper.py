@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 
 BOS, EOS = 0, 1
 Prefix = tuple[int, ...]
+Ids = NDArray[np.int64]
+Logprobs = NDArray[np.float32]
+Candidates = tuple[Logprobs, Ids]
+"""Log-probabilities and ids, best first."""
 
 
 class LanguageModel(Protocol):
@@ -23,7 +27,7 @@ class LanguageModel(Protocol):
     @property
     def vocab_size(self) -> int: ...
 
-    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+    def logprobs(self, source: int, prefix: Prefix) -> Logprobs:
         """float32 [V] after what a row has read, see `opening`."""
         ...
 
@@ -40,12 +44,12 @@ class RandomModel:
     num_impossible: int = 0
     """Tokens of probability 0 after each prefix."""
 
-    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+    def logprobs(self, source: int, prefix: Prefix) -> Logprobs:
         return _random_logprobs(self, source, prefix)
 
 
 @cache
-def _random_logprobs(model: RandomModel, source: int, prefix: Prefix) -> NDArray[np.float32]:
+def _random_logprobs(model: RandomModel, source: int, prefix: Prefix) -> Logprobs:
     random = np.random.default_rng([model.seed, source, *prefix])
     logits = model.sharpness * random.normal(size=model.vocab_size)
     logprobs: NDArray[np.float64] = logits - np.log(np.exp(logits).sum())
@@ -62,7 +66,7 @@ class TableModel:
     vocab_size: int
     table: Mapping[tuple[int, Prefix], Mapping[int, float]]
 
-    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+    def logprobs(self, source: int, prefix: Prefix) -> Logprobs:
         logprobs = np.full(self.vocab_size, -np.inf, np.float32)
         for token, probability in self.table.get((source, prefix), {EOS: 1.0}).items():
             logprobs[token] = np.log(probability)
@@ -80,7 +84,7 @@ class ShiftedModel:
     def vocab_size(self) -> int:
         return self.inner.vocab_size
 
-    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+    def logprobs(self, source: int, prefix: Prefix) -> Logprobs:
         logprobs = self.inner.logprobs(source, prefix).copy()
         logprobs[list(self.shifts)] += np.array(list(self.shifts.values()), np.float32)
         return logprobs
@@ -123,9 +127,7 @@ class FakeStepper:
     def join(self, encoded: Sequence[int]) -> None:
         self.rows += [(source, None) for source in encoded for _ in range(self.beam_size)]
 
-    def step(
-        self, last_ids: NDArray[np.int64], num_best: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def step(self, last_ids: Ids, num_best: int) -> Candidates:
         assert last_ids.dtype == np.int64
         assert last_ids.shape == (len(self.rows),)
         self.num_best.append(num_best)
@@ -135,9 +137,7 @@ class FakeStepper:
         best[self.faulty_rows(), -1] = np.nan
         return best, ids
 
-    def step_with(
-        self, last_ids: NDArray[np.int64], num_best: int, wanted_ids: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def step_with(self, last_ids: Ids, num_best: int, wanted_ids: Ids) -> Candidates:
         logprobs, ids = self.step(last_ids, self.model.vocab_size)
         by_id = np.take_along_axis(logprobs, np.argsort(ids, axis=1), axis=1)
         wanted = np.take_along_axis(by_id, wanted_ids, axis=1)
@@ -153,7 +153,7 @@ class FakeStepper:
             if (source, len(prefix or ())) == self.faulty
         ]
 
-    def read_on(self, last_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+    def read_on(self, last_ids: Ids) -> Logprobs:
         """Let every row read a token; what comes next, float32 [R, V]."""
         prefixes: list[Prefix] = []
         for (_, prefix), token in zip(self.rows, last_ids.tolist(), strict=True):
@@ -163,7 +163,7 @@ class FakeStepper:
         self.num_rows.append(len(self.rows))
         return np.stack([self.model.logprobs(*row) for row in zip(sources, prefixes, strict=True)])
 
-    def select(self, rows: NDArray[np.int64]) -> None:
+    def select(self, rows: Ids) -> None:
         assert rows.dtype == np.int64
         assert len(rows) <= len(self.rows)
         assert rows.tolist() != list(range(len(self.rows))), "selects all rows as they are"
@@ -185,9 +185,7 @@ class FakeReadingStepper(FakeStepper):
         """Of each step."""
         self.is_attention_faulty = False
 
-    def read(
-        self, last_ids: NDArray[np.int64], wanted_ids: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32]]:
+    def read(self, last_ids: Ids, wanted_ids: Ids | None) -> tuple[Logprobs | None, Logprobs]:
         self.num_wanted.append(0 if wanted_ids is None else len(wanted_ids))
         logprobs = self.read_on(last_ids)
         width = max(self.lengths[source] for source, _ in self.rows)
@@ -201,10 +199,10 @@ class FakeReadingStepper(FakeStepper):
         return logprobs[np.arange(len(wanted_ids)), wanted_ids], attention
 
 
-def attention_of(source: int, prefix: Prefix, length: int) -> NDArray[np.float32]:
+def attention_of(source: int, prefix: Prefix, length: int) -> Logprobs:
     """Float32 [S] of the step after what a row has read, see `opening`; adds up to 1."""
     weights = np.random.default_rng([source, *prefix]).random(length)
-    attention: NDArray[np.float32] = (weights / weights.sum()).astype(np.float32)
+    attention: Logprobs = (weights / weights.sum()).astype(np.float32)
     return attention
 
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dragoman.decoding.strategy import Source
 from dragoman.types import FinishReason, Hypothesis
-from tests.decoding.fake_stepper import EOS, LanguageModel, Prefix, opening
+from tests.decoding.fake_stepper import EOS, LanguageModel, Logprobs, Prefix, opening
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class FilteredModel:
     def vocab_size(self) -> int:
         return self.model.vocab_size
 
-    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+    def logprobs(self, source: int, prefix: Prefix) -> Logprobs:
         read = [*self.source.begin, *prefix[len(opening(self.source.begin)) :]]
         logprobs = self.model.logprobs(source, prefix).copy()
         for token in set(read):

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.decoding.beam import Beam, assign_rows_to_children
-from dragoman.decoding.greedy import Greedy
-from dragoman.decoding.loop import search
-from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.decoding.beam import assign_rows_to_children
+from dragoman.decoding.strategy import Source, TargetLimits
 from dragoman.types import FinishReason, Hypothesis
 from tests.decoding import reference_search
 from tests.decoding.fake_lanes import search_with
@@ -25,7 +23,6 @@ from tests.decoding.fake_stepper import (
     sentences,
 )
 from tests.decoding.random_sources import beams
-from tests.decoding.random_sources import sources as random_sources
 
 
 def one_source(model: TableModel, beam_size: int, source: Source) -> list[Hypothesis]:
@@ -69,47 +66,6 @@ def test_greedy_and_beam_search_equal_the_same_in_plain_python_and_count_only_th
 
 
 STOP, LENGTH = FinishReason.STOP, FinishReason.LENGTH
-
-
-@pytest.mark.parametrize(
-    ("chances", "beam_size", "source", "expected"),
-    [
-        pytest.param(
-            {2: 0.7, 3: 0.2, EOS: 0.1},
-            3,
-            source_of(1, length_penalty=0.0, num_hypotheses=3),
-            [((2,), LENGTH), ((3,), LENGTH), ((), STOP)],
-            id="a cut hypothesis is better than an ended one if it scores better",
-        ),
-        pytest.param(
-            {2: 0.5, EOS: 0.3, 3: 0.2},
-            2,
-            source_of(1, num_hypotheses=2),
-            [((2,), LENGTH), ((), STOP)],
-            id="what the limit cuts out of the beam is none: the end takes one of the two places",
-        ),
-        pytest.param(
-            {2: 0.5, EOS: 0.3, 3: 0.2},
-            2,
-            source_of(1, min_tokens=1, num_hypotheses=2),
-            [((2,), LENGTH), ((3,), LENGTH)],
-            id="an end that comes too early takes no place from what the limit cuts",
-        ),
-        pytest.param(
-            {2: 0.5, 3: 0.4, EOS: 0.1},
-            2,
-            source_of(2, length_penalty=0.0, num_hypotheses=2),
-            [((2,), STOP), ((3,), STOP)],
-            id="an end of sentence out of the beam is none",
-        ),
-    ],
-)
-def test_the_hypotheses_after_the_first_step(
-    chances: dict[int, float], beam_size: int, source: Source, expected: list[tuple[Prefix, FinishReason]]
-) -> None:
-    hypotheses = one_source(TableModel(4, {(0, ()): chances}), beam_size, source)
-
-    assert [(one.ids, one.finish_reason) for one in hypotheses] == expected
 
 
 def test_a_source_with_nothing_possible_still_has_a_result() -> None:
@@ -159,28 +115,6 @@ def test_one_child_of_every_parent_stays_in_its_place(parents: list[list[int]]) 
         assert sorted(children) == list(range(len(group)))
         staying = [place for place, parent in zip(children, group, strict=True) if place == parent]
         assert sorted(staying) == sorted(set(group))
-
-
-@given(random_models(max_impossible=0), st.lists(random_sources(beam_size=1), min_size=1, max_size=6))
-def test_a_beam_of_1_equals_greedy(model: RandomModel, sources: list[Source]) -> None:
-    target = TargetVocabulary(EOS, model.vocab_size)
-    results = []
-    for strategy in (Greedy(target), Beam(1, target)):
-        strategy.join(sources)
-        results.append(search(FakeStepper(model, range(len(sources))), strategy))
-
-    assert results[0] == results[1]
-
-
-@pytest.mark.parametrize(("max_tokens", "reason"), [(3, FinishReason.STOP), (2, FinishReason.LENGTH)])
-def test_a_sentence_is_cut_by_length_where_there_is_no_room_for_its_end(
-    max_tokens: int, reason: FinishReason
-) -> None:
-    stepper = FakeStepper(sentences(4, [(2, 3)]), [0])
-
-    ((hypothesis,),) = search_with(stepper, [source_of(max_tokens)])
-
-    assert hypothesis == Hypothesis((2, 3), 0.0, max_tokens, 0.0, reason)
 
 
 @pytest.mark.parametrize(("min_tokens", "num_best"), [((0, 0), [1, 1, 1, 1]), ((0, 2), [2, 2, 1, 1])])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from dragoman.decoding.constrained_lane import ConstrainedLane
 from dragoman.decoding.constraints import Constraints, PhraseForm, Progress, RequiredPhrase
@@ -19,6 +18,7 @@ from tests.decoding.fake_stepper import (
     EOS,
     FakeStepper,
     LanguageModel,
+    Logprobs,
     Prefix,
     RandomModel,
     ShiftedModel,
@@ -219,7 +219,7 @@ class OnlyBegins:
 
     vocab_size: int = len(WORDS)
 
-    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+    def logprobs(self, source: int, prefix: Prefix) -> Logprobs:
         del source, prefix
         logprobs = np.full(self.vocab_size, -20, np.float32)
         logprobs[[A, EOS]] = -0.7

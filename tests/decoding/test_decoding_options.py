@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -93,26 +93,13 @@ def test_the_ends_of_every_range_are_accepted(options: dict[str, Any]) -> None:
     assert all(getattr(accepted, field) == value for field, value in options.items())
 
 
-@pytest.mark.parametrize("early_stopping", [False, True])
-@pytest.mark.parametrize(
-    ("options", "expected"), [({}, (6, 0.6)), ({"beam_size": 1, "length_penalty": 0.0}, (1, 0.0))]
-)
-def test_what_was_not_wished_for_is_the_models_default(
-    options: dict[str, Any], expected: tuple[int, float], *, early_stopping: bool
-) -> None:
-    wish: dict[str, Any] = {"early_stopping": early_stopping} if options else {}
-
-    resolved = DecodingOptions(**options, **wish).resolve(
-        6, 0.6, early_stopping=early_stopping is not bool(options)
-    )
-
-    assert (resolved.beam_size, resolved.length_penalty) == expected
-    assert resolved.early_stopping is early_stopping
-
-
 @pytest.mark.parametrize(
     "options",
     [
+        DecodingOptions(),
+        DecodingOptions(beam_size=1, length_penalty=0.0, early_stopping=True),
+        DecodingOptions(early_stopping=False, repetition_penalty=1.5, no_repeat_ngram_size=2),
+        DecodingOptions(terminology=Terminology(forbidden=("nein",))),
         DecodingOptions(
             num_hypotheses=3,
             max_length=90,
@@ -126,16 +113,19 @@ def test_what_was_not_wished_for_is_the_models_default(
             return_alignment=True,
             return_tokens=True,
         ),
-        DecodingOptions(repetition_penalty=1.5, no_repeat_ngram_size=2),
-        DecodingOptions(terminology=Terminology(forbidden=("nein",))),
     ],
 )
-def test_options_without_a_default_of_the_model_stay_as_they_are(options: DecodingOptions) -> None:
-    resolved = options.resolve(4, 1.0, early_stopping=False)
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_only_what_was_not_wished_for_is_the_models_default(
+    options: DecodingOptions, *, early_stopping: bool
+) -> None:
+    resolved = options.resolve(6, 0.6, early_stopping=early_stopping)
 
-    beam_size = resolved.beam_size
-    expected = replace(options, beam_size=beam_size, length_penalty=1.0, early_stopping=False)
-    assert all(getattr(resolved, each.name) == getattr(expected, each.name) for each in fields(resolved))
+    beam_size = 6 if options.sampling is None else 1
+    defaults = {"beam_size": beam_size, "length_penalty": 0.6, "early_stopping": early_stopping}
+    for name in (each.name for each in fields(resolved)):
+        wish = getattr(options, name)
+        assert getattr(resolved, name) == (defaults.get(name) if wish is None else wish)
 
 
 def test_more_hypotheses_than_the_models_own_beam_holds_are_refused() -> None:

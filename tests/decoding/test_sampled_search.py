@@ -10,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 from dragoman.decoding.options import Sampling
@@ -22,7 +21,9 @@ from tests.decoding.fake_stepper import (
     BOS,
     EOS,
     FakeStepper,
+    Ids,
     LanguageModel,
+    Logprobs,
     Prefix,
     RandomModel,
     TableModel,
@@ -45,7 +46,7 @@ def draw_all(model: LanguageModel, sources: list[Source], num_draws: int) -> lis
 class Alike(FakeStepper):
     """All sources are to the model what source 0 is."""
 
-    def read_on(self, last_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+    def read_on(self, last_ids: Ids) -> Logprobs:
         super().read_on(last_ids)
         return np.stack([self.model.logprobs(0, prefix or ()) for _, prefix in self.rows])
 
@@ -72,33 +73,6 @@ def check_counts(counts: Counter[Prefix], probabilities: Mapping[Prefix, float])
         for ids, probability in probabilities.items()
     )
     assert chi_square < CRITICAL_VALUES[len(probabilities) - 1]
-
-
-NEXT = {2: 0.4, 3: 0.3, 4: 0.15, 5: 0.1, EOS: 0.05}
-ONE_TOKEN = TableModel(7, {(0, ()): NEXT})
-
-
-@pytest.mark.parametrize(
-    ("sampling", "weights"),
-    [
-        (Sampling(), NEXT),
-        (Sampling(top_k=3), {2: 0.4, 3: 0.3, 4: 0.15}),
-        (Sampling(top_p=0.69), {2: 0.4, 3: 0.3, 4: 0.0}),
-        (Sampling(temperature=0.5), {token: chance**2 for token, chance in NEXT.items()}),
-        # After the temperature 0.4 ** 2 of 0.285 is 56 %.
-        (Sampling(top_p=0.6, temperature=0.5), {2: 0.16, 3: 0.09, 4: 0.0}),
-        # Among the first three, 0.4 + 0.3 of 0.85 are 82 %.
-        (Sampling(top_k=3, top_p=0.8), {2: 0.4, 3: 0.3, 4: 0.0}),
-    ],
-)
-def test_tokens_come_as_often_as_their_probability_says(
-    sampling: Sampling, weights: dict[int, float]
-) -> None:
-    counts = counted(ONE_TOKEN, sampling)
-
-    possible = {() if token == EOS else (token,): weight for token, weight in weights.items() if weight}
-    total = sum(possible.values())
-    check_counts(counts, {ids: weight / total for ids, weight in possible.items()})
 
 
 def test_the_steps_of_a_target_are_drawn_independently() -> None:

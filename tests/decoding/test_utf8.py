@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from dragoman.decoding.loop import AnyLane, open_strategy
 from dragoman.decoding.options import Sampling
@@ -21,6 +20,7 @@ from tests.decoding.fake_stepper import (
     EOS,
     FakeStepper,
     LanguageModel,
+    Logprobs,
     Prefix,
     RandomModel,
     ShiftedModel,
@@ -115,7 +115,7 @@ class Constrained:
     def vocab_size(self) -> int:
         return self.model.vocab_size
 
-    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+    def logprobs(self, source: int, prefix: Prefix) -> Logprobs:
         logprobs = self.model.logprobs(source, prefix)
         begun = begun_by(prefix, can_spell_replacement=self.source.can_spell_replacement)
         looked_at = np.argsort(-logprobs, kind="stable")[: INSIDE if begun else BETWEEN].tolist()

@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.card_page import read_results, render_page
+from bench.card_page import card_sections, read_results, render_page
 from bench.page import MARKED, NOT_MEASURED, PAGES, README, REPORTS, make_tables, render, render_readme
+from bench.plots import draw_all
 from bench.provenance import RESULTS
+
+DRAWN_BY_TRAINING = "training-second-run.png"
+LARGEST_PICTURE_BYTES = 100_000
+CARDS = read_results()
 
 
 def name_of(path: Path) -> str:
@@ -31,7 +36,22 @@ def test_the_readmes_table_is_made_of_the_results() -> None:
 
 
 def test_the_page_of_the_bundled_models_is_made_of_their_results() -> None:
-    assert (REPORTS / "models.md").read_text(encoding="utf8") == render_page(read_results())
+    assert (REPORTS / "models.md").read_text(encoding="utf8") == render_page(CARDS)
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_the_card_of_a_bundled_model_has_sections_made_of_its_result_and_none_of_what_was_not_measured(
+    name: str,
+) -> None:
+    card = (REPORTS.parents[1] / "models" / name / "README.md").read_text(encoding="utf8")
+    bare = {**CARDS[name], "examples": None, "curve": {"run_ends": [1], "points": []}}
+
+    sections = [f"## {one.heading}\n\n{one.content}\n" for one in card_sections(CARDS[name])]
+
+    assert [section for section in sections if section not in card] == []
+    assert len(sections) == 3
+    assert [section.heading for section in card_sections(bare)] == ["Speed, size and memory"]
+    assert "### Learning" not in render_page({name: bare})
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
@@ -47,6 +67,16 @@ def test_every_picture_on_a_page_is_there(path: Path) -> None:
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf8"))
 
     assert [picture for picture in pictures if not (path.parent / picture).is_file()] == []
+
+
+def test_every_picture_is_drawn_of_a_result(tmp_path: Path) -> None:
+    drawn = draw_all(RESULTS, tmp_path)
+
+    shown = {path.name for path in (REPORTS / "figures").iterdir()}
+    assert {path.name for path in drawn} == shown - {DRAWN_BY_TRAINING}
+    for content in (path.read_bytes() for path in drawn):
+        assert content.startswith(b"\x89PNG")
+        assert len(content) < LARGEST_PICTURE_BYTES
 
 
 def test_a_table_between_markers_is_replaced_and_the_text_around_it_kept() -> None:

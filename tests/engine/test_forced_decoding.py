@@ -57,11 +57,14 @@ def test_links_and_tokens_are_those_of_the_translation(tiny: Translator, beam_si
     plain = DecodingOptions(beam_size=beam_size, length_penalty=1.0, use_shortlist=False)
     options = replace(plain, return_alignment=True, return_tokens=True)
 
+    told: list[SegmentTranslation] = []
+
     waited = tiny.translate(TEXT, options)
 
     assert waited.text == tiny.translate(TEXT, plain).text
     check(TEXT, waited)
-    assert tiny.submit(TEXT, EngineRequest(options)).result(TIMEOUT_S) == waited
+    assert tiny.submit(TEXT, EngineRequest(options, on_segment=told.append)).result(TIMEOUT_S) == waited
+    assert told == list(waited.segments)
     assert list(tiny.translate_many([TEXT], EngineRequest(options))) == [waited]
 
 
@@ -76,14 +79,6 @@ def test_alignment_alone_is_the_same_as_with_tokens_and_neither_is_there_unless_
     assert [segment.links for segment in aligned] == [segment.links for segment in both]
     assert {segment.tokens for segment in aligned} == {None}
     assert {(segment.links, segment.tokens) for segment in neither} == {(None, None)}
-
-
-def test_a_segment_that_is_told_of_has_its_words_and_tokens(tiny: Translator) -> None:
-    told: list[SegmentTranslation] = []
-
-    whole = tiny.submit(TEXT, EngineRequest(READ, on_segment=told.append)).result(TIMEOUT_S)
-
-    assert told == list(whole.segments)
 
 
 def test_a_text_given_up_while_it_is_read_ends(tiny: Translator) -> None:
@@ -140,6 +135,8 @@ def test_a_given_target_is_scored_as_the_search_scored_it(tiny: Translator) -> N
     worse = tiny.score("Das ist ein Haus.", "The dog is sleeping.").result(TIMEOUT_S)
     assert worse.score is not None
     assert worse.score < -1 < (scored.score or 0)
+    empty = tiny.score("Das ist ein Haus.", "").result(TIMEOUT_S)
+    assert (empty.text, empty.num_target_tokens, empty.links) == ("", 1, ())
 
 
 @pytest.mark.parametrize(
@@ -156,19 +153,3 @@ def test_what_cannot_be_read_is_named(tiny: Translator, source: str, target: str
         tiny.score(source, target)
 
     assert refused.value.field == field
-
-
-def test_scores_come_in_any_company(tiny_int8: Translator) -> None:
-    """Alone, and among searches and other readings."""
-    pairs = [
-        ("Das ist ein Haus.", "This is a house."),
-        ("Ja.", "The dog is sleeping."),
-        ("Der Hund schläft.", ""),
-    ]
-    alone = [tiny_int8.score(*pair).result(TIMEOUT_S) for pair in pairs]
-
-    others = [tiny_int8.submit(TEXT) for _ in range(10)]
-    together = [tiny_int8.score(*pair) for pair in pairs * 5]
-
-    assert [future.result(TIMEOUT_S) for future in together] == alone * 5
-    assert len({future.result(TIMEOUT_S).text for future in others}) == 1

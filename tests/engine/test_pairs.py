@@ -18,7 +18,7 @@ from dragoman.bundle import read_bundle
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import DecodingDefaults
 from dragoman.types import Pair
-from tests.engine.conftest import FP32, TIMEOUT_S, copy_with
+from tests.engine.conftest import FP32, copy_with
 
 BOS, EOS = 2, 3
 LANGUAGES = Languages(
@@ -66,16 +66,6 @@ def test_forced_tokens_are_not_said_and_do_not_count_among_those_a_caller_limits
     assert len(found[0].ids) <= 2
     assert found[0].num_tokens == 2 + 2
     assert not {50, 51} & set(found[0].ids[:1])
-
-
-def test_neighbours_of_other_pairs_change_nothing(many: Translator) -> None:
-    pairs = [pair for pair in LANGUAGES.pairs() for _ in range(4)]
-    alone = [many.translate(TEXT, pair=pair) for pair in pairs]
-
-    together = [many.submit(TEXT, EngineRequest(pair=pair)) for pair in pairs]
-
-    assert [future.result(TIMEOUT_S) for future in together] == alone
-    assert len({one.score for one in alone}) == 4, "every pair reads something else"
 
 
 def test_lists_and_streams_are_of_one_pair(many: Translator) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman import BundleError, DecodingOptions, EngineRequest, Translation, Translator
+from dragoman import BundleError, DecodingOptions, Translation, Translator
 from dragoman.bundle import file_sha256, read_bundle
 from dragoman.manifest import FileRecord, Manifest
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
@@ -25,6 +25,7 @@ NUM_LISTED = 6
 
 
 def shortlist_of_all(manifest: Manifest) -> Shortlist:
+    """Every token always: translations are the same as without."""
     num_targets = manifest.sizes.target_vocab
     offsets = np.zeros(manifest.sizes.source_vocab + 1, np.int64)
     return Shortlist.of(np.arange(num_targets), offsets, np.empty(0, np.int64), num_targets)
@@ -131,36 +132,6 @@ def test_a_shortlist_that_is_not_wanted_changes_nothing(
     found = translate_all(narrow, texts, dataclasses.replace(options, use_shortlist=False))
 
     assert found == expected
-
-
-@BOTH
-def test_searches_with_and_without_a_shortlist_run_side_by_side(
-    options: DecodingOptions, narrow: Translator, texts: list[str]
-) -> None:
-    without = dataclasses.replace(options, use_shortlist=False)
-    expected = [[narrow.translate(text, one) for text in texts] for one in (options, without)]
-
-    futures = [
-        (narrow.submit(text, EngineRequest(options)), narrow.submit(text, EngineRequest(without)))
-        for text in texts
-    ]
-    found = [[future.result() for future in column] for column in zip(*futures, strict=True)]
-
-    assert found == expected
-
-
-@BOTH
-@pytest.mark.parametrize("bundle", ["complete", "narrow"])
-def test_a_text_translates_the_same_alone_and_beside_others(
-    bundle: str, options: DecodingOptions, texts: list[str], request: pytest.FixtureRequest
-) -> None:
-    """The others bring tokens of their own to the batch, and leave it at other times."""
-    translator: Translator = request.getfixturevalue(bundle)
-
-    together = translate_all(translator, texts, options)
-
-    assert together == [translator.translate(text, options) for text in texts]
-    assert translate_all(translator, texts[::-1], options) == together[::-1]
 
 
 def test_a_shortlist_that_cannot_be_used_does_not_open_and_is_named(

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.bundle import Bundle, open_bundle, verify_files
 from dragoman.errors import BundleError
-from dragoman.routing.bundle_scan import BundleScanner, bundle_folders, compare, open_with_retry
+from dragoman.routing.bundle_scan import BundleScanner, bundle_folders, open_with_retry
 from tests.routing.doubles import write_bundle
 
 
@@ -51,26 +51,6 @@ def test_the_first_look_reads_manifests_alone(inspector: BundleScanner, folder: 
 
     assert findings.bundles.keys() == {"a"}
     assert findings.problems == {"b": ("manifest.json is missing",)}
-
-
-def test_nothing_changed_is_said_so(inspector: BundleScanner, known: Mapping[str, Bundle]) -> None:
-    findings = inspector.scan(known)
-
-    assert (findings.bundles, findings.problems) == (known, {})
-    assert compare(known, findings.bundles).is_empty
-
-
-def test_what_was_added_changed_and_removed_is_named(
-    inspector: BundleScanner, folder: Path, known: Mapping[str, Bundle]
-) -> None:
-    replace(folder, "a")
-    shutil.rmtree(folder / "b")
-    write_bundle(folder / "c", "c")
-
-    report = compare(known, inspector.scan(known).bundles)
-
-    assert (report.added, report.changed, report.removed) == (("c",), ("a",), ("b",))
-    assert not report.is_empty
 
 
 @pytest.mark.parametrize("name", ["a", "c"])

@@ -45,25 +45,20 @@ def test_each_bundle_is_told_its_own_pair(
     assert second.pairs == [Pair("en", "fr")] * 3
 
 
-def test_alternatives_are_the_last_steps_with_scores_of_the_whole(router: Router) -> None:
-    options = DecodingOptions(num_hypotheses=2)
-
-    alternatives = router.translate("Hallo", "de", "fr", options).translation.alternatives
-
-    assert [(other.text, other.score) for other in alternatives] == [
-        ("Hallo|de-en|en-fr", -0.75),
-        ("Hallo|de-en|en-fr!", -1.75),
-    ]
-
-
-def test_scores_not_asked_for_are_nobodys(router: Router) -> None:
-    options = DecodingOptions(return_scores=False, num_hypotheses=2)
+@pytest.mark.parametrize(
+    ("return_scores", "scores"), [(True, [-0.5, -0.25, -0.75, -1.75]), (False, [None] * 4)]
+)
+def test_alternatives_are_the_last_steps_with_scores_of_the_whole_if_scores_are_asked_for(
+    router: Router, *, return_scores: bool, scores: list[float | None]
+) -> None:
+    options = DecodingOptions(num_hypotheses=2, return_scores=return_scores)
 
     routed = router.translate("Hallo", "de", "fr", options)
 
-    assert routed.translation.score is None
-    assert [step.score for step in routed.steps] == [None, None]
-    assert [other.score for other in routed.translation.alternatives] == [None, None]
+    alternatives = routed.translation.alternatives
+    assert [other.text for other in alternatives] == ["Hallo|de-en|en-fr", "Hallo|de-en|en-fr!"]
+    assert [*(step.score for step in routed.steps), *(other.score for other in alternatives)] == scores
+    assert routed.translation.score == scores[2]
 
 
 def test_wishes_about_length_and_number_are_the_last_steps(
@@ -78,18 +73,16 @@ def test_wishes_about_length_and_number_are_the_last_steps(
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
-    [("Hallo", FinishReason.STOP), ("cut", FinishReason.LENGTH), ("copy", FinishReason.COPIED)],
+    ("first", "second", "whole"),
+    [("LENGTH", "STOP", "LENGTH"), ("STOP", "LENGTH", "LENGTH"), ("COPIED", "COPIED", "COPIED")],
 )
-def test_the_finish_reason_is_that_of_both(router: Router, text: str, reason: FinishReason) -> None:
-    assert router.translate(text, "de", "fr").translation.finish_reason is reason
-
-
-def test_a_first_step_that_was_cut_cuts_the_whole(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
-    reasons = {"Hallo|": FinishReason.STOP, "Hallo": FinishReason.LENGTH}
+def test_the_finish_reason_is_that_of_both(
+    router: Router, monkeypatch: pytest.MonkeyPatch, first: str, second: str, whole: str
+) -> None:
+    reasons = {"Hallo|": FinishReason[second], "Hallo": FinishReason[first]}
     monkeypatch.setattr("tests.routing.doubles.REASONS", reasons)
 
-    assert router.translate("Hallo", "de", "fr").translation.finish_reason is FinishReason.LENGTH
+    assert router.translate("Hallo", "de", "fr").translation.finish_reason is FinishReason[whole]
 
 
 def test_the_first_text_is_prepared_at_once_and_the_second_beside(

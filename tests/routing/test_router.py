@@ -113,9 +113,11 @@ def test_a_damaged_new_bundle_is_told_and_the_old_one_stays(
     assert router.problems == {}
 
 
-def test_replacing_bundles_while_texts_run_drops_none(
-    router: Router, models: Path, bundles: DoubleBundles
+@pytest.mark.parametrize("options", [RouterOptions(), RouterOptions(budget_bytes=SIZE_BYTES)])
+def test_replacing_bundles_while_texts_run_drops_none_and_keeps_the_budget(
+    router: Router, models: Path, bundles: DoubleBundles, options: RouterOptions
 ) -> None:
+    """A double that is closed in use raises."""
     stop = threading.Event()
     translated: list[str] = []
     request = EngineRequest(deadline=Deadline.after(TIMEOUT_S))
@@ -124,6 +126,8 @@ def test_replacing_bundles_while_texts_run_drops_none(
         target, end = (("en", "|de-en"), ("fr", "|many"))[number % 2]
         while not stop.is_set():
             routed = router.submit(f"Hallo {number}", "de", target, request).result(TIMEOUT_S)
+            num_open = len(bundles.open_names)
+            assert options.budget_bytes is None or num_open * SIZE_BYTES <= options.budget_bytes
             assert routed.translation.text == f"Hallo {number}{end}"
             translated.append(routed.translation.text)
 

@@ -191,16 +191,6 @@ def test_the_route_that_is_taken(offers: str, pair: str, expected: str) -> None:
     assert [">".join(step.pair) for step in route.steps] == expected.split()
 
 
-def test_a_language_left_open_may_be_one_that_is_reached_through_a_pivot() -> None:
-    offers = offers_of("de>en en>fr")
-
-    with pytest.raises(UnsupportedPair, match=r"^source: choose a language"):
-        find_route(offers, None, "fr")
-    assert find_route(offers, None, "en").pair == ("de", "en")
-    with pytest.raises(UnsupportedPair, match=r"^target: this language is not served"):
-        find_route(offers_of("de>de,en"), None, "de")  # from itself alone
-
-
 def test_a_language_goes_by_the_names_that_its_bundle_gives_it() -> None:
     known = Languages(
         {"de": SourceLanguage(("deu_Latn",), (), (3,)), "fr": SourceLanguage((), (), (3,))},

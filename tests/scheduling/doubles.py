@@ -5,9 +5,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.scheduling.deadline import Deadline
@@ -16,7 +13,7 @@ from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.replica import Outcome, SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.types import Hypothesis, Priority, SearchKind
-from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel
+from tests.decoding.fake_stepper import BOS, EOS, Candidates, FakeStepper, Ids, RandomModel
 from tests.routing.doubles import until
 
 MODEL = RandomModel(vocab_size=9, seed=3)
@@ -62,9 +59,7 @@ class _Stepper(FakeStepper):
         super().__init__(MODEL, [], beam_size)
         self.engine = engine
 
-    def step(
-        self, last_ids: NDArray[np.int64], num_best: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def step(self, last_ids: Ids, num_best: int) -> Candidates:
         assert self.engine.gate.wait(TIMEOUT_S)
         self.engine.threads.add(threading.get_ident())
         self.engine.num_rows.append(len(self.rows))

@@ -38,13 +38,15 @@ def segments_of(flow: Flow, lengths: list[int]) -> list[Segment]:
     return [Segment(length, flow) for length in lengths]
 
 
+Requests = list[tuple[str, list[int]]]
+"""Owner and lengths of the segments of each."""
 LENGTHS = st.lists(st.integers(1, MOST_TOKENS), min_size=1, max_size=30)
 REQUESTS = st.lists(st.tuples(st.sampled_from("ABC"), LENGTHS), min_size=1, max_size=6)
 
 
 @given(REQUESTS)
 def test_the_order_that_is_looked_at_is_the_order_in_which_they_are_taken(
-    requests: list[tuple[str, list[int]]],
+    requests: Requests,
 ) -> None:
     queue = queue_of(*(one for owner, lengths in requests for one in segments_of(Flow(owner), lengths)))
     order = list(queue.in_order())
@@ -54,7 +56,7 @@ def test_the_order_that_is_looked_at_is_the_order_in_which_they_are_taken(
 
 
 @given(REQUESTS)
-def test_segments_of_a_request_keep_their_order(requests: list[tuple[str, list[int]]]) -> None:
+def test_segments_of_a_request_keep_their_order(requests: Requests) -> None:
     flows = [(Flow(owner), lengths) for owner, lengths in requests]
     order = list(queue_of(*(one for flow, lengths in flows for one in segments_of(flow, lengths))).in_order())
 
@@ -125,9 +127,7 @@ def test_who_had_all_of_it_alone_owes_nothing_for_it() -> None:
 
 
 @given(REQUESTS, st.data())
-def test_what_was_removed_is_not_in_the_order(
-    requests: list[tuple[str, list[int]]], data: st.DataObject
-) -> None:
+def test_what_was_removed_is_not_in_the_order(requests: Requests, data: st.DataObject) -> None:
     segments = [one for owner, lengths in requests for one in segments_of(Flow(owner), lengths)]
     queue = queue_of(*segments)
     gone = data.draw(st.lists(st.sampled_from(segments), unique=True))

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.options import Sampling
@@ -14,7 +11,7 @@ from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.replica import Outcome, Replica, SegmentRequest
 from dragoman.types import Method, Priority, SearchKind
 from tests.decoding.fake_lanes import facts
-from tests.decoding.fake_stepper import BOS, EOS, FakeReadingStepper
+from tests.decoding.fake_stepper import BOS, EOS, FakeReadingStepper, Ids, Logprobs
 from tests.scheduling.doubles import MODEL
 
 KINDS = [
@@ -32,7 +29,7 @@ CAPACITY = Capacity(max_rows=200, max_sources=NUM_SOURCES, budget_tokens=1000)
 class Stumbling(FakeReadingStepper):
     """Its steps fail while source 17 is not alone."""
 
-    def read_on(self, last_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+    def read_on(self, last_ids: Ids) -> Logprobs:
         numbers = {number for number, _ in self.rows}
         if 17 in numbers and len(numbers) > 1:
             raise RuntimeError("the step failed")

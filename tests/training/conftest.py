@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import read_cases
 from tests.export.conftest import run_main
 from training.config import Corpus, TrainingConfig
 from training.corpus import TextPair
@@ -22,7 +23,12 @@ __all__ = ["run_main"]
 FEW_STEPS = {"steps": 2, "warmup_steps": 1, "decay_steps": 1}
 """Settings of [optimisation] for tests in which a run only has to reach its end."""
 
-WriteRecipe = Callable[[dict[str, Any]], Path]
+Recipe = dict[str, Any]
+Pairs = list[tuple[str, str]]
+WriteRecipe = Callable[[Recipe], Path]
+
+MADE = {"name": "made", "generated_pairs": 30, "weight": 0.1, "licence": "CC0-1.0"}
+"""A corpus without files."""
 
 GERMAN_TO_ENGLISH = ("de", "en")
 ENGLISH_TO_GERMAN = ("en", "de")
@@ -51,7 +57,7 @@ PLACES = (
 
 
 @pytest.fixture(scope="session")
-def pairs() -> list[tuple[str, str]]:
+def pairs() -> Pairs:
     """120 distinct sentences with their translations."""
     return [
         (f"{subject[0]} {verb[0]} {place[0]}.", f"{subject[1]} {verb[1]} {place[1]}.")
@@ -60,20 +66,20 @@ def pairs() -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def recipe(tmp_path: Path, pairs: Pairs) -> Recipe:
     """A whole config, its files and its run folder in the test's own folder; tests change what they need."""
     return make_recipe(tmp_path, pairs)
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def finished(tmp_path_factory: pytest.TempPathFactory, pairs: Pairs) -> Recipe:
     recipe = make_recipe(tmp_path_factory.mktemp("finished"), pairs)
     train(TrainingConfig.model_validate(recipe))
     return recipe
 
 
 @pytest.fixture
-def finished_recipe(finished: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+def finished_recipe(finished: Recipe, tmp_path: Path) -> Recipe:
     """The recipe of a finished run, whose run folder is a copy that a test may change."""
     recipe = copy.deepcopy(finished)
     shutil.copytree(recipe["run_dir"], tmp_path / "run")
@@ -84,7 +90,7 @@ def finished_recipe(finished: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
 def write_recipe(tmp_path: Path) -> WriteRecipe:
     """Writes a recipe as TOML."""
 
-    def write(recipe: dict[str, Any]) -> Path:
+    def write(recipe: Recipe) -> Path:
         path = tmp_path / "recipe.toml"
         path.write_text("".join(f"{key} = {to_toml(value)}\n" for key, value in recipe.items()), "utf8")
         return path
@@ -101,7 +107,7 @@ def to_toml(value: object) -> str:
     return json.dumps(value)
 
 
-def change(recipe: dict[str, Any], changes: Mapping[str, object]) -> None:
+def change(recipe: Recipe, changes: Mapping[str, object]) -> None:
     """Set keys that are named as in messages, such as `data.corpora.0.weight`."""
     for name, value in changes.items():
         section: Any = recipe
@@ -111,41 +117,16 @@ def change(recipe: dict[str, Any], changes: Mapping[str, object]) -> None:
         section[key] = value
 
 
-def make_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def make_recipe(folder: Path, pairs: Pairs) -> Recipe:
     corpus, source, target = folder / "pairs.tsv", folder / "dev.de", folder / "dev.en"
     corpus.write_text("".join(f"{de}\t{en}\n" for de, en in pairs), encoding="utf8")
     source.write_text("".join(f"{de}\n" for de, _ in pairs[:5]), encoding="utf8")
     target.write_text("".join(f"{en}\n" for _, en in pairs[:5]), encoding="utf8")
-    return {
-        "run_dir": str(folder / "run"),
-        "data": {
-            "source_language": "de",
-            "target_language": "en",
-            "max_tokens": 60,
-            "corpora": [{"name": "tiny", "files": [str(corpus)], "weight": 1.0, "licence": "CC0-1.0"}],
-        },
-        "vocabulary": {"size": 330},
-        "model": {
-            "encoder_layers": 1,
-            "decoder_layers": 1,
-            "d_model": 16,
-            "heads": 2,
-            "ffn": 24,
-            "max_positions": 64,
-        },
-        "optimisation": {
-            "optimizer": "muon",
-            "warmup_steps": 5,
-            "steps": 30,
-            "decay_steps": 10,
-            "budget_tokens": 200,
-            "precision": "32-true",
-            "threads": 1,
-            "accelerator": "cpu",
-        },
-        "validation": {"source": str(source), "target": str(target), "every_steps": 15, "num_lines": 3},
-        "checkpoints": {"snapshot_every_steps": 10, "average_last": 2},
-    }
+    recipe = read_cases(__file__)
+    recipe["run_dir"] = str(folder / "run")
+    recipe["data"]["corpora"][0]["files"] = [str(corpus)]
+    recipe["validation"] |= {"source": str(source), "target": str(target)}
+    return recipe
 
 
 def corpus_of(variants: Mapping[str, float], name: str = "tiny") -> Corpus:

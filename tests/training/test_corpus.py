@@ -69,9 +69,10 @@ def test_a_line_of_other_columns_or_not_in_utf8_is_named(tmp_path: Path, line: b
     assert str(caught.value).startswith(f"{path}:2: {problem}")
 
 
-@pytest.mark.parametrize(
-    ("ending", "pack"), [("", bytes), (".xz", lzma.compress), (".gz", gzip.compress), (".bz2", bz2.compress)]
-)
+COMPRESSED = [(".xz", lzma.compress), (".gz", gzip.compress), (".bz2", bz2.compress)]
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("", bytes), *COMPRESSED])
 def test_compressed_files_are_decompressed_by_their_extension(
     tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
 ) -> None:
@@ -81,9 +82,7 @@ def test_compressed_files_are_decompressed_by_their_extension(
     assert read(path) == [TextPair("Bär", "bear"), TextPair("Äpfel", "apples")]
 
 
-@pytest.mark.parametrize(
-    ("ending", "pack"), [(".xz", lzma.compress), (".gz", gzip.compress), (".bz2", bz2.compress)]
-)
+@pytest.mark.parametrize(("ending", "pack"), COMPRESSED)
 def test_a_truncated_or_misnamed_compressed_file_is_named(
     tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
 ) -> None:

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from typing_extensions import override
 
-from tests.training.conftest import WriteRecipe, make_recipe
+from tests.training.conftest import Pairs, Recipe, WriteRecipe, make_recipe
 from tests.training.test_training_run import events, scores, train_in_process, weights, without_clock
 from training.config import TrainingConfig
 from training.errors import TrainingStopped, WorkerLostError
@@ -57,7 +57,7 @@ class StoppedCallback(ResumePointCallback):
             signal.raise_signal(signal.SIGTERM)
 
 
-def make_long_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def make_long_recipe(folder: Path, pairs: Pairs) -> Recipe:
     """A run with dropout, and a resume point after every step."""
     recipe = make_recipe(folder, pairs)
     recipe["optimisation"] |= {"steps": STEPS, "decay_steps": 20}
@@ -67,7 +67,7 @@ def make_long_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, An
     return recipe
 
 
-def make_pair_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def make_pair_recipe(folder: Path, pairs: Pairs) -> Recipe:
     """The same in two processes and half as many steps."""
     recipe = make_long_recipe(folder, pairs)
     recipe["optimisation"] |= {"processes": 2, "steps": PAIR_STEPS}
@@ -75,23 +75,23 @@ def make_pair_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, An
 
 
 @pytest.fixture
-def long_recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def long_recipe(tmp_path: Path, pairs: Pairs) -> Recipe:
     return make_long_recipe(tmp_path, pairs)
 
 
 @pytest.fixture
-def pair_recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def pair_recipe(tmp_path: Path, pairs: Pairs) -> Recipe:
     return make_pair_recipe(tmp_path, pairs)
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, pairs: Pairs) -> Path:
     """The run folder of `long_recipe`, trained to its end without a break."""
     return train_in_process(make_long_recipe(tmp_path_factory.mktemp("uninterrupted"), pairs)).parent
 
 
 @pytest.fixture(scope="module")
-def uninterrupted_pair(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
+def uninterrupted_pair(tmp_path_factory: pytest.TempPathFactory, pairs: Pairs) -> Path:
     """The run folder of `pair_recipe`, trained to its end without a break."""
     return train_in_process(make_pair_recipe(tmp_path_factory.mktemp("pair"), pairs)).parent
 
@@ -123,7 +123,7 @@ def train_until_killed(config: TrainingConfig) -> None:
         train(config)
 
 
-def resume(recipe: dict[str, Any], step: int, caplog: pytest.LogCaptureFixture) -> None:
+def resume(recipe: Recipe, step: int, caplog: pytest.LogCaptureFixture) -> None:
     """Train to the end in this process, from the step on."""
     with caplog.at_level("INFO", logger="training.run"):
         train_in_process(recipe)
@@ -142,7 +142,7 @@ def assert_same_run(run_dir: Path, reference: Path) -> None:
 @pytest.mark.parametrize("data_processes", [0, 1])
 def test_a_run_resumed_after_sigterm_equals_an_uninterrupted_one(
     data_processes: int,
-    long_recipe: dict[str, Any],
+    long_recipe: Recipe,
     write_recipe: WriteRecipe,
     uninterrupted: Path,
     caplog: pytest.LogCaptureFixture,
@@ -169,7 +169,7 @@ def test_a_run_resumed_after_sigterm_equals_an_uninterrupted_one(
 
 
 def test_a_killed_run_resumes_from_its_last_resume_point_with_the_same_result(
-    long_recipe: dict[str, Any], uninterrupted: Path, caplog: pytest.LogCaptureFixture
+    long_recipe: Recipe, uninterrupted: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run_dir = Path(long_recipe["run_dir"])
     context = get_context("forkserver")
@@ -203,7 +203,7 @@ def average_and_end_early(config: TrainingConfig, rank: int, port: int) -> None:
 
 
 def test_processes_average_gradients_add_counts_and_stop_together_and_a_lost_one_is_named(
-    pair_recipe: dict[str, Any],
+    pair_recipe: Recipe,
 ) -> None:
     config = TrainingConfig.model_validate(pair_recipe)
     config.run_dir.mkdir()
@@ -227,7 +227,7 @@ def test_processes_average_gradients_add_counts_and_stop_together_and_a_lost_one
 
 
 def test_a_two_process_run_resumed_after_sigterm_equals_an_uninterrupted_one(
-    pair_recipe: dict[str, Any], uninterrupted_pair: Path, monkeypatch: pytest.MonkeyPatch
+    pair_recipe: Recipe, uninterrupted_pair: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_dir = Path(pair_recipe["run_dir"])
     with monkeypatch.context() as patch:

@@ -1,5 +1,8 @@
 """The loss of an output projection against PyTorch's own cross-entropy of all logits."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -21,17 +24,18 @@ def inputs(num_tokens: int, seed: int) -> tuple[tuple[Tensor, Tensor, Tensor], T
     return (states, weight, bias), torch.randint(VOCABULARY, (num_tokens,), generator=generator)
 
 
-def gradients(parts: tuple[Tensor, ...], targets: Tensor, smoothing: float) -> tuple[Tensor, list[Tensor]]:
-    states, weight, bias = leaves = [part.clone().requires_grad_() for part in parts]
-    result = linear_cross_entropy(states, weight, bias, targets, smoothing)
-    return result.detach(), list(torch.autograd.grad(3.0 * result, leaves))
+def with_gradients(
+    make_loss: Callable[..., Tensor], parts: tuple[Tensor, ...], *arguments: Any
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """A loss, and three times its gradients by states, weight and bias."""
+    leaves = [part.clone().requires_grad_() for part in parts]
+    result = make_loss(*leaves, *arguments)
+    return result.detach(), torch.autograd.grad(3.0 * result, leaves)
 
 
-def reference(parts: tuple[Tensor, ...], targets: Tensor, smoothing: float) -> tuple[Tensor, list[Tensor]]:
-    states, weight, bias = leaves = [part.clone().requires_grad_() for part in parts]
+def reference(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float) -> Tensor:
     logits = functional.linear(states, weight, bias)
-    result = functional.cross_entropy(logits, targets, label_smoothing=smoothing)
-    return result.detach(), list(torch.autograd.grad(3.0 * result, leaves))
+    return functional.cross_entropy(logits, targets, label_smoothing=smoothing)
 
 
 @given(
@@ -48,9 +52,9 @@ def test_loss_and_gradients_equal_those_of_all_logits_at_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss, "CHUNK_TOKENS", chunks[0])
         patch.setattr(loss, "SUM_TOKENS", chunks[1])
-        found, found_gradients = gradients(parts, targets, smoothing)
+        found, found_gradients = with_gradients(linear_cross_entropy, parts, targets, smoothing)
 
-    expected, expected_gradients = reference(parts, targets, smoothing)
+    expected, expected_gradients = with_gradients(reference, parts, targets, smoothing)
 
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(found_gradients, expected_gradients, rtol=1e-4, atol=1e-5)
@@ -58,15 +62,14 @@ def test_loss_and_gradients_equal_those_of_all_logits_at_once(
 
 def test_bfloat16_states_give_gradients_within_its_rounding() -> None:
     (states, weight, bias), targets = inputs(200, seed=1)
+    halved = (states.bfloat16(), weight, bias)
 
-    found, found_gradients = gradients((states.bfloat16(), weight, bias), targets, 0.1)
+    found, found_gradients = with_gradients(linear_cross_entropy, halved, targets, 0.1)
 
-    expected, expected_gradients = reference((states, weight, bias), targets, 0.1)
+    expected, expected_gradients = with_gradients(reference, (states, weight, bias), targets, 0.1)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, expected, rtol=0.01, atol=0)
-    for own, theirs, leaf in zip(
-        found_gradients, expected_gradients, (states.bfloat16(), weight, bias), strict=True
-    ):
+    for own, theirs, leaf in zip(found_gradients, expected_gradients, halved, strict=True):
         assert own.dtype == leaf.dtype
         assert (own.float() - theirs).norm() < 0.02 * theirs.norm()
 
@@ -75,10 +78,10 @@ def test_a_token_without_probability_has_a_finite_loss_and_the_right_gradient() 
     (states, weight, bias), targets = inputs(5, seed=2)
     bias[targets[0]] = -1000.0
 
-    found, found_gradients = gradients((states, weight, bias), targets, 0.0)
+    found, found_gradients = with_gradients(linear_cross_entropy, (states, weight, bias), targets, 0.0)
 
     assert found.isfinite()
-    _, expected = reference((states, weight, bias), targets, 0.0)
+    _, expected = with_gradients(reference, (states, weight, bias), targets, 0.0)
     torch.testing.assert_close(found_gradients, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -95,26 +98,21 @@ def test_a_sample_estimates_the_sum_below_the_softmax_without_bias() -> None:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_a_sampled_loss_and_its_gradients_are_those_of_weighted_logits(smoothing: float) -> None:
-    (states, weight, bias), targets = inputs(20, seed=5)
-    own = [part.clone().requires_grad_() for part in (states, weight, bias)]
+    parts, targets = inputs(20, seed=5)
     torch.manual_seed(6)
-    found = sampled_cross_entropy(own[0], own[1], own[2], targets, smoothing, 10)
+    found = with_gradients(sampled_cross_entropy, parts, targets, smoothing, 10)
 
-    theirs = [part.clone().requires_grad_() for part in (states, weight, bias)]
-    logits = functional.linear(*theirs)
     others = sorted(set(range(VOCABULARY)) - set(targets.tolist()))
     torch.manual_seed(6)
     drawn = [others[i] for i in torch.randperm(len(others))[:10]]
     weights = torch.ones(VOCABULARY)
     weights[others] = 0.0
     weights[drawn] = len(others) / 10
-    log_sums = (weights * logits.exp()).sum(dim=1).log()
-    of_targets = logits[torch.arange(20), targets]
-    expected = (log_sums - (1 - smoothing) * of_targets - smoothing * logits.mean(dim=1)).mean()
 
-    torch.testing.assert_close(found, expected)
-    gradients_found, gradients_expected = (
-        torch.autograd.grad(found, own),
-        torch.autograd.grad(expected, theirs),
-    )
-    torch.testing.assert_close(gradients_found, gradients_expected, rtol=1e-4, atol=1e-6)
+    def of_weighted_logits(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        logits = functional.linear(states, weight, bias)
+        log_sums = (weights * logits.exp()).sum(dim=1).log()
+        of_targets = logits[torch.arange(20), targets]
+        return (log_sums - (1 - smoothing) * of_targets - smoothing * logits.mean(dim=1)).mean()
+
+    torch.testing.assert_close(found, with_gradients(of_weighted_logits, parts), rtol=1e-4, atol=1e-6)

@@ -1,7 +1,6 @@
 """Optimisers, their schedule, and the loss they lower."""
 
 import copy
-import io
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from export.model import ModelConfig, Transformer
 from training.batches import Batch
 from training.config import OptimisationSettings
 from training.module import TranslationModule, dropout_seed
-from training.optimisers import MuonWithAdamW, learning_rate_factor, make_optimiser
+from training.optimisers import learning_rate_factor, make_optimiser
 from training.parallel import ProcessGroup
 from training.stopping import StopRequest
 
@@ -93,41 +92,6 @@ def test_muon_updates_matrices_and_adamw_all_other_parameters() -> None:
     assert all(parameter.grad is None for parameter in model.parameters())
     assert "source_embedding.weight" in named  # tied three ways, moved once
     torch.testing.assert_close(model.state_dict(), reference.state_dict(), atol=0.0, rtol=0.0)
-
-
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_a_restored_optimiser_continues_identically(optimizer: str) -> None:
-    settings = OptimisationSettings.model_validate({**MUON.model_dump(), "optimizer": optimizer})
-    model = tiny_model()
-    optimiser = make_optimiser(model, settings)
-    for seed in range(3):
-        make_step(model, optimiser, seed)
-    file = io.BytesIO()
-    torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict()}, file)
-
-    file.seek(0)
-    saved = torch.load(file, weights_only=True)
-    resumed_model = tiny_model()
-    resumed = make_optimiser(resumed_model, settings)
-    resumed_model.load_state_dict(saved["model"])
-    resumed.load_state_dict(saved["optimiser"])
-
-    for seed in range(3, 6):
-        make_step(model, optimiser, seed)
-        make_step(resumed_model, resumed, seed)
-    torch.testing.assert_close(resumed_model.state_dict(), model.state_dict(), atol=0.0, rtol=0.0)
-
-
-def test_the_schedule_controls_both_optimisers_before_and_after_loading_a_state() -> None:
-    optimiser = make_optimiser(tiny_model(), MUON)
-    assert isinstance(optimiser, MuonWithAdamW)
-    optimiser.load_state_dict(copy.deepcopy(optimiser.state_dict()))
-
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda _: 0.5)
-
-    rates = [group["lr"] for part in optimiser.parts for group in part.param_groups]
-    assert rates == [MUON.learning_rate / 2] * 2
-    assert schedule.get_last_lr() == rates
 
 
 @given(

@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.training.conftest import MADE, Pairs, Recipe
 from training.config import TrainingConfig
 from training.errors import RunFolderError
 from training.prepare import prepare
@@ -15,7 +15,7 @@ OLD_RECIPE = Path(__file__).with_name("recipe-before-variants.json")
 """As it was written before there were more variants and generated corpora."""
 
 
-def prepared(recipe: dict[str, Any]) -> list[set[tuple[str, str]]]:
+def prepared(recipe: Recipe) -> list[set[tuple[str, str]]]:
     """The text of each corpus."""
     config = TrainingConfig.model_validate(recipe)
     corpora = prepare(config)
@@ -30,7 +30,7 @@ def prepared(recipe: dict[str, Any]) -> list[set[tuple[str, str]]]:
 
 
 @pytest.fixture
-def old_folder(recipe: dict[str, Any]) -> Path:
+def old_folder(recipe: Recipe) -> Path:
     """A prepared run folder whose recipe.json is of before."""
     recipe["data"]["corpora"][0]["variants"] = {"lower_source": 0.03}
     prepare(TrainingConfig.model_validate(recipe))
@@ -41,7 +41,7 @@ def old_folder(recipe: dict[str, Any]) -> Path:
 
 
 def test_a_folder_prepared_before_new_variants_existed_is_accepted_unchanged(
-    recipe: dict[str, Any], old_folder: Path
+    recipe: Recipe, old_folder: Path
 ) -> None:
     before = {path.name: path.read_bytes() for path in old_folder.parent.iterdir()}
 
@@ -55,7 +55,7 @@ def test_a_folder_prepared_before_new_variants_existed_is_accepted_unchanged(
     [{"lower_source": 0.03, "typo": 0.1}, {"lower_source": 0.04}, {"lower_source": 0.03, "single_words": 1}],
 )
 def test_a_folder_prepared_with_other_settings_is_rejected(
-    recipe: dict[str, Any], old_folder: Path, variants: dict[str, float]
+    recipe: Recipe, old_folder: Path, variants: dict[str, float]
 ) -> None:
     assert old_folder.exists()
     recipe["data"]["corpora"][0]["variants"] = variants
@@ -65,16 +65,14 @@ def test_a_folder_prepared_with_other_settings_is_rejected(
 
 
 @pytest.mark.parametrize("damaged", ["{", '{"start_from": null}', '{"of_tomorrow": 1}', "\xff"])
-def test_an_unreadable_recorded_recipe_is_rejected(
-    recipe: dict[str, Any], old_folder: Path, damaged: str
-) -> None:
+def test_an_unreadable_recorded_recipe_is_rejected(recipe: Recipe, old_folder: Path, damaged: str) -> None:
     old_folder.write_text(damaged, encoding="latin1")
 
     with pytest.raises(RunFolderError):
         prepare(TrainingConfig.model_validate(recipe))
 
 
-def test_the_recorded_recipe_contains_every_setting(recipe: dict[str, Any]) -> None:
+def test_the_recorded_recipe_contains_every_setting(recipe: Recipe) -> None:
     config = TrainingConfig.model_validate(recipe)
     prepare(config)
 
@@ -85,11 +83,10 @@ def test_the_recorded_recipe_contains_every_setting(recipe: dict[str, Any]) -> N
 
 @pytest.mark.parametrize("source_language", ["de", "en"])
 def test_generated_corpora_and_copies_are_tokenised(
-    recipe: dict[str, Any], pairs: list[tuple[str, str]], source_language: str
+    recipe: Recipe, pairs: Pairs, source_language: str
 ) -> None:
     recipe["vocabulary"]["size"] = 700
-    made = {"name": "made", "generated_pairs": 300, "weight": 0.1, "licence": "CC0-1.0"}
-    recipe["data"]["corpora"] += [made]
+    recipe["data"]["corpora"] += [MADE | {"generated_pairs": 300}]
     recipe["data"]["corpora"][0]["variants"] = {"upper": 0.999999999}
     is_reversed = source_language == "en"
     if is_reversed:
@@ -104,9 +101,7 @@ def test_generated_corpora_and_copies_are_tokenised(
     assert ("Nicht gefunden", "Not found") in german_first[1]
 
 
-def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(
-    recipe: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(recipe: Recipe, tmp_path: Path) -> None:
     """A fresh run reads the text into memory for its vocabulary; one with a vocabulary never does."""
     recipe["vocabulary"]["size"] = 330
     recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3, "lower_source": 0.3, "copied_beside": 0.3}
@@ -121,7 +116,7 @@ def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(
     assert prepared(second) == first
 
 
-def test_data_processes_prepare_the_same_pairs(recipe: dict[str, Any], tmp_path: Path) -> None:
+def test_data_processes_prepare_the_same_pairs(recipe: Recipe, tmp_path: Path) -> None:
     recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
     alone = prepared(recipe)
 
@@ -130,12 +125,11 @@ def test_data_processes_prepare_the_same_pairs(recipe: dict[str, Any], tmp_path:
     assert prepared({**recipe, "run_dir": str(tmp_path / "second")}) == alone
 
 
-def test_copies_and_generated_lines_depend_on_the_seed(recipe: dict[str, Any], tmp_path: Path) -> None:
+def test_copies_and_generated_lines_depend_on_the_seed(recipe: Recipe, tmp_path: Path) -> None:
     recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
-    made = {"name": "made", "generated_pairs": 40, "weight": 0.1, "licence": "CC0-1.0"}
     first = prepared(recipe)
     start = {**recipe, "start_from": str(Path(recipe["run_dir"]) / "data")}
-    start["data"]["corpora"] += [made]
+    start["data"]["corpora"] += [MADE]
     results = []
     for name, seed in (("first", 1), ("again", 1), ("other", 2)):
         start["optimisation"]["seed"] = seed

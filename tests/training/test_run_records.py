@@ -35,14 +35,6 @@ def recorded(folder: Path) -> History:
     return history
 
 
-def test_rewinding_deletes_later_events_also_on_disk(tmp_path: Path) -> None:
-    history = recorded(tmp_path)
-
-    history.rewind(30)
-
-    assert history.events == History(tmp_path).events == EVENTS[:2]
-
-
 def test_an_incomplete_last_history_line_is_ignored(tmp_path: Path) -> None:
     path = recorded(tmp_path).path
     path.write_bytes(path.read_bytes()[:-9])

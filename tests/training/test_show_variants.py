@@ -1,19 +1,15 @@
 """`python -m training.show_variants` shows the copies that a recipe makes of its corpora."""
 
-from typing import Any
-
 from tests.export.conftest import RunMain
-from tests.training.conftest import WriteRecipe, change
+from tests.training.conftest import MADE, Recipe, WriteRecipe, change
 from training.show_variants import main
 
 
 def test_the_command_counts_and_shows_copies(
-    recipe: dict[str, Any], write_recipe: WriteRecipe, run_main: RunMain
+    recipe: Recipe, write_recipe: WriteRecipe, run_main: RunMain
 ) -> None:
     change(recipe, {"data.corpora.0.variants": {"upper": 0.999999999}})
-    recipe["data"]["corpora"] += [
-        {"name": "made", "generated_pairs": 30, "weight": 0.1, "licence": "CC0-1.0"}
-    ]
+    recipe["data"]["corpora"] += [MADE]
 
     done = run_main(main, write_recipe(recipe), "--pairs", "20", "--examples", "2")
 
@@ -27,7 +23,7 @@ def test_the_command_counts_and_shows_copies(
 
 
 def test_an_invalid_recipe_gives_one_message_and_status_2(
-    recipe: dict[str, Any], write_recipe: WriteRecipe, run_main: RunMain
+    recipe: Recipe, write_recipe: WriteRecipe, run_main: RunMain
 ) -> None:
     change(recipe, {"data.corpora.0.variants": {"uper": 0.1}})
 

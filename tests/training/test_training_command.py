@@ -1,12 +1,11 @@
 """`python -m training` gives one clear message for an error that the caller can fix."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.export.conftest import RunMain
-from tests.training.conftest import WriteRecipe, change
+from tests.training.conftest import Recipe, WriteRecipe, change
 from training.__main__ import main
 
 
@@ -24,7 +23,7 @@ from training.__main__ import main
     ],
 )
 def test_a_fixable_error_gives_status_2_and_one_message(
-    recipe: dict[str, Any],
+    recipe: Recipe,
     write_recipe: WriteRecipe,
     run_main: RunMain,
     tmp_path: Path,

@@ -2,11 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.training.conftest import WriteRecipe, change
+from tests.training.conftest import MADE, Recipe, WriteRecipe, change
 from training.config import TrainingConfig, load_config
 from training.errors import ConfigError
 
@@ -28,7 +27,7 @@ def test_the_recipe_in_the_documentation_is_valid(tmp_path: Path) -> None:
     assert load_config(path).data.is_reversed
 
 
-def test_a_recipes_settings_are_read(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
+def test_a_recipes_settings_are_read(recipe: Recipe, write_recipe: WriteRecipe) -> None:
     config = load_config(write_recipe(recipe))
 
     assert config == TrainingConfig.model_validate(recipe)
@@ -36,7 +35,7 @@ def test_a_recipes_settings_are_read(recipe: dict[str, Any], write_recipe: Write
     assert config.data.corpora[0].files == (Path(recipe["data"]["corpora"][0]["files"][0]),)
 
 
-def test_all_wrong_keys_are_named_at_once(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
+def test_all_wrong_keys_are_named_at_once(recipe: Recipe, write_recipe: WriteRecipe) -> None:
     wrong = {"optimisation.steps": 0, "model.activation": "tanh", "data.corpora.0.weight": -1.0}
     change(recipe, {**wrong, "optimisation.lerning_rate": 0.1})
     del recipe["data"]["source_language"]
@@ -56,9 +55,6 @@ def test_all_wrong_keys_are_named_at_once(recipe: dict[str, Any], write_recipe: 
     ]
     assert "optimisation.lerning_rate: unknown key" in str(caught.value)
     assert "data.source_language: missing" in str(caught.value)
-
-
-MADE = {"name": "made", "generated_pairs": 10, "weight": 0.1, "licence": "CC0-1.0"}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +79,7 @@ MADE = {"name": "made", "generated_pairs": 10, "weight": 0.1, "licence": "CC0-1.
     ids=str,
 )
 def test_inconsistent_keys_are_rejected_before_any_file_is_read(
-    recipe: dict[str, Any], write_recipe: WriteRecipe, changes: dict[str, object], problem: str
+    recipe: Recipe, write_recipe: WriteRecipe, changes: dict[str, object], problem: str
 ) -> None:
     change(recipe, changes)
 
@@ -93,21 +89,17 @@ def test_inconsistent_keys_are_rejected_before_any_file_is_read(
     assert problem in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"run_dir = ", b"\xff\xfe", b"[data]\n[data]\n"])
-def test_a_file_that_is_not_toml_is_named(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"run_dir = ", b"\xff\xfe", b"[data]\n[data]\n", None])
+def test_a_file_that_is_missing_or_not_toml_is_named(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "broken.toml"
-    path.write_bytes(content)
+    if content is not None:
+        path.write_bytes(content)
 
-    with pytest.raises(ConfigError, match=r"broken\.toml is not a TOML file"):
+    with pytest.raises(ConfigError, match=r"broken\.toml(: No such file| is not a TOML file)"):
         load_config(path)
 
 
-def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"nowhere\.toml: No such file"):
-        load_config(tmp_path / "nowhere.toml")
-
-
-def test_a_recurrent_model_has_none_of_a_transformers_fields(recipe: dict[str, Any]) -> None:
+def test_a_recurrent_model_has_none_of_a_transformers_fields(recipe: Recipe) -> None:
     recipe["model"] = {"architecture": "bahdanau", "d_model": 64, "dropout": 0.2}
     config = TrainingConfig.model_validate(recipe)
 

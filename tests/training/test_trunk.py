@@ -4,14 +4,13 @@ import copy
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sentencepiece
 import torch
 
 from export.checkpoint import load_checkpoint, untied_weights
-from tests.training.conftest import FEW_STEPS, WriteRecipe
+from tests.training.conftest import FEW_STEPS, Recipe, WriteRecipe
 from training.config import TrainingConfig
 from training.errors import ConfigError, RunFolderError
 from training.history import History, read_events
@@ -22,7 +21,7 @@ from training.trunk import begin, branch, main, save
 
 
 @pytest.fixture(scope="module")
-def trained(finished: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def trained(finished: Recipe, tmp_path_factory: pytest.TempPathFactory) -> Recipe:
     """The recipe of both directions without an end, begun from a model with fewer pieces; after 20 steps."""
     folder = tmp_path_factory.mktemp("trunk")
     recipe = copy.deepcopy(finished)
@@ -37,20 +36,20 @@ def trained(finished: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def trunk(trained: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+def trunk(trained: Recipe, tmp_path: Path) -> Recipe:
     """The recipe of a trunk whose run folder is a copy that a test may change."""
     shutil.copytree(trained["run_dir"], tmp_path / "trunk")
     return copy.deepcopy(trained) | {"run_dir": str(tmp_path / "trunk")}
 
 
-def start_in(folder: Path, trunk: dict[str, Any]) -> Path:
+def start_in(folder: Path, trunk: Recipe) -> Path:
     """Move the recipe's `start_from` to a copy, to which a test may save."""
     trunk["start_from"] = str(shutil.copytree(trunk["start_from"], folder))
     return folder
 
 
 def test_new_pieces_start_with_the_mean_vector_of_the_old_pieces_that_spell_them(
-    trunk: dict[str, Any], finished: dict[str, Any]
+    trunk: Recipe, finished: Recipe
 ) -> None:
     before = load_checkpoint(Path(finished["run_dir"]) / "checkpoint")
     after = load_checkpoint(Path(trunk["start_from"]))
@@ -72,7 +71,7 @@ def test_new_pieces_start_with_the_mean_vector_of_the_old_pieces_that_spell_them
         torch.testing.assert_close(kept.float(), untied_weights(before.model)[name].half().float())
 
 
-def test_a_trunk_reads_every_pair_in_both_directions(trunk: dict[str, Any]) -> None:
+def test_a_trunk_reads_every_pair_in_both_directions(trunk: Recipe) -> None:
     forward, backward = (corpus.tokenised for corpus in prepare(TrainingConfig.model_validate(trunk)))
 
     assert len(forward) == len(backward) == 120
@@ -82,7 +81,7 @@ def test_a_trunk_reads_every_pair_in_both_directions(trunk: dict[str, Any]) -> N
 
 
 def test_a_branch_decays_the_learning_rate_to_zero_and_leaves_the_trunk_unchanged(
-    trunk: dict[str, Any], tmp_path: Path
+    trunk: Recipe, tmp_path: Path
 ) -> None:
     config = TrainingConfig.model_validate(trunk)
     before = [point.path.read_bytes() for point in resume_points(config.run_dir)]
@@ -98,9 +97,7 @@ def test_a_branch_decays_the_learning_rate_to_zero_and_leaves_the_trunk_unchange
     assert {event.direction for event in History(tmp_path / "branch").events} == {"en-de"}
 
 
-def test_a_started_branch_resumes_even_if_the_trunk_has_advanced(
-    trunk: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_started_branch_resumes_even_if_the_trunk_has_advanced(trunk: Recipe, tmp_path: Path) -> None:
     branch(TrainingConfig.model_validate(trunk), tmp_path / "branch", num_steps=2, direction=None)
     trunk["optimisation"]["steps"] = 21
     config = TrainingConfig.model_validate(trunk)
@@ -111,9 +108,7 @@ def test_a_started_branch_resumes_even_if_the_trunk_has_advanced(
     assert again.training["steps"] == 22
 
 
-def test_a_missing_resume_point_and_an_unknown_direction_are_reported(
-    trunk: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_missing_resume_point_and_an_unknown_direction_are_reported(trunk: Recipe, tmp_path: Path) -> None:
     config = TrainingConfig.model_validate(trunk)
     untrained = TrainingConfig.model_validate(trunk | {"run_dir": str(tmp_path / "untrained")})
 
@@ -124,7 +119,7 @@ def test_a_missing_resume_point_and_an_unknown_direction_are_reported(
 
 
 def test_totals_of_a_trunk_add_up_over_run_folders_and_each_draws_other_pairs(
-    trunk: dict[str, Any], tmp_path: Path
+    trunk: Recipe, tmp_path: Path
 ) -> None:
     kept = start_in(tmp_path / "kept", trunk)
     first = TrainingConfig.model_validate(trunk)
@@ -149,7 +144,7 @@ def test_totals_of_a_trunk_add_up_over_run_folders_and_each_draws_other_pairs(
 
 
 def test_a_record_has_the_controls_that_were_trained_in_its_own_directions(
-    trunk: dict[str, Any], finished: dict[str, Any], tmp_path: Path
+    trunk: Recipe, finished: Recipe, tmp_path: Path
 ) -> None:
     start_in(tmp_path / "kept", trunk)
     trunk["run_dir"] = str(tmp_path / "controls")
@@ -174,7 +169,7 @@ def test_a_record_has_the_controls_that_were_trained_in_its_own_directions(
 
 
 def test_the_trunk_commands_report_errors_with_status_2(
-    trunk: dict[str, Any], write_recipe: WriteRecipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trunk: Recipe, write_recipe: WriteRecipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del trunk["start_from"]
     trunk["run_dir"] = str(tmp_path / "untrained")

@@ -18,10 +18,6 @@ CONTROLS = {"terms", "formality"}
 ALL = {name: 0.2 for name in Variants.model_fields if name not in {"single_words", *CONTROLS}}
 
 
-def test_pairs_are_unchanged_without_variants() -> None:
-    assert list(add_variants(SENTENCES, corpus_of({}), 1, GERMAN_TO_ENGLISH)) == SENTENCES
-
-
 def test_pairs_are_read_one_at_a_time() -> None:
     endless = (TextPair(f"Hund {n}.", f"dog {n}.") for n in itertools.count())
 

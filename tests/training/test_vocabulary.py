@@ -1,7 +1,6 @@
 """Vocabularies and token ids."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.text.normalization import normalise_segment
-from tests.training.conftest import make_recipe
+from tests.training.conftest import Pairs, Recipe, make_recipe
 from training.config import TrainingConfig
 from training.corpus import TextPair
 from training.errors import VocabularyError
@@ -21,16 +20,12 @@ Processor = sentencepiece.SentencePieceProcessor
 
 
 @pytest.fixture(scope="module")
-def processors(
-    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
-) -> tuple[Processor, Processor]:
+def processors(tmp_path_factory: pytest.TempPathFactory, pairs: Pairs) -> tuple[Processor, Processor]:
     folder = tmp_path_factory.mktemp("vocabularies")
     return trained(folder, make_recipe(folder, pairs), pairs)
 
 
-def trained(
-    folder: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
-) -> tuple[Processor, Processor]:
+def trained(folder: Path, recipe: Recipe, pairs: Pairs) -> tuple[Processor, Processor]:
     config = TrainingConfig.model_validate(recipe)
     train_vocabularies(config, {"tiny": [TextPair(*pair) for pair in pairs]}, folder)
     return load_vocabularies(folder)
@@ -54,17 +49,8 @@ def test_any_text_can_be_decoded_from_its_pieces(processors: tuple[Processor, Pr
     assert processor.unk_id() not in ids
 
 
-def test_characters_unseen_in_training_are_encoded_as_bytes(processors: tuple[Processor, Processor]) -> None:
-    processor = processors[0]
-
-    ids = processor.encode("🦄 語 Ω")
-
-    assert processor.decode(ids) == "🦄 語 Ω"
-    assert sum(processor.is_byte(int(piece)) for piece in ids) == 4 + 3 + 2
-
-
 def test_a_shared_vocabulary_is_one_file_trained_on_both_sides(
-    tmp_path: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
+    tmp_path: Path, recipe: Recipe, pairs: Pairs
 ) -> None:
     source, target = trained(tmp_path, recipe, pairs)
 
@@ -75,7 +61,7 @@ def test_a_shared_vocabulary_is_one_file_trained_on_both_sides(
 
 
 def test_separate_vocabularies_are_trained_on_their_own_side(
-    tmp_path: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
+    tmp_path: Path, recipe: Recipe, pairs: Pairs
 ) -> None:
     recipe["vocabulary"] = {"size": 300, "is_shared": False}
 
@@ -88,7 +74,7 @@ def test_separate_vocabularies_are_trained_on_their_own_side(
 
 
 def test_a_vocabulary_size_that_the_text_cannot_fill_is_rejected_by_name(
-    tmp_path: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
+    tmp_path: Path, recipe: Recipe, pairs: Pairs
 ) -> None:
     for size in (100, 30_000):
         recipe["vocabulary"]["size"] = size
@@ -97,9 +83,7 @@ def test_a_vocabulary_size_that_the_text_cannot_fill_is_rejected_by_name(
     assert not list(tmp_path.glob("*.spm"))
 
 
-def test_the_sample_follows_the_weights(
-    tmp_path: Path, recipe: dict[str, Any], pairs: list[tuple[str, str]]
-) -> None:
+def test_the_sample_follows_the_weights(tmp_path: Path, recipe: Recipe, pairs: Pairs) -> None:
     """A corpus of so small a weight that none of its pairs is drawn leaves no trace in the vocabulary."""
     corpus = recipe["data"]["corpora"][0]
     recipe["data"]["corpora"] = [corpus, {**corpus, "name": "greek", "weight": 1e-6}]
@@ -117,7 +101,7 @@ def test_the_sample_follows_the_weights(
 
 
 def test_token_ids_on_disk_are_the_encoded_pairs(
-    tmp_path: Path, pairs: list[tuple[str, str]], processors: tuple[Processor, Processor]
+    tmp_path: Path, pairs: Pairs, processors: tuple[Processor, Processor]
 ) -> None:
     corpus = tokenise([TextPair(*pair) for pair in pairs], *processors, max_tokens=60)
     corpus.save(tmp_path / "x.npz")
