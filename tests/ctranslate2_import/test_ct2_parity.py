@@ -17,14 +17,7 @@ import pytest
 from bench.models import run_peer
 from export.checkpoint_folder import SOURCE_TOKENIZER_FILE
 from tests.ctranslate2_import.ct2_golden import GOLDEN_FILE, NUM_GOLDEN, said_by_ctranslate2
-from tests.ctranslate2_import.ct2_imported import (
-    PYTHON,
-    ROOT,
-    Ids,
-    import_folder,
-    our_targets,
-    their_targets,
-)
+from tests.ctranslate2_import.ct2_imported import PYTHON, ROOT, Ids, import_folder, our_targets, their_targets
 from tests.ctranslate2_import.ct2_written import (
     VARIANTS,
     Ct2Variant,

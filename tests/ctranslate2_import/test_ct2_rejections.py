@@ -159,10 +159,7 @@ def test_scales_that_are_fewer_than_the_rows_are_rejected(tmp_path: Path) -> Non
             replace(PLAIN, version=5, settings={"eos_token": "e" * (MAX_ATTRIBUTE_BYTES + 1)}),
             "model.bin: eos_token is not a text of at most 4096 bytes",
         ),
-        (
-            replace(PLAIN, version=5, settings={"eos_token": -1}),
-            "model.bin: eos_token is not UTF-8",
-        ),
+        (replace(PLAIN, version=5, settings={"eos_token": -1}), "model.bin: eos_token is not UTF-8"),
     ],
 )
 def test_unsupported_settings_are_rejected_by_name(

@@ -10,14 +10,7 @@ from torch import nn
 
 from dragoman.contract import Autoregression
 from export.activation_ranges import Calibration
-from export.calibration import (
-    NUM_BINS,
-    Sample,
-    _Histogram,
-    best_clip,
-    calibrate,
-    translate_samples,
-)
+from export.calibration import NUM_BINS, Sample, _Histogram, best_clip, calibrate, translate_samples
 from export.graph.precision.protocol import OUTPUT
 from export.model import ModelConfig, Transformer
 from export.model.generate import generate_greedy

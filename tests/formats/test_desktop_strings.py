@@ -92,10 +92,7 @@ def test_properties_that_java_rejects_are_rejected(content: bytes, problem: str)
 def test_messages_of_qt_without_a_translation_are_entries() -> None:
     assert places(TS, QT) == [
         ("%n Datei(en) gelöscht", "message 1, %n Datei(en) gelöscht"),
-        (
-            '<t xml:space="preserve">&amp;Öffnen <g i="0">%1</g>…</t>',
-            "message 2, &Öffnen <b>%1</b>…",
-        ),
+        ('<t xml:space="preserve">&amp;Öffnen <g i="0">%1</g>…</t>', "message 2, &Öffnen <b>%1</b>…"),
     ]
 
 

@@ -180,10 +180,7 @@ def test_what_is_broken_off_leaves_no_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("number", "error", "problem"),
-    [
-        (signal.SIGHUP, ReaderStoppedError, "SIGHUP"),
-        (signal.SIGKILL, FileFormatError, "stopped by SIGKILL"),
-    ],
+    [(signal.SIGHUP, ReaderStoppedError, "SIGHUP"), (signal.SIGKILL, FileFormatError, "stopped by SIGKILL")],
 )
 def test_a_reader_that_is_killed_is_a_problem_of_the_file_and_one_that_is_stopped_is_not(
     tmp_path: Path, number: signal.Signals, error: type[Exception], problem: str

@@ -26,14 +26,7 @@ from tests.formats.rewriting import (
     texts,
     unpack,
 )  # fmt: skip
-from tests.fuzz.seeds import (
-    FILES,
-    ODP_MEMBERS,
-    ODS_MEMBERS,
-    PPTX_MEMBERS,
-    XLSX_MEMBERS,
-    content_types,
-)
+from tests.fuzz.seeds import FILES, ODP_MEMBERS, ODS_MEMBERS, PPTX_MEMBERS, XLSX_MEMBERS, content_types
 from tests.markup.translations import SEEDS
 
 PPTX, XLSX, ODS = PptxFormat(OPTIONS), XlsxFormat(OPTIONS), OdsFormat(OPTIONS)

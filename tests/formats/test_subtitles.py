@@ -170,11 +170,7 @@ def test_lines_are_about_as_long_as_one_another(words: list[str], num_lines: int
     [
         ("x", "今日は良い天気ですね。散歩へ", ["今日は良い天気", "ですね。散歩へ"]),
         ("x", "はい。", ["は", "い。"]),
-        (
-            "<i>eins</i> <b>zwei</b>",
-            '<g i="0">one</g> <g i="1">two</g>',
-            ["<i>one</i>", "<b>two</b>"],
-        ),
+        ("<i>eins</i> <b>zwei</b>", '<g i="0">one</g> <g i="1">two</g>', ["<i>one</i>", "<b>two</b>"]),
     ],
 )
 def test_lines_break_where_the_script_allows_and_before_the_tag_of_a_first_word(

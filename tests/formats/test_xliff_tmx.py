@@ -220,10 +220,7 @@ def _tmx(units: str) -> bytes:
                 '<tuv lang="en"><seg>A</seg></tuv></tu>'
             ),
         ),
-        (
-            '<tu><tuv xml:lang="de"><seg>a</seg></tuv><tuv xml:lang="en-US"><seg>b</seg></tuv></tu>',
-            None,
-        ),
+        ('<tu><tuv xml:lang="de"><seg>a</seg></tuv><tuv xml:lang="en-US"><seg>b</seg></tuv></tu>', None),
     ],
 )
 def test_missing_variants_are_added(unit: str, expected: str | None) -> None:

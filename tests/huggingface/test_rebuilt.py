@@ -126,10 +126,7 @@ def add_word(content: dict[str, Any]) -> None:
     [
         (shuffle_merges, "not consecutive, which SentencePiece cannot represent"),
         (drop_merge, "the merge of 'e' and 'r' does not match the vocabulary"),
-        (
-            lambda c: c["model"]["merges"].append(["<", "x"]),
-            "the merge of '<' and 'x' does not match the",
-        ),
+        (lambda c: c["model"]["merges"].append(["<", "x"]), "the merge of '<' and 'x' does not match the"),
         (lambda c: c["model"]["merges"].append("a b c"), "merges must be pairs"),
         (lambda c: c["model"].update(merges=None), "merges must be pairs"),
         (lambda c: c["model"].update(vocab={"a": "b"}), "the vocabulary has neither ids nor scores"),

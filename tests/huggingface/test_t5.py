@@ -22,15 +22,7 @@ from export.original import ImportRejectedError, Original, RequestedLanguages
 from export.relative_positions import distance_buckets
 from export.tensors.safetensors_file import read_safetensors
 from tests.huggingface.make_models import edit_json, german
-from tests.huggingface.make_t5 import (
-    GATED,
-    MADLAD,
-    MADLAD_TAGS,
-    MODEL,
-    UL2,
-    original_tokenizer,
-    write_t5,
-)
+from tests.huggingface.make_t5 import GATED, MADLAD, MADLAD_TAGS, MODEL, UL2, original_tokenizer, write_t5
 
 MODELS: Mapping[str, Callable[[Path], PreTrainedModel]] = {
     "t5": write_t5,

@@ -141,12 +141,7 @@ MARKS = {
         "0-2 1-1 2-0",
         "jetzt H<sub>2</sub>O trinken",
     ),
-    "a number": (
-        "about 10<sup>30</sup> kg",
-        "um 1030 kg",
-        "0-0 1-1 2-2",
-        "um 10<sup>30</sup> kg",
-    ),
+    "a number": ("about 10<sup>30</sup> kg", "um 1030 kg", "0-0 1-1 2-2", "um 10<sup>30</sup> kg"),
     "a word that stays and is aligned with others": (
         "drink H<sub>2</sub>O now",
         "jetzt H2O trinken",
@@ -183,18 +178,8 @@ MARKS = {
         "0-0 1-1 2-2",
         "der <b>größte</b> x",
     ),
-    "the first letter of a word": (
-        "<i>E</i>s war x",
-        "Once it y",
-        "0-0 1-1 2-2",
-        "<i>O</i>nce it y",
-    ),
-    "links that are guessed": (
-        "m<sup>2</sup> x",
-        "m2",
-        "",
-        "m<sup>2</sup>",
-    ),
+    "the first letter of a word": ("<i>E</i>s war x", "Once it y", "0-0 1-1 2-2", "<i>O</i>nce it y"),
+    "links that are guessed": ("m<sup>2</sup> x", "m2", "", "m<sup>2</sup>"),
 }
 
 

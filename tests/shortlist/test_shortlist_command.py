@@ -64,12 +64,7 @@ def test_the_command_adds_a_shortlist_that_covers_the_models_output(
     ],
 )
 def test_a_rejected_shortlist_leaves_the_bundle_unchanged(
-    tmp_path: Path,
-    run_main: RunMain,
-    name: str,
-    arguments: list[str | Path],
-    status: int,
-    problem: str,
+    tmp_path: Path, run_main: RunMain, name: str, arguments: list[str | Path], status: int, problem: str
 ) -> None:
     bundle = copytree(TINY / f"bundle-{name}", tmp_path / "tiny")
     before = {path.name: path.read_bytes() for path in bundle.iterdir()}
