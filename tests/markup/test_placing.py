@@ -127,14 +127,7 @@ ELEMENTS = {
 }
 
 
-@pytest.mark.parametrize("rule", ELEMENTS)
-def test_elements_go_around_what_their_words_became(rule: str) -> None:
-    html, target, pairs, expected = ELEMENTS[rule]
-
-    assert translate(html, target, pairs) == expected
-
-
-MARKS = {
+MARKS_WITHIN_WORDS = {
     "a word that stays": (
         "drink H<sub>2</sub>O now",
         "jetzt H2O trinken",
@@ -183,10 +176,13 @@ MARKS = {
 }
 
 
-@pytest.mark.parametrize("rule", MARKS)
-def test_marks_within_a_word_keep_their_characters(rule: str) -> None:
-    html, target, pairs, expected = MARKS[rule]
-
+@pytest.mark.parametrize(
+    ("html", "target", "pairs", "expected"),
+    [pytest.param(*case, id=rule) for rule, case in (ELEMENTS | MARKS_WITHIN_WORDS).items()],
+)
+def test_elements_go_around_what_their_words_and_marks_around_what_their_characters_became(
+    html: str, target: str, pairs: str, expected: str
+) -> None:
     assert translate(html, target, pairs) == expected
 
 
