@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman.contract import FORMAT_VERSION
+from dragoman.errors import BundleError
+from dragoman.manifest import parse_manifest
 
 FILES = {
     "encoder.onnx": b"encoder",
@@ -47,6 +49,14 @@ def good_manifest() -> dict[str, Any]:
         "origin": {"steps": 1000, "data": ["one", "two"]},
         "scores": {"flores": {"bleu": 31.5}},
     }
+
+
+def problems_of(manifest: object) -> tuple[str, ...]:
+    """Why a manifest is refused."""
+    with pytest.raises(BundleError) as caught:
+        parse_manifest(manifest, "de-en")
+    assert caught.value.bundle == "de-en"
+    return caught.value.problems
 
 
 def write_manifest(folder: Path, manifest: object) -> None:
