@@ -8,13 +8,7 @@ from pathlib import Path
 
 from bench.command import show
 from bench.provenance import RESULTS, provenance, write_json
-from tests.bergamot.students import (
-    KINDS,
-    import_student,
-    make_student,
-    our_targets,
-    said_by_bergamot,
-)
+from tests.bergamot.students import KINDS, import_student, make_student, our_targets, said_by_bergamot
 
 NUM_LINES = 200
 

@@ -28,9 +28,8 @@ from tests.marian.written import (
     Variant,
     arrays_of,
     options_of,
-    real_text,
-    train_sentencepiece,
 )
+from tests.pieces import real_text, train_sentencepiece
 
 EOS_ID, UNK_ID = 0, 1
 VOCABULARY_SIZES = {"shared": 256, "de": 192, "en": 168}

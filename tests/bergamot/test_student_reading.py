@@ -21,13 +21,7 @@ from export.model_weights import OUTPUT_BIAS
 from export.original import ImportRejectedError, Original, RequestedLanguages
 from export.reference import ReferenceGraphs
 from export.sources import found, load_original
-from tests.bergamot.students import (
-    EOS_ID,
-    PAIR,
-    UNK_ID,
-    Student,
-    import_student,
-)
+from tests.bergamot.students import EOS_ID, PAIR, UNK_ID, Student, import_student
 
 MARIANS = {
     "encoder.0.self_attention.query": "encoder_l1_self_Wq",

@@ -1,9 +1,11 @@
 """What cannot be imported is rejected by file and item, and a damaged file before anything is allocated."""
 
+import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -173,93 +175,80 @@ def test_any_changed_byte_of_a_lexicon_is_noticed(
         read_lexicon(path)
 
 
-def _without_range(student: Student) -> None:
-    ranges = {name: number for name, number in student.ranges.items() if QUERY not in name}
-    items = items_of(student.arrays, student.options, ranges)
-    (student.folder / MODEL).write_bytes(binary_model(items))
+Change = Callable[[Student], object]
 
 
-def _with_negative_range(student: Student) -> None:
-    ranges = {**student.ranges, f"{QUERY}_QuantMultA": -1.0}
-    (student.folder / MODEL).write_bytes(binary_model(items_of(student.arrays, student.options, ranges)))
+def _with_items(
+    arrays: Callable[[str], str] = str, options: Mapping[str, object] | None = None, query_range: float = 1.0
+) -> Change:
+    """Other names of arrays, other options, or another range of the query; that of 0 is left out."""
+
+    def change(student: Student) -> None:
+        ranges = {**student.ranges, f"{QUERY}_QuantMultA": query_range}
+        kept = {name: number for name, number in ranges.items() if number}
+        named = {arrays(name): array for name, array in student.arrays.items()}
+        items = items_of(named, {**student.options, **(options or {})}, kept)
+        (student.folder / MODEL).write_bytes(binary_model(items))
+
+    return change
 
 
-def _with_other_decoder(student: Student) -> None:
-    items = items_of(student.arrays, {**student.options, "dec-cell": "gru"}, student.ranges)
-    (student.folder / MODEL).write_bytes(binary_model(items))
+def _norms_before(name: str) -> str:
+    return f"{name}_pre".replace("rnn_ffn_ln", "rnn_ln") if "_ln_" in name else name
 
 
-def _with_norms_before(student: Student) -> None:
-    norms = {"transformer-preprocess": "n", "transformer-postprocess": "da"}
-    arrays = {f"{name}_pre" if "_ln_" in name else name: array for name, array in student.arrays.items()}
-    rnn = {name.replace("rnn_ffn_ln", "rnn_ln"): array for name, array in arrays.items()}
-    items = items_of(rnn, {**student.options, **norms}, student.ranges)
-    (student.folder / MODEL).write_bytes(binary_model(items))
+def _with_file(name: str, content: bytes, settings: str | None = "") -> Change:
+    """One more file or another one, and lines more of settings; None: no settings."""
+
+    def change(student: Student) -> None:
+        (student.folder / name).write_bytes(content)
+        path = student.folder / "config.yml"
+        if settings is None:
+            path.unlink()
+        else:
+            path.write_text(path.read_text(encoding="utf8") + settings, encoding="utf8")
+
+    return change
 
 
-def _cut(student: Student) -> None:
-    path = student.folder / MODEL
-    path.write_bytes(path.read_bytes()[:-300])
-
-
-def _with_two_models(student: Student) -> None:
-    (student.folder / "config.yml").unlink()
-    (student.folder / "other.bin").write_bytes(GOOD)
+_with_config = partial(_with_file, "other.bin", GOOD)
+_with_lexicon = partial(_with_file, LEXICON)
 
 
 def _with_two_configs(student: Student) -> None:
     (student.folder / "decoder.yml").write_bytes((student.folder / "config.yml").read_bytes())
 
 
-def _with_ensemble(student: Student) -> None:
-    (student.folder / "other.bin").write_bytes(GOOD)
-    _with_config(f"\nmodels: [{MODEL}, other.bin]\n")(student)
-
-
-def _with_other_kind(student: Student) -> None:
-    (student.folder / "other.bin").write_bytes(b"another kind")
-    _with_config("\nmodels: [other.bin]\n")(student)
-
-
-def _with_two_lexicons(student: Student) -> None:
-    (student.folder / "config.yml").unlink()
-    (student.folder / "lex.bin").write_bytes(LISTS)
-
-
-def _with_large_lexicon(student: Student) -> None:
-    with (student.folder / LEXICON).open("r+b") as file:
-        file.truncate(MAX_BYTES + 1)  # takes no space on the disk
-
-
-def _with_config(text: str) -> Callable[[Student], None]:
-    def change(student: Student) -> None:
-        path = student.folder / "config.yml"
-        path.write_text(path.read_text(encoding="utf8") + text, encoding="utf8")
-
-    return change
-
-
-def _with_lexicon(content: bytes) -> Callable[[Student], None]:
-    def change(student: Student) -> None:
-        (student.folder / LEXICON).write_bytes(content)
-
-    return change
+def _with_size(name: str, size_bytes: int) -> Change:
+    return lambda student: os.truncate(student.folder / name, size_bytes)
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (_without_range, f"{MODEL}: item {QUERY}_QuantMultA is missing"),
-        (_with_negative_range, f"{MODEL}: item {QUERY}_QuantMultA is float32 [1, 1], not a float32 above 0"),
-        (_with_other_decoder, "dec-cell 'gru' is not supported, only 'ssru' is"),
-        (_with_norms_before, "transformer-preprocess 'n' with transformer-postprocess 'a' is not supported"),
-        (_cut, f"{MODEL}: ends at byte"),
-        (_with_two_models, f"{MODEL}, other.bin are all models; keep one"),
+        (_with_items(query_range=0.0), f"{MODEL}: item {QUERY}_QuantMultA is missing"),
+        (
+            _with_items(query_range=-1.0),
+            f"{MODEL}: item {QUERY}_QuantMultA is float32 [1, 1], not a float32 above 0",
+        ),
+        (_with_items(options={"dec-cell": "gru"}), "dec-cell 'gru' is not supported, only 'ssru' is"),
+        (
+            _with_items(_norms_before, {"transformer-preprocess": "n", "transformer-postprocess": "da"}),
+            "transformer-preprocess 'n' with transformer-postprocess 'a' is not supported",
+        ),
+        (_with_size(MODEL, 5000), f"{MODEL}: ends at byte"),
+        (_with_config(None), f"{MODEL}, other.bin are all models; keep one"),
         (_with_two_configs, "config.yml, decoder.yml are all settings; keep one"),
-        (_with_ensemble, f"{MODEL}, other.bin are an ensemble, which is not supported"),
-        (_with_other_kind, "other.bin is not a binary model of Marian's, version 1"),
-        (_with_two_lexicons, f"{LEXICON}, lex.bin are all shortlists; keep one"),
-        (_with_large_lexicon, f"{LEXICON} has 1073741825 bytes; the limit is 1073741824"),
+        (
+            _with_config(f"\nmodels: [{MODEL}, other.bin]\n"),
+            f"{MODEL}, other.bin are an ensemble, which is not supported",
+        ),
+        (
+            _with_file("other.bin", b"another kind", "\nmodels: [other.bin]\n"),
+            "other.bin is not a binary model of Marian's, version 1",
+        ),
+        (_with_file("lex.bin", LISTS, None), f"{LEXICON}, lex.bin are all shortlists; keep one"),
+        (_with_size(LEXICON, MAX_BYTES + 1), f"{LEXICON} has 1073741825 bytes; the limit is 1073741824"),
         (
             _with_config("\nvocabs: [vocab.deen.spm, a.spm, b.spm]\n"),
             "3 vocabularies found; only models with 2",
@@ -278,7 +267,7 @@ def _with_lexicon(content: bytes) -> Callable[[Student], None]:
     ],
 )
 def test_a_student_that_cannot_be_imported_names_file_and_item(
-    change: Callable[[Student], None], expected: str, student: Student
+    change: Change, expected: str, student: Student
 ) -> None:
     change(student)
 
@@ -298,7 +287,6 @@ def test_names_in_settings_do_not_leave_the_folder(student: Student, tmp_path: P
     secret = tmp_path / "secret.bin"
     secret.write_bytes((student.folder / MODEL).read_bytes())
     (student.folder / MODEL).unlink()
-    (student.folder / "other.bin").write_bytes(GOOD)
     _with_config("\nmodels: [../secret.bin]\n")(student)
 
     assert "config.yml: no file in models exists" in rejection_of(student.folder)

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman.contract import FORMAT_VERSION
+from dragoman.errors import BundleError
+from dragoman.manifest import parse_manifest
 
 FILES = {
     "encoder.onnx": b"encoder",
@@ -32,13 +34,7 @@ def good_manifest() -> dict[str, Any]:
         "precision": "fp32",
         "cache_dtype": "float32",
         "autoregression": "attention",
-        "sizes": {
-            "decoder_layers": 2,
-            "heads": 4,
-            "head_size": 8,
-            "source_vocab": 300,
-            "target_vocab": 400,
-        },
+        "sizes": {"decoder_layers": 2, "heads": 4, "head_size": 8, "source_vocab": 300, "target_vocab": 400},
         "special_ids": {"pad": 0, "unk": 1, "eos": 3},
         "limits": {"max_source_tokens": 64, "max_target_tokens": 96},
         "source_tokenizer": {"model": "source.spm", "vocabulary": None, "normalises": True},
@@ -53,6 +49,14 @@ def good_manifest() -> dict[str, Any]:
         "origin": {"steps": 1000, "data": ["one", "two"]},
         "scores": {"flores": {"bleu": 31.5}},
     }
+
+
+def problems_of(manifest: object) -> tuple[str, ...]:
+    """Why a manifest is refused."""
+    with pytest.raises(BundleError) as caught:
+        parse_manifest(manifest, "de-en")
+    assert caught.value.bundle == "de-en"
+    return caught.value.problems
 
 
 def write_manifest(folder: Path, manifest: object) -> None:

@@ -79,12 +79,7 @@ def make_opennmt_py(source: list[str], target: list[str]) -> dict[str, Any]:
         "weight": torch.randn(len(target), WIDTH) * 1.5 * WIDTH**-0.5,
         "bias": torch.randn(len(target)) * 0.1,
     }
-    return {
-        "model": weights,
-        "generator": generator,
-        "opt": options,
-        "vocab": {"src": source, "tgt": target},
-    }
+    return {"model": weights, "generator": generator, "opt": options, "vocab": {"src": source, "tgt": target}}
 
 
 def _interleaved_sines() -> torch.Tensor:

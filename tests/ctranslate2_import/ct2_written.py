@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.marian.written import real_text, train_sentencepiece
+from tests.pieces import real_text, train_sentencepiece
 
 WIDTH, HEADS, FFN, DECODER_FFN = 32, 4, 48, 40
 ENCODER_LAYERS, DECODER_LAYERS = 2, 2
@@ -206,38 +206,27 @@ def arrays_of(variant: Ct2Variant) -> Arrays:
 
 
 def _attributes(variant: Ct2Variant) -> Arrays:
-    scale: NDArray[Any] = (
-        np.array(variant.scale, np.int8)
-        if isinstance(variant.scale, bool)
-        else np.array(variant.scale, np.float32)
-    )
-    shape: Arrays = {"num_heads": np.array(HEADS, np.int16)}
-    shape["pre_norm"] = np.array(variant.pre_norm, np.int8)
-    shape["activation"] = np.array(variant.activation, np.int8)
+    older = _bytes(num_heads=HEADS, with_relative_position=0)
     if variant.revision < 4:  # only the number of heads, in a byte
-        return {
-            "num_heads": np.array(HEADS, np.int8),
-            "with_relative_position": np.array(0, np.int8),
-        } | _flags(variant)
+        return older | _flags(variant)
+    scale = np.array(variant.scale, np.int8 if isinstance(variant.scale, bool) else np.float32)
     both: Arrays = {f"{stack}/scale_embeddings": scale for stack in ("encoder", "decoder")}
-    both["decoder/start_from_zero_embedding"] = np.array(variant.starts_from_zero, np.int8)
+    both |= _bytes("decoder/", start_from_zero_embedding=variant.starts_from_zero)
+    shape = _bytes(pre_norm=variant.pre_norm, activation=variant.activation)
+    alignment = {"alignment_layer": np.array(-1, np.int16), "alignment_heads": np.array(1, np.int16)}
     if variant.revision < 7:
-        older = {**shape, "embeddings_merge": np.array(0, np.int8)}
-        older["num_heads"] = np.array(HEADS, np.int8)
-        older["alignment_layer"], older["alignment_heads"] = np.array(-1, np.int16), np.array(1, np.int16)
-        older["layernorm_embedding"] = np.array(variant.has_embedding_norm, np.int8)
-        older["with_relative_position"] = np.array(0, np.int8)
-        return older | both | _flags(variant)
+        older |= _bytes(embeddings_merge=0, layernorm_embedding=variant.has_embedding_norm)
+        return older | shape | alignment | both | _flags(variant)
+    shape["num_heads"] = np.array(HEADS, np.int16)
     both |= {f"{stack}/{name}": value for stack in ("encoder", "decoder") for name, value in shape.items()}
-    both["encoder/embeddings_merge"] = np.array(0, np.int8)
-    both["encoder/multi_query_attention"] = np.array(0, np.int8)
-    both["decoder/alignment_layer"] = np.array(-1, np.int16)
-    both["decoder/alignment_heads"] = np.array(1, np.int16)
-    both |= {
-        f"decoder/{name}": np.array(value, np.int8)
-        for name, value in (("alibi", 0), ("alibi_use_positive_positions", 1), ("scale_alibi", 0))
-    }
+    both |= {f"decoder/{name}": value for name, value in alignment.items()}
+    both |= _bytes("encoder/", embeddings_merge=0, multi_query_attention=0)
+    both |= _bytes("decoder/", alibi=0, alibi_use_positive_positions=1, scale_alibi=0)
     return both | _flags(variant)
+
+
+def _bytes(prefix: str = "", **values: int) -> Arrays:
+    return {f"{prefix}{name}": np.array(value, np.int8) for name, value in values.items()}
 
 
 def _flags(variant: Ct2Variant) -> Arrays:

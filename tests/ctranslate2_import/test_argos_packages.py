@@ -1,11 +1,7 @@
 """Argos packages: as a file, unpacked, and all of a data folder with one command."""
 
 import json
-import os
-import subprocess
-import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +20,11 @@ from tests.ctranslate2_import.ct2_written import (
     write_ct2_folder,
     write_sentencepiece,
 )
+from tests.import_command import run_import
 
 ANY = RequestedLanguages()
 # int8 in an old version, as most packages are.
 VARIANT = Ct2Variant(version=4, revision=3, is_text=True, dtype="int8", stored_positions=512, seed=13)
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def write_package(folder: Path, source: str = "de", target: str = "en", **metadata: Any) -> Path:
@@ -220,22 +215,12 @@ def test_a_package_or_another_model_is_no_data_folder(tmp_path: Path) -> None:
     assert find_packages(tmp_path / "missing", ANY) is None
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "DRAGOMAN_MODELS_DIR": str(tmp_path / "models")}
-        command = [sys.executable, "-m", "service", "import", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-
-    return run
-
-
-def test_one_command_imports_all_packages_that_it_can(tmp_path: Path, run: Run) -> None:
+def test_one_command_imports_all_packages_that_it_can(tmp_path: Path) -> None:
     folder = write_data_folder(tmp_path / "data")
     damaged = write_package(folder / "share" / "en_de", "en", "de")
     (damaged / "sentencepiece.model").unlink()
 
-    done = run(folder, "--precision", "fp32")
+    done = run_import(tmp_path, folder, "--precision", "fp32")
 
     models = tmp_path / "models"
     assert done.stdout.splitlines() == [f"{models}/de-en", f"{models}/en-zh-Hant"]
@@ -248,8 +233,8 @@ def test_one_command_imports_all_packages_that_it_can(tmp_path: Path, run: Run) 
     assert "⁇" not in translated.text
 
 
-def test_a_name_for_several_packages_is_rejected(tmp_path: Path, run: Run) -> None:
-    done = run(write_data_folder(tmp_path / "data"), "mine")
+def test_a_name_for_several_packages_is_rejected(tmp_path: Path) -> None:
+    done = run_import(tmp_path, write_data_folder(tmp_path / "data"), "mine")
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "has packages, whose bundles are named after their languages, not mine" in done.stderr

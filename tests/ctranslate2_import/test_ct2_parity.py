@@ -17,14 +17,7 @@ import pytest
 from bench.models import run_peer
 from export.checkpoint_folder import SOURCE_TOKENIZER_FILE
 from tests.ctranslate2_import.ct2_golden import GOLDEN_FILE, NUM_GOLDEN, said_by_ctranslate2
-from tests.ctranslate2_import.ct2_imported import (
-    PYTHON,
-    ROOT,
-    Ids,
-    import_folder,
-    our_targets,
-    their_targets,
-)
+from tests.ctranslate2_import.ct2_imported import PYTHON, ROOT, Ids, import_folder, our_targets, their_targets
 from tests.ctranslate2_import.ct2_written import (
     VARIANTS,
     Ct2Variant,
@@ -35,8 +28,9 @@ from tests.ctranslate2_import.ct2_written import (
 )
 from tests.huggingface import make_models
 from tests.marian import written as marian_written
-from tests.marian.conftest import Tokenizers, write_model
-from tests.marian.written import Variant, real_text, train_sentencepiece
+from tests.marian.conftest import make_tokenizers, write_model
+from tests.marian.written import Variant
+from tests.pieces import all_pieces, real_text
 
 NUM_SOURCES = 200
 MIN_EQUAL_BEAMS = 0.97
@@ -98,7 +92,15 @@ class Converted:
         return source, target
 
 
-def convert(folder: Path, kind: str, quantization: str | None, **vocabularies: list[str]) -> Path:
+def random_sources(first: int, end: int) -> list[Ids]:
+    rng = np.random.default_rng(0)
+    return [rng.integers(first, end, 1 + index % 12).tolist() for index in range(NUM_SOURCES)]
+
+
+def convert(
+    folder: Path, kind: str, quantization: str | None, tokenizers: Sequence[str], **vocabularies: list[str]
+) -> Path:
+    """Convert what is in `original`, and copy its tokenizers."""
     request = {"kind": kind, "original": str(folder / "original"), "folder": str(folder / "converted")}
     script = Path(__file__).with_name("ct2_converters.py")
     done = subprocess.run(
@@ -109,55 +111,38 @@ def convert(folder: Path, kind: str, quantization: str | None, **vocabularies: l
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    for name in tokenizers:
+        shutil.copy(folder / "original" / name, folder / "converted")
     return folder / "converted"
 
 
 def convert_marian(folder: Path, variant: Variant) -> Converted:
-    german, english = real_text("de"), real_text("en")
-    tokenizers = Tokenizers(
-        german=train_sentencepiece(german, 190),
-        english=train_sentencepiece(english, 170),
-        both=train_sentencepiece([*german, *english], 230),
-        own=b"",
-    )
-    model = write_model(folder / "original", variant, tokenizers, seed=5)
-    converted = convert(folder, "marian", None)
-    for name in ("source.spm", "target.spm"):
-        shutil.copy(folder / "original" / name, converted)
-    rng = np.random.default_rng(0)
-    num_pieces = len(model.source_pieces)
-    sources = [rng.integers(2, num_pieces, 1 + index % 12).tolist() for index in range(NUM_SOURCES)]
-    return Converted(converted, sources)
+    model = write_model(folder / "original", variant, make_tokenizers(), seed=5)
+    converted = convert(folder, "marian", None, ("source.spm", "target.spm"))
+    return Converted(converted, random_sources(2, len(model.source_pieces)))
 
 
 def convert_opennmt_py(folder: Path, quantization: str | None) -> Converted:
     (folder / "original").mkdir()
     variant = Ct2Variant(is_shared=False)
     source, target = vocabularies_of(variant)
-    converted = convert(folder, "opennmt-py", quantization, source=source, target=target)
+    converted = convert(folder, "opennmt-py", quantization, (), source=source, target=target)
     write_sentencepiece(converted, variant)
     return Converted(converted, sources_of(variant, NUM_SOURCES))
 
 
 def convert_opus(folder: Path) -> Converted:
     make_models.write_marian(folder / "original")
-    converted = convert(folder, "transformers", None)
-    for name in ("source.spm", "target.spm"):
-        shutil.copy(folder / "original" / name, converted)
-    rng = np.random.default_rng(0)
-    sources = [rng.integers(3, 250, 1 + index % 12).tolist() for index in range(NUM_SOURCES)]
-    return Converted(converted, sources, after=("</s>",))
+    converted = convert(folder, "transformers", None, ("source.spm", "target.spm"))
+    return Converted(converted, random_sources(3, 250), after=("</s>",))
 
 
 def convert_nllb(folder: Path, quantization: str | None) -> Converted:
     # Tied and multiplied by the root of the width, random tables would repeat the last token.
     varied = {"scale_embedding": False, "tie_word_embeddings": False}
     make_models.write_nllb(folder / "original", varied)
-    converted = convert(folder, "transformers", quantization)
-    shutil.copy(folder / "original" / "sentencepiece.bpe.model", converted)
-    rng = np.random.default_rng(0)
-    sources = [rng.integers(4, 400, 1 + index % 12).tolist() for index in range(NUM_SOURCES)]
-    return Converted(converted, sources, ("</s>",), ("deu_Latn",), ("eng_Latn",))
+    converted = convert(folder, "transformers", quantization, ("sentencepiece.bpe.model",))
+    return Converted(converted, random_sources(4, 400), ("</s>",), ("deu_Latn",), ("eng_Latn",))
 
 
 def convert_trained(folder: Path, quantization: str) -> Converted:
@@ -166,7 +151,7 @@ def convert_trained(folder: Path, quantization: str) -> Converted:
     request = {"original": str(checkpoint), "folder": str(converted), "quantization": quantization}
     run_peer("convert-checkpoint", request)
     tokenizer = checkpoint / SOURCE_TOKENIZER_FILE
-    tokens = make_models.pieces_of(tokenizer)
+    tokens = all_pieces(tokenizer)
     (converted / "shared_vocabulary.json").write_text(json.dumps(tokens), encoding="utf8")
     path = converted / "config.json"
     settings = json.loads(path.read_text(encoding="utf8"))

@@ -20,11 +20,13 @@ from export.tensors.tensor import TensorFileError
 from tests.ctranslate2_import.ct2_imported import GERMAN_TO_ENGLISH
 from tests.ctranslate2_import.ct2_written import (
     NLLB_LANGUAGES,
+    SPECIAL,
     WIDTH,
     Arrays,
     Ct2Variant,
     arrays_of,
     save_binary,
+    sentencepiece_model,
     source_table,
     text,
     write_ct2_folder,
@@ -109,22 +111,24 @@ def test_an_unsupported_variable_is_rejected_by_name(
     assert expected in problem
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
-def test_a_scale_that_is_no_positive_number_is_rejected(scale: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("num_scales", "scale", "expected"),
+    [
+        *(
+            (WIDTH, scale, "has a scale that is not a number above 0")
+            for scale in (0.0, -1.0, np.nan, np.inf)
+        ),
+        (3, 1.0, "has 3 scales of type float32; 32 floats"),
+    ],
+)
+def test_scales_that_are_no_positive_numbers_or_too_few_are_rejected(
+    num_scales: int, scale: float, expected: str, tmp_path: Path
+) -> None:
     name = f"{QUERY}/linear_1/weight"
-    scales = np.full(WIDTH, scale, np.float32)
+    scales = np.full(num_scales, scale, np.float32)
     changes = {name: np.zeros((WIDTH, WIDTH), np.int8), f"{name}_scale": scales}
 
-    assert f"{name} has a scale that is not a number above 0" in rejection_of(
-        write_changed(tmp_path, changes)
-    )
-
-
-def test_scales_that_are_fewer_than_the_rows_are_rejected(tmp_path: Path) -> None:
-    name = f"{QUERY}/linear_1/weight"
-    changes = {name: np.zeros((WIDTH, WIDTH), np.int8), f"{name}_scale": np.ones(3, np.float32)}
-
-    assert "has 3 scales of type float32; 32 floats" in rejection_of(write_changed(tmp_path, changes))
+    assert f"{name} {expected}" in rejection_of(write_changed(tmp_path, changes))
 
 
 @pytest.mark.parametrize(
@@ -159,10 +163,7 @@ def test_scales_that_are_fewer_than_the_rows_are_rejected(tmp_path: Path) -> Non
             replace(PLAIN, version=5, settings={"eos_token": "e" * (MAX_ATTRIBUTE_BYTES + 1)}),
             "model.bin: eos_token is not a text of at most 4096 bytes",
         ),
-        (
-            replace(PLAIN, version=5, settings={"eos_token": -1}),
-            "model.bin: eos_token is not UTF-8",
-        ),
+        (replace(PLAIN, version=5, settings={"eos_token": -1}), "model.bin: eos_token is not UTF-8"),
     ],
 )
 def test_unsupported_settings_are_rejected_by_name(
@@ -196,6 +197,14 @@ def _write(name: str, content: str) -> Callable[[Path], object]:
         (_remove("source.spm"), "source.spm is missing; of source.spm and target.spm, both are needed"),
         (_write("source.spm", "x"), "source.spm is not a SentencePiece model"),
         (_write("bpe.model", "x"), "bpe.model: subwords of Moses' tokenizer are not supported"),
+        (
+            _write("model.safetensors", ""),
+            "contains a Hugging Face folder (config.json) and a CTranslate2 model",
+        ),
+        (
+            _write("target_vocabulary.json", json.dumps([*SPECIAL, *("#" * n for n in range(1, 141))])),
+            "target.spm has no piece of target_vocabulary.json",
+        ),
     ],
 )
 def test_a_damaged_or_missing_file_is_rejected_by_name(
@@ -207,57 +216,49 @@ def test_a_damaged_or_missing_file_is_rejected_by_name(
     assert expected in rejection_of(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([], "has no SentencePiece model; put one there as sentencepiece.model"),
+        (
+            ["second.model", "sentencepiece.model"],
+            "second.model, sentencepiece.model are all SentencePiece models; put one there as",
+        ),
+    ],
+)
+def test_no_tokenizer_and_several_without_names_are_rejected(
+    names: list[str], expected: str, tmp_path: Path
+) -> None:
+    write_ct2_folder(tmp_path, Ct2Variant(), has_tokenizers=False)
+    for name in names:
+        (tmp_path / name).write_bytes(sentencepiece_model("de"))
+
+    assert expected in rejection_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variant", "wanted", "expected"),
+    [
+        (PLAIN, RequestedLanguages(), "no file names its source language; give --source-lang"),
+        (
+            Ct2Variant(languages=NLLB_LANGUAGES),
+            RequestedLanguages(("de",), ("fr",)),
+            "fr is not one of its target languages",
+        ),
+    ],
+)
+def test_languages_that_are_missing_or_that_the_model_lacks_are_rejected(
+    variant: Ct2Variant, wanted: RequestedLanguages, expected: str, tmp_path: Path
+) -> None:
+    assert expected in rejection_of(write_ct2_folder(tmp_path, variant), wanted)
+
+
 def test_a_vocabulary_beyond_the_limit_is_rejected_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vocabulary, "MAX_VOCABULARY_BYTES", 100)
 
     assert "source_vocabulary.json has more than 100 bytes" in rejection_of(write_ct2_folder(tmp_path, PLAIN))
-
-
-def test_several_tokenizers_without_names_are_rejected(tmp_path: Path) -> None:
-    write_ct2_folder(tmp_path, Ct2Variant())
-    (tmp_path / "second.model").write_bytes((tmp_path / "sentencepiece.model").read_bytes())
-
-    problem = rejection_of(tmp_path)
-
-    assert "second.model, sentencepiece.model are all SentencePiece models; put one there as" in problem
-
-
-def test_a_folder_without_tokenizers_is_rejected(tmp_path: Path) -> None:
-    write_ct2_folder(tmp_path, Ct2Variant(), has_tokenizers=False)
-
-    assert "has no SentencePiece model; put one there as sentencepiece.model" in rejection_of(tmp_path)
-
-
-def test_a_tokenizer_of_another_model_is_rejected(tmp_path: Path) -> None:
-    write_ct2_folder(tmp_path, PLAIN)
-    tokens = json.loads((tmp_path / "target_vocabulary.json").read_text(encoding="utf8"))
-    others = [*tokens[:4], *(f"{token}#" for token in tokens[4:])]
-    (tmp_path / "target_vocabulary.json").write_text(json.dumps(others), encoding="utf8")
-
-    assert "target.spm has no piece of target_vocabulary.json" in rejection_of(tmp_path)
-
-
-def test_missing_languages_are_requested(tmp_path: Path) -> None:
-    problem = rejection_of(write_ct2_folder(tmp_path, PLAIN), RequestedLanguages())
-
-    assert "no file names its source language; give --source-lang" in problem
-
-
-def test_a_language_that_a_multilingual_model_lacks_is_rejected(tmp_path: Path) -> None:
-    folder = write_ct2_folder(tmp_path, Ct2Variant(languages=NLLB_LANGUAGES))
-
-    assert "fr is not one of its target languages" in rejection_of(
-        folder, RequestedLanguages(("de",), ("fr",))
-    )
-
-
-def test_a_folder_with_weights_of_transformers_as_well_is_rejected(tmp_path: Path) -> None:
-    write_ct2_folder(tmp_path, PLAIN)
-    (tmp_path / "model.safetensors").write_bytes(b"")
-
-    assert "contains a Hugging Face folder (config.json) and a CTranslate2 model" in rejection_of(tmp_path)
 
 
 SMALL = b"".join(

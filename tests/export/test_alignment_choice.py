@@ -1,7 +1,6 @@
 """The attention that a bundle names for word alignment."""
 
 import dataclasses
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +33,14 @@ def written(folder: Path, model: Original, alignment: AlignmentHeads | None) -> 
 
 def test_alignment_is_as_requested_else_as_trained_else_the_default(tmp_path: Path) -> None:
     requested = AlignmentHeads(1, (4, 0), reads_token=False)
-    folders = (tmp_path / str(number) for number in itertools.count())
+    default = default_alignment(original().model.config)
 
-    def name(model: Original, alignment: AlignmentHeads | None) -> AlignmentHeads:
-        folder = next(folders)
-        folder.mkdir()
-        return written(folder, model, alignment)
-
-    assert name(original(TRAINED), requested) == requested
-    assert name(original(TRAINED), None) == TRAINED
-    assert name(original(), None) == default_alignment(original().model.config)
+    for trained, asked, named in (
+        (TRAINED, requested, requested),
+        (TRAINED, None, TRAINED),
+        (None, None, default),
+    ):
+        assert written(tmp_path, original(trained), asked) == named
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Balancing moves ranges between layers and changes nothing else."""
 
-import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,35 +9,16 @@ import torch
 from dragoman.contract import Autoregression
 from export.balance import balance_caches, balance_feed_forward, feed_forwards
 from export.calibration import Sample, translate_samples
-from export.model import ModelConfig, Transformer
+from export.model import Transformer
 from export.model_config import Activation
 from export.model_weights import Floats, ModelWeights
+from tests.parity.random_bundles import random_model as random_translation_model
 
-SHAPE = ModelConfig(
-    source_vocab_size=40,
-    target_vocab_size=40,
-    encoder_layers=2,
-    decoder_layers=2,
-    d_model=24,
-    heads=3,
-    ffn=48,
-    max_positions=40,
-    dropout=0.0,
-)
 SAMPLES = [Sample([*range(4, 4 + length), 3], (2,)) for length in (3, 8, 15, 30)]
 
 
-def random_model(
-    *, share_kv: bool = False, autoregression: Autoregression = "attention", activation: Activation = "relu"
-) -> ModelWeights:
-    torch.manual_seed(4)
-    shape = dataclasses.replace(
-        SHAPE, share_kv=share_kv, autoregression=autoregression, activation=activation
-    )
-    model = Transformer(shape).eval()
-    for parameter in model.parameters():  # biases begin at zero, norms at one: neither would be noticed
-        torch.nn.init.normal_(parameter, std=0.3)
-    return model.to_weights()
+def random_model(**shape: Any) -> ModelWeights:
+    return random_translation_model(shape).to_weights()
 
 
 def cache_steps(model: ModelWeights) -> dict[str, Floats]:
@@ -81,7 +62,7 @@ def test_balancing_gives_all_channels_the_same_quantisation_step(
 
 
 def test_a_balanced_feed_forward_computes_the_same_function() -> None:
-    model = random_model(share_kv=False)
+    model = random_model()
     before = logits(model)
 
     balanced = balance_feed_forward(model)
@@ -97,7 +78,7 @@ def test_a_balanced_feed_forward_computes_the_same_function() -> None:
 
 
 def test_balancing_keeps_a_row_of_zeros() -> None:
-    model = random_model(share_kv=False)
+    model = random_model()
     name = feed_forwards(model)[0]
     weight, bias = (array.copy() for array in model.linear(f"{name}.inner"))
     weight[3], bias[3] = 0.0, 0.0

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -120,36 +121,39 @@ def test_a_rejected_export_keeps_the_old_bundle(tmp_path: Path, run_main: RunMai
     assert {path.name for path in tmp_path.iterdir()} == {"de-en", "few.txt"}
 
 
-def test_limits_beyond_the_models_positions_are_rejected_with_all_reasons(
-    tmp_path: Path, run_main: RunMain
+FORCED = {"en": TargetLanguage((), (), (2, 5, 6))}
+
+
+@pytest.mark.parametrize(
+    ("heads", "decoding", "limits", "problem"),
+    [
+        (2, DecodingDefaults(), ModelLimits(64, 62), None),
+        (2, DecodingDefaults(), ModelLimits(64, 63), "limits of 65 tokens exceed the model's 64 positions"),
+        (4, DecodingDefaults(), ModelLimits(100, 60), "head size 4 .* limits of 100 tokens exceed"),
+        (
+            2,
+            DecodingDefaults(beam_size=40),
+            ModelLimits(8, 8),
+            "the model's search defaults: beam_size: 40 is not between 1 and 32",
+        ),
+    ],
+)
+def test_limits_beyond_the_models_positions_and_unsupported_defaults_are_rejected_with_all_reasons(
+    heads: int, decoding: DecodingDefaults, limits: ModelLimits, problem: str | None
 ) -> None:
-    config, languages = ModelConfig(10, 10, d_model=16, heads=4, max_positions=64), original().languages
-    with pytest.raises(
-        ExportError, match=r"head size 4 .* limits of 100 tokens exceed the model's 64 positions"
-    ):
-        check_exportable(config, languages, DecodingDefaults(), ModelLimits(100, 64))
+    """Forced tokens take positions beyond the limit of a target."""
+    config = ModelConfig(10, 10, d_model=16, heads=heads, max_positions=64)
+    languages = Languages(original().languages.sources, FORCED)
+
+    with pytest.raises(ExportError, match=problem) if problem else nullcontext():
+        check_exportable(config, languages, decoding, limits)
+
+
+def test_a_rejection_of_limits_is_told_by_the_command(tmp_path: Path, run_main: RunMain) -> None:
     done = run_main(main, CHECKPOINT, tmp_path / "x", "--max-source-tokens", "100")
+
     assert done.status == 1
     assert "exceed the model's 64 positions" in done.errors
-
-
-def test_forced_tokens_need_positions_beyond_the_limit() -> None:
-    config = ModelConfig(10, 10, d_model=16, heads=2, max_positions=64)
-    targets = {"en": TargetLanguage((), (), (2, 5, 6))}
-    languages = Languages(original().languages.sources, targets)
-
-    check_exportable(config, languages, DecodingDefaults(), ModelLimits(64, 62))
-    with pytest.raises(ExportError, match="limits of 65 tokens exceed"):
-        check_exportable(config, languages, DecodingDefaults(), ModelLimits(64, 63))
-
-
-def test_search_defaults_that_the_engine_does_not_support_are_rejected() -> None:
-    config, languages = ModelConfig(10, 10, d_model=16, heads=2), original().languages
-
-    with pytest.raises(
-        ExportError, match="the model's search defaults: beam_size: 40 is not between 1 and 32"
-    ):
-        check_exportable(config, languages, DecodingDefaults(beam_size=40), ModelLimits(8, 8))
 
 
 def test_a_folder_without_a_model_is_rejected_with_the_supported_formats(
@@ -226,38 +230,36 @@ def test_shortlists_are_rejected_for_precisions_whose_graphs_do_not_read_them(
     assert "needs --precision int8 or int4, not fp16" in done.errors
 
 
+@pytest.fixture
+def greeting(tmp_path: Path) -> SampleText:
+    """One sentence."""
+    path = tmp_path / "greeting.txt"
+    path.write_text("Guten Morgen!\n", encoding="utf8")
+    return SampleText(Pair("de", "en"), path)
+
+
 @pytest.mark.parametrize("with_pytorch", [False, True])
 @pytest.mark.parametrize("factor", [1.001, float("nan")])
 def test_validation_rejects_a_graph_with_a_changed_weight(
-    factor: float, tmp_path: Path, *, with_pytorch: bool
+    factor: float, tmp_path: Path, greeting: SampleText, *, with_pytorch: bool
 ) -> None:
     shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
     damage_weight(tmp_path, factor)
-    few = tmp_path / "few.txt"
-    few.write_text("Guten Morgen!\n", encoding="utf8")
 
     report = validate(
-        tmp_path,
-        lambda: open_original(original().model, with_pytorch=with_pytorch),
-        [SampleText(Pair("de", "en"), few)],
+        tmp_path, lambda: open_original(original().model, with_pytorch=with_pytorch), [greeting]
     )
 
     assert any("log-probabilities differ" in problem for problem in report.problems)
 
 
-def test_validation_rejects_an_int8_bundle_of_another_model(tmp_path: Path) -> None:
-    few = tmp_path / "few.txt"
-    few.write_text("Guten Morgen!\n", encoding="utf8")
+def test_validation_rejects_an_int8_bundle_of_another_model(greeting: SampleText) -> None:
     model = original().model
     name = "decoder.1.feed_forward.outer.weight"
     other = model.with_weights({name: -model.weights[name]})
 
     problems = [
-        validate(
-            TINY / "bundle-int8",
-            partial(open_original, of, with_pytorch=False),
-            [SampleText(Pair("de", "en"), few)],
-        ).problems
+        validate(TINY / "bundle-int8", partial(open_original, of, with_pytorch=False), [greeting]).problems
         for of in (model, other)
     ]
 

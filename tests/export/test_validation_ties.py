@@ -35,17 +35,13 @@ class TwoTokens:
         raise NotImplementedError
 
 
-@pytest.mark.parametrize(("found", "difference"), [((5, 6), 1e-6), ((5, 5, 5), 1e-6)])
-def test_another_token_that_is_as_probable_is_no_difference(
-    found: tuple[int, ...], difference: float
+@pytest.mark.parametrize(
+    ("found", "difference", "is_same"),
+    [((5, 6), 1e-6, True), ((5, 5, 5), 1e-6, True), ((5, 6), 1e-3, False), ((5, 7), 1e-6, False)],
+)
+def test_only_another_token_that_is_as_probable_is_no_difference(
+    found: tuple[int, ...], difference: float, *, is_same: bool
 ) -> None:
     search = GreedySearch([[4, EOS]], [2], 10, [found])
 
-    assert is_tie(TwoTokens(difference), search, [4, EOS], found, [5, 5])
-
-
-@pytest.mark.parametrize(("found", "difference"), [((5, 6), 1e-3), ((5, 7), 1e-6)])
-def test_a_less_probable_token_is_a_difference(found: tuple[int, ...], difference: float) -> None:
-    search = GreedySearch([[4, EOS]], [2], 10, [found])
-
-    assert not is_tie(TwoTokens(difference), search, [4, EOS], found, [5, 5])
+    assert is_tie(TwoTokens(difference), search, [4, EOS], found, [5, 5]) == is_same

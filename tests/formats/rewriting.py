@@ -6,6 +6,8 @@ from io import BytesIO
 from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from lxml import etree
+
 from service.formats.entries import Entry, FileFormat, FileOptions
 from service.markup.parsed_markup import parse
 from tests.markup.translations import any_translation
@@ -50,6 +52,18 @@ def pack(members: Mapping[str, str | bytes], compression: int = ZIP_DEFLATED) ->
 def unpack(content: bytes) -> dict[str, bytes]:
     with ZipFile(BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def others(xml: bytes) -> list[str]:
+    """Elements that are neither text nor its format, with their attributes; comments too."""
+    root = etree.fromstring(xml)
+    etree.strip_elements(root, "{*}rPr", with_tail=False)  # text that is empty now has none
+    found = []
+    for node in root.iter():
+        attributes = sorted(item for item in node.attrib.items() if not str(item[0]).endswith("string-value"))
+        if str(node.tag).rpartition("}")[2] not in {"r", "t", "s"}:  # formats write these as they need them
+            found.append(f"{node.tag} {attributes}")
+    return sorted(found)
 
 
 def own(entry: Entry) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from service.formats.android_xml import AndroidXmlFormat
-from service.formats.entries import FileFormatError, FileOptions
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
+from service.formats.entries import FileOptions
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted
 from tests.formats.string_samples import ANDROID
 
 XML = AndroidXmlFormat(OPTIONS)
@@ -64,25 +64,6 @@ def test_escapes_that_android_does_not_know_stay() -> None:
     assert rewritten(XML, _string(r"ja \u2026 \q und"), shouted) == _string(r"JA … \q UND")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "@string/other", "@android:string/ok", "?attr/colour", "@null", "%1$s", "12", "", " ",
-        '<xliff:g id="a">Marke</xliff:g>', "https://example.org/a",
-    ],
-)  # fmt: skip
-def test_references_and_strings_without_words_are_no_entries(content: str) -> None:
-    assert texts(XML, _string(content)) == []
-
-
-def test_what_is_not_translatable_stays() -> None:
-    content = _resources(
-        '<string name="a" translatable="false">A</string><string-array name="b" translatable="false">'
-        '<item>B</item></string-array><dimen name="c">1dp</dimen><item type="id" name="d">D</item>'
-    )
-    assert texts(XML, content) == []
-
-
 def test_quantities_of_the_target_language_are_added() -> None:
     polish = AndroidXmlFormat(FileOptions("de", "pl"))
     content = _resources(
@@ -97,23 +78,6 @@ def test_quantities_of_the_target_language_are_added() -> None:
     )
     assert b"few" not in rewritten(polish, content, lambda _: "")
     assert rewritten(XML, content, own) == content
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"<LinearLayout/>", "it is not a file of Android's resources: <resources> is missing"),
-        (b'<string name="a">b</string>', "it is not a file of Android's resources"),
-        (b"", "not well-formed XML"),
-        (b"<resources><string>a</resources>", "not well-formed XML: mismatched tag"),
-        (b"<resources>\0</resources>", "not well-formed XML"),
-        (b'<!DOCTYPE resources [<!ENTITY a "b">]><resources/>', "entity 'a' is declared"),
-        (b"<resources>" + b"<a>" * 1001, "elements are nested more than 1000 deep"),
-    ],
-)
-def test_other_xml_is_rejected(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=f"^{problem}"):
-        entries(XML, content)
 
 
 @pytest.mark.skipif(AAPT is None, reason="aapt of Debian's package aapt is not installed")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from service.formats.apple_strings import AppleStringsFormat
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import Entry, FileOptions
 from service.formats.review_marks import TargetText, TextOrigin
 from service.formats.xcstrings import XcstringsFormat
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts, written
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted
 from tests.formats.string_samples import STRINGS, XCSTRINGS
 
 FORMAT = AppleStringsFormat(OPTIONS)
@@ -35,26 +35,6 @@ def test_the_encoding_of_strings_stays(encoding: str) -> None:
 
     assert rewritten(FORMAT, content, shouted).decode(encoding) == '"a" = "GRÜN";\n'
     assert rewritten(FORMAT, content, own) == content
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b'"a" = "b"\n"c" = "d";', "line 2: not a file of strings: an equals sign or a semicolon"),
-        (b'"a" = {b = c;};', "line 1: not a file of strings: a value in quotation marks is expected"),
-        (b'"a" = "b', "line 1: not a file of strings: a value in quotation marks is expected"),
-        (b"/* a", "line 1: not a file of strings: a key in quotation marks is expected, but '/* a' is there"),
-        (b'"a" = "\\341b";', "line 1: not a file of strings: \\341 is an escape of the encoding NextStep"),
-        (b'"a" = "b\\ud800";', "line 1, key a: character 2 is a lone surrogate"),
-        (b"bplist00\xd1", "it is a binary property list"),
-        (b'"a" = "\xff";', "it is not in utf-8: byte 7"),
-    ],
-)  # fmt: skip
-def test_what_is_no_file_of_strings_is_rejected(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError) as raised:
-        entries(FORMAT, content)
-
-    assert str(raised.value).startswith(problem)
 
 
 def test_missing_localisations_are_filled_in_and_nothing_else() -> None:
@@ -118,40 +98,3 @@ def test_states_tell_who_translated(mark: Callable[[Entry], str], state: str) ->
     result = json.loads(rewritten(CATALOGUE, XCSTRINGS, mark))
 
     assert result["strings"]["Abbrechen"]["localizations"]["en"]["stringUnit"]["state"] == state
-
-
-@pytest.mark.parametrize(
-    "localization",
-    [
-        '{"substitutions": {}}',
-        '{"stringUnit": {"state": "translated", "value": "a"}, "substitutions": {}}',
-        '{"variations": {"plural": {"one": {"stringUnit": {"value": "a"}}}}}',
-        '{"variations": {"plural": {"other": {"substitutions": {}}}}}',
-    ],
-)
-def test_strings_with_what_is_not_supported_stay(localization: str) -> None:
-    content = (
-        f'{{"sourceLanguage": "de", "strings": {{"ja": {{"localizations": {{"de": {localization}}}}}}}}}'
-    )
-
-    assert texts(CATALOGUE, content.encode()) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b'{"a": "b"}', "it is not a string catalogue"),
-        (b'{"sourceLanguage": "fr", "strings": {}}', "its source language is 'fr', not 'de'"),
-        (b'{"sourceLanguage": "de", "strings": {"a": 1}}', "line 1, key a: the string is not an object"),
-    ],
-)
-def test_what_is_no_catalogue_is_rejected(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=f"^{problem}"):
-        entries(CATALOGUE, content)
-
-
-def test_a_translation_of_a_catalogue_must_be_unicode() -> None:
-    content = b'{"sourceLanguage": "de", "strings": {"ja": {}}}'
-
-    with pytest.raises(FileFormatError, match=r"^line 1, key ja: its translation cannot be written"):
-        written(CATALOGUE, content, "b\ud800")

@@ -80,10 +80,7 @@ UNSOUND = {
     "encryption": (_encrypted(), r"'a\.xml' is encrypted; save the file without a password"),
     "members that overlap": (_overlapping(), "overlap"),
     "a member outside": (_outside(), "members are outside of it"),
-    "a name twice": (
-        _archive(("a", b"1"), ("b", b"2"), kind=ZIP_STORED).replace(b"b", b"a"),
-        "occurs twice",
-    ),
+    "a name twice": (_archive(("a", b"1"), ("b", b"2"), kind=ZIP_STORED).replace(b"b", b"a"), "occurs twice"),
     "another compression": (_archive(("a", b"x"), kind=ZIP_BZIP2), "unsupported compression"),
     "much text": (_archive(("a", b"x" * 600), ("b", b"x" * 500)), "unpacks to 1100 bytes; the limit is 1000"),
     "many members": (_archive(*[(name, b"") for name in "abcdefghi"]), "has 9 members; the limit is 8"),

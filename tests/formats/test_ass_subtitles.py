@@ -3,8 +3,7 @@
 import pytest
 
 from service.formats.ass_subtitles import AssFormat
-from service.formats.entries import FileFormatError
-from tests.formats.rewriting import OPTIONS, entries, places, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, places, rewritten, shouted, texts
 from tests.formats.string_samples import ASS
 
 FORMAT = AssFormat(OPTIONS)
@@ -44,24 +43,3 @@ def test_own_escapes_are_read_again() -> None:
     written = rewritten(FORMAT, _event("Ja"), lambda _: "a {b} \\N c\u00a0d")
 
     assert texts(FORMAT, written) == ["a {b} \\N c\u00a0d"]
-
-
-@pytest.mark.parametrize("text", [r"{\p1}m 0 0 l 1 0{\p0}", r"{\an8}", "", r"\N"])
-def test_drawings_and_events_without_words_stay(text: str) -> None:
-    assert texts(FORMAT, _event(text)) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"1\n00:00:01,000 --> 00:00:02,000\na\n", r"line 1: \[Script Info\] is expected"),
-        (b"[Events]\nDialogue: a\n", r"line 1: \[Script Info\] is expected"),
-        (b"[Script Info]\n[Events]\nFormat: Text, Start\n", "line 3: the last field of events must be Text"),
-        (b"[Script Info]\n[Events]\nDialogue: 0,a\n", "line 3: an event has 2 fields instead of 10"),
-        (b"[Script Info]\n\xff", "line 2 is not UTF-8"),
-        (_event("a" * 1_000_001), "line 5: a text is longer than 1,000,000 characters"),
-    ],
-)
-def test_what_is_no_script_is_rejected(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=f"^{problem}"):
-        entries(FORMAT, content)

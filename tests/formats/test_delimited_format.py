@@ -150,11 +150,7 @@ def test_cells_are_read_with_their_place_and_written(rule: str) -> None:
     ("columns", "content", "problem"),
     [
         ((), b"id,body\n1,a\n", "no column is named text in line 1; .*: id, body$"),
-        (
-            (),
-            b"text,text\n1,a\n",
-            "more than one column is named text in line 1; .*number from: text, text$",
-        ),
+        ((), b"text,text\n1,a\n", "more than one column is named text in line 1; .*number from: text, text$"),
         (("3",), b"a,b\n", "column 3 not found: line 1 has 2"),
         (("0",), b"a,b\n", "column 0 not found: line 1 has 2"),
         (("text",), b'id,text\n1,"a\n\n"\n2\n', "line 5 has 1 cells, but column text is number 2"),

@@ -9,12 +9,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import Entry, FileOptions
 from service.formats.java_properties import PropertiesFormat
 from service.formats.qt_ts import QtTsFormat
 from service.formats.resx import ResxFormat
 from service.formats.review_marks import TargetText, TextOrigin
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted
 from tests.formats.string_samples import PROPERTIES, QT, RESX
 
 JAVA = PropertiesFormat(OPTIONS)
@@ -66,36 +66,10 @@ def test_translations_of_properties_are_escaped(content: bytes, said: str, resul
     assert rewritten(JAVA, content, lambda _: said) == result
 
 
-def test_columns_select_properties() -> None:
-    assert texts(PropertiesFormat(FileOptions("de", "en", ("a",))), b"a=eins\na.b=zwei\nab=drei") == [
-        "eins",
-        "zwei",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"a=1\nb=\\u12g4", "line 2: \\u is not followed by four hexadecimal digits"),
-        (b"a=b\\ud800", "line 1, key a: character 2 is a lone surrogate"),
-        (b"\xff\xfea\xd8", "it is not in utf-16-le"),
-        (b"x" * 1001 + b"=a", "'xxx"),
-    ],
-)
-def test_properties_that_java_rejects_are_rejected(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError) as raised:
-        entries(JAVA, content)
-
-    assert str(raised.value).startswith(problem)
-
-
 def test_messages_of_qt_without_a_translation_are_entries() -> None:
     assert places(TS, QT) == [
         ("%n Datei(en) gelöscht", "message 1, %n Datei(en) gelöscht"),
-        (
-            '<t xml:space="preserve">&amp;Öffnen <g i="0">%1</g>…</t>',
-            "message 2, &Öffnen <b>%1</b>…",
-        ),
+        ('<t xml:space="preserve">&amp;Öffnen <g i="0">%1</g>…</t>', "message 2, &Öffnen <b>%1</b>…"),
     ]
 
 
@@ -143,24 +117,6 @@ def test_types_of_qt_tell_what_is_to_be_reviewed(mark: Callable[[Entry], str], s
     assert comments == (["dragoman, confidence: 0.50"] * 2 if "0.50" in result else [])
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "<source>ja</source><translation>yes</translation>",
-        '<source>ja</source><translation type="obsolete"></translation>',
-        '<source>ja</source><translation type="unfinished">yes?</translation>',
-        "<source>%1</source><translation/>",
-        "<source>ja</source>",
-        "<source>ja</source><translation><numerusform>yes</numerusform><numerusform/></translation>",
-        '<source>ja</source><translation variants="yes"><lengthvariant></lengthvariant></translation>',
-    ],
-)
-def test_other_messages_of_qt_stay(message: str) -> None:
-    content = f"<TS><context><name>a</name><message>{message}</message></context></TS>".encode()
-
-    assert texts(TS, content) == []
-
-
 @pytest.mark.skipif(
     LRELEASE is None, reason="lrelease of Debian's package qttools5-dev-tools is not installed"
 )
@@ -188,19 +144,3 @@ def test_strings_of_net_are_entries_and_all_else_stays() -> None:
     assert ET.fromstring(result)[1][0].text == "A & ]]> {0}<b>b</b>"  # noqa: S314 -- ours
     assert len(result.splitlines()) == len(RESX.splitlines())
     assert result.replace(result.splitlines()[4], RESX.splitlines()[4]) == RESX
-
-
-@pytest.mark.parametrize(
-    ("file_format", "content", "problem"),
-    [
-        (TS, b"<xliff/>", "it is not a translation source of Qt: <TS> is missing"),
-        (TS, b"export const a = 1;", "not well-formed XML"),
-        (TS, b'<!DOCTYPE TS [<!ENTITY a "b">]><TS/>', "entity 'a' is declared"),
-        (NET, b"<resources/>", "it is not a file of .NET resources: <root> is missing"),
-        (NET, b"<!DOCTYPE root><root/>", "it declares a document type"),
-        (NET, b"<root>\0</root>", "not well-formed XML"),
-    ],
-)
-def test_other_files_are_rejected(file_format: QtTsFormat | ResxFormat, content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=f"^{problem}"):
-        entries(file_format, content)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from service.formats.entries import FileFormatError
+from service.formats.entries import FileFormatError, FileOptions
 from service.formats.registry import open_format
 from tests.formats.rewriting import OPTIONS, rewritten, texts, written
+from tests.formats.string_samples import EXTENSION, STRINGSDICT
 from tests.fuzz.seeds import FILES
 
 
@@ -19,12 +20,56 @@ def test_writing_takes_as_many_texts_as_reading_gives(suffix: str) -> None:
         written(file_format, content, *own, "one more")
 
 
+KEYED = b'{"a": {"b": "eins", "c": ["zwei"]}, "a.d": "drei", "e": "vier", "ab": "nein"}'
+RULES, MESSAGES, LINES = STRINGSDICT, EXTENSION, b"a=eins\na.b=zwei\nab=drei"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "expected"),
+    [
+        ("a.json", KEYED, ("a.c", "e"), ["zwei", "vier"]),
+        ("a.json", KEYED, ("a",), ["eins", "zwei", "drei"]),
+        ("a.json", KEYED, ("a", "x.y"), None),
+        ("a.properties", LINES, ("a",), ["eins", "zwei"]),
+        ("a.properties", LINES, ("x",), None),
+        ("a.stringsdict", RULES, ("greeting",), ["Hallo", "Guten Morgen"]),
+        ("a.stringsdict", RULES, ("%d files in %d folders.folders.one",), ["einem Ordner"]),
+        ("a.stringsdict", RULES, ("x",), None),
+        (
+            "messages.json",
+            MESSAGES,
+            ("app_name",),
+            ['<t xml:space="preserve">Meine <g i="0">Erweiterung</g></t>'],
+        ),
+        ("messages.json", MESSAGES, ("x",), None),
+    ],
+)
+def test_columns_of_strings_are_keys_with_all_within_them(
+    name: str, content: bytes, columns: tuple[str, ...], expected: list[str] | None
+) -> None:
+    file_format = open_format(name, FileOptions("de", "en", columns))
+
+    if expected is None:
+        with pytest.raises(
+            FileFormatError, match=f"^no text has the key {columns[-1]}; choose keys of the file"
+        ):
+            texts(file_format, content)
+    else:
+        assert texts(file_format, content) == expected
+
+
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
         ("a.txt", b"\nb\n", "line 2: its translation cannot be written in UTF-8: character 3"),
         ("a.jsonl", b'{"text": "a"}', "line 1, key text: its translation cannot be written"),
         ("a.jsonl", b'{"text": "\\u00fc"}', "line 1, key text: its translation cannot be written"),
+        ("a.json", b'{"a": "ja"}', "line 1, key a: its translation cannot be written in UTF-8"),
+        (
+            "a.xcstrings",
+            b'{"sourceLanguage": "de", "strings": {"ja": {}}}',
+            "line 1, key ja: its translation cannot be written",
+        ),
         ("a.csv", b"text\na\n", "line 2, column text: its translation cannot be written"),
         ("a.parquet", FILES[".parquet"][0], "row 1, column text: its translation cannot be written"),
         ("a.txt.gz", FILES[".txt.gz"][0], "line 1: its translation cannot be written"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import Entry
 from service.formats.json_strings import JsonFormat
 from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted, texts
 from tests.formats.string_samples import EXTENSION
@@ -71,11 +71,6 @@ def test_values_and_amounts_are_kept_as_they_are(text: str, entry: str) -> None:
     assert _message(rewritten(JSON, content, own)) == text
 
 
-@pytest.mark.parametrize("text", ["$USER$", "$1", "$USER$: $2"])
-def test_messages_of_placeholders_only_stay(text: str) -> None:
-    assert texts(JSON, _file(text, user="$1")) == []
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -92,9 +87,3 @@ def test_other_json_is_told_apart_by_its_structure(source: dict[str, object]) ->
     assert sorted(found) == sorted(
         word for word in ("doch", "ja", "nein") if f'"{word}"' in json.dumps(source)
     )
-
-
-def test_columns_select_messages_by_their_names() -> None:
-    assert len(texts(JsonFormat(FileOptions("de", "en", ("app_name",))), EXTENSION)) == 1
-    with pytest.raises(FileFormatError, match="no text has the key x"):
-        texts(JsonFormat(FileOptions("de", "en", ("x",))), EXTENSION)

@@ -57,10 +57,7 @@ def test_columns_are_passed_on() -> None:
 
 @pytest.mark.parametrize(
     ("suffix", "package", "extra", "modules"),
-    [
-        (".parquet", "pyarrow", "parquet", ["parquet"]),
-        (".pdf", "pypdfium2", "pdf", ["pdf", "pdf_pages"]),
-    ],
+    [(".parquet", "pyarrow", "parquet", ["parquet"]), (".pdf", "pypdfium2", "pdf", ["pdf", "pdf_pages"])],
 )
 def test_a_kind_whose_library_is_missing_tells_what_to_install(
     suffix: str, package: str, extra: str, modules: list[str], monkeypatch: pytest.MonkeyPatch

@@ -1,7 +1,6 @@
 """What a file costs to read grows no faster than the file, however it was made; else it is refused."""
 
 import io
-import sys
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from service.formats.registry import open_format
 from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
 from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
 from service.markup.parsed_markup import parse
-from tests.formats.hostile import HOSTILE, Hostile
+from tests.formats.hostile import HOSTILE, Hostile, count_calls
 from tests.formats.rewriting import OPTIONS, entries, texts
 
 SMALL, LARGE = 200, 800
@@ -37,20 +36,8 @@ def _read(hostile: Hostile, content: bytes) -> None:
 
 
 def _num_calls(hostile: Hostile, n: int) -> int:
-    """Calls of functions, of Python's and of C's."""
-    count, content = 0, hostile.make(n)
-
-    def profile(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        _read(hostile, content)
-    finally:
-        sys.setprofile(before)
-    return count
+    content = hostile.make(n)
+    return count_calls(lambda: _read(hostile, content))
 
 
 def _peak_bytes(hostile: Hostile, content: bytes) -> int:

@@ -1,7 +1,5 @@
 """PDF files that are made to cost their readers more than their size end their own process, and no other."""
 
-import io
-import sys
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,8 +9,9 @@ import pytest
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.limits import FileLimits
 from service.formats.registry import open_format
+from tests.formats.hostile import count_calls
 from tests.formats.pdf_samples import deflated, one_page, stream, text_at
-from tests.formats.rewriting import OPTIONS
+from tests.formats.rewriting import OPTIONS, texts
 
 LIMITS = FileLimits(memory_bytes=2**27, cpu_s=20)
 TEXT = text_at(70, 700, b"Text")
@@ -103,18 +102,7 @@ def test_a_strange_file_within_the_limits_is_read(title: str, tmp_path: Path) ->
 
 def test_a_long_line_and_many_lines_take_calls_in_proportion() -> None:
     def num_calls(content: bytes) -> int:
-        count = 0
-
-        def profile(*_: object) -> None:
-            nonlocal count
-            count += 1
-
-        sys.setprofile(profile)
-        try:
-            list(open_format("a.pdf", OPTIONS).read(io.BytesIO(content)))
-        finally:
-            sys.setprofile(None)
-        return count
+        return count_calls(lambda: texts(open_format("a.pdf", OPTIONS), content))
 
     def of(n: int) -> bytes:
         line = b"BT /F 1 Tf 9 830 Td (%s) Tj ET " % (b"a" * n)

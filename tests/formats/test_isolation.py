@@ -16,7 +16,9 @@ from service.formats.entries import Entry, FileFormat, FileFormatError
 from service.formats.isolation import ReaderError, ReaderStoppedError
 from service.formats.limits import FileLimitError, FileLimits
 from service.formats.registry import open_format
+from service.formats.review_marks import TargetText, TextOrigin
 from tests.formats.rewriting import OPTIONS, shouted
+from tests.formats.string_samples import SAMPLES
 from tests.fuzz.seeds import FILES
 
 ROOMY = FileLimits()
@@ -38,12 +40,13 @@ def _saved(folder: Path, content: bytes) -> Iterator[io.BufferedReader]:
 
 
 def _rewritten(file_format: FileFormat, folder: Path, content: bytes) -> tuple[list[Entry], bytes]:
-    """Entries of a file, and the file with texts in capitals."""
+    """Entries of a file, and the file with texts in capitals that a machine translated."""
     with _saved(folder, content) as source:
         found = list(file_format.read(source))
     target = folder / "target"
     with _saved(folder, content) as source, target.open("wb") as written:
-        file_format.write(source, iter([shouted(entry) for entry in found]), written)
+        marked = [TargetText(shouted(entry), TextOrigin.MACHINE, 0.5) for entry in found]
+        file_format.write(source, iter(marked), written)
     return found, target.read_bytes()
 
 
@@ -64,6 +67,7 @@ def _rewritten(file_format: FileFormat, folder: Path, content: bytes) -> tuple[l
         ".ods",
         ".docx.gz",
         ".pdf",
+        *sorted(SAMPLES.keys() - {".yml", ".resw", ".ssa", ".arb"}),
     ],
 )
 def test_entries_and_the_written_file_are_those_of_the_format_itself(tmp_path: Path, suffix: str) -> None:
@@ -180,10 +184,7 @@ def test_what_is_broken_off_leaves_no_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("number", "error", "problem"),
-    [
-        (signal.SIGHUP, ReaderStoppedError, "SIGHUP"),
-        (signal.SIGKILL, FileFormatError, "stopped by SIGKILL"),
-    ],
+    [(signal.SIGHUP, ReaderStoppedError, "SIGHUP"), (signal.SIGKILL, FileFormatError, "stopped by SIGKILL")],
 )
 def test_a_reader_that_is_killed_is_a_problem_of_the_file_and_one_that_is_stopped_is_not(
     tmp_path: Path, number: signal.Signals, error: type[Exception], problem: str

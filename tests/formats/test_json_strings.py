@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from service.formats.entries import FileFormatError, FileOptions
+from service.formats.entries import FileOptions
 from service.formats.json_strings import ArbFormat, JsonFormat
-from service.protection.patterns import find_spans
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts, written
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted, texts
 from tests.formats.string_samples import ARB, I18NEXT
 
 JSON = JsonFormat(OPTIONS)
@@ -24,13 +23,6 @@ def test_strings_with_words_are_entries_with_their_keys() -> None:
         ("$t(greeting) Noch einmal", "line 6, key menu.again"),
         ("{count, plural, one {# Datei} other {# Dateien}}", "line 7, key icu"),
     ]
-
-
-@pytest.mark.parametrize(
-    "text", ["", " ", "12", "-", "1.5 %", "https://example.org", "/etc/app", "{{name}}: <b>"]
-)
-def test_strings_without_words_are_no_entries(text: str) -> None:
-    assert texts(JSON, json.dumps({"a": text}).encode()) == []
 
 
 def test_only_entries_change() -> None:
@@ -59,15 +51,6 @@ def test_escapes_are_those_of_the_file(source: str, said: str, result: str) -> N
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_files_with_a_byte_order_mark_keep_their_encoding(encoding: str) -> None:
     assert rewritten(JSON, '{"a": "ja"}'.encode(encoding), shouted) == '{"a": "JA"}'.encode(encoding)
-
-
-def test_columns_select_keys_and_all_within_them() -> None:
-    content = b'{"a": {"b": "eins", "c": ["zwei"]}, "a.d": "drei", "e": "vier", "ab": "nein"}'
-
-    assert texts(JsonFormat(FileOptions("de", "en", ("a.c", "e"))), content) == ["zwei", "vier"]
-    assert texts(JsonFormat(FileOptions("de", "en", ("a",))), content) == ["eins", "zwei", "drei"]
-    with pytest.raises(FileFormatError, match=r"^no text has the key x.y; choose keys of the file"):
-        texts(JsonFormat(FileOptions("de", "en", ("a", "x.y"))), content)
 
 
 def test_plural_categories_of_the_target_language_are_added_to_keys() -> None:
@@ -120,51 +103,5 @@ def test_an_application_resource_bundle_keeps_its_metadata(file_format: JsonForm
     assert rewritten(file_format, ARB, own) == ARB
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"", "line 1, column 1: not valid JSON: Expecting value"),
-        (b'{"a": "b",\n}', "line 2, column 1: not valid JSON: a key in quotation marks is expected"),
-        (b'{"a" "b"}', "line 1, column 6: not valid JSON: a colon is expected"),
-        (b'["a"] 1', "line 1, column 7: not valid JSON: something follows the value"),
-        (b'// a\n{"a": "b"}', "line 1, column 1: not valid JSON"),
-        (b'{"a": NaN}', "it is not valid JSON: NaN is no number of JSON"),
-        (b'{"a": "b\n"}', "line 1, column 9: not valid JSON: Invalid control character"),
-        (b'{"a": "b\0"}', "line 1, column 9: not valid JSON: Invalid control character"),
-        (b'{"a": "b\\ud800"}', "line 1, key a: character 2 is a lone surrogate"),
-        (b'{"a": "\xff"}', "it is not in utf-8: byte 7"),
-        (b"[" * 101, "line 1, column 101: not valid JSON: it is nested more than 100 deep"),
-        (b'{"' + b"x" * 1001 + b'": "b"}', "'x{40}'...: a key with those around it is longer than 1,000"),
-    ],
-)
-def test_what_is_no_json_is_rejected_with_its_place(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=f"^{problem}"):
-        entries(JSON, content)
-
-
 def test_a_key_that_is_there_twice_is_translated_twice() -> None:
     assert rewritten(JSON, b'{"a": "ja", "a": "nein"}', shouted) == b'{"a": "JA", "a": "NEIN"}'
-
-
-def test_a_translation_that_is_no_unicode_is_rejected_with_its_place() -> None:
-    with pytest.raises(FileFormatError, match=r"^line 1, key a: its translation cannot be written in UTF-8"):
-        written(JSON, b'{"a": "ja"}', "b\ud800")
-
-
-@pytest.mark.parametrize(
-    "placeholder",
-    [
-        "{{name}}",
-        "{{- html}}",
-        "{{when, datetime}}",
-        "$t(key)",
-        '$t(ns:key, {"count": 1})',
-        "%#@files@",
-        "%1$#@a_b@",
-    ],
-)
-def test_placeholders_of_localisation_libraries_are_protected(placeholder: str) -> None:
-    text = f"Ja {placeholder} nein"
-
-    assert [text[span.start : span.end] for span in find_spans(text)] == [placeholder]
-    assert texts(JSON, json.dumps({"a": placeholder}).encode()) == []

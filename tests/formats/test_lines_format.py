@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from service.formats.entries import FileFormatError
 from service.formats.lines import MAX_LINE_BYTES, LinesFormat
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, texts, written
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, texts, written
 
 LINES = LinesFormat(OPTIONS)
 contents = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))
@@ -48,18 +48,6 @@ def test_no_translation_moves_the_lines_after_it(translations: list[str]) -> Non
 
 def test_a_line_feed_in_a_translation_is_a_space_and_no_ending_changes() -> None:
     assert written(LINES, b"a\nb\r\nc", "x\ny\r\nz\r", "x\r", "x\n") == b"x y z\nx\r\r\nx "
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"Gr\xc3\xbc\xc3\x9fe\nGra\xfc\n", "^line 2 is not UTF-8: byte 0xfc at position 4 of it; convert"),
-        (b"\xef\xbb\xbfa\xff", "^line 1 is not UTF-8: byte 0xff at position 5 of it"),
-    ],
-)
-def test_what_is_not_utf_8_is_refused_with_its_line_and_byte(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=problem):
-        entries(LINES, content)
 
 
 def test_a_line_may_be_as_long_as_the_limit() -> None:

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from service.formats.entries import Entry, FileFormatError
+from service.formats.entries import Entry
 from service.formats.markdown import MarkdownFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
@@ -167,8 +167,3 @@ def test_entries_tell_their_line() -> None:
     found = entries(MARKDOWN, b"---\na: b\n---\n\nText\n\n<p>x</p>\n")
 
     assert [entry.place for entry in found] == ["line 5", "line 7, block 1"]
-
-
-def test_other_encodings_are_refused() -> None:
-    with pytest.raises(FileFormatError, match=r"not in utf-8: byte 1 .*save it in UTF-8"):
-        entries(MARKDOWN, b"F\xfc\xdfe")

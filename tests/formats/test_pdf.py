@@ -182,11 +182,7 @@ def test_headers_and_page_numbers_are_kept_once_and_interrupt_no_sentence() -> N
     upper, lower = f"Donaudampfschifffahrt {LONG}", f"Gesellschaftsvertrag {LONG}"
     content = drawn(
         [
-            [
-                (LEFT, 810, "Kopf der Seite"),
-                *lines_at(LEFT, 740, upper, lower),
-                (LEFT, 30, f"Seite {number}"),
-            ]
+            [(LEFT, 810, "Kopf der Seite"), *lines_at(LEFT, 740, upper, lower), (LEFT, 30, f"Seite {number}")]
             for number in range(7, 10)
         ]
     )

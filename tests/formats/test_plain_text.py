@@ -51,16 +51,6 @@ def test_a_translation_is_in_the_encoding_that_its_file_is_in(encoding: str) -> 
     assert written(TEXT, content, "Gr\u00f6\u00dfer", "ж\n𝄞") == result
 
 
-@pytest.mark.parametrize(
-    ("content", "place"),
-    [(codecs.BOM_UTF16_LE + b"a", 2), (codecs.BOM_UTF16_LE + b"a\0" * 70_000 + b"\0\xdc\0\0", 140_002)],
-)
-def test_what_is_not_what_its_mark_says_is_refused_with_its_place(content: bytes, place: int) -> None:
-    problem = rf"^it is not in utf-16-le, .* byte {place} \(counted from 0\)"
-    with pytest.raises(FileFormatError, match=problem):
-        entries(TEXT, content)
-
-
 def test_a_long_file_is_read_lazily() -> None:
     source = io.BytesIO(codecs.BOM_UTF16_LE + "Zeile\n".encode("utf-16-le") * 1_000_000)
     next(iter(TEXT.read(source)))

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 -- markup is read more easily unbroken
 """Catalogues of gettext, read again by polib."""
 
 from random import Random
@@ -106,22 +105,6 @@ def test_other_encodings_are_kept_and_what_they_lack_is_refused() -> None:
     assert 'msgstr "TÜR"'.encode("latin-1") in rewritten(PO, catalogue, shouted)
     with pytest.raises(FileFormatError, match="cannot be written in iso8859-1"):
         rewritten(PO, catalogue, lambda _: "дверь")
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b'msgid "x\nmsgstr ""\n', "line 1"),
-        (b"Text\n", "line 1"),
-        (b"/etc/passwd", "line 1"),
-        (b'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=klingon\\n"\n', "'klingon', which is unknown"),
-        (b'msgid ""\nmsgstr ""\n"Plural-Forms: nplurals=2; plural=import;\\n"\n', "plural forms cannot be read"),
-        (b'msgid "\xfc"\nmsgstr ""\n', "not in utf-8"),
-    ],
-)  # fmt: skip
-def test_what_is_no_catalogue_is_refused(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=problem):
-        entries(PO, content)
 
 
 _TEXTS = st.lists(

@@ -28,8 +28,7 @@ def _filled(template: str, target: str) -> polib.POFile:
 
 
 @pytest.mark.parametrize(
-    ("target", "num_forms", "singular"),
-    [("en", 2, 0), ("pl", 3, 0), ("ar", 6, 1), ("ja", 1, None)],
+    ("target", "num_forms", "singular"), [("en", 2, 0), ("pl", 3, 0), ("ar", 6, 1), ("ja", 1, None)]
 )
 def test_a_template_gets_the_plural_forms_of_the_target_language(
     target: str, num_forms: int, singular: int | None

@@ -1,15 +1,11 @@
 # ruff: noqa: E501 -- markup is read more easily unbroken
 """What files say about their translations: state, author, confidence."""
 
-from io import BytesIO
-from pathlib import Path
-
 import polib
 import pytest
 from lxml import etree
 
 from service.formats.bilingual_xml import TmxFormat, XliffFormat
-from service.formats.limits import FileLimits
 from service.formats.po import PoFormat
 from service.formats.registry import open_format
 from service.formats.review_marks import TargetText, TextOrigin
@@ -164,18 +160,6 @@ def test_variants_of_tmx_name_their_author(text: str, attributes: str, propertie
     variant = f'<tuv xml:lang="en"{attributes}>{properties}<seg>one</seg></tuv>'
     found = written(TmxFormat(OPTIONS), TMX.format(variant="").encode(), text).decode()
     assert found == TMX.format(variant=variant)
-
-
-def test_marks_reach_a_file_that_another_process_writes(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlf"
-    path.write_text(XLIFF_1)
-    isolated = open_format("a.xlf", OPTIONS, FileLimits(2**30, 60.0, 60.0))
-    text, target = TargetText("one", MACHINE, 0.5), BytesIO()
-
-    with path.open("rb") as source:
-        isolated.write(source, iter([text]), target)
-
-    assert target.getvalue() == written(XliffFormat(OPTIONS), XLIFF_1.encode(), text)
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".jsonl", ".srt", ".html", ".md"])

@@ -5,7 +5,7 @@ import plistlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,11 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from service.formats.entries import Entry
-from service.formats.limits import FileLimits
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText, TextOrigin
 from service.markup.escaping import escape_xml
-from tests.formats.rewriting import OPTIONS, entries, own, rewritten, shouted, written
+from tests.formats.rewriting import OPTIONS, entries, own, rewritten
 from tests.formats.string_samples import BILINGUAL, SAMPLES
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|(.))")
@@ -73,6 +71,13 @@ def _write_rules(texts: Sequence[str]) -> bytes:
     return plistlib.dumps(rules, sort_keys=False)
 
 
+def _yaml(**style: Any) -> _Kind:
+    return _Kind(
+        lambda texts: str(yaml.safe_dump({"a": _keyed(texts)}, **style)).encode(),
+        lambda content: _values(yaml.safe_load(content)["a"]),
+    )
+
+
 KINDS = {
     "a.stringsdict": _Kind(
         _write_rules,
@@ -94,24 +99,10 @@ KINDS = {
         lambda texts: json.dumps(_keyed(texts), ensure_ascii=False).encode(),
         lambda content: _values(json.loads(content)),
     ),
-    "plain.yaml": _Kind(
-        lambda texts: yaml.safe_dump(_keyed(texts), allow_unicode=True).encode(),
-        lambda content: [yaml.safe_load(content)[f"k{i}"] for i in range(len(yaml.safe_load(content) or {}))],
-    ),
-    "quoted.yaml": _Kind(
-        lambda texts: yaml.safe_dump(_keyed(texts), default_style="'", width=10).encode(),
-        lambda content: [yaml.safe_load(content)[f"k{i}"] for i in range(len(yaml.safe_load(content) or {}))],
-    ),
-    "literal.yaml": _Kind(
-        lambda texts: yaml.safe_dump(_keyed(texts), default_style="|", indent=4).encode(),
-        lambda content: [yaml.safe_load(content)[f"k{i}"] for i in range(len(yaml.safe_load(content) or {}))],
-    ),
-    "folded.yaml": _Kind(
-        lambda texts: yaml.safe_dump({"a": _keyed(texts)}, default_style=">", width=10).encode(),
-        lambda content: [
-            yaml.safe_load(content)["a"][f"k{i}"] for i in range(len(yaml.safe_load(content)["a"]))
-        ],
-    ),
+    "plain.yaml": _yaml(allow_unicode=True),
+    "quoted.yaml": _yaml(default_style="'", width=10),
+    "literal.yaml": _yaml(default_style="|", indent=4),
+    "folded.yaml": _yaml(default_style=">", width=10),
     "flow.yaml": _Kind(
         lambda texts: yaml.safe_dump(list(texts), default_flow_style=True, allow_unicode=True).encode(),
         lambda content: list(yaml.safe_load(content)),
@@ -218,19 +209,3 @@ def test_all_entries_of_strings_are_messages(suffix: str) -> None:
     found = entries(open_format(f"a{suffix}", OPTIONS), SAMPLES[suffix])
 
     assert all(entry.is_message for entry in found) == (suffix not in {".ass", ".ssa"})
-
-
-@pytest.mark.parametrize("suffix", sorted(SAMPLES.keys() - {".yml", ".resw", ".ssa", ".arb"}))
-def test_the_limited_process_for_files_of_others_writes_the_same(suffix: str, tmp_path: Path) -> None:
-    plain, isolated = open_format(f"a{suffix}", OPTIONS), open_format(f"a{suffix}", OPTIONS, FileLimits())
-    file, target = tmp_path / "source", tmp_path / "target"
-    file.write_bytes(SAMPLES[suffix])
-
-    with file.open("rb") as source:
-        found = list(isolated.read(source))
-    marked = [TargetText(shouted(entry), TextOrigin.MACHINE, 0.5) for entry in found]
-    with file.open("rb") as source, target.open("wb") as written_file:
-        isolated.write(source, iter(marked), written_file)
-
-    assert found == entries(plain, SAMPLES[suffix])
-    assert target.read_bytes() == written(plain, SAMPLES[suffix], *marked)

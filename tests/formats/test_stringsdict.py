@@ -4,9 +4,9 @@ import plistlib
 
 import pytest
 
-from service.formats.entries import FileFormatError, FileOptions
+from service.formats.entries import FileOptions
 from service.formats.stringsdict import StringsdictFormat
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted
 from tests.formats.string_samples import STRINGSDICT
 
 RULES = StringsdictFormat(OPTIONS)
@@ -75,37 +75,3 @@ def test_categories_are_added_to_plural_rules_alone(content: bytes, added: list[
     before, after = (plistlib.loads(each)["a"]["v"] for each in (content, rewritten(RULES, content, own)))
 
     assert [key for key in after if key not in before] == added
-
-
-def test_columns_select_keys_and_all_within_them() -> None:
-    def selected(*columns: str) -> list[str]:
-        return texts(StringsdictFormat(FileOptions("de", "en", columns)), STRINGSDICT)
-
-    assert selected("greeting") == ["Hallo", "Guten Morgen"]
-    assert selected("%d files in %d folders.folders.one") == ["einem Ordner"]
-    with pytest.raises(FileFormatError, match="no text has the key x"):
-        selected("x")
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"", "not well-formed XML: no element found"),
-        (b"bplist00\xd0", "it is a binary property list; use the file of the project's sources"),
-        (b"<dict><key>a</key><string>b</string></dict>", "it is not a file of plural rules"),
-        (b"<plist><string>b</string></plist>", "it is not a file of plural rules: <plist> with a <dict>"),
-        (b"<a><dict/></a>", "it is not a file of plural rules"),
-        (
-            b"<plist>" + b"<dict>" * 101 + b"</dict>" * 101 + b"</plist>",
-            "elements are nested more than 100 deep",
-        ),
-        (
-            b"<plist><dict><key>" + b"a" * 1001 + b"</key><string>b</string></dict></plist>",
-            "'a{40}'...: a key with those around it is longer than 1,000 characters",
-        ),
-        (b'<!DOCTYPE plist [<!ENTITY a "b">]><plist/>', "entity 'a' is declared, which is not supported"),
-    ],
-)
-def test_what_is_no_file_of_plural_rules_is_rejected(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=f"^{problem}"):
-        entries(RULES, content)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.cue_text import CueText, TagStyle
-from service.formats.entries import FileFormat, FileFormatError
+from service.formats.entries import FileFormat
 from service.formats.registry import open_format
 from service.markup.parsed_markup import parse
 from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, texts, written
@@ -170,11 +170,7 @@ def test_lines_are_about_as_long_as_one_another(words: list[str], num_lines: int
     [
         ("x", "今日は良い天気ですね。散歩へ", ["今日は良い天気", "ですね。散歩へ"]),
         ("x", "はい。", ["は", "い。"]),
-        (
-            "<i>eins</i> <b>zwei</b>",
-            '<g i="0">one</g> <g i="1">two</g>',
-            ["<i>one</i>", "<b>two</b>"],
-        ),
+        ("<i>eins</i> <b>zwei</b>", '<g i="0">one</g> <g i="1">two</g>', ["<i>one</i>", "<b>two</b>"]),
     ],
 )
 def test_lines_break_where_the_script_allows_and_before_the_tag_of_a_first_word(
@@ -224,23 +220,3 @@ def test_whatever_lines_there_are_come_back(
     content = (first + "".join(text + ending for text, ending in lines)).encode()
 
     assert rewritten(subtitles, content, own) == content
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "problem"),
-    [
-        ("a.srt", b"\nHallo\n", "line 2: a cue with a timing is expected"),
-        ("a.srt", b"WEBVTT\n\n00:01.000 --> 00:02.000\na\n", "line 1: a cue with a timing is expected"),
-        ("a.vtt", b"1\n00:00:01,000 --> 00:00:02,000\na\n", "line 1: WEBVTT is expected"),
-        ("a.vtt", b"WEBVTTX\n", "line 1: WEBVTT is expected"),
-        ("a.srt", SRT_FILE + b"\n\xfc", "line 22 is not UTF-8: byte 0xfc at position 1"),
-        (
-            "a.srt",
-            b"00:00:01,000 --> 00:00:02,000\n" + (b"a" * 99 + b"\n") * 10_102,
-            "line 1: more than 1,000,000 characters",
-        ),
-    ],
-)
-def test_what_are_no_subtitles_is_refused_with_its_place(name: str, content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError, match=f"^{problem}"):
-        entries(open_format(name, OPTIONS), content)

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from service.formats.entries import FileFormatError, FileOptions
+from service.formats.entries import FileOptions
 from service.formats.yaml_strings import YamlFormat
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted, texts
 from tests.formats.string_samples import RAILS
 
 YAML = YamlFormat(OPTIONS)
@@ -71,13 +71,6 @@ def test_a_translation_that_its_style_cannot_hold_is_quoted(source: str, said: s
     assert rewritten(YAML, source.encode(), lambda _: said) == result.encode()
 
 
-def test_values_that_are_no_strings_and_tagged_ones_stay() -> None:
-    assert (
-        texts(YAML, b"- &b 1\n- 1e3\n- true\n- no\n- ~\n- 2020-01-01\n- 12:30\n- !!str ja\n- !a ja\n- *b\n")
-        == []
-    )
-
-
 def test_plural_categories_of_the_target_language_are_added() -> None:
     polish = YamlFormat(FileOptions("de", "pl"))
     block = b"de:\r\n  files:\r\n    one: Datei # a\r\n    other: Dateien # b\r\n  c: Ende\r\n"
@@ -102,23 +95,3 @@ def test_aliases_are_never_expanded() -> None:
     levels += [b"a%d: &a%d [*a%d, *a%d, *a%d]" % (i, i, i - 1, i - 1, i - 1) for i in range(1, 60)]
 
     assert texts(YAML, b"\n".join(levels)) == ["ja", "ja"]
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"a: [b", "line 1, column 6: not valid YAML: expected ',' or ']'"),
-        (b"a: b\n c: d", "line 2, column 3: not valid YAML: mapping values are not allowed here"),
-        (b"a: *b\n\t- c", "line 2, column 1: not valid YAML"),
-        (b"a: b\0", "it is not valid YAML: unacceptable character #x0000"),
-        (b"a: \xff", "it is not in utf-8: byte 3"),
-        (b"[" * 101, "line 1: it is nested more than 100 deep"),
-        (b"%YAML 9.9\n---\na: b", "line 1, column 1: not valid YAML: found incompatible YAML document"),
-        (b'a: "b\\ud800"', "line 1, key a: character 2 is a lone surrogate"),
-    ],
-)
-def test_what_is_no_yaml_is_rejected_with_its_place(content: bytes, problem: str) -> None:
-    with pytest.raises(FileFormatError) as raised:
-        entries(YAML, content)
-
-    assert str(raised.value).startswith(problem)

@@ -9,25 +9,25 @@ import pytest
 from tests.huggingface.make_models import write_marian, write_mbart, write_nllb
 
 
+def made(factory: pytest.TempPathFactory, write: Callable[..., object], **how: str) -> Path:
+    folder = factory.mktemp("made")
+    write(folder, **how)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def marian_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("marian")
-    write_marian(folder)
-    return folder
+    return made(tmp_path_factory, write_marian)
 
 
 @pytest.fixture(scope="session")
 def nllb_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("nllb")
-    write_nllb(folder)
-    return folder
+    return made(tmp_path_factory, write_nllb)
 
 
 @pytest.fixture(scope="session")
 def mbart_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("mbart")
-    write_mbart(folder)
-    return folder
+    return made(tmp_path_factory, write_mbart)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 Weights are random, and large enough that a wrong one shows.
 """
 
-import io
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import sentencepiece
 import torch
 from sentencepiece import sentencepiece_model_pb2
 from transformers import (
@@ -33,8 +31,8 @@ from transformers import (
 from transformers.tokenization_utils_base import generate_merges
 
 from export.huggingface.codes import M2M_100, MBART_25, MBART_50, NLLB_200
+from tests.pieces import all_pieces, sentences, tiny_pairs, train_sentencepiece
 
-ROOT = Path(__file__).parents[2]
 SEED = 7
 
 SMALL: Mapping[str, Any] = {
@@ -53,17 +51,12 @@ SMALL: Mapping[str, Any] = {
 
 def german() -> list[str]:
     """Real sentences."""
-    return _column(0) + (ROOT / "export/sentences/de.txt").read_text(encoding="utf8").splitlines()
+    return tiny_pairs("de") + sentences("de")
 
 
 def english() -> list[str]:
     """Real sentences."""
-    return _column(1) + (ROOT / "export/sentences/en.txt").read_text(encoding="utf8").splitlines()
-
-
-def _column(index: int) -> list[str]:
-    pairs = (ROOT / "tests/tiny/pairs.tsv").read_text(encoding="utf8").splitlines()
-    return [pair.split("\t")[index] for pair in pairs]
+    return tiny_pairs("en") + sentences("en")
 
 
 def train_pieces(
@@ -75,25 +68,8 @@ def train_pieces(
 
 @cache
 def _trained(lines: tuple[str, ...], vocab_size: int, model_type: str) -> bytes:
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
-        model_writer=model,
-        vocab_size=vocab_size,
-        model_type=model_type,
-        normalization_rule_name="nmt_nfkc",
-        character_coverage=1.0,
-        hard_vocab_limit=False,
-        num_threads=1,
-        minloglevel=2,
-    )
-    return model.getvalue()
-
-
-def pieces_of(path: Path) -> list[str]:
-    """In order of SentencePiece's own ids."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    return [processor.id_to_piece(index) for index in range(processor.vocab_size())]
+    more = {"normalization_rule_name": "nmt_nfkc", "hard_vocab_limit": False}
+    return train_sentencepiece(lines, vocab_size, model_type=model_type, **more)
 
 
 def write_json(path: Path, content: object) -> None:
@@ -132,17 +108,15 @@ def randomise(model: PreTrainedModel, seed: int = SEED) -> None:
             bias.copy_(noise(bias))
 
 
-def _set_generation(model: PreTrainedModel, settings: Mapping[str, Any]) -> None:
-    for name, value in settings.items():
+def _save(model: PreTrainedModel, folder: Path, generation: Mapping[str, Any]) -> None:
+    randomise(model)
+    for name, value in generation.items():
         setattr(model.generation_config, name, value)
+    model.save_pretrained(folder)
 
 
-def write_marian_tokenizer(
-    folder: Path,
-    *,
-    targets: Sequence[str] = (),
-    is_separate: bool = False,
-    settings: Mapping[str, Any] | None = None,
+def _write_marian_tokenizer(
+    folder: Path, *, targets: Sequence[str] = (), is_separate: bool = False
 ) -> tuple[int, int]:
     """Files of `MarianTokenizer` from German to English.
 
@@ -150,7 +124,6 @@ def write_marian_tokenizer(
         folder: they are written here.
         targets: codes of target languages in the source's vocabulary.
         is_separate: whether source and target have a vocabulary each.
-        settings: added to tokenizer_config.json.
 
     Returns:
         Sizes of the source's and the target's vocabulary.
@@ -159,7 +132,7 @@ def write_marian_tokenizer(
     train_pieces(german(), folder / "source.spm")
     train_pieces(english(), folder / "target.spm", vocab_size=360)
     codes = [f">>{code}<<" for code in targets]
-    sides = [pieces_of(folder / name)[3:] for name in ("source.spm", "target.spm")]
+    sides = [all_pieces(folder / name)[3:] for name in ("source.spm", "target.spm")]
     if is_separate:
         # Of one size, so that padding has one id: those who convert such models see to that.
         more = [f"unused{index}" for index in range(len(codes) + len(sides[0]) - len(sides[1]))]
@@ -181,8 +154,6 @@ def write_marian_tokenizer(
             separate_vocabs=is_separate,
         )
         tokenizer.save_pretrained(folder)
-    if settings is not None:
-        edit_json(folder / "tokenizer_config.json", settings)
     return len(lists[0]), len(lists[-1])
 
 
@@ -201,7 +172,7 @@ def write_marian(
         targets: codes of target languages in the source's vocabulary.
         is_separate: whether source and target have a vocabulary each.
     """
-    sizes = write_marian_tokenizer(folder, targets=targets, is_separate=is_separate)
+    sizes = _write_marian_tokenizer(folder, targets=targets, is_separate=is_separate)
     fields = {
         **SMALL,
         "vocab_size": sizes[0],
@@ -216,10 +187,8 @@ def write_marian(
         **(config or {}),
     }
     model = MarianMTModel(MarianConfig(**fields))
-    randomise(model)
-    generation = {"num_beams": 4, "max_length": 64, "bad_words_ids": [[fields["pad_token_id"]]]}
-    _set_generation(model, {**generation, "renormalize_logits": True})
-    model.save_pretrained(folder)
+    forbidden = {"bad_words_ids": [[fields["pad_token_id"]]], "renormalize_logits": True}
+    _save(model, folder, {"num_beams": 4, "max_length": 64, **forbidden})
     return model
 
 
@@ -227,40 +196,25 @@ MADE_UP = 8
 """Ids at the end of M2M-100's vocabulary that are no tokens."""
 
 
-def write_m2m_tokenizer(folder: Path, *, model_type: str = "bpe") -> int:
-    """Files of `M2M100Tokenizer`; ids of pieces are in no order that SentencePiece knows.
+def write_m2m(folder: Path, config: Mapping[str, Any] | None = None) -> M2M100ForConditionalGeneration:
+    """A whole folder of M2M-100; the model comes back as it was saved.
 
-    Returns:
-        Size of the model's vocabulary.
+    Ids of pieces are in no order that SentencePiece knows.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    model = folder / "sentencepiece.bpe.model"
-    train_pieces(german() + english(), model, vocab_size=500, model_type=model_type)
-    pieces = ["<s>", "<pad>", "</s>", "<unk>", *sorted(pieces_of(model)[3:])]
+    tokenizer = folder / "sentencepiece.bpe.model"
+    train_pieces(german() + english(), tokenizer, vocab_size=500, model_type="bpe")
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", *sorted(all_pieces(tokenizer)[3:])]
     write_json(folder / "vocab.json", {piece: index for index, piece in enumerate(pieces)})
-    M2M100Tokenizer(str(folder / "vocab.json"), str(model)).save_pretrained(folder)
-    return len(pieces) + len(M2M_100) + MADE_UP
-
-
-def write_m2m(folder: Path, config: Mapping[str, Any] | None = None) -> M2M100ForConditionalGeneration:
-    """A whole folder of M2M-100; the model comes back as it was saved."""
-    fields = {**SMALL, "vocab_size": write_m2m_tokenizer(folder), **(config or {})}
-    return _save_m2m(folder, fields, {"num_beams": 5, "max_length": 200, "early_stopping": True})
+    M2M100Tokenizer(str(folder / "vocab.json"), str(tokenizer)).save_pretrained(folder)
+    fields = {**SMALL, "vocab_size": len(pieces) + len(M2M_100) + MADE_UP, **(config or {})}
+    model = M2M100ForConditionalGeneration(M2M100Config(**fields))
+    _save(model, folder, {"num_beams": 5, "max_length": 200, "early_stopping": True})
+    return model
 
 
 Form = Literal["model", "fast", "both"]
 """Of a tokenizer: fairseq's SentencePiece model, what `transformers` 5 saves in its place, or both."""
-
-
-def write_nllb_tokenizer(
-    folder: Path, form: Form = "both", *, settings: Mapping[str, Any] | None = None
-) -> int:
-    """Files of `NllbTokenizer`.
-
-    Returns:
-        Size of the model's vocabulary: that of the tokenizer and two more, as NLLB-200's.
-    """
-    return 2 + _write_fairseq_tokenizer(folder, form, NllbTokenizer, NLLB_200, settings or {})
 
 
 def write_nllb(
@@ -270,18 +224,13 @@ def write_nllb(
     form: Form = "both",
     settings: Mapping[str, Any] | None = None,
 ) -> M2M100ForConditionalGeneration:
-    """A whole folder of NLLB; the model comes back as it was saved."""
-    size = write_nllb_tokenizer(folder, form, settings=settings)
-    return _save_m2m(folder, {**SMALL, "vocab_size": size, **(config or {})}, {"max_length": 200})
+    """A whole folder of NLLB; the model comes back as it was saved.
 
-
-def _save_m2m(
-    folder: Path, fields: Mapping[str, Any], generation: Mapping[str, Any]
-) -> M2M100ForConditionalGeneration:
-    model = M2M100ForConditionalGeneration(M2M100Config(**fields))
-    randomise(model)
-    _set_generation(model, generation)
-    model.save_pretrained(folder)
+    Its vocabulary has two ids more than the tokenizer, as NLLB-200's.
+    """
+    size = 2 + _write_fairseq_tokenizer(folder, form, NllbTokenizer, NLLB_200, settings or {})
+    model = M2M100ForConditionalGeneration(M2M100Config(**{**SMALL, "vocab_size": size, **(config or {})}))
+    _save(model, folder, {"max_length": 200})
     return model
 
 
@@ -294,9 +243,7 @@ def write_mbart(
     start = {"decoder_start_token_id": 2} if is_50 else {}
     fields = {**SMALL, "vocab_size": size, "scale_embedding": True, **start, **(config or {})}
     model = MBartForConditionalGeneration(MBartConfig(**fields))
-    randomise(model)
-    _set_generation(model, {"num_beams": 5, "max_length": 200})
-    model.save_pretrained(folder)
+    _save(model, folder, {"num_beams": 5, "max_length": 200})
     return model
 
 

@@ -3,7 +3,6 @@
 Weights are as the classes draw them: scores are not scaled, and larger ones would make attention too sharp.
 """
 
-import io
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,6 +23,7 @@ from transformers import (
 )
 
 from tests.huggingface.make_models import SEED, edit_json, english, german, write_json
+from tests.pieces import train_sentencepiece
 
 MODEL = "spiece.model"
 EXTRA_IDS = 5
@@ -61,20 +61,15 @@ def _trained(tags: Sequence[str]) -> bytes:
     ids: dict[str, Any] = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
     if tags:  # as MADLAD-400's
         ids = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "pad_id": -1}
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(german() + english()),
-        model_writer=model,
-        vocab_size=420 + len(tags) + (256 if tags else 0),
-        character_coverage=1.0 if not tags else 0.999,
+    return train_sentencepiece(
+        german() + english(),
+        420 + len(tags) + (256 if tags else 0),
+        character_coverage=0.999 if tags else 1.0,
         byte_fallback=bool(tags),
         user_defined_symbols=[f"<2{tag}>" for tag in tags],
         hard_vocab_limit=False,
-        num_threads=1,
-        minloglevel=2,
         **ids,
     )
-    return model.getvalue()
 
 
 def write_t5_tokenizer(folder: Path, tags: Sequence[str] = ()) -> int:

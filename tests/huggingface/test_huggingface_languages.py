@@ -7,24 +7,12 @@ import pytest
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.types import Pair
-from export import huggingface
 from export.huggingface.codes import M2M_100, MBART_25, MBART_50, NLLB_200
 from export.huggingface.languages import tag_languages, to_bcp47
-from export.original import ImportRejectedError, RequestedLanguages
+from tests.huggingface.loading import load, problems_of
 from tests.huggingface.make_models import edit_json, write_m2m, write_marian, write_mbart, write_nllb
 
 Copy = Callable[[Path], Path]
-ALL = RequestedLanguages()
-
-
-def languages_of(folder: Path, wanted: RequestedLanguages = ALL) -> Languages:
-    return huggingface.load(folder, wanted).languages
-
-
-def problems_of(folder: Path, wanted: RequestedLanguages = ALL) -> tuple[str, ...]:
-    with pytest.raises(ImportRejectedError) as caught:
-        huggingface.load(folder, wanted)
-    return caught.value.problems
 
 
 @pytest.mark.parametrize(
@@ -102,15 +90,13 @@ def test_a_common_name_is_kept_if_no_other_language_has_it() -> None:
 
 
 def test_a_model_of_one_pair_serves_the_pair_that_its_tokenizer_names(marian_folder: Path) -> None:
-    assert languages_of(marian_folder) == Languages(
+    assert load(marian_folder).languages == Languages(
         {"de": SourceLanguage((), (), (0,))}, {"en": TargetLanguage((), (), (645,))}
     )
 
 
 def test_requested_languages_override_those_of_the_files(marian_folder: Path) -> None:
-    wanted = RequestedLanguages(("deu_Latn", "nds"), ("eng",))
-
-    languages = languages_of(marian_folder, wanted)
+    languages = load(marian_folder, ("deu_Latn", "nds"), ("eng",)).languages
 
     assert list(languages.sources) == ["de", "nds"]
     assert languages.sources["de"].names == ("deu_Latn",)
@@ -129,10 +115,7 @@ def test_a_group_of_languages_must_be_named_by_the_caller(group: str, folder: Pa
     assert target == (
         f"tokenizer_config.json: target_lang {group!r} is not one language; give one with --target-lang"
     )
-    assert list(languages_of(folder, RequestedLanguages(("fr", "it"), ("en",))).pairs()) == [
-        Pair("fr", "en"),
-        Pair("it", "en"),
-    ]
+    assert list(load(folder, ("fr", "it"), ("en",)).languages.pairs()) == [Pair("fr", "en"), Pair("it", "en")]
 
 
 def test_languages_that_no_file_names_must_be_given_by_the_caller(folder: Path) -> None:
@@ -145,17 +128,17 @@ def test_languages_that_no_file_names_must_be_given_by_the_caller(folder: Path) 
 
 
 def test_two_targets_for_a_model_with_one_are_rejected(marian_folder: Path) -> None:
-    assert problems_of(marian_folder, RequestedLanguages((), ("en", "fr"))) == (
+    assert problems_of(marian_folder, (), ("en", "fr")) == (
         "2 target languages are requested (en, fr), but the model has one",
     )
 
 
 def test_target_codes_in_the_vocabulary_precede_the_source(tmp_path: Path) -> None:
     write_marian(tmp_path, targets=("deu", "pt_br", "cmn_Hans", "cmn_Hant"))
-    vocabulary = huggingface.load(tmp_path, ALL).source_tokenizer.vocabulary
+    vocabulary = load(tmp_path).source_tokenizer.vocabulary
     assert vocabulary is not None
 
-    targets = languages_of(tmp_path, RequestedLanguages(("en",), ())).targets
+    targets = load(tmp_path, ("en",), ()).languages.targets
 
     assert {code: target.names for code, target in targets.items()} == {
         "de": ("deu",),
@@ -173,8 +156,8 @@ def test_only_requested_targets_are_served_and_ambiguous_others_are_ignored(tmp_
     write_marian(tmp_path, targets=("deu", "fra", "2x"))
 
     assert problems_of(tmp_path) == ("language '2x' is not a language tag; exclude it with --target-lang",)
-    assert list(languages_of(tmp_path, RequestedLanguages((), ("fr",))).targets) == ["fr"]
-    assert problems_of(tmp_path, RequestedLanguages((), ("es", "2x"))) == (
+    assert list(load(tmp_path, (), ("fr",)).languages.targets) == ["fr"]
+    assert problems_of(tmp_path, (), ("es", "2x")) == (
         "es is not one of its target languages: de, fr",
         "2x is not one of its target languages: de, fr",
     )
@@ -184,7 +167,7 @@ def test_m2m_prefixes_the_source_code_and_forces_the_target_code(tmp_path: Path)
     size = write_m2m(tmp_path).config.vocab_size
     german, english = (size - 108 + M2M_100.index(code) for code in ("de", "en"))
 
-    languages = languages_of(tmp_path)
+    languages = load(tmp_path).languages
 
     assert len(languages.sources) == len(languages.targets) == 100
     assert languages.sources["de"] == SourceLanguage((), (german,), (2,))
@@ -194,7 +177,7 @@ def test_m2m_prefixes_the_source_code_and_forces_the_target_code(tmp_path: Path)
 def test_nllb_puts_the_source_code_first_or_last_in_legacy_mode(nllb_folder: Path, copy_of: Copy) -> None:
     folder = copy_of(nllb_folder)
     edit_json(folder / "tokenizer_config.json", {"legacy_behaviour": True})
-    new, old = languages_of(nllb_folder), languages_of(folder)
+    new, old = load(nllb_folder).languages, load(folder).languages
 
     (german,) = new.sources["de"].before
     assert new.sources["de"] == SourceLanguage(("deu_Latn",), (german,), (2,))
@@ -205,7 +188,7 @@ def test_nllb_puts_the_source_code_first_or_last_in_legacy_mode(nllb_folder: Pat
 
 
 def test_mbart_appends_the_source_code_and_starts_the_target_with_its_code(mbart_folder: Path) -> None:
-    languages = languages_of(mbart_folder)
+    languages = load(mbart_folder).languages
 
     german = languages.targets["de"].begin[0]
     assert languages.sources["de"] == SourceLanguage(("de_DE",), (), (2, german))
@@ -216,7 +199,7 @@ def test_mbart_appends_the_source_code_and_starts_the_target_with_its_code(mbart
 def test_mbart_50_prefixes_the_source_code_and_forces_the_target_code(tmp_path: Path) -> None:
     write_mbart(tmp_path, is_50=True)
 
-    languages = languages_of(tmp_path)
+    languages = load(tmp_path).languages
 
     (german,) = languages.sources["de"].before
     assert languages.sources["de"] == SourceLanguage(("de_DE",), (german,), (2,))
@@ -228,30 +211,30 @@ def test_a_forced_target_is_the_only_one_unless_others_are_requested(
     nllb_folder: Path, copy_of: Copy
 ) -> None:
     folder = copy_of(nllb_folder)
-    (french,) = languages_of(folder).sources["fr"].before
+    (french,) = load(folder).languages.sources["fr"].before
     edit_json(folder / "generation_config.json", {"forced_bos_token_id": french})
 
-    assert list(languages_of(folder).targets) == ["fr"]
-    assert languages_of(folder).targets["fr"].begin == (2, french)
-    assert list(languages_of(folder, RequestedLanguages((), ("de",))).targets) == ["de"]
+    assert list(load(folder).languages.targets) == ["fr"]
+    assert load(folder).languages.targets["fr"].begin == (2, french)
+    assert list(load(folder, (), ("de",)).languages.targets) == ["de"]
     edit_json(folder / "generation_config.json", {"forced_bos_token_id": 7})
     assert problems_of(folder) == ("forced_bos_token_id 7 is not the id of one of its languages",)
 
 
 def test_a_language_that_starts_every_target_is_the_only_one(mbart_folder: Path, copy_of: Copy) -> None:
     folder = copy_of(mbart_folder)
-    romanian = languages_of(folder).targets["ro"].begin[0]
+    romanian = load(folder).languages.targets["ro"].begin[0]
     edit_json(folder / "generation_config.json", {"decoder_start_token_id": romanian})
 
-    assert languages_of(folder).targets == {"ro": TargetLanguage(("ro_RO",), (), (romanian,))}
+    assert load(folder).languages.targets == {"ro": TargetLanguage(("ro_RO",), (), (romanian,))}
     edit_json(folder / "generation_config.json", {"decoder_start_token_id": 2})
-    assert languages_of(folder).targets["ro"].begin == (2, romanian)
+    assert load(folder).languages.targets["ro"].begin == (2, romanian)
 
 
 def test_a_token_forced_first_is_forced_for_every_target(folder: Path) -> None:
     edit_json(folder / "generation_config.json", {"forced_bos_token_id": 9})
 
-    assert languages_of(folder).targets["en"].begin == (645, 9)
+    assert load(folder).languages.targets["en"].begin == (645, 9)
 
 
 CODES: Mapping[str, tuple[str, str]] = {"nllb": ("deu_Latn", "eng_Latn"), "plain": ("de", "en")}
@@ -261,13 +244,13 @@ CODES: Mapping[str, tuple[str, str]] = {"nllb": ("deu_Latn", "eng_Latn"), "plain
 def test_requested_languages_are_found_by_any_of_their_names(spelling: str, nllb_folder: Path) -> None:
     source, target = CODES[spelling]
 
-    languages = languages_of(nllb_folder, RequestedLanguages((source,), (target,)))
+    languages = load(nllb_folder, (source,), (target,)).languages
 
     assert list(languages.pairs()) == [Pair("de", "en")]
 
 
 def test_an_unknown_language_is_rejected_with_the_number_of_known_ones(nllb_folder: Path) -> None:
-    assert problems_of(nllb_folder, RequestedLanguages(("tlh",), ("de", "qya"))) == (
+    assert problems_of(nllb_folder, ("tlh",), ("de", "qya")) == (
         "tlh is not one of its source languages: 202 languages",
         "qya is not one of its target languages: 202 languages",
     )
@@ -275,10 +258,10 @@ def test_an_unknown_language_is_rejected_with_the_number_of_known_ones(nllb_fold
 
 def test_a_language_that_was_added_to_a_model_is_served(tmp_path: Path) -> None:
     write_nllb(tmp_path, form="model")
-    size = huggingface.load(tmp_path, ALL).model.config.source_vocab_size
+    size = load(tmp_path).model.config.source_vocab_size
     first = size - 2 - len(NLLB_200) - 1
     ids = {code: first + index for index, code in enumerate((*NLLB_200, "<mask>", "nds_Latn"))}
     tokens = {str(index): {"content": token, "special": True} for token, index in ids.items()}
     edit_json(tmp_path / "tokenizer_config.json", {"added_tokens_decoder": tokens})
 
-    assert languages_of(tmp_path).targets["nds"].begin == (2, size - 2)
+    assert load(tmp_path).languages.targets["nds"].begin == (2, size - 2)

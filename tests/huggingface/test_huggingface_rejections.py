@@ -10,17 +10,10 @@ from export import huggingface
 from export.huggingface import files
 from export.huggingface.architectures import M2M_100, MARIAN, MBART, Architecture
 from export.huggingface.configuration import HuggingFaceShape, read_shape
-from export.original import ImportRejectedError, RequestedLanguages
+from tests.huggingface.loading import load, problems_of
 from tests.huggingface.make_models import edit_json, write_json, write_m2m, write_mbart, write_nllb
 
 Copy = Callable[[Path], Path]
-
-
-def problems_of(folder: Path) -> tuple[str, ...]:
-    with pytest.raises(ImportRejectedError) as caught:
-        huggingface.load(folder, RequestedLanguages())
-    assert caught.value.origin == str(folder)
-    return caught.value.problems
 
 
 def test_a_folder_with_a_configuration_is_recognised(marian_folder: Path, tmp_path: Path) -> None:
@@ -47,7 +40,7 @@ def test_other_classes_are_rejected_by_name(folder: Path) -> None:
 def test_model_type_names_the_class_if_architectures_is_missing(folder: Path) -> None:
     edit_json(folder / "config.json", {"architectures": None})
 
-    assert huggingface.load(folder, RequestedLanguages()).kind == "MarianMTModel"
+    assert load(folder).kind == "MarianMTModel"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +146,7 @@ def test_fields_that_confirm_the_class_are_accepted(mbart_folder: Path, copy_of:
         },
     )
 
-    assert huggingface.load(folder, RequestedLanguages()).kind == "MBartForConditionalGeneration"
+    assert load(folder).kind == "MBartForConditionalGeneration"
 
 
 def test_special_ids_outside_the_vocabulary_are_rejected(folder: Path) -> None:
@@ -200,7 +193,7 @@ def test_json_that_is_no_object_or_too_deeply_nested_is_rejected(content: bytes,
 def test_a_file_over_the_size_limit_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = (folder / "vocab.json").stat().st_size
     monkeypatch.setattr(files, "MAX_JSON_BYTES", size)
-    assert huggingface.load(folder, RequestedLanguages()).kind == "MarianMTModel"
+    assert load(folder).kind == "MarianMTModel"
 
     monkeypatch.setattr(files, "MAX_JSON_BYTES", size - 1)
     assert problems_of(folder)[0] == f"vocab.json has more than {size - 1} bytes"
@@ -279,10 +272,10 @@ def test_the_tokenizer_has_a_default_per_architecture(
     write: Callable[[Path], object], unspecific: str | None, tmp_path: Path
 ) -> None:
     write(tmp_path)
-    named = huggingface.load(tmp_path, RequestedLanguages())
+    named = load(tmp_path)
     edit_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": unspecific})
 
-    found = huggingface.load(tmp_path, RequestedLanguages())
+    found = load(tmp_path)
 
     assert found.origin["tokenizer"] == named.origin["tokenizer"]
     assert found.source_tokenizer == named.source_tokenizer
@@ -293,7 +286,7 @@ def test_the_configuration_may_name_the_tokenizer(mbart_folder: Path, copy_of: C
     edit_json(folder / "tokenizer_config.json", {"tokenizer_class": None})
     edit_json(folder / "config.json", {"tokenizer_class": "MBart50TokenizerFast"})
 
-    assert huggingface.load(folder, RequestedLanguages()).origin["tokenizer"] == "MBart50Tokenizer"
+    assert load(folder).origin["tokenizer"] == "MBart50Tokenizer"
 
 
 @pytest.mark.parametrize(
@@ -309,11 +302,11 @@ def test_the_configuration_may_name_the_tokenizer(mbart_folder: Path, copy_of: C
 def test_the_licence_comes_from_the_model_card(card: str, licence: str | None, folder: Path) -> None:
     (folder / "README.md").write_bytes(card.encode())
 
-    assert huggingface.load(folder, RequestedLanguages()).licence == licence
+    assert load(folder).licence == licence
 
 
 def test_the_origin_records_the_source_files(nllb_folder: Path) -> None:
-    origin = huggingface.load(nllb_folder, RequestedLanguages()).origin
+    origin = load(nllb_folder).origin
 
     assert origin["tool"] == "transformers"
     assert origin["tokenizer"] == "NllbTokenizer"
@@ -323,4 +316,4 @@ def test_the_origin_records_the_source_files(nllb_folder: Path) -> None:
 
 
 def test_the_origin_records_the_tokenizers_maximum_length(marian_folder: Path) -> None:
-    assert huggingface.load(marian_folder, RequestedLanguages()).origin["model_max_length"] == 512
+    assert load(marian_folder).origin["model_max_length"] == 512

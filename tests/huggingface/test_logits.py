@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import PreTrainedModel
 
-from export import huggingface
 from export.model import Transformer
-from export.original import Original, RequestedLanguages
+from export.original import Original
+from tests.huggingface.loading import load
 from tests.huggingface.make_models import write_m2m, write_marian, write_mbart, write_nllb
 
 MOST = 1e-4
@@ -86,7 +86,7 @@ def logits_of_both(model: PreTrainedModel, original: Original) -> tuple[torch.Te
 @pytest.mark.parametrize("name", MODELS)
 def test_logits_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
     model = MODELS[name](tmp_path)
-    original = huggingface.load(tmp_path, RequestedLanguages())
+    original = load(tmp_path)
 
     theirs, ours = logits_of_both(model, original)
 
@@ -99,14 +99,14 @@ def test_logits_equal_those_of_transformers(name: str, tmp_path: Path) -> None:
 def test_positions_of_m2m_are_those_of_transformers(tmp_path: Path) -> None:
     """To the rounding of one sine: angles in float64 would differ five hundred times as much."""
     model = write_m2m(tmp_path, {"max_position_embeddings": 1024})
-    table = huggingface.load(tmp_path, RequestedLanguages()).model.source_positions
+    table = load(tmp_path).model.source_positions
 
     expected = model.model.encoder.embed_positions.weights[2:1026]
     torch.testing.assert_close(torch.from_numpy(table), expected, rtol=0.0, atol=1.2e-7)
 
 
 def test_the_bias_of_the_logits_is_applied(marian_folder: Path) -> None:
-    bias = huggingface.load(marian_folder, RequestedLanguages()).model.weights["output_bias"]
+    bias = load(marian_folder).model.weights["output_bias"]
 
     assert float(bias[np.isfinite(bias)].std()) > 0.5
 
@@ -124,6 +124,6 @@ def test_the_bias_of_the_logits_is_applied(marian_folder: Path) -> None:
 )
 def test_shared_tables_are_stored_once(write: Write, tables: int, tmp_path: Path) -> None:
     write(tmp_path)
-    config = huggingface.load(tmp_path, RequestedLanguages()).model.config
+    config = load(tmp_path).model.config
 
     assert 1 + (not config.shared_vocab) + (not config.tied_output) == tables

@@ -2,6 +2,7 @@
 
 import collections
 import io
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -72,21 +73,26 @@ class Call:
 @pytest.mark.parametrize(
     ("content", "name"),
     [
+        (Call(os.mkdir, "sprung"), f"{os.name}.mkdir"),
         (Call(eval, "1"), "__builtin__.eval"),
         (Call(getattr, "a", "b"), "__builtin__.getattr"),
         (np.float32(1), "numpy"),
         (Path("a"), f"{type(Path()).__module__}.PosixPath"),  # `pathlib._local` in Python 3.13
         (torch.device("cpu"), "torch.device"),
     ],
-    ids=["eval", "getattr", "numpy", "path", "device"],
+    ids=["mkdir", "eval", "getattr", "numpy", "path", "device"],
 )
 @pytest.mark.parametrize("is_zip", [True, False])
-def test_every_other_name_is_rejected_by_name(
-    content: object, name: str, tmp_path: Path, *, is_zip: bool
+def test_every_other_name_is_rejected_by_name_and_not_run(
+    content: object, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_zip: bool
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     path = save(tmp_path / "weights.bin", {"weight": content}, is_zip=is_zip)
 
     assert f"it was not run: {name}" in problem(path)
+    path.write_bytes(pickle.dumps({"weight": content}, protocol=2))
+    assert "weights.bin" in problem(path)
+    assert not (tmp_path / "sprung").exists()
 
 
 def written(

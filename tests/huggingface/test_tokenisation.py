@@ -19,8 +19,8 @@ from transformers import (
 
 from dragoman.errors import UnsupportedPair
 from dragoman.text.tokenizer import Tokenizer
-from export import huggingface
-from export.original import Original, RequestedLanguages, TokenizerSource
+from export.original import Original, TokenizerSource
+from tests.huggingface.loading import load
 from tests.huggingface.make_models import (
     english,
     german,
@@ -62,7 +62,7 @@ class Both:
 
 
 def both_of(folder: Path, theirs: PreTrainedTokenizerBase, *, is_target: bool = False) -> Both:
-    original = huggingface.load(folder, RequestedLanguages())
+    original = load(folder)
     side = original.target_tokenizer if is_target else original.source_tokenizer
     return Both(original, open_tokenizer(side), theirs, is_target)
 
@@ -174,7 +174,7 @@ def ends_in_space(both: Both, line: str) -> bool:
 def test_a_tokenizer_with_only_a_sentencepiece_model_has_the_ids_of_fairseq(tmp_path: Path) -> None:
     write_nllb(tmp_path / "whole")
     write_nllb(tmp_path / "alone", form="model")
-    whole, alone = (huggingface.load(tmp_path / name, RequestedLanguages()) for name in ("whole", "alone"))
+    whole, alone = (load(tmp_path / name) for name in ("whole", "alone"))
 
     assert alone.source_tokenizer.vocabulary == whole.source_tokenizer.vocabulary
     assert alone.languages == whole.languages
@@ -182,7 +182,7 @@ def test_a_tokenizer_with_only_a_sentencepiece_model_has_the_ids_of_fairseq(tmp_
 
 def test_mbart_text_is_normalised_by_sentencepiece(mbart_folder: Path) -> None:
     """`transformers` 5 leaves the normalisation out, so that an ellipsis is unknown to it."""
-    original = huggingface.load(mbart_folder, RequestedLanguages())
+    original = load(mbart_folder)
     tokenizer = open_tokenizer(original.source_tokenizer)
 
     assert tokenizer.encode(["Na, wie war dein Tag\u2026"]) == tokenizer.encode(["Na, wie war dein Tag..."])
@@ -192,8 +192,8 @@ def test_special_tokens_spelt_in_a_text_are_text(tmp_path: Path) -> None:
     """Here `transformers` sees tokens: a user could end the sentence, or choose the language."""
     write_marian(tmp_path, targets=("deu",))
     with pytest.raises(UnsupportedPair):
-        huggingface.load(tmp_path, RequestedLanguages()).languages.pair("de", "en")
-    tokenizer = open_tokenizer(huggingface.load(tmp_path, RequestedLanguages()).source_tokenizer)
+        load(tmp_path).languages.pair("de", "en")
+    tokenizer = open_tokenizer(load(tmp_path).source_tokenizer)
     theirs = open_marian(tmp_path)
     control = {theirs.convert_tokens_to_ids(token) for token in (">>deu<<", "</s>", "<pad>")}
 

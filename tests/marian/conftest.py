@@ -1,6 +1,7 @@
 """SentencePiece models trained on real text, and folders with small models of Marian's."""
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,10 @@ from tests.marian.written import (
     arrays_of,
     options_of,
     pieces_of,
-    real_text,
     save_npz,
     save_vocabulary,
-    train_sentencepiece,
 )
+from tests.pieces import real_text, train_sentencepiece
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Tokenizers:
     """Whose ids Marian uses as they are."""
 
 
-@pytest.fixture(scope="session")
-def tokenizers() -> Tokenizers:
+@cache
+def make_tokenizers() -> Tokenizers:
     german, english = real_text("de"), real_text("en")
     return Tokenizers(
         german=train_sentencepiece(german, 190),
@@ -40,6 +40,11 @@ def tokenizers() -> Tokenizers:
         both=train_sentencepiece([*german, *english], 230),
         own=train_sentencepiece([*german, *english], 210, **MARIANS_OWN_IDS),
     )
+
+
+@pytest.fixture(scope="session")
+def tokenizers() -> Tokenizers:
+    return make_tokenizers()
 
 
 @dataclass(frozen=True, slots=True)

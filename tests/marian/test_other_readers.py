@@ -15,7 +15,8 @@ from export.model import Transformer
 from export.model.generate import generate_greedy, pad
 from export.original import RequestedLanguages
 from tests.marian.conftest import Tokenizers, write_model
-from tests.marian.written import D_MODEL, DECODER_FFN, ROOT, Variant, save_npz
+from tests.marian.written import D_MODEL, DECODER_FFN, Variant, save_npz
+from tests.pieces import ROOT
 
 PYTHON = ROOT / PEERS_PYTHON
 NUM_SOURCES = 40

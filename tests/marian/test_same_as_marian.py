@@ -1,6 +1,5 @@
 """An imported model computes what Marian's does, as a forward pass in NumPy."""
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from export.marian import load
 from export.model import Transformer
 from export.model.generate import generate_greedy, pad
-from export.original import Original, RequestedLanguages
+from export.original import RequestedLanguages
+from tests.every_pair import combinations_with_every_pair
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.reference import Reference
 from tests.marian.written import DECODER_FFN, TRAINED_POSITIONS, Variant, save_npz
@@ -21,48 +21,33 @@ from tests.marian.written import DECODER_FFN, TRAINED_POSITIONS, Variant, save_n
 LANGUAGES = RequestedLanguages(("de",), ("en",))
 TOLERANCE = 1e-4
 
-NORMS = {
-    "post": {"postprocess": "dan"},
-    "post, embedding and top": {"postprocess": "an", "embedding": "n", "top": "n"},
-    "post and embedding": {"postprocess": "an", "embedding": "nd"},
-    "post and top": {"postprocess": "dan", "top": "dn", "embedding": ""},
-}
-CHOICES = {
-    "norms": tuple(NORMS),
+
+OPTIONS: dict[str, Sequence[Any]] = {
+    "norms": (
+        {"postprocess": "dan"},
+        {"postprocess": "an", "embedding": "n", "top": "n"},
+        {"postprocess": "an", "embedding": "nd"},
+        {"postprocess": "dan", "top": "dn", "embedding": ""},
+    ),
     "activation": ("relu", "swish", "gelu"),
     "tying": ("all", "src", "target", "src+target", "none"),
     "autoregression": ("self-attention", "rnn"),
     "has_trained_positions": (False, True),
     "tied_layers": ((), (1, 1, 1), (1, 2, 1)),
     "has_output_bias": (True, False),
+    "has_legacy_output": (True, False),
+    "decoder_ffn": (0, DECODER_FFN),
+    "encoder_layers": (1, 2),
 }
-STRIDE = 23
-"""Shares no factor with the number of choices, so that all pairs of choices come up."""
 
 
-def _variants() -> list[Variant]:
-    choices = list(itertools.product(*CHOICES.values()))[::STRIDE]
-    variants: list[Variant] = []
-    for number, choice in enumerate(choices):
-        chosen: dict[str, Any] = dict(zip(CHOICES, choice, strict=True))
-        more: dict[str, Any] = {
-            **NORMS[chosen.pop("norms")],
-            "has_legacy_output": number % 2 == 0,
-            "decoder_ffn": DECODER_FFN * (number % 3 == 0),
-            "encoder_layers": 1 + number % 2,
-        }
-        variants.append(Variant(**chosen, **more))
-    return variants
-
-
-VARIANTS = _variants()
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, _choices_of(variant))))
+@pytest.mark.parametrize("options", combinations_with_every_pair(OPTIONS), ids=str)
 def test_log_probabilities_equal_marians_formulas(
-    variant: Variant, tmp_path: Path, tokenizers: Tokenizers
+    options: dict[str, Any], tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
-    written = write_model(tmp_path, variant, tokenizers)
+    """Of models in which each option is together with each other one."""
+    fields = {name: value for name, value in options.items() if name != "norms"} | options["norms"]
+    written = write_model(tmp_path, Variant(**fields), tokenizers)
     original = load(tmp_path, LANGUAGES)
     rng = np.random.default_rng(1)
     sources = [_sentence(rng, len(written.source_pieces), length) for length in (1, 5, 9)]
@@ -77,13 +62,6 @@ def test_log_probabilities_equal_marians_formulas(
     num_pieces = len(written.target_pieces)
     assert np.abs(found[..., :num_pieces] - expected).max() <= TOLERANCE
     assert (found[..., num_pieces:] == -np.inf).all()  # the start is never said, nor does it take part
-
-
-def test_the_variants_cover_every_pair_of_options() -> None:
-    fields = [(variant, _choices_of(variant)) for variant in VARIANTS]
-    for first, second in itertools.combinations(range(len(CHOICES)), 2):
-        pairs = {(choices[first], choices[second]) for _, choices in fields}
-        assert len(pairs) == len(tuple(CHOICES.values())[first]) * len(tuple(CHOICES.values())[second])
 
 
 @pytest.mark.parametrize("autoregression", ["self-attention", "rnn"])
@@ -128,29 +106,21 @@ def test_sinusoidal_positions_are_unlimited_and_trained_ones_are_not(
     assert load(tmp_path / "trained", LANGUAGES).model.config.max_positions == TRAINED_POSITIONS
 
 
-def test_the_option_for_trained_positions_is_ignored_without_their_array(
+def test_half_precision_is_read_exactly_and_what_the_model_does_not_use_is_ignored(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
+    """The option for trained positions without their array, and ranges of Marian's int8."""
     written = write_model(tmp_path, Variant(more={"transformer-train-position-embeddings": True}), tokenizers)
-    original = load(tmp_path, LANGUAGES)
-
-    _assert_same(original, written)
-
-
-def test_half_precision_arrays_are_read_exactly(tmp_path: Path, tokenizers: Tokenizers) -> None:
-    written = write_model(tmp_path, Variant(), tokenizers)
     for name in written.arrays:
         written.arrays[name] = written.arrays[name].astype(np.float16)
-    _save_again(written)
-
-    _assert_same(load(tmp_path, LANGUAGES), written)
-
-
-def test_ranges_of_marians_int8_are_ignored(tmp_path: Path, tokenizers: Tokenizers) -> None:
-    written = write_model(tmp_path, Variant(), tokenizers)
     _save_again(written, {"encoder_l1_self_Wq_QuantMultA": np.ones((1, 1), np.float32)})
 
-    _assert_same(load(tmp_path, LANGUAGES), written)
+    found = _log_probabilities(
+        Transformer.from_weights(load(tmp_path, LANGUAGES).model), [[5, 4, 0]], [[2, 3, 4]]
+    )
+
+    expected = Reference(written.arrays, written.options).log_probabilities([5, 4, 0], [2, 3, 4])
+    assert np.abs(found[0, :, : expected.shape[1]] - expected).max() <= TOLERANCE
 
 
 def test_tied_layers_get_separate_weights(tmp_path: Path, tokenizers: Tokenizers) -> None:
@@ -167,30 +137,12 @@ def test_tied_layers_get_separate_weights(tmp_path: Path, tokenizers: Tokenizers
     assert torch.equal(weight, before)
 
 
-def _assert_same(original: Original, written: Written) -> None:
-    found = _log_probabilities(Transformer.from_weights(original.model), [[5, 4, 0]], [[2, 3, 4]])
-    expected = Reference(written.arrays, written.options).log_probabilities([5, 4, 0], [2, 3, 4])
-    assert np.abs(found[0, :, : expected.shape[1]] - expected).max() <= TOLERANCE
-
-
 def _save_again(written: Written, more: dict[str, NDArray[np.float32]] | None = None) -> None:
     save_npz(written.folder / "opus.npz", {**written.arrays, **(more or {})}, written.options)
 
 
 def _sentence(rng: np.random.Generator, vocab_size: int, length: int) -> list[int]:
     return [*rng.integers(2, vocab_size, length - 1).tolist(), 0]
-
-
-def _choices_of(variant: Variant) -> tuple[object, ...]:
-    norms = next(
-        name
-        for name, fields in NORMS.items()
-        if all(getattr(variant, field) == value for field, value in fields.items())
-        and ("top" in fields) == bool(variant.top)
-        and ("n" in fields.get("embedding", "")) == ("n" in variant.embedding)
-    )
-    rest = [name for name in CHOICES if name != "norms"]
-    return (norms, *(getattr(variant, name) for name in rest))
 
 
 @torch.inference_mode()

@@ -4,6 +4,8 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from dragoman.manifest import DecodingDefaults
 from export.marian import load, recognises, unpacked
 from export.original import RequestedLanguages
@@ -13,22 +15,22 @@ from tests.marian.written import Variant
 LANGUAGES = RequestedLanguages(("de",), ("en",))
 
 
-def test_search_defaults_come_from_decoder_yml(written: Written) -> None:
-    (written.folder / "decoder.yml").write_text("beam-size: 5\nnormalize: 0.6\n", encoding="utf8")
-
-    assert load(written.folder, LANGUAGES).decoding == DecodingDefaults(5, 0.6, early_stopping=False)
-
-
-def test_decoder_options_next_to_the_model_are_found(written: Written) -> None:
-    (written.folder / "decoder.yml").rename(written.folder / "opus.npz.decoder.yml")
-
-    assert load(written.folder, LANGUAGES).decoding == DecodingDefaults(6, 1.0, early_stopping=False)
-
-
-def test_without_options_search_defaults_are_those_of_marian(written: Written) -> None:
+@pytest.mark.parametrize(
+    ("name", "options", "beam_size", "length_penalty"),
+    [
+        ("decoder.yml", "beam-size: 5\nnormalize: 0.6\n", 5, 0.6),
+        ("opus.npz.decoder.yml", "beam-size: 5\nnormalize: 0.6\n", 5, 0.6),
+        ("other.yml", "beam-size: 5\n", 12, 0.0),
+    ],
+)
+def test_search_defaults_are_those_of_the_decoder_options_or_else_of_marian(
+    name: str, options: str, beam_size: int, length_penalty: float, written: Written
+) -> None:
     (written.folder / "decoder.yml").unlink()
+    (written.folder / name).write_text(options, encoding="utf8")
 
-    assert load(written.folder, LANGUAGES).decoding == DecodingDefaults(12, 0.0, early_stopping=False)
+    expected = DecodingDefaults(beam_size, length_penalty, early_stopping=False)
+    assert load(written.folder, LANGUAGES).decoding == expected
 
 
 def test_the_origin_records_applied_and_ignored_options(written: Written) -> None:

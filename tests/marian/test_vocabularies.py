@@ -22,11 +22,10 @@ from tests.marian.written import (
     arrays_of,
     options_of,
     pieces_of,
-    real_text,
     save_npz,
     save_vocabulary,
-    train_sentencepiece,
 )
+from tests.pieces import real_text, train_sentencepiece
 
 LANGUAGES = RequestedLanguages(("de",), ("en",))
 

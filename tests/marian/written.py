@@ -4,7 +4,6 @@ Names and shapes are those of marian-dev (src/models/transformer.h, src/rnn/cell
 set down here once more and by hand, so that an import that misreads them cannot be right by chance.
 """
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).parents[2]
 D_MODEL = 16
 HEADS = 4
 FFN = 24
@@ -214,21 +212,6 @@ MARIANS_OWN_IDS = {"eos_id": 0, "unk_id": 1, "bos_id": -1}
 """Where Marian is to use SentencePiece's ids as they are."""
 
 
-def train_sentencepiece(text: Sequence[str], vocab_size: int, **more: Any) -> bytes:
-    """A SentencePiece model."""
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(text),
-        model_writer=model,
-        vocab_size=vocab_size,
-        character_coverage=1.0,
-        num_threads=1,
-        minloglevel=2,
-        **more,
-    )
-    return model.getvalue()
-
-
 def pieces_of(model: bytes, *, before: Sequence[str] = ("</s>", "<unk>")) -> list[str]:
     """What an OPUS-MT vocabulary lists: two special pieces, those of the model, in an order of its own."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -238,11 +221,3 @@ def pieces_of(model: bytes, *, before: Sequence[str] = ("</s>", "<unk>")) -> lis
         if not processor.is_control(index) and not processor.is_unknown(index)
     ]
     return [*before, *reversed(ordinary)]
-
-
-def real_text(language: str) -> list[str]:
-    """Of the repository."""
-    lines = (ROOT / "export" / "sentences" / f"{language}.txt").read_text(encoding="utf8").splitlines()
-    pairs = (ROOT / "tests" / "tiny" / "pairs.tsv").read_text(encoding="utf8").splitlines()
-    column = {"de": 0, "en": 1}[language]
-    return [*lines, *(pair.split("\t")[column] for pair in pairs)]

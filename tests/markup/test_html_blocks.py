@@ -34,9 +34,14 @@ def blocks(html: str, options: MarkupOptions = HTML) -> tuple[str, ...]:
         ("<p>a <span translate=no>no<p>yes", ("a", "yes")),
         ("<ul><li translate=no>no<b>no<li>yes</ul>", ("yes",)),
         ("<div class=notranslate>no<p>no</div>yes", ("yes",)),
+        # A line break parts texts.
+        ("One<br>two", ("One", "two")),
+        ("<p>One <b>two <br/> three</b></p>", ("One two", "three")),
+        ("<pre>  a\n   b<br>c</pre>", ("  a\n   b", "c")),
+        ("One<br><br><img><br>two", ("One", "two")),
     ],
 )
-def test_blocks_part_texts_and_references_are_read_as_browsers_read_them(
+def test_blocks_and_line_breaks_part_texts_and_references_are_read_as_browsers_read_them(
     html: str, expected: tuple[str, ...]
 ) -> None:
     assert blocks(html) == expected
@@ -79,19 +84,6 @@ def test_ignored_content_is_not_in_the_text(ignored: str) -> None:
     options = MarkupOptions(MarkupLanguage.HTML, ignore_tags=frozenset(["X"]))
 
     assert blocks(f"<div>See {ignored} here.</div>", options) == ("See here.",)
-
-
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("One<br>two", ("One", "two")),
-        ("<p>One <b>two <br/> three</b></p>", ("One two", "three")),
-        ("<pre>  a\n   b<br>c</pre>", ("  a\n   b", "c")),
-        ("One<br><br><img><br>two", ("One", "two")),
-    ],
-)
-def test_a_line_break_parts_texts(html: str, expected: tuple[str, ...]) -> None:
-    assert blocks(html) == expected
 
 
 def test_a_line_break_that_must_not_part_texts_is_white_space() -> None:

@@ -127,26 +127,14 @@ ELEMENTS = {
 }
 
 
-@pytest.mark.parametrize("rule", ELEMENTS)
-def test_elements_go_around_what_their_words_became(rule: str) -> None:
-    html, target, pairs, expected = ELEMENTS[rule]
-
-    assert translate(html, target, pairs) == expected
-
-
-MARKS = {
+MARKS_WITHIN_WORDS = {
     "a word that stays": (
         "drink H<sub>2</sub>O now",
         "jetzt H2O trinken",
         "0-2 1-1 2-0",
         "jetzt H<sub>2</sub>O trinken",
     ),
-    "a number": (
-        "about 10<sup>30</sup> kg",
-        "um 1030 kg",
-        "0-0 1-1 2-2",
-        "um 10<sup>30</sup> kg",
-    ),
+    "a number": ("about 10<sup>30</sup> kg", "um 1030 kg", "0-0 1-1 2-2", "um 10<sup>30</sup> kg"),
     "a word that stays and is aligned with others": (
         "drink H<sub>2</sub>O now",
         "jetzt H2O trinken",
@@ -183,25 +171,18 @@ MARKS = {
         "0-0 1-1 2-2",
         "der <b>größte</b> x",
     ),
-    "the first letter of a word": (
-        "<i>E</i>s war x",
-        "Once it y",
-        "0-0 1-1 2-2",
-        "<i>O</i>nce it y",
-    ),
-    "links that are guessed": (
-        "m<sup>2</sup> x",
-        "m2",
-        "",
-        "m<sup>2</sup>",
-    ),
+    "the first letter of a word": ("<i>E</i>s war x", "Once it y", "0-0 1-1 2-2", "<i>O</i>nce it y"),
+    "links that are guessed": ("m<sup>2</sup> x", "m2", "", "m<sup>2</sup>"),
 }
 
 
-@pytest.mark.parametrize("rule", MARKS)
-def test_marks_within_a_word_keep_their_characters(rule: str) -> None:
-    html, target, pairs, expected = MARKS[rule]
-
+@pytest.mark.parametrize(
+    ("html", "target", "pairs", "expected"),
+    [pytest.param(*case, id=rule) for rule, case in (ELEMENTS | MARKS_WITHIN_WORDS).items()],
+)
+def test_elements_go_around_what_their_words_and_marks_around_what_their_characters_became(
+    html: str, target: str, pairs: str, expected: str
+) -> None:
     assert translate(html, target, pairs) == expected
 
 

@@ -84,10 +84,16 @@ def test_what_cannot_be_read_is_refused(xml: str, problem: str) -> None:
     assert problem in str(refused.value)
 
 
-def test_a_section_whose_text_changed_is_plain_text() -> None:
-    marked_up = parse("<d><![CDATA[a < b]]></d>", XML)
-
-    assert marked_up.rejoin([as_one("a < b", "b > a & ]]>")]) == "<d>b &gt; a &amp; ]]&gt;</d>"
+@pytest.mark.parametrize(
+    ("xml", "source", "said", "result"),
+    [
+        ("<d><![CDATA[a < b]]></d>", "a < b", "b > a & ]]>", "<d>b &gt; a &amp; ]]&gt;</d>"),
+        ("<d>a</d>", "a", "\x00\ud800\uffff\r", "<d>\ufffd\ufffd\ufffd&#13;</d>"),
+    ],
+    ids=["a section", "what XML cannot write"],
+)
+def test_changed_text_is_escaped(xml: str, source: str, said: str, result: str) -> None:
+    assert parse(xml, XML).rejoin([as_one(source, said)]) == result
 
 
 def test_a_section_cut_by_a_change_is_plain_text() -> None:
@@ -99,12 +105,6 @@ def test_a_section_cut_by_a_change_is_plain_text() -> None:
     assert text == "One < two. Three"
     shifted = shift(translated.segments[0], len(kept))
     assert marked_up.rejoin([translation(kept + changed, [shifted])]) == "<d>One &lt; two. Drei</d>"
-
-
-def test_what_xml_cannot_write_becomes_a_replacement_character() -> None:
-    marked_up = parse("<d>a</d>", XML)
-
-    assert marked_up.rejoin([as_one("a", "\x00\ud800\uffff\r")]) == "<d>\ufffd\ufffd\ufffd&#13;</d>"
 
 
 def test_brackets_cannot_end_a_section_that_never_began() -> None:

@@ -1,7 +1,5 @@
 """Graphs of every kind of model that can be imported, against the PyTorch model."""
 
-import itertools
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from dragoman.types import SearchKind
 from export.graph import projection
 from export.graph.precision import CALIBRATED, PRECISIONS
 from export.reference import DecoderRows, ReferenceGraphs
+from tests.every_pair import combinations_with_every_pair
 from tests.parity.conftest import Export
 from tests.parity.random_bundles import (
     BAHDANAU,
@@ -61,57 +60,16 @@ AXES: dict[str, list[dict[str, Any]]] = {
     "kv": [{}, {"share_kv": True}],
     "suppressed": [{}, {"suppressed_ids": (0, 17, 40)}],
 }
-Choice = tuple[int, ...]
 
 
-def shape_of(choice: Choice) -> dict[str, Any]:
-    """What one option of each axis makes together."""
-    shape: dict[str, Any] = {}
-    for options, place in zip(AXES.values(), choice, strict=True):
-        shape |= options[place]
-    return shape
-
-
-def every_pair(choices: list[Choice]) -> set[tuple[int, int, int, int]]:
-    """Two axes, and an option of each, that come together in some choice."""
-    return {
-        (first, choice[first], second, choice[second])
-        for choice in choices
-        for first, second in itertools.combinations(range(len(AXES)), 2)
-    }
-
-
-def choices_with_every_pair() -> list[Choice]:
-    """So few that each can be exported: any two options meet in one of them."""
-    everything = [range(len(options)) for options in AXES.values()]
-    rng = random.Random(4)  # noqa: S311 -- reproducible on purpose
-    missing = {
-        (first, one, second, other)
-        for first, second in itertools.combinations(range(len(AXES)), 2)
-        for one in everything[first]
-        for other in everything[second]
-    }
-    chosen: list[Choice] = []
-    while missing:
-        drawn = [tuple(rng.choice(options) for options in everything) for _ in range(40)]
-        chosen.append(max(drawn, key=lambda choice: len(missing & every_pair([choice]))))
-        missing -= every_pair(chosen[-1:])
-    return chosen
-
-
-CHOICES = choices_with_every_pair()
 ONE_HEAD: dict[str, Any] = {"norm": "pre", "heads": 1, "d_model": 8}
-RECURRENT: list[dict[str, Any]] = [
-    BAHDANAU,
-    {
-        **BAHDANAU,
-        **OWN_TARGET,
-        "tied_output": False,
-        "scaled_embeddings": False,
-        "suppressed_ids": (0, 17, 40),
-    },
+SHAPES = [
+    *(
+        {name: value for option in options.values() for name, value in option.items()}
+        for options in combinations_with_every_pair(AXES)
+    ),
+    ONE_HEAD,
 ]
-SHAPES = [*map(shape_of, CHOICES), ONE_HEAD]
 ROUNDED_SHAPES = [
     *[shape for shape in SHAPES[:-1] if shape["norm"] == "post" or shape.get("final_norm", True)][::3],
     ONE_HEAD,

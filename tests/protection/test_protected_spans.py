@@ -26,6 +26,9 @@ PROTECTED = {
     "README.md und src/app.py": ["README.md", "src/app.py"],
     "mit --dry-run und --level=3": ["--dry-run", "--level=3"],
     "Rufe `rm -rf x` auf": ["`rm -rf x`"],
+    "Ja {{- html}} nein {{when, datetime}} ja": ["{{- html}}", "{{when, datetime}}"],
+    'Ja $t(key) nein $t(ns:key, {"count": 1}) ja': ["$t(key)", '$t(ns:key, {"count": 1})'],
+    "Ja %#@files@ nein %1$#@a_b@ ja": ["%#@files@", "%1$#@a_b@"],
     "__init__ und @@name@@ und [[1]]": ["__init__", "@@name@@", "[[1]]"],
 }
 ORDINARY = [

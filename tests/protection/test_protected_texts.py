@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dragoman.types import Translation
 from service.markup.options import MarkupLanguage, MarkupOptions
 from service.markup.parsed_markup import parse
 from service.protection.checks import Check
@@ -111,13 +110,38 @@ def test_only_spans_that_are_missing_are_taken_out() -> None:
     assert plan.texts == ["Hallo %1$s und !"]
 
 
-def test_placeholders_without_a_name_that_changed_their_order_are_placed_again() -> None:
-    def swapped(text: str) -> Translation:
-        return answer(text, {"%s hat %d": "%d has %s", "hat ": "has "}[text])
+ANSWERED = {
+    "placeholders without a name that changed their order are placed again": (
+        "%s hat %d",
+        {"%s hat %d": "%d has %s", "hat ": "has "},
+        "%s has %d",
+    ),
+    "tags in plain text go around the same words": (
+        "Klicke <b>hier</b>!",
+        {"Klicke hier!": "Click here!"},
+        "Click <b>here</b>!",
+    ),
+    "text that looks like a stand-in does no harm": (
+        "10 %der {a}",
+        {"10 %der %1$s": "10 %dof %1$s", "10 %der ": "10 %dof "},
+        "10 %dof {a}",
+    ),
+    "a message that lost a number is tried again with its numbers protected": (
+        "Schritt 3 von %s",
+        {"Schritt 3 von %s": "Step three of %s", "Schritt %1$s von %s": "Step %1$s of %s"},
+        "Step 3 of %s",
+    ),
+}
 
-    result = translate(plan_text("%s hat %d", None, CONTEXT), swapped)
 
-    assert (result.text, result.failures) == ("%s has %d", ())
+@pytest.mark.parametrize("rule", ANSWERED)
+def test_what_the_engine_answers_becomes_the_text(rule: str) -> None:
+    text, answers, expected = ANSWERED[rule]
+    context = MESSAGE if "message" in rule else CONTEXT
+
+    result = translate(plan_text(text, None, context), lambda asked: answer(asked, answers[asked]))
+
+    assert (result.text, result.failures) == (expected, ())
 
 
 def test_alternatives_with_damaged_placeholders_are_left_out() -> None:
@@ -137,22 +161,6 @@ def test_lines_of_placeholders_alone_have_no_letters_for_the_engine() -> None:
     assert plan.texts == ["%1$: %2$\nDatei %3$s"]
 
 
-def test_tags_in_plain_text_go_around_the_same_words() -> None:
-    result = translate(
-        plan_text("Klicke <b>hier</b>!", None, CONTEXT), lambda text: answer(text, "Click here!")
-    )
-
-    assert result.text == "Click <b>here</b>!"
-
-
-def test_text_that_looks_like_a_stand_in_does_no_harm() -> None:
-    result = translate(
-        plan_text("10 %der {a}", None, CONTEXT), lambda text: answer(text, text.replace("der", "dof"))
-    )
-
-    assert result.text == "10 %dof {a}"
-
-
 def test_ordinary_text_has_no_plan() -> None:
     assert plan_text("Kein Platzhalter, 50% Rabatt.", None, CONTEXT) is None
 
@@ -162,14 +170,6 @@ def test_a_message_that_gets_a_placeholder_from_nowhere_stays_as_it_was() -> Non
 
     assert result.text == "Datei öffnen"
     assert [failure.check for failure in result.failures] == [Check.PLACEHOLDERS]
-
-
-def test_a_message_that_lost_a_number_is_tried_again_with_its_numbers_protected() -> None:
-    answers = {"Schritt 3 von %s": "Step three of %s", "Schritt %1$s von %s": "Step %1$s of %s"}
-
-    result = translate(plan_text("Schritt 3 von %s", None, MESSAGE), lambda text: answer(text, answers[text]))
-
-    assert (result.text, result.failures) == ("Step 3 of %s", ())
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,7 @@ def test_the_command_adds_a_shortlist_that_covers_the_models_output(
     ],
 )
 def test_a_rejected_shortlist_leaves_the_bundle_unchanged(
-    tmp_path: Path,
-    run_main: RunMain,
-    name: str,
-    arguments: list[str | Path],
-    status: int,
-    problem: str,
+    tmp_path: Path, run_main: RunMain, name: str, arguments: list[str | Path], status: int, problem: str
 ) -> None:
     bundle = copytree(TINY / f"bundle-{name}", tmp_path / "tiny")
     before = {path.name: path.read_bytes() for path in bundle.iterdir()}
@@ -120,22 +115,16 @@ def calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_export_copies_the_shortlist_of_another_bundle_with_its_record(
     bundle: Path, tmp_path: Path, calibration: Path, run_main: RunMain
 ) -> None:
-    write_shortlist(bundle, everything(bundle), {"pairs": 12})
+    """And rejects one that has none."""
     new, options = tmp_path / "new", ("--calibration", calibration, "--shortlist-of", bundle)
+    command = (export.main, TINY / "checkpoint", new, *options, *LIMITS)
 
-    assert run_main(export.main, TINY / "checkpoint", new, *options, *LIMITS).status == 0
+    rejected = run_main(*command)
+    assert rejected.status == 1
+    assert f"bundle {bundle}: has no shortlist.bin" in rejected.errors
+    assert not new.exists()
 
+    write_shortlist(bundle, everything(bundle), {"pairs": 12})
+    assert run_main(*command).status == 0
     assert (new / SHORTLIST_FILE).read_bytes() == (bundle / SHORTLIST_FILE).read_bytes()
     assert open_bundle(new).manifest.origin[ORIGIN_FIELD] == {"pairs": 12}
-
-
-def test_an_export_rejects_a_bundle_without_a_shortlist_to_copy(
-    bundle: Path, tmp_path: Path, calibration: Path, run_main: RunMain
-) -> None:
-    new, options = tmp_path / "new", ("--calibration", calibration, "--shortlist-of", bundle)
-
-    done = run_main(export.main, TINY / "checkpoint", new, *options, *LIMITS)
-
-    assert done.status == 1
-    assert f"bundle {bundle}: has no shortlist.bin" in done.errors
-    assert not new.exists()

@@ -1,14 +1,13 @@
 """A small SentencePiece model, made as `training/vocabulary.py` makes the real ones."""
 
-import io
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import sentencepiece
 
 from dragoman.text.tokenizer import Tokenizer
+from tests.pieces import train_sentencepiece
 
 VOCAB_SIZE = 360
 Parts = Sequence[Sequence[str]]
@@ -30,22 +29,10 @@ def train_model(
 ) -> bytes:
     """A model of the sentences that these parts make."""
     sentences = [" ".join(words) for words in itertools.chain(*(itertools.product(*each) for each in parts))]
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences),
-        model_writer=model,
-        vocab_size=vocab_size,
-        byte_fallback=has_bytes,
-        split_digits=has_bytes,
-        normalization_rule_name="identity",
-        pad_id=0,
-        unk_id=1,
-        bos_id=2,
-        eos_id=3,
-        num_threads=1,
-        minloglevel=2,
-    )
-    return model.getvalue()
+    ids = {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}
+    with_bytes = {"byte_fallback": has_bytes, "split_digits": has_bytes}
+    more = {"normalization_rule_name": "identity", "character_coverage": 0.9995}  # the trainer's own
+    return train_sentencepiece(sentences, vocab_size, **ids, **with_bytes, **more)
 
 
 @pytest.fixture(scope="session")

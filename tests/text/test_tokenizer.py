@@ -13,6 +13,7 @@ from dragoman.errors import BundleError, InputError
 from dragoman.text import tokenizer
 from dragoman.text.normalization import normalise_segment
 from dragoman.text.tokenizer import Tokenizer
+from tests.pieces import all_pieces
 from tests.text.conftest import GERMAN, train_model
 
 SHARED_TOKENIZER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -159,11 +160,6 @@ def listed_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def pieces_of(model: Path) -> list[str]:
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
-    return [processor.id_to_piece(index) for index in range(processor.vocab_size())]
-
-
 def write_list(model: Path, pieces: object) -> Path:
     path = model.with_name("vocabulary.json")
     path.write_text(json.dumps(pieces), encoding="utf8")
@@ -173,7 +169,7 @@ def write_list(model: Path, pieces: object) -> Path:
 @pytest.fixture
 def listed(listed_pieces: Path) -> Tokenizer:
     """Pieces in reverse, with ids that stand for no text and pieces that the model does not have."""
-    pieces = ["", "", *reversed(pieces_of(listed_pieces)), "", "日本", "\u2581extra", ""]
+    pieces = ["", "", *reversed(all_pieces(listed_pieces)), "", "日本", "\u2581extra", ""]
     return Tokenizer.load(listed_pieces, write_list(listed_pieces, pieces), normalises=False)
 
 
@@ -214,7 +210,7 @@ def test_ids_without_text_change_nothing(listed: Tokenizer, data: st.DataObject)
 
 def test_control_pieces_are_never_made_of_text(listed_pieces: Path) -> None:
     """What the model does not know comes back as one piece, which may be spelled like a control piece."""
-    pieces = ["日本" if piece == "</s>" else piece for piece in pieces_of(listed_pieces)]
+    pieces = ["日本" if piece == "</s>" else piece for piece in all_pieces(listed_pieces)]
     model = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined] # made when imported
     model.ParseFromString(listed_pieces.read_bytes())
     model.pieces[EOS].piece = "日本"
