@@ -22,6 +22,7 @@ from tests.service.test_hostile_requests import native_error
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=b"
+PART = b'--b\r\nContent-Disposition: form-data; name="q"\r\n'
 PAIR = {"source": "de", "target": "en"}
 Statuses = tuple[int, int, int, int, int]
 """Of the native API, LibreTranslate's, DeepL's, Google's and OpenAI's."""
@@ -101,7 +102,9 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         (FORM, b"&".join(b"a%d=b" % number for number in range(5000)), NO_JSON),
         (MULTIPART, b"", NO_JSON),
         (MULTIPART, b"no boundary", NO_JSON),
-        (MULTIPART, b'--b\r\nContent-Disposition: form-data; name="q"\r\n\r\na', NO_JSON),
+        (MULTIPART, PART + b"\r\na", NO_JSON),
+        (MULTIPART, PART + b"\r\n\xff\r\n--b--\r\n", NO_JSON),
+        (MULTIPART, PART + b"Content-Transfer-Encoding: x\r\n\r\na\r\n--b--\r\n", NO_JSON),
         (MULTIPART, b"--b\r\nContent-Disposition: form-data\r\n\r\na\r\n--b--\r\n", NO_JSON),
         ("multipart/form-data", b"x", NO_JSON),
         ("", b"q=a", UNSUPPORTED),
