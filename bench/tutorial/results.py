@@ -176,9 +176,9 @@ def write_result(folder: Path, output: Path, bundles: Sequence[Mapping[str, Any]
     unfinished = [_history(path) for path in histories if not path.with_name(SCORES_FILE).is_file()]
     if not histories:
         raise SystemExit(f"{folder} has no run with an epoch")
-    first = histories[0].parent / CHOICES[0]
+    weights = histories[-1].parent / CHOICES[0]
     result: Mapping[str, Any] = {
-        "provenance": provenance(first, command),
+        "provenance": provenance(weights, command),
         "packages": {name: version(name) for name in PACKAGES},
         "published": PUBLISHED,
         "trainer": {"sacrebleu_lower": _trainer_score()},
