@@ -1,11 +1,15 @@
-"""Number of CPUs that this process may use: a container's share, not the host's count."""
+"""The CPUs that this process may use: a container's share, not the host's count; and what they can do."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
+CPU_INFO = Path("/proc/cpuinfo")
+VNNI = frozenset({"avx512_vnni", "avx_vnni"})
+"""Names in `CPU_INFO` of instructions that sum products of int8 numbers without saturation."""
 
 
 def available_cpus(cgroup_root: Path = CGROUP_ROOT, own_cgroups: Path = OWN_CGROUPS) -> int:
@@ -17,6 +21,12 @@ def available_cpus(cgroup_root: Path = CGROUP_ROOT, own_cgroups: Path = OWN_CGRO
     """
     quotas = list(_quotas(cgroup_root, own_cgroups))
     return max(1, min([_usable_cpus(), *(int(quota) for quota in quotas)]))
+
+
+def has_vnni(cpu_info: Path = CPU_INFO) -> bool:
+    """Return whether the CPUs have VNNI; False where the system does not say."""
+    flags = re.search(r"^flags\s*:(.*)$", _read(cpu_info), re.MULTILINE)
+    return flags is not None and not VNNI.isdisjoint(flags[1].split())
 
 
 def _usable_cpus() -> int:

@@ -233,7 +233,7 @@ def test_a_model_of_this_project_is_scored_by_the_same_metric() -> None:
     # In upper case, so that only the scores without case find the words.
     references = [f"{output.text} one two three four".upper() for output in outputs]
     rows = score_bundle("tiny", TINY, Texts(sources, references))
-    assert [row["search"] for row in rows] == ["greedy", "beam 4"]
+    assert [row["search"] for row in rows] == ["greedy", "greedy, at most 50 tokens", "beam 4"]
     split = word_splitter("en")
     words = [split(output.text) for output in outputs]
     expected = corpus_bleu(words, [split(text) for text in references], is_lower=True)

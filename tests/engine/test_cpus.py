@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cpus import available_cpus
+from dragoman.cpus import available_cpus, has_vnni
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +71,23 @@ def test_a_version_1_group_may_be_mounted_as_the_root(tmp_path: Path) -> None:
     files = {"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"}
 
     assert cpus(tmp_path, "4:cpu:/docker/seen/from/outside\n", files) == 2
+
+
+@pytest.mark.parametrize(
+    ("cpu_info", "expected"),
+    [
+        ("processor\t: 0\nflags\t\t: fpu avx2 avx512_vnni bmi1\npower: x\n", True),
+        ("flags : avx_vnni", True),
+        ("flags\t\t: fpu avx2 avx512f\nbugs\t\t: avx_vnni\n", False),
+        ("Features\t: asimd asimddp\n", False),
+        ("", False),
+    ],
+)
+def test_vnni_is_found_among_the_flags_of_the_processor(
+    *, cpu_info: str, expected: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "cpuinfo"
+    file.write_text(cpu_info, encoding="ascii")
+
+    assert has_vnni(file) is expected
+    assert not has_vnni(tmp_path / "absent")
