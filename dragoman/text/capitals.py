@@ -26,11 +26,7 @@ def sentence_case(segment: str, language: str) -> str:
     Returns:
         A text of the same length.
     """
-    letters = "".join(token for token in segment.split() if not _CODE.search(token)).replace("ß", "")
-    if not letters.isupper():
-        return segment
-    cased = [character.isupper() for character in letters if character.isalpha()]
-    if len(cased) < MIN_CAPITALS or not all(cased):
+    if not _is_in_capitals(segment):
         return segment
     lower = _TOKEN.sub(lambda token: _lower(token[0], language), segment)
     first = next((place for place, letter in enumerate(lower) if letter != segment[place]), 0)
@@ -49,6 +45,19 @@ def offsets_in_capitals(text: str, language: str) -> list[int]:
         if not _CODE.search(token[0]):
             lengths[token.start() : token.end()] = [len(_upper(one, language)) for one in token[0]]
     return [*accumulate(lengths, initial=0)]
+
+
+def _is_in_capitals(segment: str) -> bool:
+    """Return whether enough letters are capitals and none is not; most segments end at their first word."""
+    num_capitals = 0
+    for token in segment.split():
+        if _CODE.search(token):
+            continue
+        letters = [character for character in token if character.isalpha() and character != "ß"]
+        if not all(map(str.isupper, letters)):
+            return False
+        num_capitals += len(letters)
+    return num_capitals >= MIN_CAPITALS
 
 
 def _lower(token: str, language: str) -> str:

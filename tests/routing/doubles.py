@@ -1,6 +1,7 @@
 """Bundles without a model, and a double for what opens them."""
 
 import json
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -96,6 +97,16 @@ def write_bundle(
     )
     (folder / MANIFEST_FILE).write_text(json.dumps(to_json_content(manifest)), encoding="utf-8")
     return folder
+
+
+def replace_bundle(folder: Path, name: str, source: str = "de", target: str = "en", filler: str = "") -> None:
+    """Replace a bundle as the exporter does: written elsewhere, then renamed."""
+    staging = folder.with_name(f".{folder.name}.new")
+    write_bundle(staging, name, [source], [target], filler)
+    old = folder.with_name(f".{folder.name}.old")
+    folder.rename(old)
+    staging.rename(folder)
+    shutil.rmtree(old)
 
 
 class Meddler(NoMetrics):

@@ -15,7 +15,7 @@ from dragoman.errors import BundleError, InputError, UnsupportedPair
 from dragoman.routing.memory import estimated_bytes
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from tests.routing.conftest import SIZE_BYTES
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, replace_bundle, until, write_bundle
 
 
 @pytest.fixture
@@ -24,16 +24,6 @@ def models(tmp_path: Path) -> Path:
     write_bundle(tmp_path / "models" / "b", "en-fr", ["en"], ["fr"])
     write_bundle(tmp_path / "models" / "c", "many", ["de", "en", "fr"], ["de", "en", "fr"])
     return tmp_path / "models"
-
-
-def write_beside(folder: Path, name: str, source: str = "de", target: str = "en", filler: str = "") -> None:
-    """Replace a bundle as the exporter does: written elsewhere, then renamed."""
-    staging = folder.with_name(f".{folder.name}.new")
-    write_bundle(staging, name, [source], [target], filler)
-    old = folder.with_name(f".{folder.name}.old")
-    folder.rename(old)
-    staging.rename(folder)
-    shutil.rmtree(old)
 
 
 def test_offers_are_the_folders_and_open_ones_are_told(router: Router) -> None:
@@ -81,7 +71,7 @@ def test_a_reload_follows_what_was_added_changed_and_removed(
         router.route("cs", "fr")
     assert (used("de", "en"), used("en", "fr")) == ("a", "b")
     shutil.rmtree(models / "a")
-    write_beside(models / "b", "cs-en", "cs")
+    replace_bundle(models / "b", "cs-en", "cs")
     write_bundle(models / "d", "cs-fr", ["cs"], ["fr"])
 
     report = router.reload()
@@ -95,7 +85,7 @@ def test_a_damaged_new_bundle_is_told_and_the_old_one_stays(
     router: Router, models: Path, bundles: DoubleBundles
 ) -> None:
     router.translate("Hallo", "de", "en")
-    write_beside(models / "a", "de-en", filler="broken")
+    replace_bundle(models / "a", "de-en", filler="broken")
     (models / "a" / "decoder.onnx").write_bytes(b"half")
 
     report = router.reload()
@@ -106,7 +96,7 @@ def test_a_damaged_new_bundle_is_told_and_the_old_one_stays(
     assert router.translate("Hallo", "de", "en").steps[0].model == "a"
     assert bundles.names == ["de-en"]
 
-    write_beside(models / "a", "de-en", filler="whole")
+    replace_bundle(models / "a", "de-en", filler="whole")
     assert router.reload().changed == ("a",)
     router.translate("Hallo", "de", "en")
     assert bundles.names == ["de-en", "de-en"]
@@ -142,7 +132,7 @@ def test_replacing_bundles_while_texts_run_drops_none_and_keeps_the_budget(
             for turn in range(10):
                 translated.clear()
                 until(partial(is_used, turn + 1))
-                write_beside(models / "a", "de-en", filler=str(turn))
+                replace_bundle(models / "a", "de-en", filler=str(turn))
                 router.reload()
         finally:
             stop.set()

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from dragoman import BundleError, DragomanError, KernelsError
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, replace_bundle, until, write_bundle
 from tests.service.conftest import (
     SIZE_BYTES,
     Serve,
@@ -206,16 +206,6 @@ def test_several_models_are_ready_at_once_and_preloaded_ones_are_warmed_up(
     assert bundles.named("many").pairs == [("cs", "de")]
 
 
-def write_beside(folder: Path, name: str, source: str = "de", target: str = "en", filler: str = "") -> None:
-    """Replace a bundle as the exporter does: written elsewhere, then renamed."""
-    staging = folder.with_name(f".{folder.name}.new")
-    write_bundle(staging, name, [source], [target], filler)
-    old = folder.with_name(f".{folder.name}.old")
-    folder.rename(old)
-    staging.rename(folder)
-    shutil.rmtree(old)
-
-
 def test_clients_may_not_ask_for_another_look_unless_the_operator_says_so(serve_models: Serve) -> None:
     client = serve_models()
 
@@ -231,7 +221,7 @@ def test_another_look_finds_what_has_changed(
     before = client.get("/v1/languages").json()["languages"]
     assert [each["source"] for each in before] == ["cs", "de", "en"]
     write_bundle(models / "d", "polish", ["pl"], ["fr"])
-    write_beside(models / "a", "german 2")
+    replace_bundle(models / "a", "german 2")
     shutil.rmtree(models / "c")
     (models / "e").mkdir()
 
@@ -296,9 +286,9 @@ def test_models_replaced_under_load_fail_no_request(
             for turn in range(8):
                 done = len(answered)
                 until(lambda done=done: len(answered) >= done + 8)  # type: ignore[misc]
-                write_beside(models / "a", "german", filler=str(turn))
+                replace_bundle(models / "a", "german", filler=str(turn))
                 if turn % 2:
-                    write_beside(models / "b", "french", "en", "fr", filler=str(turn))
+                    replace_bundle(models / "b", "french", "en", "fr", filler=str(turn))
                 assert client.post("/v1/models/reload").status_code == 200
         finally:
             stop.set()
