@@ -1,7 +1,7 @@
 """Texts in which stand-ins replace protected spans, and translations in which the spans are restored."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -168,6 +168,11 @@ class _PositionMap:
         """Return a part of the text; it has each span of whose stand-in it has a part."""
         return Span(self._position(span.start, is_end=False), self._position(span.end, is_end=True))
 
+    def has_several(self, span: Span) -> bool:
+        """Return whether a part of the text has parts of several stand-ins."""
+        first = bisect_right(self._replacements, span.start, key=lambda replacement: replacement.shown.end)
+        return bisect_left(self._starts, span.end) - first > 1
+
     def _position(self, at: int, *, is_end: bool) -> int:
         i = bisect_right(self._starts, at) - 1
         if i < 0:
@@ -184,7 +189,12 @@ def _map_segment(
     source_span, span = sources.span(segment.source_span), targets.span(segment.span)
     links = segment.links
     if links is not None:
-        links = tuple(Link(sources.span(link.source), targets.span(link.target)) for link in links)
+        # A link of several spans would be cut at the marks between them, and so within a span of the target.
+        links = tuple(
+            Link(sources.span(link.source), targets.span(link.target))
+            for link in links
+            if not sources.has_several(link.source)
+        )
     return replace(
         segment,
         source=own[source_span.start : source_span.end],
