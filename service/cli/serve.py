@@ -1,5 +1,6 @@
 """`dragoman serve`: the server."""
 
+import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,7 @@ def serve(  # noqa: PLR0913 -- the command's options
         "log_level": log_level,
     }
     settings = read_settings(config, overrides)
+    gc.disable()  # until the server listens: modules are no garbage, and collections would take 0.15 s
     from service import server  # noqa: PLC0415 -- help and wrong settings do not wait for the web framework
 
     server.serve(settings)
