@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.errors import BundleError
-from dragoman.manifest import MANIFEST_FILE, FileRecord, Manifest, parse_manifest
+from dragoman.manifest import MANIFEST_FILE, FileRecord, Manifest
+from dragoman.manifest_json import parse_manifest
 
 MAX_MANIFEST_BYTES = 4 * 2**20
 

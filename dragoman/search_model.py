@@ -14,9 +14,9 @@ from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.errors import KernelsError
 from dragoman.graphs.process_memory import compacted_memory
 from dragoman.loading import open_shortlist
+from dragoman.native.instructions import NotSupported
 from dragoman.native.library import best_kernels
 from dragoman.native.model import NativeModel, read_programs
-from dragoman.native.program import NotSupported
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
 from dragoman.providers import ONNXRUNTIME, Kernels, SessionOptions

@@ -23,8 +23,8 @@ from dragoman.pipeline.submission import TextSubmitter
 from dragoman.pipeline.terminology import TermModel
 from dragoman.providers import Kernels, Provider, SessionOptions
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
-from dragoman.scheduling.replica import SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
+from dragoman.scheduling.segment_request import SegmentRequest
 from dragoman.search_model import SearchModel
 from dragoman.types import Hypothesis, Pair, Priority, SegmentTranslation, Translation
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from dragoman.errors import BundleError
-from dragoman.manifest import ALIGNMENT_STEPS
+from dragoman.manifest_json import ALIGNMENT_STEPS
 
 try:
     import onnx  # noqa: F401 -- of the packages that only an export needs

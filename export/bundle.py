@@ -29,8 +29,8 @@ from dragoman.manifest import (
     Sizes,
     SpecialIds,
     TokenizerFiles,
-    to_json_content,
 )
+from dragoman.manifest_json import to_json_content
 from export.activation_ranges import Calibration, StoredQuantisation
 from export.alignment import alignment_problems, default_alignment
 from export.balance import balance_caches, balance_feed_forward, balance_quantisation

@@ -12,7 +12,8 @@ from typing import Any
 from dragoman.bundle import read_bundle
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.languages import Languages
-from dragoman.manifest import AlignmentHeads, AlignmentStep, ModelLimits
+from dragoman.manifest import AlignmentHeads, ModelLimits
+from dragoman.manifest_json import AlignmentStep
 from dragoman.pipeline.preparation import Preparer
 from dragoman.text.tokenizer import Tokenizer
 from export.alignment import default_alignment

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
 from dragoman.contract import DECODER_FILE, ENCODER_FILE
-from dragoman.native.library import InstructionRecord, ModelSizes, best_kernels, check, library
-from dragoman.native.onnx_file import OnnxFileError, read_graph
-from dragoman.native.program import (
+from dragoman.native.instructions import (
     Embedding,
     Instruction,
     InstructionKind,
@@ -22,10 +20,10 @@ from dragoman.native.program import (
     NotSupported,
     OutputLayer,
     Program,
-    check_attention,
-    read_decoder,
-    read_encoder,
 )
+from dragoman.native.library import InstructionRecord, ModelSizes, best_kernels, check, library
+from dragoman.native.onnx_file import OnnxFileError, read_graph
+from dragoman.native.program import check_attention, read_decoder, read_encoder
 from dragoman.native.registers import Assignment, assign
 from dragoman.native.shapes import check_shapes
 

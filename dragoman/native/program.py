@@ -5,124 +5,26 @@ graph is read node by node into instructions over named vectors, of which there 
 token in the encoder, a hypothesis in the decoder). Then neighbours are fused, and registers assigned.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dragoman.native.fusion import fuse
+from dragoman.native.instructions import (
+    Activation,
+    Embedding,
+    Instruction,
+    InstructionKind,
+    Layers,
+    Linear,
+    Norm,
+    NotSupported,
+    OutputLayer,
+    Program,
+    Weights,
+)
 from dragoman.native.onnx_file import Graph, Node
-
-Weights = NDArray[Any]
-
-
-class NotSupported(Exception):  # noqa: N818 -- clear without the suffix
-    """The kernels cannot run the bundle; the message says why."""
-
-
-class InstructionKind(IntEnum):
-    """Kinds of instructions, numbered as in `src/model.h`."""
-
-    EMBED = 0
-    NORM = 1
-    QUANTISE = 2
-    LINEAR = 3
-    LINEAR_ADD = 4
-    LINEAR_QUANTISE = 5
-    ADD = 6
-    ACTIVATE = 7
-    SELF_ATTENTION = 8
-    CROSS_ATTENTION = 9
-    RECUR = 10
-    WRITE_CROSS = 11
-
-
-class Activation(IntEnum):
-    """Activations, numbered as in `src/kernels.h`."""
-
-    NONE = 0
-    RELU = 1
-    GELU = 2
-    GELU_TANH = 3
-    QUICK_GELU = 4
-    SWISH = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """An instruction over vectors by name."""
-
-    kind: InstructionKind
-    source: str = ""
-    target: str = ""
-    other: str = ""
-    index: int = 0
-    """Number of the norm, linear layer or attention."""
-    zero: int = 0
-    activation: Activation = Activation.NONE
-    step: float = 1.0
-    alpha: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """A linear layer: int8 weight [K, N], scales [N] or [1], bias [N], and its input's step and zero."""
-
-    weight: Weights
-    scales: Weights
-    bias: Weights
-    step: float
-    zero: int
-
-
-@dataclass(frozen=True, slots=True)
-class Norm:
-    """A layer norm."""
-
-    gain: Weights
-    bias: Weights
-    epsilon: float
-
-
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """A table int8 [V, d] with a step per row, [V], and positions, [T, d]."""
-
-    table: Weights
-    steps: Weights
-    positions: Weights
-
-
-@dataclass(frozen=True, slots=True)
-class OutputLayer:
-    """The output projection: a table int8 [V, d], and per token a scale and a bias, [V]."""
-
-    table: Weights
-    scales: Weights
-    bias: Weights
-    zero: int
-    suppressed: tuple[int, ...]
-
-
-@dataclass(slots=True)
-class Program:
-    """Instructions of one graph, and the width of every vector by name."""
-
-    embedding: Embedding
-    instructions: list[Instruction]
-    widths: dict[str, int]
-
-
-@dataclass(slots=True)
-class Layers:
-    """Layers that instructions name by their number."""
-
-    linears: list[Linear] = field(default_factory=list)
-    norms: list[Norm] = field(default_factory=list)
-
 
 SIGNED_ZERO = 128
 """Zero of activations with both signs, as unsigned bytes."""
@@ -394,58 +296,3 @@ def _finished(reader: _GraphReader, results: Sequence[str]) -> Program:
     if reader.embedding is None:
         raise NotSupported("no embedding")
     return Program(reader.embedding, fuse(reader.instructions, results), reader.widths)
-
-
-def fuse(instructions: Sequence[Instruction], results: Sequence[str]) -> list[Instruction]:
-    """Join a linear layer with the sum, or the activation and rounding, that alone reads its output.
-
-    Args:
-        instructions: in order.
-        results: vectors that are read after the last instruction.
-    """
-    uses = Counter(name for each in instructions for name in (each.source, each.other) if name)
-    uses.update(results)
-    fused: list[Instruction] = []
-    for each in instructions:
-        last = fused[-1] if fused else None
-        if (
-            last is None
-            or last.kind not in {InstructionKind.LINEAR, InstructionKind.ACTIVATE}
-            or uses[last.target] != 1
-        ):
-            fused.append(each)
-        elif (
-            last.kind == InstructionKind.LINEAR
-            and each.kind == InstructionKind.ADD
-            and last.target in {each.source, each.other}
-        ):
-            other = each.other if each.source == last.target else each.source
-            fused[-1] = replace(last, kind=InstructionKind.LINEAR_ADD, other=other, target=each.target)
-        elif each.kind == InstructionKind.QUANTISE and each.source == last.target:
-            fused.append(each)
-            _join_rounding(fused, uses)
-        else:
-            fused.append(each)
-    return fused
-
-
-def _join_rounding(fused: list[Instruction], uses: Mapping[str, int]) -> None:
-    """Join the last instructions, if they are a linear layer, perhaps an activation, and a rounding."""
-    linear, rounding = fused[-2], fused[-1]
-    activation, num_joined = linear, 2
-    if linear.kind == InstructionKind.ACTIVATE:
-        if fused[-3].kind != InstructionKind.LINEAR or fused[-3].target != linear.source:
-            return
-        if uses[linear.source] != 1:
-            return
-        linear, num_joined = fused[-3], num_joined + 1
-    fused[-num_joined:] = [
-        replace(
-            rounding,
-            kind=InstructionKind.LINEAR_QUANTISE,
-            source=linear.source,
-            index=linear.index,
-            activation=activation.activation,
-            alpha=activation.alpha,
-        )
-    ]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.native.program import Instruction, InstructionKind
+from dragoman.native.instructions import Instruction, InstructionKind
 
 WRITES_BYTES = frozenset({InstructionKind.QUANTISE, InstructionKind.LINEAR_QUANTISE})
 WORKS_IN_PLACE = frozenset({InstructionKind.ADD, InstructionKind.LINEAR_ADD, InstructionKind.ACTIVATE})

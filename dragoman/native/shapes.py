@@ -1,7 +1,7 @@
 """Checks that the shapes of a bundle's programs fit together: the library trusts them."""
 
 from dragoman.manifest import Manifest
-from dragoman.native.program import (
+from dragoman.native.instructions import (
     Embedding,
     Instruction,
     InstructionKind,

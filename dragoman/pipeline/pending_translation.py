@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from dragoman.decoding.options import SearchOptions
 from dragoman.pipeline.assembly import SegmentLocator, SegmentOutput, rejoin
-from dragoman.scheduling.replica import Outcome
+from dragoman.scheduling.segment_request import Outcome
 from dragoman.text.segmentation import SegmentedText
 from dragoman.types import Hypothesis, SegmentTranslation, Translation
 

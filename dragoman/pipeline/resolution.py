@@ -10,7 +10,7 @@ from dragoman.manifest import Controls, Manifest
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.terminology import TermFinder, TermModel
 from dragoman.scheduling.fair_queue import Flow
-from dragoman.scheduling.replica import SegmentRequest
+from dragoman.scheduling.segment_request import SegmentRequest
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
 from dragoman.types import Formality, Pair

@@ -14,7 +14,7 @@ from dataclasses import fields
 
 from dragoman.decoding.strategy import Source
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
-from dragoman.scheduling.replica import Outcome
+from dragoman.scheduling.segment_request import Outcome
 from dragoman.types import Hypothesis, SearchKind
 
 _FIELDS = tuple(field.name for field in fields(Source) if field.name != "ids")

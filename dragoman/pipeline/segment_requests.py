@@ -10,7 +10,7 @@ from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_cache import SegmentCache
 from dragoman.pipeline.terminology import SegmentTerms
-from dragoman.scheduling.replica import Outcome, SegmentRequest
+from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.types import Hypothesis, Method, SearchKind
 
 OnDone = Callable[[Outcome], object]

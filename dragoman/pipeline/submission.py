@@ -11,7 +11,7 @@ from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
-from dragoman.scheduling.replica import Outcome, SegmentRequest
+from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.text.capitals import to_capitals
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation

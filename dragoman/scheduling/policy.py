@@ -14,7 +14,6 @@ from enum import IntEnum
 from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from dragoman.contract import padded_width
 from dragoman.scheduling.fair_queue import FairQueue, Flow
 from dragoman.types import Priority, SearchKind
 
@@ -30,8 +29,6 @@ WORTHWHILE_SHARE = 4
 """At high load, one source slot in this many must be free before sources join, to encode them in batches."""
 
 
-RUN_TOKENS = 16
-"""Fixed cost of an encoder run, in source tokens; about the same for small and large models."""
 LIGHT_TOKENS = 128
 """Maximum source tokens of a request whose segments are light: about five sentences."""
 RESERVED_SHARE = 4
@@ -167,39 +164,6 @@ def fair_share(num_waiting: int, running: Sequence[int], replica: int) -> int:
         replica: index into `running`.
     """
     return -(-(num_waiting + sum(running)) // len(running)) - running[replica]
-
-
-def encoder_batches(lengths: Sequence[int], budget_tokens: int) -> list[list[int]]:
-    """Group sources of similar length, so that encoder runs and padding together cost least.
-
-    A batch is a rectangle, as wide as its longest source padded (`padded_width`), and each run costs
-    `RUN_TOKENS` more. One of the best groupings takes sources in order of length, so one pass over the cut
-    positions finds it.
-
-    Args:
-        lengths: tokens of each source.
-        budget_tokens: maximum tokens of a batch, with padding; a longer source is alone.
-
-    Returns:
-        Batches of indices into `lengths`: each index once, longest first.
-    """
-    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
-    widths = [padded_width(lengths[index]) for index in order]
-    costs = [0.0] + [math.inf] * len(order)  # by number of sources, the longest first
-    begins = [0] * (len(order) + 1)  # start of the last batch, by number of sources
-    for begin, width in enumerate(widths):
-        most = min(len(order), begin + max(1, budget_tokens // width))
-        base = costs[begin] + RUN_TOKENS
-        for end in range(begin + 1, most + 1):
-            cost = base + width * (end - begin)
-            if cost < costs[end]:
-                costs[end], begins[end] = cost, begin
-    batches: list[list[int]] = []
-    end = len(order)
-    while end:
-        batches.append(order[begins[end] : end])
-        end = begins[end]
-    return batches[::-1]
 
 
 class WaitingList(Generic[W]):

@@ -16,7 +16,8 @@ from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.policy import Capacity, Tier, WaitingList, fair_share, free_queue_slots, tier_of
-from dragoman.scheduling.replica import FORCED_METHODS, Replica, SegmentRequest
+from dragoman.scheduling.replica import FORCED_METHODS, Replica
+from dragoman.scheduling.segment_request import SegmentRequest
 from dragoman.types import Priority, SearchKind
 
 RECENT_S = 1.0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from service.formats.inline_runs import InlineItem
-from service.formats.xml_units import Chars, Element
+from service.formats.xml_tree import Chars, Element
 from service.markup.escaping import escape_xml
 from service.markup.tokens import TokenKind
 

@@ -16,7 +16,8 @@ from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, TextUnit, Unit
 from service.formats.plural_forms import missing_categories
-from service.formats.xml_units import Chars, Element, Name, XmlFormat, through_root, xml_units
+from service.formats.xml_tree import Chars, Element, Name
+from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.markup.tokens import TokenKind
 from service.protection.plural_rules import OTHER
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from service.formats.review_marks import TOOL, TextOrigin, confidence_of, origin_of
-from service.formats.xml_units import Element
+from service.formats.xml_tree import Element
 
 _TRANSLATED = 'state="translated"'
 _XLIFF_1: Mapping[TextOrigin | None, str] = {

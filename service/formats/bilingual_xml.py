@@ -24,16 +24,8 @@ from service.formats.inline_runs import (
 )
 from service.formats.language_tags import matches_language
 from service.formats.parts import TextPart, TextUnit, Unit, joined
-from service.formats.xml_units import (
-    XML_NAMESPACE,
-    Chars,
-    Element,
-    Miscellaneous,
-    Name,
-    XmlFormat,
-    through_root,
-    xml_units,
-)
+from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
+from service.formats.xml_units import XML_NAMESPACE, XmlFormat, through_root, xml_units
 from service.markup.escaping import escape_xml
 from service.markup.tokens import TokenKind
 

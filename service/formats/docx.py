@@ -20,7 +20,8 @@ from service.formats.inline_runs import InlineItem, TextRun, pair_halves, text_r
 from service.formats.office_packages import read_package
 from service.formats.parts import TextPart
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
-from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
+from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
+from service.formats.xml_units import xml_units
 from service.markup.escaping import escape_xml
 from service.markup.tokens import TokenKind
 

@@ -14,7 +14,8 @@ from service.formats.inline_runs import InlineItem, TextRun, text_runs
 from service.formats.parts import TextPart
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_attributes import without_attributes
-from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
+from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
+from service.formats.xml_units import xml_units
 from service.markup.escaping import escape_xml
 from service.markup.tokens import TokenKind
 

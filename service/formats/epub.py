@@ -18,7 +18,8 @@ from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import collapse_space, token_blocks
 from service.formats.language_tags import matches_language, replace_language_tags
 from service.formats.parts import TextPart, Unit, decode, joined
-from service.formats.xml_units import Element, Name, encoding_of, xml_units
+from service.formats.xml_tree import Element, Name
+from service.formats.xml_units import encoding_of, xml_units
 from service.markup.escaping import escape_xml
 from service.markup.html_names import BLOCKS, IGNORED
 from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions

@@ -14,7 +14,8 @@ from service.formats.archives import ArchiveFormat, XmlMember
 from service.formats.odt import OFFICE, PARAGRAPHS, UNTRANSLATED, check_document
 from service.formats.parts import TextPart, Unit, joined
 from service.formats.xml_attributes import without_attributes
-from service.formats.xml_units import Element, Name, xml_units
+from service.formats.xml_tree import Element, Name
+from service.formats.xml_units import xml_units
 
 _TABLE = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
 _CELLS = frozenset([Name(_TABLE, "table-cell"), Name(_TABLE, "covered-table-cell")])

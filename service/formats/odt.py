@@ -17,7 +17,8 @@ from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import InlineItem, TextRun, collapse_space, pair_halves, text_runs
 from service.formats.parts import TextPart
-from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
+from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
+from service.formats.xml_units import xml_units
 from service.markup.escaping import escape_xml
 from service.markup.tokens import TokenKind
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from zipfile import ZipFile
 
 from service.formats.entries import FileFormatError
-from service.formats.xml_units import Element, Name, xml_units
+from service.formats.xml_tree import Element, Name
+from service.formats.xml_units import xml_units
 
 _CONTENT_TYPES = "[Content_Types].xml"
 _OVERRIDE = Name("http://schemas.openxmlformats.org/package/2006/content-types", "Override")

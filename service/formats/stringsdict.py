@@ -16,7 +16,8 @@ from service.formats.messages import has_words, message_unit
 from service.formats.parts import TextPart, TextUnit
 from service.formats.plural_forms import missing_categories
 from service.formats.string_files import SelectedKeys, join_keys
-from service.formats.xml_units import Chars, Element, Name, XmlFormat, through_root, xml_units
+from service.formats.xml_tree import Chars, Element, Name
+from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.markup.escaping import escape_xml
 from service.protection.plural_rules import CATEGORIES, OTHER
 

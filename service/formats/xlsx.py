@@ -20,7 +20,8 @@ from service.formats.inline_runs import InlineItem, entries_in, fill_runs, text_
 from service.formats.office_packages import OfficePackage, read_package
 from service.formats.parts import TextPart, Unit
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
-from service.formats.xml_units import Element, Miscellaneous, Name, encoding_of, xml_units
+from service.formats.xml_tree import Element, Miscellaneous, Name
+from service.formats.xml_units import encoding_of, xml_units
 from service.markup.escaping import escape_xml
 from service.markup.tokens import TokenKind
 

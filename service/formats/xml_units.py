@@ -8,13 +8,14 @@ import codecs
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import IO, NamedTuple
+from dataclasses import dataclass
+from typing import IO
 from xml.parsers import expat
 
 from service.formats.encodings import UTF_8, codec_of_label, encoding_from_mark
 from service.formats.entries import FileFormatError
 from service.formats.parts import TextFormat, TextPart
+from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.markup.xml_tokens import MAX_DEPTH
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
@@ -37,73 +38,6 @@ _DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[
 _BEGINNINGS = (("<?".encode("utf-16-le"), "utf-16-le"), ("<?".encode("utf-16-be"), "utf-16-be"))
 """First bytes of a declaration in encodings that must be known to read it (XML 1.0, F.1)."""
 _TAG = re.compile(r"<[^!?]")
-
-
-class Name(NamedTuple):
-    """Name of an element or an attribute."""
-
-    uri: str
-    """Namespace; empty if there is none."""
-    local: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chars:
-    """Text between tags."""
-
-    text: str
-    raw: str
-
-
-@dataclass(frozen=True, slots=True)
-class Miscellaneous:
-    """A comment, a processing instruction, or a reference to an entity that is declared elsewhere."""
-
-    raw: str
-
-
-@dataclass(slots=True, eq=False)
-class Element:
-    """An element with its content."""
-
-    name: Name
-    prefix: str
-    """Prefix of the written name, with its colon; empty without one."""
-    attributes: dict[Name, str]
-    open: str
-    """Start tag as written; the whole element if that is empty."""
-    nodes: list["Element | Chars | Miscellaneous"] = field(default_factory=list)
-    close: str = ""
-    """End tag as written; empty for an empty element."""
-
-    @property
-    def local(self) -> str:
-        return self.name.local
-
-    @property
-    def inner(self) -> str:
-        """Content as written, without the tags of the element."""
-        return "".join(node.raw for node in self.nodes)
-
-    @property
-    def raw(self) -> str:
-        return f"{self.open}{self.inner}{self.close}"
-
-    @property
-    def text(self) -> str:
-        """Text directly in the element, not in its children."""
-        return "".join(node.text for node in self.nodes if isinstance(node, Chars))
-
-    @property
-    def elements(self) -> list["Element"]:
-        return [node for node in self.nodes if isinstance(node, Element)]
-
-    def children(self, local: str) -> list["Element"]:
-        """Return the child elements with this name in the element's own namespace."""
-        return [node for node in self.elements if node.name == Name(self.name.uri, local)]
-
-    def attribute(self, local: str, uri: str = "") -> str | None:
-        return self.attributes.get(Name(uri, local))
 
 
 def encoding_of(source: IO[bytes]) -> str:

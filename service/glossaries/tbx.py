@@ -10,7 +10,8 @@ from typing import IO
 from dragoman.terms import Term
 from dragoman.types import Pair
 from service.formats.entries import FileFormatError
-from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, xml_units
+from service.formats.xml_tree import Chars, Element, Name
+from service.formats.xml_units import XML_NAMESPACE, xml_units
 from service.glossaries.entries import EntryCollector
 from service.glossaries.languages import is_variant
 

@@ -6,7 +6,8 @@ from typing import IO
 
 from dragoman.types import Pair
 from service.formats.language_tags import matches_language
-from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, xml_units
+from service.formats.xml_tree import Chars, Element, Name
+from service.formats.xml_units import XML_NAMESPACE, xml_units
 from service.memories.pairs import SegmentPair
 
 _UNIT = Name("", "tu")

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.contract import FORMAT_VERSION
 from dragoman.errors import BundleError
-from dragoman.manifest import parse_manifest
+from dragoman.manifest_json import parse_manifest
 
 FILES = {
     "encoder.onnx": b"encoder",

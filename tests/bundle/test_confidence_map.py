@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.confidence import MAX_WEIGHT, ConfidenceMap, map_problems
-from dragoman.manifest import parse_manifest, to_json_content
+from dragoman.manifest_json import parse_manifest, to_json_content
 from tests.bundle.conftest import problems_of
 
 MAP = ConfidenceMap(-2.5, 7.0, 1.5, -3.0, 0.75, 10, 400)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.manifest import Controls, FormalityControls, TermControls, parse_manifest, to_json_content
+from dragoman.manifest import Controls, FormalityControls, TermControls
+from dragoman.manifest_json import parse_manifest, to_json_content
 from tests.bundle.conftest import problems_of
 
 TERMS = {"begin": 4, "translation": 5, "end": 6}

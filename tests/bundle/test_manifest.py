@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dragoman.bundle import read_bundle
 from dragoman.contract import FORMAT_VERSION
 from dragoman.errors import BundleError
-from dragoman.manifest import AlignmentHeads, Manifest, parse_manifest, to_json_content
+from dragoman.manifest import AlignmentHeads, Manifest
+from dragoman.manifest_json import parse_manifest, to_json_content
 from tests.bundle.conftest import problems_of
 
 JSON_VALUES = st.recursive(

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dragoman.bundle import open_bundle
+from dragoman.native.instructions import NotSupported
 from dragoman.native.model import read_programs
-from dragoman.native.program import NotSupported
 from tests.engine.test_company import (
     Engine,
     test_a_source_gives_the_same_to_the_last_bit_in_any_company,

@@ -7,9 +7,9 @@ import pytest
 
 from dragoman.bundle import open_bundle
 from dragoman.manifest import ModelLimits
+from dragoman.native.instructions import NotSupported
 from dragoman.native.library import library
 from dragoman.native.model import read_programs
-from dragoman.native.program import NotSupported
 from export import huggingface
 from export.bundle import BundleMetadata, ExportError, write_bundle
 from export.calibration import Sample

@@ -18,8 +18,8 @@ from dragoman.contract import DECODER_FILE, ENCODER_FILE
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.manifest import Manifest
 from dragoman.native import library
+from dragoman.native.instructions import NotSupported
 from dragoman.native.model import NativeModel
-from dragoman.native.program import NotSupported
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
 from dragoman.types import SearchKind

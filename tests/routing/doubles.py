@@ -24,8 +24,8 @@ from dragoman.manifest import (
     Sizes,
     SpecialIds,
     TokenizerFiles,
-    to_json_content,
 )
+from dragoman.manifest_json import to_json_content
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pending_translation import resolve
 from dragoman.routing.routes import Offer

@@ -10,8 +10,8 @@ from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.scheduling.deadline import Deadline
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.scheduling.policy import Capacity
-from dragoman.scheduling.replica import Outcome, SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
+from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.types import Hypothesis, Priority, SearchKind
 from tests.decoding.fake_stepper import BOS, EOS, Candidates, FakeStepper, Ids, RandomModel
 from tests.routing.doubles import until

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.scheduling.encoder_batches import encoder_batches
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.policy import (
     LOOK_AHEAD,
@@ -18,7 +19,6 @@ from dragoman.scheduling.policy import (
     LaneLoad,
     Tier,
     WaitingList,
-    encoder_batches,
     fair_share,
     is_time_to_join,
 )

@@ -8,7 +8,8 @@ from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.scheduling.policy import Capacity
-from dragoman.scheduling.replica import Outcome, Replica, SegmentRequest
+from dragoman.scheduling.replica import Replica
+from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.types import Method, Priority, SearchKind
 from tests.decoding.fake_lanes import facts
 from tests.decoding.fake_stepper import BOS, EOS, FakeReadingStepper, Ids, Logprobs

@@ -1,0 +1,87 @@
+"""A source to search for, as the scheduler and its replicas see it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from dragoman.decoding.strategy import Source
+from dragoman.errors import DeadlineExceeded
+from dragoman.scheduling.deadline import NO_DEADLINE, Deadline
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
+from dragoman.scheduling.policy import (
+    Tier,
+)
+from dragoman.types import Hypothesis, Priority, SearchKind
+
+Outcome = list[Hypothesis] | Exception
+
+
+@dataclass(slots=True, eq=False)
+class SegmentRequest:
+    """A source to search for, and whom to notify. Compared by identity."""
+
+    source: Source
+    kind: SearchKind
+    priority: Priority
+    on_done: Callable[[Outcome], object]
+    """Called once with the outcome, on a thread of the engine, unless cancelled first; must be quick."""
+    flow: Flow = field(default_factory=Flow)
+    """The client request that the source is part of."""
+    deadline: Deadline = NO_DEADLINE
+    on_step: Callable[[list[int]], None] | None = None
+    """Called after each step with the target ids so far of the best hypothesis. What it raises fails the
+    source."""
+    tier: Tier = Tier.LIGHT
+    """Set by the scheduler when the source is queued."""
+    is_limited: bool = False
+    """Whether it counts towards the queue size."""
+    is_cancelled: bool = False
+    num_reported: int = 0
+    """Number of ids in the last call of `on_step`, so that a source that is searched again repeats none."""
+    queued_s: float = 0.0
+    """Time at which it was queued, on the clock of `time.monotonic`."""
+    joined_s: float | None = None
+    """Time at which a replica took it."""
+    mark: object = None
+    """See `EngineMetrics.mark`."""
+
+    @property
+    def deadline_s(self) -> float:
+        return self.deadline.at_s
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.source.ids)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Call `on_done`, unless cancelled."""
+        if not self.is_cancelled:
+            self.on_done(outcome)
+
+    def record(self, outcome: Outcome | None) -> SegmentRecord:
+        """Return the record for metrics of a source that leaves; without an outcome it was cancelled."""
+        best = outcome[0] if isinstance(outcome, list) and outcome else None
+        return SegmentRecord(
+            kind=self.kind,
+            ending=SegmentOutcome.CANCELLED if self.is_cancelled else _ending(outcome),
+            queued_s=self.queued_s,
+            joined_s=self.joined_s,
+            left_s=time.monotonic(),
+            num_source_tokens=self.num_tokens,
+            num_target_tokens=0 if best is None else best.num_tokens,
+            finish_reason=None if best is None else best.finish_reason,
+            mark=self.mark,
+        )
+
+
+def _ending(outcome: Outcome | None) -> SegmentOutcome:
+    match outcome:
+        case None:
+            return SegmentOutcome.CANCELLED
+        case DeadlineExceeded():
+            return SegmentOutcome.EXPIRED
+        case Exception():
+            return SegmentOutcome.FAILED
+        case _:
+            return SegmentOutcome.DONE

@@ -1,0 +1,71 @@
+"""Elements of an XML document as trees that reproduce it exactly."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Name(NamedTuple):
+    """Name of an element or an attribute."""
+
+    uri: str
+    """Namespace; empty if there is none."""
+    local: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """Text between tags."""
+
+    text: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Miscellaneous:
+    """A comment, a processing instruction, or a reference to an entity that is declared elsewhere."""
+
+    raw: str
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """An element with its content."""
+
+    name: Name
+    prefix: str
+    """Prefix of the written name, with its colon; empty without one."""
+    attributes: dict[Name, str]
+    open: str
+    """Start tag as written; the whole element if that is empty."""
+    nodes: list["Element | Chars | Miscellaneous"] = field(default_factory=list)
+    close: str = ""
+    """End tag as written; empty for an empty element."""
+
+    @property
+    def local(self) -> str:
+        return self.name.local
+
+    @property
+    def inner(self) -> str:
+        """Content as written, without the tags of the element."""
+        return "".join(node.raw for node in self.nodes)
+
+    @property
+    def raw(self) -> str:
+        return f"{self.open}{self.inner}{self.close}"
+
+    @property
+    def text(self) -> str:
+        """Text directly in the element, not in its children."""
+        return "".join(node.text for node in self.nodes if isinstance(node, Chars))
+
+    @property
+    def elements(self) -> list["Element"]:
+        return [node for node in self.nodes if isinstance(node, Element)]
+
+    def children(self, local: str) -> list["Element"]:
+        """Return the child elements with this name in the element's own namespace."""
+        return [node for node in self.elements if node.name == Name(self.name.uri, local)]
+
+    def attribute(self, local: str, uri: str = "") -> str | None:
+        return self.attributes.get(Name(uri, local))
