@@ -10,9 +10,9 @@ from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
-from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
+from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer
 from dragoman.pipeline.word_alignment import link_words
-from dragoman.text.capitals import offsets_in_capitals, sentence_case, to_capitals
+from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_in_capitals
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -52,28 +52,32 @@ class Postprocessor:
     ) -> SegmentOutput:
         """Return the output of the segment at `index`; `found` is its hypotheses, none if it is copied."""
         segment, source = text.document.segments[index], text.sources[index]
-        in_capitals = isinstance(source, SegmentInput) and source.in_capitals
-        targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
-        reading = found[0].reading if found else None
-        links = tokens = None
-        if options.return_alignment:
-            around = self._preparer.around(text.pair, text.controls)
-            spans = source.spans if isinstance(source, SegmentInput) else None
-            read = sentence_case(segment, text.pair.source) if in_capitals else segment
-            links = () if reading is None else self.links(read, targets[0], around, found[0], spans)
-        if options.return_tokens:
-            tokens = () if reading is None else self.tokens(found[0], reading)
+        wants_links, wants_tokens = options.return_alignment, options.return_tokens
         if isinstance(source, FinishReason):
-            return SegmentOutput(segment, 0, (), (), links, tokens, source)
+            return SegmentOutput(
+                segment, 0, (), (), () if wants_links else None, () if wants_tokens else None, source
+            )
+        targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
+        best = found[0]
         log_confidence = None
         if self._confidence is not None:
-            mean_logprob = normalised_score(found[0].logprob, found[0].num_tokens, length_penalty=1.0)
+            mean_logprob = normalised_score(best.logprob, best.num_tokens, length_penalty=1.0)
             log_confidence = self._confidence.log_confidence(len(segment), len(targets[0]), mean_logprob)
-        if source.in_capitals:
-            links = links and _move_to_capitals(links, targets[0], text.pair.target)
-            targets = tuple(to_capitals(target, text.pair.target) for target in targets)
+        around = self._preparer.around(text.pair, text.controls)
+        links = self.links(source.read(segment), targets[0], around, best, source.spans)
+        if source.truecased is not None:
+            targets, links = _in_capitals(source.truecased.words, targets, links, text.pair.target)
+        tokens = None
+        if wants_tokens:
+            tokens = () if best.reading is None else self.tokens(best, best.reading)
         return SegmentOutput(
-            segment, len(source.ids), tuple(found), targets, links, tokens, log_confidence=log_confidence
+            segment,
+            len(source.ids),
+            tuple(found),
+            targets,
+            links if wants_links else None,
+            tokens,
+            log_confidence=log_confidence,
         )
 
     def scored(
@@ -134,7 +138,29 @@ class Postprocessor:
         return attention[rows, len(before) : attention.shape[1] - len(after)]
 
 
-def _move_to_capitals(links: tuple[Link, ...], target: str, language: str) -> tuple[Link, ...]:
-    """Return the links between a source and its target once the target is in capitals."""
-    offsets = offsets_in_capitals(target, language)
-    return tuple(Link(source, Span(offsets[span.start], offsets[span.end])) for source, span in links)
+def _in_capitals(
+    words: Sequence[Span] | None, targets: Sequence[str], links: Sequence[Link], language: str
+) -> tuple[tuple[str, ...], tuple[Link, ...]]:
+    """Return targets and the best one's links with the capitals of their source.
+
+    Args:
+        words: words of the source in capitals, whose links say which words of the best target get them; None
+            if all words of all targets do.
+        targets: the best one first.
+        links: links between the source's words and the best target's.
+        language: of the targets.
+    """
+    best, *others = targets
+    capitals: Sequence[Span] | None = None
+    if words is None:
+        others = [to_capitals(target, language) for target in others]
+    else:
+        linked = [link.target for link in links if any(_overlap(link.source, word) for word in words)]
+        capitals = words_in_capitals(best, linked)
+    offsets = offsets_in_capitals(best, language, capitals)
+    moved = tuple(Link(source, Span(offsets[span.start], offsets[span.end])) for source, span in links)
+    return (to_capitals(best, language, capitals), *others), moved
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end

@@ -11,9 +11,9 @@ from dragoman.manifest import ModelLimits
 from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
-from dragoman.text.capitals import sentence_case
 from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.truecasing import TruecasedSegment, Truecaser
 from dragoman.text.validation import check_text
 from dragoman.types import FinishReason, Pair, Span
 
@@ -39,8 +39,12 @@ class SegmentInput:
     """Terms that its translation must contain."""
     spans: tuple[Span, ...] | None = None
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
-    in_capitals: bool = False
-    """Whether the segment is in capitals: the ids are of its sentence case, the translation gets capitals."""
+    truecased: TruecasedSegment | None = None
+    """What the model reads where the segment has words in capitals, which the translation gets again."""
+
+    def read(self, segment: str) -> str:
+        """Return the text that the model reads for the segment."""
+        return segment if self.truecased is None else self.truecased.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class Preparer:
         self._languages = languages
         self._limits = limits
         self._tokenizer = tokenizer
+        self._truecaser = Truecaser(tokenizer.word_cost)
 
     def prepare(
         self,
@@ -91,14 +96,16 @@ class Preparer:
         most = self._limits.max_source_tokens - len(before) - len(after)
         pieces: dict[str, Ids] = {}
 
-        def as_read(segment: str) -> str:
+        def truecase(segment: str) -> TruecasedSegment | None:
             # The model continues a prefix in the case that the prefix has.
-            return segment if options.target_prefix else sentence_case(segment, pair.source)
+            return None if options.target_prefix else self._truecaser.truecase(segment, pair.source)
 
         def count_tokens(segment: str) -> int:
             pause()
             if segment not in pieces:
-                (pieces[segment],) = self._tokenizer.encode([as_read(segment)])
+                truecased = truecase(segment)
+                read = segment if truecased is None else truecased.text
+                (pieces[segment],) = self._tokenizer.encode([read])
             return len(pieces[segment])
 
         try:
@@ -110,10 +117,9 @@ class Preparer:
         num_searched = 0
         for segment in document.segments:
             pause()
-            read = as_read(segment)
-            source = self._source(segment, read, pieces, (before, after), num_searched)
+            source = self._source(segment, truecase(segment), pieces, (before, after), num_searched)
             if isinstance(source, SegmentInput) and term_finder is not None:
-                source = self._with_terms(segment, read, source, (before, after), term_finder)
+                source = self._with_terms(segment, source, (before, after), term_finder)
             sources.append(source)
             num_searched += isinstance(source, SegmentInput)
         return PreparedText(document, tuple(sources), pair, controls)
@@ -135,34 +141,40 @@ class Preparer:
         return ids
 
     def _source(
-        self, segment: str, read: str, pieces: Mapping[str, Ids], around: IdsAround, number: int
+        self,
+        segment: str,
+        truecased: TruecasedSegment | None,
+        pieces: Mapping[str, Ids],
+        around: IdsAround,
+        number: int,
     ) -> SegmentInput | FinishReason:
         """Return the input of a segment, or why it is copied.
 
         Args:
             segment: the segment.
-            read: the text that the model reads for it.
+            truecased: what the model reads for it; None for the segment.
             pieces: ids of every segment with letters.
             around: ids that its languages add.
             number: position among the searched segments.
         """
         if not has_letters(segment):
             return FinishReason.COPIED
-        if self._tokenizer.unknown_share(read, pieces[segment]) >= UNSUPPORTED_FROM:
-            return FinishReason.UNSUPPORTED
         before, after = around
         ids = [*before, *pieces[segment], *after]
         has_replacement = "\N{REPLACEMENT CHARACTER}" in segment
-        return SegmentInput(number, ids, has_replacement, in_capitals=read != segment)
+        source = SegmentInput(number, ids, has_replacement, truecased=truecased)
+        if self._tokenizer.unknown_share(source.read(segment), pieces[segment]) >= UNSUPPORTED_FROM:
+            return FinishReason.UNSUPPORTED
+        return source
 
     def _with_terms(
-        self, segment: str, read: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
+        self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
     ) -> SegmentInput:
         """Return a segment's input with its terms, annotated if the model knows how and they fit."""
         terms = term_finder.find(segment)
         if terms is None:
             return source
-        annotated = term_finder.annotate(read, terms.matches)
+        annotated = term_finder.annotate(source.read(segment), terms.matches)
         before, after = around
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:
             return replace(source, terms=terms)

@@ -18,7 +18,7 @@ Enqueue = Callable[[Sequence[SegmentRequest]], None]
 
 
 class SegmentRequestFactory:
-    """Makes a search for each segment, followed by forced decoding where its alignment or tokens are wanted.
+    """Makes a search for each segment, followed by forced decoding where its alignment or tokens are needed.
 
     Safe to use from several threads.
     """
@@ -57,7 +57,9 @@ class SegmentRequestFactory:
         """
         source = self._source(segment, resolved)
         kind = resolved.options.kind(self._has_shortlist)
-        on_done = self._then_decode_forced(source, resolved, on_done)
+        has_capitals = segment.truecased is not None and segment.truecased.words is not None
+        if has_capitals or resolved.options.return_alignment or resolved.options.return_tokens:
+            on_done = self._then_decode_forced(source, resolved, on_done)
         if segment.terms is not None:
             beam_size = constrained_beam_size(
                 kind.beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
@@ -143,10 +145,8 @@ class SegmentRequestFactory:
         return require
 
     def _then_decode_forced(self, source: Source, resolved: ResolvedRequest, on_done: OnDone) -> OnDone:
-        """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are wanted."""
+        """Return a receiver of hypotheses that adds the best one's alignment, and its tokens if wanted."""
         options, partition = resolved.options, resolved.request.cache_partition
-        if not (options.return_alignment or options.return_tokens):
-            return on_done
         kind = SearchKind(1, method=Method.SCORE if options.return_tokens else Method.ALIGN)
 
         def decode_best(outcome: Outcome) -> None:

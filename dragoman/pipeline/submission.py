@@ -75,7 +75,8 @@ class TextSubmitter:
                 continue
             segment, cached = self._segment_requests.search(source, resolved, pending.receiver(index))
             if request.on_token is not None:
-                language = resolved.pair.target if source.in_capitals else None
+                is_whole = source.truecased is not None and source.truecased.words is None
+                language = resolved.pair.target if is_whole else None
                 segment.on_step = self._on_step(index, request.on_token, language)
             elif cached is not None:
                 found.append(partial(segment.on_done, cached))

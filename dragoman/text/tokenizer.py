@@ -39,6 +39,8 @@ class _Ids(Protocol):
 
     def piece(self, index: int) -> str: ...
 
+    def cost(self, text: str) -> tuple[int, float]: ...
+
 
 class Tokenizer:
     """SentencePiece tokenizer of a bundle. Safe to use from several threads.
@@ -98,6 +100,14 @@ class Tokenizer:
     def count(self, segment: str) -> int:
         """Return the number of tokens of a segment; raise the errors of `encode`."""
         return len(self._encode_one(segment))
+
+    def word_cost(self, word: str) -> tuple[int, float]:
+        """Return the number of a word's pieces, and their summed cost: lower for a more frequent word.
+
+        The cost is the negative log-probability of a unigram model's pieces, and the rank of byte-pair
+        encoding's merges.
+        """
+        return self._ids.cost(word)
 
     def unknown_share(self, segment: str, ids: Sequence[int]) -> float:
         """Return the share of a segment's letters that have no piece, 0 to 1; 0 without letters.
@@ -222,6 +232,9 @@ class _SentencePieceIds:
         piece: str = self._processor.id_to_piece(index)
         return piece
 
+    def cost(self, text: str) -> tuple[int, float]:
+        return _cost(self._processor, text)
+
 
 class _VocabularyFileIds:
     """Ids by position in a list, which may have pieces that SentencePiece lacks."""
@@ -266,11 +279,20 @@ class _VocabularyFileIds:
     def piece(self, index: int) -> str:
         return self._pieces[index]
 
+    def cost(self, text: str) -> tuple[int, float]:
+        return _cost(self._processor, text)
+
 
 def _piece_offsets(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[tuple[int, int]]:
     """Return the span of each piece of the text, in characters."""
     places: list[tuple[int, int]] = processor.encode(text, return_type="offset_mapping")["offsets"]
     return places
+
+
+def _cost(processor: sentencepiece.SentencePieceProcessor, text: str) -> tuple[int, float]:
+    """Return the number of pieces of a text, and their summed negative scores."""
+    ids: list[int] = processor.encode(text)
+    return len(ids), -sum(map(processor.get_score, ids))
 
 
 def _decode_with_offsets(

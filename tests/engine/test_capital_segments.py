@@ -1,16 +1,17 @@
-"""A segment in capitals is translated in sentence case, and its translation gets capitals."""
+"""Words in capitals are translated in ordinary case, and their translations get capitals."""
 
 from dataclasses import replace
 
 import pytest
 
 from dragoman import DecodingOptions, EngineRequest, Translation, Translator
-from dragoman.text.capitals import sentence_case, to_capitals
+from dragoman.text.capitals import to_capitals
 from dragoman.types import Link
 from tests.engine.conftest import MODELS, TIMEOUT_S
 
 OPTIONS = DecodingOptions(beam_size=3, num_hypotheses=3, return_alignment=True)
 SEGMENT = "DER HUND SCHLÄFT IM GARTEN."
+PLAIN = "Der Hund schläft im Garten."
 
 
 def in_capitals(translation: Translation) -> list[str]:
@@ -22,20 +23,20 @@ def linked_words(segment: str, text: str, links: tuple[Link, ...] | None) -> lis
     return [(segment[source.start : source.end], text[span.start : span.end]) for source, span in links]
 
 
-def test_its_translations_are_those_of_its_sentence_case_in_capitals(tiny: Translator) -> None:
-    found = tiny.translate(SEGMENT, OPTIONS)
-    plain = tiny.translate(sentence_case(SEGMENT, "de"), OPTIONS)
+def test_the_translations_of_a_segment_in_capitals_are_those_of_the_sentence(de_en: Translator) -> None:
+    found = de_en.translate(SEGMENT, OPTIONS)
+    plain = de_en.translate(PLAIN, OPTIONS)
 
     assert [one.text for one in found.alternatives] == in_capitals(plain)
     assert found.score == plain.score
     assert found.segments[0].source == SEGMENT
 
 
-def test_its_links_name_words_of_the_capitals() -> None:
+def test_the_links_of_a_segment_in_capitals_name_its_words() -> None:
     segment = "I DO NOT LIKE THE STREET IN THE TOWN."
     with Translator.open(MODELS / "en-de", replicas=1) as translator:
         found = translator.translate(segment, OPTIONS).segments[0]
-        plain = translator.translate(sentence_case(segment, "en"), OPTIONS).segments[0]
+        plain = translator.translate("I do not like the street in the town.", OPTIONS).segments[0]
 
     assert "ß" in plain.text  # which is one letter more in capitals
     expected = linked_words(plain.source, plain.text, plain.links)
@@ -44,7 +45,7 @@ def test_its_links_name_words_of_the_capitals() -> None:
     ]
 
 
-def test_other_segments_of_its_text_keep_their_case(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
+def test_other_segments_of_the_text_keep_their_case(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
     source, target = pairs[0]
 
     found = tiny.translate(f"{SEGMENT} {source}")
@@ -52,7 +53,7 @@ def test_other_segments_of_its_text_keep_their_case(tiny: Translator, pairs: lis
     assert [segment.text for segment in found.segments] == [tiny.translate(SEGMENT).text, target]
 
 
-def test_its_text_so_far_is_in_capitals(tiny: Translator) -> None:
+def test_the_text_so_far_of_a_segment_in_capitals_is_in_capitals(tiny: Translator) -> None:
     beginnings: list[str] = []
     request = EngineRequest(DecodingOptions(beam_size=1))
     request = replace(request, on_token=lambda _, text: beginnings.append(text))
@@ -66,3 +67,29 @@ def test_its_text_so_far_is_in_capitals(tiny: Translator) -> None:
 @pytest.mark.parametrize("prefix", ["The dog", "THE"])
 def test_a_given_beginning_stays_as_it_is(tiny: Translator, prefix: str) -> None:
     assert tiny.translate(SEGMENT, DecodingOptions(target_prefix=prefix)).text.startswith(prefix)
+
+
+def test_the_translation_of_a_word_in_capitals_gets_them(de_en: Translator) -> None:
+    found = de_en.translate("Der HUND schläft im GARTEN.")
+    plain = de_en.translate(PLAIN)
+
+    assert {"dog", "garden."} < set(plain.text.split())
+    assert found.text == plain.text.replace("dog", "DOG").replace("garden", "GARDEN")
+    assert found.score == plain.score
+    assert found.segments[0].links is None
+
+
+def test_the_links_of_a_word_in_capitals_name_the_translation() -> None:
+    segment = "The STREET is long."
+    with Translator.open(MODELS / "en-de", replicas=1) as translator:
+        found = translator.translate(segment, OPTIONS).segments[0]
+
+    assert ("STREET", "STRASSE") in linked_words(segment, found.text, found.links)
+    assert ("long", "lang") in linked_words(segment, found.text, found.links)
+
+
+def test_tokens_come_with_a_word_in_capitals_as_without(tiny: Translator) -> None:
+    options = replace(OPTIONS, return_tokens=True)
+    found = tiny.translate("Der HUND schläft im Garten.", options)
+
+    assert found.segments[0].tokens == tiny.translate(PLAIN, options).segments[0].tokens

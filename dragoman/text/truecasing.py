@@ -1,0 +1,142 @@
+"""Words in capitals, which models translate far worse than the same words in ordinary case.
+
+The model reads such a word in the case in which its vocabulary is more likely to have it, and its translation
+gets capitals (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose by a language model.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dragoman.text.capitals import is_code, to_lower
+from dragoman.types import Span
+
+MIN_CAPITALS = 5
+"""Letters that a segment in capitals must have for all its words to be truecased."""
+MIN_LETTERS = 3
+"""Letters that a word in any other segment must have, unless it is next to such a word."""
+MIN_LETTERS_OF_UNKNOWN = 6
+"""Letters that a word must have that the vocabulary lacks as a whole: fewer may be an abbreviation."""
+MIN_LETTERS_PER_PIECE = 2.5
+"""Mean length that the pieces of such a word must have: those of abbreviations are shorter."""
+SENTENCE_START_COST = 0.5
+"""Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
+ABBREVIATIONS = frozenset({"ADD", "AIDS", "AUS", "IT", "MIT", "US", "WHO"})
+"""Abbreviations that are frequent words in lower case, of some language that the vocabulary has too."""
+CACHED_PARTS = 4096
+_TOKEN = re.compile(r"\S+")
+_WORD = re.compile(r"[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W\d_]+)*")
+_PART = re.compile(r"['\N{RIGHT SINGLE QUOTATION MARK}]?[^\W\d_]+")
+_TWO_CAPITALS = re.compile(r"[^\W\d_a-z]{2}")
+"""Occurs in every segment with two capitals in a row, and in few others."""
+
+WordCost = Callable[[str], tuple[int, float]]
+"""Returns the number of pieces of a word, and its cost: lower for a more frequent word."""
+
+
+@dataclass(frozen=True, slots=True)
+class TruecasedSegment:
+    """A segment with words in capitals, as the model reads it."""
+
+    text: str
+    """As long as the segment."""
+    words: tuple[Span, ...] | None
+    """The words that are truecased; None if the whole segment is in capitals."""
+
+
+@dataclass(frozen=True, slots=True)
+class _TruecasedPart:
+    """A word, or a part of it between hyphens and apostrophes."""
+
+    text: str
+    is_word: bool
+    """Whether it is a word rather than an abbreviation, and none that the model knows in capitals."""
+
+
+class Truecaser:
+    """Truecases segments by a vocabulary. Safe to use from several threads."""
+
+    def __init__(self, word_cost: WordCost) -> None:
+        self._word_cost = word_cost
+        self._truecase_part = lru_cache(CACHED_PARTS)(self._truecase_new_part)
+
+    def truecase(self, segment: str, language: str) -> TruecasedSegment | None:
+        """Return how the model reads a segment; None if it reads it as it is.
+
+        Args:
+            segment: any text.
+            language: its language, by the model's code.
+        """
+        if not _TWO_CAPITALS.search(segment):
+            return None
+        words, is_whole = _find_capitals(segment)
+        num_capitals = sum(word.end - word.start for word in words)
+        if not is_whole or num_capitals < MIN_CAPITALS:
+            words = self._likely_words(segment, words, language)
+        pieces: list[str] = []
+        end = 0
+        for word in words:
+            cased = _PART.sub(
+                lambda part: self._truecase_part(part[0], language).text, segment[word.start : word.end]
+            )
+            pieces += (segment[end : word.start], cased)
+            end = word.end
+        text = "".join((*pieces, segment[end:]))
+        first = words[0].start if words else 0
+        if words and (is_whole or not any(map(str.isalpha, segment[:first]))):
+            text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
+        if text == segment:
+            return None
+        return TruecasedSegment(text, None if is_whole else tuple(words))
+
+    def _likely_words(self, segment: str, words: Sequence[Span], language: str) -> list[Span]:
+        """Return the words in capitals that are no abbreviations, as far as the vocabulary shows."""
+        parts = [max(_PART.findall(segment[word.start : word.end]), key=len) for word in words]
+        are_words = [self._truecase_part(part, language).is_word for part in parts]
+        are_long = [
+            is_word and len(part) >= MIN_LETTERS for is_word, part in zip(are_words, parts, strict=True)
+        ]
+
+        def is_next_to_long(index: int) -> bool:
+            return any(
+                are_long[other] and segment[words[first].end : words[first + 1].start].isspace()
+                for other, first in ((index - 1, index - 1), (index + 1, index))
+                if 0 <= other < len(words)
+            )
+
+        return [
+            word
+            for index, word in enumerate(words)
+            if are_long[index] or (are_words[index] and is_next_to_long(index))
+        ]
+
+    def _truecase_new_part(self, part: str, language: str) -> _TruecasedPart:
+        lower = to_lower(part, language)
+        if lower == part or not part[0].isalpha():  # has no lower case, or follows an apostrophe
+            return _TruecasedPart(lower, is_word=False)
+        capitalised = part[0] + lower[1:]
+        costs = {text: self._word_cost(text) for text in (part, lower, capitalised)}
+        is_lower = costs[lower][1] <= costs[capitalised][1] + SENTENCE_START_COST
+        likely = lower if is_lower else capitalised
+        is_known = min(costs[lower][0], costs[capitalised][0]) == 1
+        if len(part) > 1 and costs[part][0] == 1:
+            return _TruecasedPart(likely if is_known else part, is_word=False)
+        is_long = (
+            len(part) >= MIN_LETTERS_OF_UNKNOWN and len(part) >= MIN_LETTERS_PER_PIECE * costs[likely][0]
+        )
+        return _TruecasedPart(likely, is_word=(is_known or is_long) and part not in ABBREVIATIONS)
+
+
+def _find_capitals(segment: str) -> tuple[list[Span], bool]:
+    """Return the words of tokens whose letters are all capitals, and whether no token has other letters."""
+    words: list[Span] = []
+    is_whole = True
+    for token in _TOKEN.finditer(segment):
+        if is_code(token[0]):
+            continue
+        if all(letter.isupper() for letter in token[0] if letter.isalpha() and letter != "ß"):
+            words += (Span(*word.span()) for word in _WORD.finditer(segment, token.start(), token.end()))
+        else:
+            is_whole = False
+    return words, is_whole

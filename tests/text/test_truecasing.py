@@ -1,0 +1,125 @@
+"""Words in capitals: which of them the model reads in another case, and in which."""
+
+# ruff: noqa: RUF001 -- Turkish has a dotless i
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.text.truecasing import TruecasedSegment, Truecaser
+
+FREQUENT = 1.0
+RARE = 9.0
+COST_OF_PIECE = 10.0
+VOCABULARY = {
+    **dict.fromkeys(("du", "ist", "nicht", "sehr", "und", "verboten", "who", "heute", "i"), FREQUENT),
+    **dict.fromkeys(("Hund", "Montag", "Anna", "Mail", "I"), FREQUENT),
+    **dict.fromkeys(("hund", "montag", "Nicht", "Heute", "NATO", "WHO"), RARE),
+}
+"""Costs of words that are one piece. Other words are pieces of two letters, in capitals of one."""
+
+
+def word_cost(word: str) -> tuple[int, float]:
+    if word in VOCABULARY:
+        return 1, VOCABULARY[word]
+    letters_of_piece = 1 if word.isupper() else 4 if word.casefold().startswith("lang") else 2
+    num_pieces = -(-len(word) // letters_of_piece)
+    return num_pieces, num_pieces * COST_OF_PIECE
+
+
+def truecase(segment: str, language: str = "de") -> TruecasedSegment | None:
+    return Truecaser(word_cost).truecase(segment, language)
+
+
+def read(segment: str, language: str = "de") -> str:
+    truecased = truecase(segment, language)
+    return segment if truecased is None else truecased.text
+
+
+def words(segment: str) -> list[str] | None:
+    """The words whose translations get capitals; None if the whole translation does."""
+    truecased = truecase(segment)
+    assert truecased is not None
+    if truecased.words is None:
+        return None
+    return [segment[word.start : word.end] for word in truecased.words]
+
+
+@pytest.mark.parametrize(
+    ("segment", "language", "expected"),
+    [
+        ("RAUCHEN VERBOTEN!", "de", "Rauchen verboten!"),
+        ("HEUTE, AM MONTAG", "de", "Heute, am Montag"),
+        ("„ÜBER UNS“", "de", "„Über uns“"),
+        ("GROßE STRAßE", "de", "Große straße"),
+        ("ΟΔΟΣ ΑΘΗΝΑΣ", "el", "Οδος αθηνας"),
+        ("SİGARA İÇMEK YASAKTIR", "tr", "Sigara içmek yasaktır"),
+        ("IŞIK VE SU", "tur_Latn", "Işık ve su"),
+        ("DELETE {name} AND %1$s", "en", "Delete {name} and %1$s"),
+        ("TAKE 5KG OF FLOUR", "en", "Take 5KG of flour"),
+        ("READ www.example.org NOW", "en", "Read www.example.org now"),
+        ("DER HUND DER NATO", "de", "Der Hund der NATO"),  # which the vocabulary has in capitals only
+        ("SEHR!", "de", "Sehr!"),  # short, but a word
+        ("I DON'T", "en", "I don't"),
+    ],
+)
+def test_a_segment_in_capitals_is_read_as_a_sentence(segment: str, language: str, expected: str) -> None:
+    assert read(segment, language) == expected
+    assert words(segment) is None
+
+
+@pytest.mark.parametrize(
+    ("segment", "expected", "capitals"),
+    [
+        ("Das ist SEHR gut.", "Das ist sehr gut.", ["SEHR"]),
+        ("Am MONTAG: Kommt ANNA?", "Am Montag: Kommt Anna?", ["MONTAG", "ANNA"]),
+        ("HEUTE: alles neu", "Heute: alles neu", ["HEUTE"]),  # begins a sentence
+        ("»HEUTE« ist alles neu", "»Heute« ist alles neu", ["HEUTE"]),
+        ("Die E-MAIL kam.", "Die e-Mail kam.", ["E-MAIL"]),
+        ("Die LANGSTRECKE", "Die langstrecke", ["LANGSTRECKE"]),  # pieces of four letters
+        ("Bist DU SEHR müde?", "Bist du sehr müde?", ["DU", "SEHR"]),  # two letters, next to a longer word
+    ],
+)
+def test_words_in_capitals_are_read_as_the_vocabulary_has_them(
+    segment: str, expected: str, capitals: list[str]
+) -> None:
+    assert read(segment) == expected
+    assert words(segment) == capitals
+
+
+@pytest.mark.parametrize(
+    "segment",
+    [
+        "",
+        "NATO",
+        "UNO",
+        "Die NATO tagt.",  # is in the vocabulary
+        "The WHO warns.",  # and so is `who`
+        "Die UNESCO tagt.",  # its pieces are too short
+        "Die PDF-Datei",
+        "Bist DU müde?",
+        "Bist DU, SEHR müder Mann?",
+        "eBAY und PAYPAL",
+        "Siehe www.SEHR.de und SEHR_1",
+        "我的 CPU",
+        "12345 %S {NAME}",
+        "\N{MATHEMATICAL BOLD CAPITAL A}" * 5,  # have no lower case
+    ],
+)
+def test_any_other_segment_is_read_as_it_is(segment: str) -> None:
+    assert read(segment) == segment.replace(", SEHR", ", sehr")
+
+
+def test_abbreviations_that_are_words_in_lower_case_are_kept() -> None:
+    def cost(word: str) -> tuple[int, float]:
+        return (1, FREQUENT) if word in {"mit", "aids"} else (2, 2 * COST_OF_PIECE)
+
+    assert Truecaser(cost).truecase("MIT found a cure for AIDS.", "en") is None
+
+
+@given(st.text() | st.text("ABCDEİIßäx .%'-"), st.sampled_from(["de", "en", "tr", "deu_Latn"]))
+def test_what_is_read_differs_from_the_segment_in_case_only(segment: str, language: str) -> None:
+    found = read(segment, language)
+
+    assert len(found) == len(segment)
+    for letter, before in zip(found, segment, strict=True):
+        assert letter == before or (before.isupper() and not letter.isupper())
