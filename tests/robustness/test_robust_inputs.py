@@ -15,10 +15,10 @@ LISTS = {language: read_inputs(language) for language in TARGETS}
 EVERY = [(Pair(source, TARGETS[source]), given) for source, inputs in LISTS.items() for given in inputs]
 KINDS = frozenset(
     """
-    lower upper no-stop word headline number date time unit price e-mail url placeholder tag entity path code
+    lower upper emphasis no-stop word headline number date time unit price e-mail url placeholder tag entity path code
     version quotes emoji spaces punctuation brackets list salutation label name hashtag short long-word long
     target-language third-language scripts same-word typo umlauts
-    """.split()  # noqa: SIM905 -- a list of 37 strings is no easier to read
+    """.split()  # noqa: SIM905 -- a list of 38 strings is no easier to read
 )
 HEAD = "id\tkind\tinput\torder\texpected\tgood\tremark"
 PLACEHOLDERS = ("{name}", "{{user}}", "%s", "%1$d", "%(count)d", "${path}", '<x id="1"/>', "</b>", "&amp;")
@@ -54,6 +54,7 @@ def test_long_inputs_have_60_words_and_one_is_a_word_20_times(source: str) -> No
     assert all(" " not in text and len(text) >= 20 for text in by_kind["long-word"])
     assert all(text == text.lower() for text in by_kind["lower"])
     assert all(text == text.upper() for text in by_kind["upper"])
+    assert all(any(len(word) > 1 and word.isupper() for word in text.split()) for text in by_kind["emphasis"])
 
 
 def test_what_is_to_be_kept_stands_in_the_input_as_often() -> None:
