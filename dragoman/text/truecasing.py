@@ -25,6 +25,8 @@ SENTENCE_START_COST = 0.5
 ABBREVIATIONS = frozenset({"ADD", "AIDS", "AUS", "IT", "MIT", "US", "WHO"})
 """Abbreviations that are frequent words in lower case, of some language that the vocabulary has too."""
 CACHED_PARTS = 4096
+MAX_CACHED_LETTERS = 64
+"""Limit of the cache's memory: longer parts of words are no words, and come once."""
 _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W\d_]+)*")
 _PART = re.compile(r"['\N{RIGHT SINGLE QUOTATION MARK}]?[^\W\d_]+")
@@ -59,7 +61,7 @@ class Truecaser:
 
     def __init__(self, word_cost: WordCost) -> None:
         self._word_cost = word_cost
-        self._truecase_part = lru_cache(CACHED_PARTS)(self._truecase_new_part)
+        self._cached_part = lru_cache(CACHED_PARTS)(self._truecase_new_part)
 
     def truecase(self, segment: str, language: str) -> TruecasedSegment | None:
         """Return how the model reads a segment; None if it reads it as it is.
@@ -110,6 +112,10 @@ class Truecaser:
             for index, word in enumerate(words)
             if are_long[index] or (are_words[index] and is_next_to_long(index))
         ]
+
+    def _truecase_part(self, part: str, language: str) -> _TruecasedPart:
+        is_short = len(part) <= MAX_CACHED_LETTERS
+        return (self._cached_part if is_short else self._truecase_new_part)(part, language)
 
     def _truecase_new_part(self, part: str, language: str) -> _TruecasedPart:
         lower = to_lower(part, language)

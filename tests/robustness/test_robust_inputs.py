@@ -15,9 +15,9 @@ LISTS = {language: read_inputs(language) for language in TARGETS}
 EVERY = [(Pair(source, TARGETS[source]), given) for source, inputs in LISTS.items() for given in inputs]
 KINDS = frozenset(
     """
-    lower upper emphasis no-stop word headline number date time unit price e-mail url placeholder tag entity path code
-    version quotes emoji spaces punctuation brackets list salutation label name hashtag short long-word long
-    target-language third-language scripts same-word typo umlauts
+    lower upper emphasis no-stop word headline number date time unit price e-mail url placeholder tag entity
+    path code version quotes emoji spaces punctuation brackets list salutation label name hashtag short long-word
+    long target-language third-language scripts same-word typo umlauts
     """.split()  # noqa: SIM905 -- a list of 38 strings is no easier to read
 )
 HEAD = "id\tkind\tinput\torder\texpected\tgood\tremark"
