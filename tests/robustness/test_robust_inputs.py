@@ -16,8 +16,8 @@ EVERY = [(Pair(source, TARGETS[source]), given) for source, inputs in LISTS.item
 KINDS = frozenset(
     """
     lower upper emphasis no-stop word headline number date time unit price e-mail url placeholder tag entity
-    path code version quotes emoji spaces punctuation brackets list salutation label name hashtag short long-word
-    long target-language third-language scripts same-word typo umlauts
+    path code version quotes emoji spaces punctuation brackets list salutation label name hashtag short
+    long-word long target-language third-language scripts same-word typo umlauts
     """.split()  # noqa: SIM905 -- a list of 38 strings is no easier to read
 )
 HEAD = "id\tkind\tinput\torder\texpected\tgood\tremark"
