@@ -95,6 +95,10 @@ class Span(NamedTuple):
     end: int
     """Index of the first character after it."""
 
+    def overlaps(self, other: "Span") -> bool:
+        """Return whether a character is in both."""
+        return self.start < other.end and other.start < self.end
+
 
 class Link(NamedTuple):
     """Aligned parts of a source and its translation, each a word or less."""

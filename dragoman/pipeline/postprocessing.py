@@ -12,7 +12,7 @@ from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer
 from dragoman.pipeline.word_alignment import link_words
-from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_in_capitals
+from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -155,12 +155,8 @@ def _in_capitals(
     if words is None:
         others = [to_capitals(target, language) for target in others]
     else:
-        linked = [link.target for link in links if any(_overlap(link.source, word) for word in words)]
-        capitals = words_in_capitals(best, linked)
+        linked = [link.target for link in links if any(link.source.overlaps(word) for word in words)]
+        capitals = words_at(best, linked)
     offsets = offsets_in_capitals(best, language, capitals)
     moved = tuple(Link(source, Span(offsets[span.start], offsets[span.end])) for source, span in links)
     return (to_capitals(best, language, capitals), *others), moved
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end

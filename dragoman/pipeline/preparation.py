@@ -174,6 +174,9 @@ class Preparer:
         terms = term_finder.find(segment)
         if terms is None:
             return source
+        if source.truecased is not None:  # terms are translated as they are given
+            spans_of_terms = [match.span for match in terms.matches]
+            source = replace(source, truecased=source.truecased.without(spans_of_terms))
         annotated = term_finder.annotate(source.read(segment), terms.matches)
         before, after = around
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:

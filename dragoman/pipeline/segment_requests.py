@@ -57,8 +57,8 @@ class SegmentRequestFactory:
         """
         source = self._source(segment, resolved)
         kind = resolved.options.kind(self._has_shortlist)
-        has_capitals = segment.truecased is not None and segment.truecased.words is not None
-        if has_capitals or resolved.options.return_alignment or resolved.options.return_tokens:
+        has_words_in_capitals = segment.truecased is not None and bool(segment.truecased.words)
+        if has_words_in_capitals or resolved.options.return_alignment or resolved.options.return_tokens:
             on_done = self._then_decode_forced(source, resolved, on_done)
         if segment.terms is not None:
             beam_size = constrained_beam_size(

@@ -43,21 +43,26 @@ def offsets_in_capitals(text: str, language: str, words: Iterable[Span] | None =
     return [*accumulate(map(len, _characters_in_capitals(text, language, words)), initial=0)]
 
 
-def words_in_capitals(text: str, spans: Collection[Span]) -> list[Span]:
-    """Return the words of a text that overlap any of the spans."""
-    words = (Span(*word.span()) for word in _WORD.finditer(text))
-    return [word for word in words if any(one.start < word.end and word.start < one.end for one in spans)]
+def words_at(text: str, spans: Collection[Span]) -> list[Span]:
+    """Return the words of a text that overlap any of the spans; none of a token such as a placeholder."""
+    words = (
+        Span(*word.span())
+        for token in _TOKEN.finditer(text)
+        if not is_code(token[0])
+        for word in _WORD.finditer(text, *token.span())
+    )
+    return [word for word in words if any(word.overlaps(span) for span in spans)]
 
 
 def _characters_in_capitals(text: str, language: str, words: Iterable[Span] | None) -> Sequence[str]:
     """Return what each character becomes."""
     has_dotted = _has_dotted_capital_i(language)
     characters = list(text)
-    for start, end in words if words is not None else (token.span() for token in _TOKEN.finditer(text)):
-        if not is_code(text[start:end]):
-            for place in range(start, end):
-                letter = text[place]
-                characters[place] = "İ" if has_dotted and letter == "i" else letter.upper()
+    tokens = (Span(*token.span()) for token in _TOKEN.finditer(text) if not is_code(token[0]))
+    for start, end in tokens if words is None else words:
+        for place in range(start, end):
+            letter = text[place]
+            characters[place] = "İ" if has_dotted and letter == "i" else letter.upper()
     return characters
 
 

@@ -5,8 +5,8 @@ gets capitals (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose by a 
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from dragoman.text.capitals import is_code, to_lower
@@ -44,7 +44,14 @@ class TruecasedSegment:
     text: str
     """As long as the segment."""
     words: tuple[Span, ...] | None
-    """The words that are truecased; None if the whole segment is in capitals."""
+    """The words whose translations get capitals; None if the whole translation does."""
+
+    def without(self, spans: Collection[Span]) -> "TruecasedSegment":
+        """Return the same without the words that overlap any of the spans."""
+        if self.words is None:
+            return self
+        words = tuple(word for word in self.words if not any(map(word.overlaps, spans)))
+        return replace(self, words=words)
 
 
 @dataclass(frozen=True, slots=True)

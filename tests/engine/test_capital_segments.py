@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dragoman import DecodingOptions, EngineRequest, Translation, Translator
+from dragoman.terms import Term, Terminology
 from dragoman.text.capitals import to_capitals
 from dragoman.types import Link
 from tests.engine.conftest import MODELS, TIMEOUT_S
@@ -77,6 +78,14 @@ def test_the_translation_of_a_word_in_capitals_gets_them(de_en: Translator) -> N
     assert found.text == plain.text.replace("dog", "DOG").replace("garden", "GARDEN")
     assert found.score == plain.score
     assert found.segments[0].links is None
+
+
+def test_the_translation_of_a_term_in_capitals_is_as_given(de_en: Translator) -> None:
+    options = DecodingOptions(terminology=Terminology((Term("Hund", ("hound",)),)))
+
+    words = de_en.translate("Der HUND schläft im GARTEN.", options).text.split()
+
+    assert {"hound", "GARDEN."} < set(words)
 
 
 def test_the_links_of_a_word_in_capitals_name_the_translation() -> None:

@@ -4,7 +4,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_in_capitals
+from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
 from dragoman.types import Span
 
 LANGUAGES = st.sampled_from(["de", "en", "tr", "deu_Latn"])
@@ -28,9 +28,9 @@ def test_offsets_lead_to_what_each_character_became(text: str, language: str) ->
         assert became in {character, to_capitals(character, language)}
 
 
-def test_words_get_capitals_where_a_span_overlaps_them() -> None:
-    text = "Die Straße ist nicht weit, don't worry."
-    words = words_in_capitals(text, [Span(5, 6), Span(21, 22), Span(30, 31)])
+def test_words_get_capitals_where_a_span_overlaps_them_but_for_placeholders() -> None:
+    text = "Die Straße ist nicht weit, don't worry %1$s."
+    words = words_at(text, [Span(5, 6), Span(21, 22), Span(30, 31), Span(42, 43)])
 
-    assert to_capitals(text, "de", words) == "Die STRASSE ist nicht WEIT, DON'T worry."
+    assert to_capitals(text, "de", words) == "Die STRASSE ist nicht WEIT, DON'T worry %1$s."
     assert offsets_in_capitals(text, "de", words)[-1] == len(text) + 1
