@@ -7,12 +7,13 @@ from typing import TypeVar
 
 from dragoman.decoding.options import SearchOptions
 from dragoman.pipeline.assembly import SegmentLocator, SegmentOutput, rejoin
+from dragoman.pipeline.preparation import SegmentInput
 from dragoman.scheduling.segment_request import Outcome
 from dragoman.text.segmentation import SegmentedText
-from dragoman.types import Hypothesis, SegmentTranslation, Translation
+from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
 
 Result = TypeVar("Result")
-MakePiece = Callable[[int, Sequence[Hypothesis]], SegmentOutput]
+MakePiece = Callable[[int, SegmentInput | FinishReason, Sequence[Hypothesis]], SegmentOutput]
 
 
 def resolve(future: Future[Result], outcome: Result | Exception) -> bool:
@@ -41,7 +42,7 @@ class PendingTranslation:
         Args:
             document: the text's segments and gaps.
             options: options of the search.
-            make_piece: makes a segment's output from its position and its hypotheses.
+            make_piece: makes a segment's output from its position, its input and its hypotheses.
             on_segment: see `EngineRequest`.
         """
         self.future: Future[Translation] = Future()
@@ -56,24 +57,34 @@ class PendingTranslation:
         self._is_settled = False
         self._lock = threading.RLock()  # a callback may cancel its own text
 
-    def receiver(self, segment: int) -> Callable[[Outcome], None]:
-        """Return what receives the outcome of a segment, on any thread."""
+    def receiver(self, segment: int, source: SegmentInput) -> Callable[[Outcome], None]:
+        """Return what receives the outcome of a segment, on any thread.
+
+        Args:
+            segment: its position.
+            source: the input that is searched for.
+        """
 
         def receive(outcome: Outcome) -> None:
             if isinstance(outcome, Exception):
                 self._settle(outcome)
             else:
-                self.add(segment, outcome)
+                self.add(segment, source, outcome)
 
         return receive
 
-    def add(self, segment: int, hypotheses: Sequence[Hypothesis]) -> None:
-        """Add a segment; without hypotheses it is copied. The last segment resolves the future."""
+    def add(
+        self, segment: int, source: SegmentInput | FinishReason, hypotheses: Sequence[Hypothesis]
+    ) -> None:
+        """Add a segment's hypotheses; with a reason instead of an input it is copied.
+
+        The last segment resolves the future.
+        """
         with self._lock:
             if self._is_settled or self.future.done():
                 return
             try:
-                self._pieces[segment] = self._make_piece(segment, hypotheses)
+                self._pieces[segment] = self._make_piece(segment, source, hypotheses)
                 self._report()
             except Exception as error:  # noqa: BLE001 -- a callback's or our own: it fails this text alone
                 self._settle(error)

@@ -10,7 +10,7 @@ from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
-from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer
+from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
 from dragoman.text.tokenizer import Tokenizer
@@ -48,10 +48,23 @@ class Postprocessor:
         self._confidence = confidence
 
     def piece(
-        self, text: PreparedText, index: int, found: Sequence[Hypothesis], options: SearchOptions
+        self,
+        text: PreparedText,
+        index: int,
+        source: SegmentInput | FinishReason,
+        found: Sequence[Hypothesis],
+        options: SearchOptions,
     ) -> SegmentOutput:
-        """Return the output of the segment at `index`; `found` is its hypotheses, none if it is copied."""
-        segment, source = text.document.segments[index], text.sources[index]
+        """Return the output of a segment.
+
+        Args:
+            text: the segment's text.
+            index: position of the segment.
+            source: the input that was searched for, or the reason why the segment is copied.
+            found: its hypotheses.
+            options: options of the search.
+        """
+        segment = text.document.segments[index]
         wants_links, wants_tokens = options.return_alignment, options.return_tokens
         if isinstance(source, FinishReason):
             return SegmentOutput(

@@ -41,6 +41,8 @@ class SegmentInput:
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
     truecased: TruecasedSegment | None = None
     """What the model reads where the segment has words in capitals, which the translation gets again."""
+    as_written: "SegmentInput | None" = None
+    """The same without truecasing, if the better translation of the two is to be chosen."""
 
     def read(self, segment: str) -> str:
         """Return the text that the model reads for the segment."""
@@ -97,8 +99,11 @@ class Preparer:
         pieces: dict[str, Ids] = {}
 
         def truecase(segment: str) -> TruecasedSegment | None:
-            # The model continues a prefix in the case that the prefix has.
-            return None if options.target_prefix else self._truecaser.truecase(segment, pair.source)
+            if options.target_prefix:  # the model continues it in the case that it has
+                return None
+            truecased = self._truecaser.truecase(segment, pair.source)
+            is_whole = truecased is not None and truecased.words is None
+            return truecased if is_whole or options.sampling is None else None
 
         def count_tokens(segment: str) -> int:
             pause()
@@ -118,8 +123,10 @@ class Preparer:
         for segment in document.segments:
             pause()
             source = self._source(segment, truecase(segment), pieces, (before, after), num_searched)
-            if isinstance(source, SegmentInput) and term_finder is not None:
-                source = self._with_terms(segment, source, (before, after), term_finder)
+            if isinstance(source, SegmentInput):
+                source = self._with_written(segment, source, (before, after))
+                if term_finder is not None:
+                    source = self._with_terms(segment, source, (before, after), term_finder)
             sources.append(source)
             num_searched += isinstance(source, SegmentInput)
         return PreparedText(document, tuple(sources), pair, controls)
@@ -167,6 +174,17 @@ class Preparer:
             return FinishReason.UNSUPPORTED
         return source
 
+    def _with_written(self, segment: str, source: SegmentInput, around: IdsAround) -> SegmentInput:
+        """Add the input as it is written to one with truecased words, unless it is too long."""
+        if source.truecased is None or source.truecased.words is None:
+            return source
+        before, after = around
+        (pieces,) = self._tokenizer.encode([segment])
+        ids = [*before, *pieces, *after]
+        if len(ids) > self._limits.max_source_tokens:
+            return source
+        return replace(source, as_written=replace(source, ids=ids, truecased=None))
+
     def _with_terms(
         self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
     ) -> SegmentInput:
@@ -174,6 +192,9 @@ class Preparer:
         terms = term_finder.find(segment)
         if terms is None:
             return source
+        if source.as_written is not None:
+            as_written = self._with_terms(segment, source.as_written, around, term_finder)
+            source = replace(source, as_written=as_written)
         if source.truecased is not None:  # terms are translated as they are given
             spans_of_terms = [match.span for match in terms.matches]
             source = replace(source, truecased=source.truecased.without(spans_of_terms))

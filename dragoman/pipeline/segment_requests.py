@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from dragoman.decoding.constrained import constrained_beam_size
 from dragoman.decoding.sampling import segment_seed
+from dragoman.decoding.scoring import normalised_score
 from dragoman.decoding.strategy import Source
 from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
@@ -14,6 +15,8 @@ from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.types import Hypothesis, Method, SearchKind
 
 OnDone = Callable[[Outcome], object]
+Receive = Callable[[SegmentInput], OnDone]
+"""Returns what receives the outcome of an input."""
 Enqueue = Callable[[Sequence[SegmentRequest]], None]
 
 
@@ -47,27 +50,39 @@ class SegmentRequestFactory:
         self._has_shortlist = has_shortlist
 
     def search(
-        self, segment: SegmentInput, resolved: ResolvedRequest, on_done: OnDone
+        self, segment: SegmentInput, resolved: ResolvedRequest, receive: Receive
     ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
         """Make the request to search for a segment's translation.
 
+        If the segment can be read as it is written too, the search for that follows, and the hypotheses are
+        those of the reading that the model finds more probable.
+
         Returns:
             The request, and its hypotheses if they are cached: the caller then passes them to the request's
-            `on_done`, which may enqueue the forced decoding, and does not schedule the request.
+            `on_done`, which may enqueue further requests, and does not schedule the request.
         """
-        source = self._source(segment, resolved)
-        kind = resolved.options.kind(self._has_shortlist)
-        has_words_in_capitals = segment.truecased is not None and bool(segment.truecased.words)
-        if has_words_in_capitals or resolved.options.return_alignment or resolved.options.return_tokens:
-            on_done = self._then_decode_forced(source, resolved, on_done)
-        if segment.terms is not None:
-            beam_size = constrained_beam_size(
-                kind.beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
-            )
-            on_done = self._then_require_terms(source, beam_size, segment.terms, resolved, on_done)
-            source = replace(source, num_hypotheses=kind.beam_size)  # one of them may have all terms
-        request = self._request(source, kind, resolved, on_done)
-        return request, self._segment_cache.find(source, kind, resolved.request.cache_partition)
+        as_written = segment.as_written
+        if as_written is None:
+            return self._search(segment, resolved, self._then_decode_forced(segment, resolved, receive))
+
+        def search_as_written(found: Outcome) -> None:
+            if isinstance(found, Exception):
+                receive(segment)(found)
+                return
+
+            def choose(found_as_written: Outcome) -> None:
+                best, outcome = as_written, found_as_written
+                if not isinstance(outcome, Exception) and _mean_logprob(found) > _mean_logprob(outcome):
+                    best, outcome = segment, found
+                self._then_decode_forced(best, resolved, receive)(outcome)
+
+            request, cached = self._search(as_written, resolved, choose)
+            if cached is None:
+                self._enqueue([request])
+            else:
+                request.on_done(cached)
+
+        return self._search(segment, resolved, search_as_written)
 
     def score(
         self, ids: list[int], target_ids: tuple[int, ...], resolved: ResolvedRequest, on_done: OnDone
@@ -85,6 +100,21 @@ class SegmentRequestFactory:
             target_ids=target_ids,
         )
         return self._request(source, SearchKind(1, method=Method.SCORE), resolved, on_done)
+
+    def _search(
+        self, segment: SegmentInput, resolved: ResolvedRequest, on_done: OnDone
+    ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
+        """Make the request for one reading of a segment; see `search`."""
+        source = self._source(segment, resolved)
+        kind = resolved.options.kind(self._has_shortlist)
+        if segment.terms is not None:
+            beam_size = constrained_beam_size(
+                kind.beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
+            )
+            on_done = self._then_require_terms(source, beam_size, segment.terms, resolved, on_done)
+            source = replace(source, num_hypotheses=kind.beam_size)  # one of them may have all terms
+        request = self._request(source, kind, resolved, on_done)
+        return request, self._segment_cache.find(source, kind, resolved.request.cache_partition)
 
     def _source(self, segment: SegmentInput, resolved: ResolvedRequest) -> Source:
         options = resolved.options
@@ -144,9 +174,16 @@ class SegmentRequestFactory:
 
         return require
 
-    def _then_decode_forced(self, source: Source, resolved: ResolvedRequest, on_done: OnDone) -> OnDone:
-        """Return a receiver of hypotheses that adds the best one's alignment, and its tokens if wanted."""
+    def _then_decode_forced(
+        self, segment: SegmentInput, resolved: ResolvedRequest, receive: Receive
+    ) -> OnDone:
+        """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are needed."""
         options, partition = resolved.options, resolved.request.cache_partition
+        on_done = receive(segment)
+        has_words_in_capitals = segment.truecased is not None and bool(segment.truecased.words)
+        if not (has_words_in_capitals or options.return_alignment or options.return_tokens):
+            return on_done
+        source = self._source(segment, resolved)
         kind = SearchKind(1, method=Method.SCORE if options.return_tokens else Method.ALIGN)
 
         def decode_best(outcome: Outcome) -> None:
@@ -168,3 +205,7 @@ class SegmentRequestFactory:
                 add_reading(cached)
 
         return decode_best
+
+
+def _mean_logprob(found: Sequence[Hypothesis]) -> float:
+    return normalised_score(found[0].logprob, found[0].num_tokens, length_penalty=1.0)

@@ -10,7 +10,7 @@ from dragoman.pipeline.pending_translation import PendingTranslation, resolve
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
-from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
+from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.text.capitals import to_capitals
 from dragoman.text.tokenizer import Tokenizer
@@ -71,9 +71,11 @@ class TextSubmitter:
         for index, source in enumerate(prepared.sources):
             pause()
             if isinstance(source, FinishReason):
-                found.append(partial(pending.add, index, ()))
+                found.append(partial(pending.add, index, source, ()))
                 continue
-            segment, cached = self._segment_requests.search(source, resolved, pending.receiver(index))
+            segment, cached = self._segment_requests.search(
+                source, resolved, partial(pending.receiver, index)
+            )
             if request.on_token is not None:
                 is_whole = source.truecased is not None and source.truecased.words is None
                 language = resolved.pair.target if is_whole else None
@@ -125,7 +127,7 @@ class TextSubmitter:
             future: Future[list[Hypothesis]] = Future()
             own = resolved.for_next_text()
             segment = SegmentInput(number, list(source))
-            request, cached = self._segment_requests.search(segment, own, partial(resolve, future))
+            request, cached = self._segment_requests.search(segment, own, _resolver(future))
             if cached is None:
                 missing.append(request)
             else:
@@ -163,3 +165,7 @@ class TextSubmitter:
             on_token(index, text if capitals is None else to_capitals(text, capitals))
 
         return report
+
+
+def _resolver(future: Future[list[Hypothesis]]) -> Receive:
+    return lambda _: partial(resolve, future)

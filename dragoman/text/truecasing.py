@@ -5,7 +5,7 @@ gets capitals (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose by a 
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,17 +13,9 @@ from dragoman.text.capitals import is_code, to_lower
 from dragoman.types import Span
 
 MIN_CAPITALS = 5
-"""Letters that a segment in capitals must have for all its words to be truecased."""
-MIN_LETTERS = 3
-"""Letters that a word in any other segment must have, unless it is next to such a word."""
-MIN_LETTERS_OF_UNKNOWN = 6
-"""Letters that a word must have that the vocabulary lacks as a whole: fewer may be an abbreviation."""
-MIN_LETTERS_PER_PIECE = 2.5
-"""Mean length that the pieces of such a word must have: those of abbreviations are shorter."""
+"""Letters of a segment in capitals that is no abbreviation."""
 SENTENCE_START_COST = 0.5
 """Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
-ABBREVIATIONS = frozenset({"ADD", "AIDS", "AUS", "IT", "MIT", "US", "WHO"})
-"""Abbreviations that are frequent words in lower case, of some language that the vocabulary has too."""
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
@@ -59,8 +51,8 @@ class _TruecasedPart:
     """A word, or a part of it between hyphens and apostrophes."""
 
     text: str
-    is_word: bool
-    """Whether it is a word rather than an abbreviation, and none that the model knows in capitals."""
+    is_likely: bool
+    """Whether it has fewer pieces in this case than in capitals, as words have rather than abbreviations."""
 
 
 class Truecaser:
@@ -82,7 +74,7 @@ class Truecaser:
         words, is_whole = _find_capitals(segment)
         num_capitals = sum(word.end - word.start for word in words)
         if not is_whole or num_capitals < MIN_CAPITALS:
-            words = self._likely_words(segment, words, language)
+            words = [word for word in words if self._is_likely(segment[word.start : word.end], language)]
         pieces: list[str] = []
         end = 0
         for word in words:
@@ -99,26 +91,9 @@ class Truecaser:
             return None
         return TruecasedSegment(text, None if is_whole else tuple(words))
 
-    def _likely_words(self, segment: str, words: Sequence[Span], language: str) -> list[Span]:
-        """Return the words in capitals that are no abbreviations, as far as the vocabulary shows."""
-        parts = [max(_PART.findall(segment[word.start : word.end]), key=len) for word in words]
-        are_words = [self._truecase_part(part, language).is_word for part in parts]
-        are_long = [
-            is_word and len(part) >= MIN_LETTERS for is_word, part in zip(are_words, parts, strict=True)
-        ]
-
-        def is_next_to_long(index: int) -> bool:
-            return any(
-                are_long[other] and segment[words[first].end : words[first + 1].start].isspace()
-                for other, first in ((index - 1, index - 1), (index + 1, index))
-                if 0 <= other < len(words)
-            )
-
-        return [
-            word
-            for index, word in enumerate(words)
-            if are_long[index] or (are_words[index] and is_next_to_long(index))
-        ]
+    def _is_likely(self, word: str, language: str) -> bool:
+        """Return whether the longest part of a word in capitals is likelier in another case."""
+        return self._truecase_part(max(_PART.findall(word), key=len), language).is_likely
 
     def _truecase_part(self, part: str, language: str) -> _TruecasedPart:
         is_short = len(part) <= MAX_CACHED_LETTERS
@@ -127,18 +102,16 @@ class Truecaser:
     def _truecase_new_part(self, part: str, language: str) -> _TruecasedPart:
         lower = to_lower(part, language)
         if lower == part or not part[0].isalpha():  # has no lower case, or follows an apostrophe
-            return _TruecasedPart(lower, is_word=False)
+            return _TruecasedPart(lower, is_likely=False)
         capitalised = part[0] + lower[1:]
-        costs = {text: self._word_cost(text) for text in (part, lower, capitalised)}
-        is_lower = costs[lower][1] <= costs[capitalised][1] + SENTENCE_START_COST
-        likely = lower if is_lower else capitalised
-        is_known = min(costs[lower][0], costs[capitalised][0]) == 1
-        if len(part) > 1 and costs[part][0] == 1:
-            return _TruecasedPart(likely if is_known else part, is_word=False)
-        is_long = (
-            len(part) >= MIN_LETTERS_OF_UNKNOWN and len(part) >= MIN_LETTERS_PER_PIECE * costs[likely][0]
+        num_pieces, _ = self._word_cost(part)
+        (num_lower, lower_cost), (num_capitalised, capitalised_cost) = map(
+            self._word_cost, (lower, capitalised)
         )
-        return _TruecasedPart(likely, is_word=(is_known or is_long) and part not in ABBREVIATIONS)
+        if num_pieces == 1 < min(len(part), num_lower, num_capitalised):
+            return _TruecasedPart(part, is_likely=False)
+        likely = lower if lower_cost <= capitalised_cost + SENTENCE_START_COST else capitalised
+        return _TruecasedPart(likely, is_likely=min(num_lower, num_capitalised) < num_pieces)
 
 
 def _find_capitals(segment: str) -> tuple[list[Span], bool]:

@@ -140,6 +140,14 @@ class _BlockRenderer:
         These are a `<` or `&` that is not markup, a reference without its semicolon, and `]`, as in `]]>`.
         """
         raws, (start, end) = self.block.raws, span
+        at = self._last_reference_start(span)
+        while start < at < end and raws[at - 1][-1:] == "<":  # its character would make the sign a tag
+            at -= 1
+        return at
+
+    def _last_reference_start(self, span: Span) -> int:
+        """Return where a last `<` or `]`, or a last reference without its semicolon, begins."""
+        raws, (start, end) = self.block.raws, span
         if start < end and self._is_second_of_reference(end):
             return end - 1
         if start < end and raws[end - 1][-1:] in ("<", "]"):
