@@ -12,6 +12,8 @@ from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE, FileRecord, Manifest
 from dragoman.manifest_json import parse_manifest
 
+MAX_NAMED = 5
+"""Bundles that an error names."""
 MAX_MANIFEST_BYTES = 4 * 2**20
 
 
@@ -91,7 +93,9 @@ def _read_manifest(path: Path) -> bytes:
     except OSError as error:
         raise BundleError(str(path), (f"{MANIFEST_FILE} cannot be read: {error.strerror}",)) from error
     if encoded is None:
-        raise BundleError(str(path), (f"{MANIFEST_FILE} is missing",))
+        bundles = sorted(one.parent.name for one in path.glob(f"*/{MANIFEST_FILE}"))[:MAX_NAMED]
+        hint = f"; it contains bundles, so name one of them: {', '.join(bundles)}" if bundles else ""
+        raise BundleError(str(path), (f"{MANIFEST_FILE} is missing{hint}",))
     if len(encoded) > MAX_MANIFEST_BYTES:
         raise BundleError(str(path), (f"{MANIFEST_FILE} has more than {MAX_MANIFEST_BYTES} bytes",))
     return encoded

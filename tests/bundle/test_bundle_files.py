@@ -45,6 +45,12 @@ def test_without_a_manifest_there_is_no_bundle(place: str, folder: Path) -> None
     assert problems_of(folder / place) == ("manifest.json is missing",)
 
 
+def test_the_error_of_a_folder_of_bundles_names_them(folder: Path) -> None:
+    problem = "manifest.json is missing; it contains bundles, so name one of them: "
+
+    assert problems_of(folder.parent) == (problem + folder.name,)
+
+
 def test_a_path_that_no_file_can_have_is_a_bundle_error(tmp_path: Path) -> None:
     (problem,) = problems_of(tmp_path / ("x" * 300))
 
