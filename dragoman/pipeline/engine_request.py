@@ -33,4 +33,5 @@ class EngineRequest:
     """Called with each segment once it and all segments before it are done."""
     on_token: Callable[[int, str], object] | None = None
     """Called after each step with a segment's position and its text so far, which replaces the text of the
-    previous call. Segments interleave. Greedy search only, as a beam may change its mind."""
+    previous call. Segments interleave. Greedy search only, as a beam may change its mind. A segment with
+    words in capitals may end otherwise than its text so far."""
