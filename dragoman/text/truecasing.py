@@ -13,7 +13,7 @@ from dragoman.text.capitals import is_code, to_lower
 from dragoman.types import Span
 
 MIN_CAPITALS = 5
-"""Letters of a segment in capitals that is no abbreviation."""
+"""Minimum number of letters of a segment in capitals: fewer may be an abbreviation."""
 SENTENCE_START_COST = 0.5
 """Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
 CACHED_PARTS = 4096
@@ -72,8 +72,8 @@ class Truecaser:
         if not _TWO_CAPITALS.search(segment):
             return None
         words, is_whole = _find_capitals(segment)
-        num_capitals = sum(word.end - word.start for word in words)
-        if not is_whole or num_capitals < MIN_CAPITALS:
+        is_whole = is_whole and sum(word.end - word.start for word in words) >= MIN_CAPITALS
+        if not is_whole:
             words = [word for word in words if self._is_likely(segment[word.start : word.end], language)]
         pieces: list[str] = []
         end = 0
