@@ -198,7 +198,9 @@ class Preparer:
         if source.truecased is not None:  # terms are translated as they are given
             spans_of_terms = [match.span for match in terms.matches]
             source = replace(source, truecased=source.truecased.without(spans_of_terms))
-        annotated = term_finder.annotate(source.read(segment), terms.matches)
+        annotated = None
+        if source.truecased is None or source.truecased.offsets is None:  # as matches are
+            annotated = term_finder.annotate(source.read(segment), terms.matches)
         before, after = around
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:
             return replace(source, terms=terms)

@@ -14,8 +14,10 @@ from dragoman.types import Span
 
 MIN_CAPITALS = 5
 """Minimum number of letters of a segment in capitals: fewer may be an abbreviation."""
-SENTENCE_START_COST = 0.5
+SENTENCE_START_COST = 1.0
 """Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
+HAS_SHARP_S = frozenset({"de", "deu", "ger"})
+"""Languages that write ß in lower case where they write SS in capitals."""
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
@@ -34,9 +36,11 @@ class TruecasedSegment:
     """A segment with words in capitals, as the model reads it."""
 
     text: str
-    """As long as the segment."""
+    """Differs from the segment in the case of letters, and has ß for some SS."""
     words: tuple[Span, ...] | None
-    """The words whose translations get capitals; None if the whole translation does."""
+    """The segment's words whose translations get capitals; None if the whole translation does."""
+    offsets: tuple[int, ...] | None = None
+    """Offset in the segment of each offset in `text`; None if they are the same."""
 
     def without(self, spans: Collection[Span]) -> "TruecasedSegment":
         """Return the same without the words that overlap any of the spans."""
@@ -44,6 +48,10 @@ class TruecasedSegment:
             return self
         words = tuple(word for word in self.words if not any(map(word.overlaps, spans)))
         return replace(self, words=words)
+
+    def in_segment(self, span: Span) -> Span:
+        """Return the span in the segment of a span in `text`."""
+        return span if self.offsets is None else Span(self.offsets[span.start], self.offsets[span.end])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,8 @@ class Truecaser:
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
         if text == segment:
             return None
-        return TruecasedSegment(text, None if is_whole else tuple(words))
+        offsets = None if len(text) == len(segment) else _offsets(text, segment)
+        return TruecasedSegment(text, None if is_whole else tuple(words), offsets)
 
     def _is_likely(self, word: str, language: str) -> bool:
         """Return whether the longest part of a word in capitals is likelier in another case."""
@@ -103,15 +112,34 @@ class Truecaser:
         lower = to_lower(part, language)
         if lower == part or not part[0].isalpha():  # has no lower case, or follows an apostrophe
             return _TruecasedPart(lower, is_likely=False)
-        capitalised = part[0] + lower[1:]
         num_pieces, _ = self._word_cost(part)
+        text, num_likely, cost = self._likely_case(lower, part[0])
+        if "ss" in lower[1:] and re.split("[-_]", language)[0] in HAS_SHARP_S:
+            with_sharp_s = self._likely_case(lower[0] + lower[1:].replace("ss", "ß"), part[0])
+            text, num_likely, cost = min((text, num_likely, cost), with_sharp_s, key=lambda each: each[-1])
+        if num_pieces == 1 < min(len(part), num_likely):
+            return _TruecasedPart(part, is_likely=False)
+        return _TruecasedPart(text, is_likely=num_likely < num_pieces)
+
+    def _likely_case(self, lower: str, capital: str) -> tuple[str, int, float]:
+        """Return the likelier of a word in lower case and with a capital, the fewest pieces, its cost."""
+        capitalised = capital + lower[1:]
         (num_lower, lower_cost), (num_capitalised, capitalised_cost) = map(
             self._word_cost, (lower, capitalised)
         )
-        if num_pieces == 1 < min(len(part), num_lower, num_capitalised):
-            return _TruecasedPart(part, is_likely=False)
-        likely = lower if lower_cost <= capitalised_cost + SENTENCE_START_COST else capitalised
-        return _TruecasedPart(likely, is_likely=min(num_lower, num_capitalised) < num_pieces)
+        fewest = min(num_lower, num_capitalised)
+        if lower_cost <= capitalised_cost + SENTENCE_START_COST:
+            return lower, fewest, lower_cost
+        return capitalised, fewest, capitalised_cost
+
+
+def _offsets(text: str, segment: str) -> tuple[int, ...]:
+    """Return the offset in a segment of each offset in a text that has ß for some of its SS."""
+    offsets = [0]
+    for letter in text:
+        at = offsets[-1]
+        offsets.append(at + (2 if letter == "ß" and segment[at] != "ß" else 1))
+    return tuple(offsets)
 
 
 def _find_capitals(segment: str) -> tuple[list[Span], bool]:

@@ -7,7 +7,7 @@ import pytest
 from dragoman import DecodingOptions, EngineRequest, Translation, Translator
 from dragoman.terms import Term, Terminology
 from dragoman.text.capitals import to_capitals
-from dragoman.types import Link
+from dragoman.types import Link, Span
 from tests.engine.conftest import MODELS, TIMEOUT_S
 
 OPTIONS = DecodingOptions(beam_size=3, num_hypotheses=3, return_alignment=True)
@@ -44,6 +44,23 @@ def test_the_links_of_a_segment_in_capitals_name_its_words() -> None:
     assert linked_words(found.source, found.text, found.links) == [
         (source.upper(), target.upper()) for source, target in expected
     ]
+
+
+def test_the_links_of_a_german_ss_that_is_read_as_sharp_s_name_its_words(de_en: Translator) -> None:
+    segment = "WIR MÜSSEN DRAUSSEN BLEIBEN"
+
+    found = de_en.translate(segment, OPTIONS).segments[0]
+
+    assert found.source_span == Span(0, len(segment))
+    assert {("DRAUSSEN", "OUTSIDE"), ("BLEIBEN", "STAY")} < set(
+        linked_words(segment, found.text, found.links)
+    )
+
+
+def test_terms_are_found_in_a_segment_whose_ss_is_read_as_sharp_s(de_en: Translator) -> None:
+    options = DecodingOptions(terminology=Terminology((Term("Betrieb", ("service",)),)))
+
+    assert "SERVICE" in de_en.translate("AUSSER BETRIEB", options).text.split()
 
 
 def test_other_segments_of_the_text_keep_their_case(tiny: Translator, pairs: list[tuple[str, str]]) -> None:

@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.text.truecasing import TruecasedSegment, Truecaser
+from dragoman.types import Span
 
 FREQUENT = 1.0
 RARE = 9.0
 COST_OF_PIECE = 10.0
 VOCABULARY = {
     **dict.fromkeys(("du", "ist", "nicht", "sehr", "und", "verboten", "who", "heute", "i"), FREQUENT),
-    **dict.fromkeys(("Hund", "Montag", "Anna", "Mail", "I"), FREQUENT),
+    **dict.fromkeys(("große", "Hund", "Montag", "Anna", "Mail", "I", "Straße", "Wasser"), FREQUENT),
     **dict.fromkeys(("hund", "montag", "Nicht", "Heute", "NATO", "WHO"), RARE),
 }
 """Costs of words that are one piece. Other words are pieces of two letters, in capitals of one."""
@@ -50,7 +51,10 @@ def words(segment: str) -> list[str] | None:
         ("RAUCHEN VERBOTEN!", "de", "Rauchen verboten!"),
         ("HEUTE, AM MONTAG", "de", "Heute, am Montag"),
         ("„ÜBER UNS“", "de", "„Über uns“"),
-        ("GROßE STRAßE", "de", "Große straße"),
+        ("GROßE STRAßE", "de", "Große Straße"),
+        ("GROSSE STRASSE", "deu_Latn", "Große Straße"),
+        ("GROSSE STRASSE", "nl", "Grosse strasse"),
+        ("DAS WASSER", "de", "Das Wasser"),
         ("ΟΔΟΣ ΑΘΗΝΑΣ", "el", "Οδος αθηνας"),
         ("SİGARA İÇMEK YASAKTIR", "tr", "Sigara içmek yasaktır"),
         ("IŞIK VE SU", "tur_Latn", "Işık ve su"),
@@ -104,10 +108,22 @@ def test_any_other_segment_is_read_as_it_is(segment: str) -> None:
     assert read(segment) == segment
 
 
-@given(st.text() | st.text("ABCDEİIßäx .%'-"), st.sampled_from(["de", "en", "tr", "deu_Latn"]))
+@given(st.text() | st.text("ABCDEİIßäx .%'-"), st.sampled_from(["en", "tr", "eng_Latn"]))
 def test_what_is_read_differs_from_the_segment_in_case_only(segment: str, language: str) -> None:
     found = read(segment, language)
 
     assert len(found) == len(segment)
     for letter, before in zip(found, segment, strict=True):
         assert letter == before or (before.isupper() and not letter.isupper())
+
+
+@given(st.lists(st.sampled_from([" ", "GROSSE", "STRASSE", "SS", "ß", "S", "x", "É", "-", "{"])).map("".join))
+def test_offsets_lead_from_what_is_read_in_german_to_the_segment(segment: str) -> None:
+    truecased = truecase(segment, "de") or TruecasedSegment(segment, None)
+    end = len(truecased.text)
+
+    assert truecased.in_segment(Span(0, end)) == Span(0, len(segment))
+    for at, letter in enumerate(truecased.text):
+        place = truecased.in_segment(Span(at, at + 1))
+        before = segment[place.start : place.end]
+        assert before == letter or before == ("SS" if letter == "ß" else letter.upper())
