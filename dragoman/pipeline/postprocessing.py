@@ -13,8 +13,8 @@ from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
+from dragoman.text.respelling import RespelledSegment
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.truecasing import TruecasedSegment
 from dragoman.text.words import group_into_words
 from dragoman.types import (
     FinishReason,
@@ -79,8 +79,8 @@ class Postprocessor:
             log_confidence = self._confidence.log_confidence(len(segment), len(targets[0]), mean_logprob)
         around = self._preparer.around(text.pair, text.controls)
         links = self.links(source.read(segment), targets[0], around, best, source.spans)
-        if source.truecased is not None:
-            targets, links = _in_capitals(source.truecased, targets, links, text.pair.target)
+        if source.respelled is not None:
+            targets, links = _in_capitals(source.respelled, targets, links, text.pair.target)
         tokens = None
         if wants_tokens:
             tokens = () if best.reading is None else self.tokens(best, best.reading)
@@ -153,20 +153,20 @@ class Postprocessor:
 
 
 def _in_capitals(
-    truecased: TruecasedSegment, targets: Sequence[str], links: Sequence[Link], language: str
+    respelled: RespelledSegment, targets: Sequence[str], links: Sequence[Link], language: str
 ) -> tuple[tuple[str, ...], tuple[Link, ...]]:
     """Return targets and the best one's links with the capitals of their source.
 
     Args:
-        truecased: what the model has read; links say which words of the best target get capitals, unless all
+        respelled: what the model has read; links say which words of the best target get capitals, unless all
             words of all targets do.
         targets: the best one first.
         links: links between the words that the model has read and the best target's.
         language: of the targets.
     """
     best, *others = targets
-    links = [Link(truecased.in_segment(link.source), link.target) for link in links]
-    words = truecased.words
+    links = [Link(respelled.in_segment(link.source), link.target) for link in links]
+    words = respelled.words
     capitals: Sequence[Span] | None = None
     if words is None:
         others = [to_capitals(target, language) for target in others]

@@ -11,9 +11,9 @@ from dragoman.manifest import ModelLimits
 from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
+from dragoman.text.respelling import RespelledSegment, Respeller
 from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.truecasing import TruecasedSegment, Truecaser
 from dragoman.text.validation import check_text
 from dragoman.types import FinishReason, Pair, Span
 
@@ -39,14 +39,14 @@ class SegmentInput:
     """Terms that its translation must contain."""
     spans: tuple[Span, ...] | None = None
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
-    truecased: TruecasedSegment | None = None
+    respelled: RespelledSegment | None = None
     """What the model reads where the segment has words in capitals, which the translation gets again."""
     as_written: "SegmentInput | None" = None
-    """The same without truecasing, if the better translation of the two is to be chosen."""
+    """The same without respelling, if the better translation of the two is to be chosen."""
 
     def read(self, segment: str) -> str:
         """Return the text that the model reads for the segment."""
-        return segment if self.truecased is None else self.truecased.text
+        return segment if self.respelled is None else self.respelled.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Preparer:
         self._languages = languages
         self._limits = limits
         self._tokenizer = tokenizer
-        self._truecaser = Truecaser(tokenizer.word_cost)
+        self._respeller = Respeller(tokenizer.word_cost)
 
     def prepare(
         self,
@@ -98,18 +98,18 @@ class Preparer:
         most = self._limits.max_source_tokens - len(before) - len(after)
         pieces: dict[str, Ids] = {}
 
-        def truecase(segment: str) -> TruecasedSegment | None:
+        def respell(segment: str) -> RespelledSegment | None:
             if options.target_prefix:  # the model continues it in the case that it has
                 return None
-            truecased = self._truecaser.truecase(segment, pair.source)
-            is_whole = truecased is not None and truecased.words is None
-            return truecased if is_whole or options.sampling is None else None
+            respelled = self._respeller.respell(segment, pair.source)
+            is_whole = respelled is not None and respelled.words is None
+            return respelled if is_whole or options.sampling is None else None
 
         def count_tokens(segment: str) -> int:
             pause()
             if segment not in pieces:
-                truecased = truecase(segment)
-                read = segment if truecased is None else truecased.text
+                respelled = respell(segment)
+                read = segment if respelled is None else respelled.text
                 (pieces[segment],) = self._tokenizer.encode([read])
             return len(pieces[segment])
 
@@ -122,7 +122,7 @@ class Preparer:
         num_searched = 0
         for segment in document.segments:
             pause()
-            source = self._source(segment, truecase(segment), pieces, (before, after), num_searched)
+            source = self._source(segment, respell(segment), pieces, (before, after), num_searched)
             if isinstance(source, SegmentInput):
                 source = self._with_written(segment, source, (before, after))
                 if term_finder is not None:
@@ -150,7 +150,7 @@ class Preparer:
     def _source(
         self,
         segment: str,
-        truecased: TruecasedSegment | None,
+        respelled: RespelledSegment | None,
         pieces: Mapping[str, Ids],
         around: IdsAround,
         number: int,
@@ -159,7 +159,7 @@ class Preparer:
 
         Args:
             segment: the segment.
-            truecased: what the model reads for it; None for the segment.
+            respelled: what the model reads for it; None for the segment.
             pieces: ids of every segment with letters.
             around: ids that its languages add.
             number: position among the searched segments.
@@ -169,21 +169,21 @@ class Preparer:
         before, after = around
         ids = [*before, *pieces[segment], *after]
         has_replacement = "\N{REPLACEMENT CHARACTER}" in segment
-        source = SegmentInput(number, ids, has_replacement, truecased=truecased)
+        source = SegmentInput(number, ids, has_replacement, respelled=respelled)
         if self._tokenizer.unknown_share(source.read(segment), pieces[segment]) >= UNSUPPORTED_FROM:
             return FinishReason.UNSUPPORTED
         return source
 
     def _with_written(self, segment: str, source: SegmentInput, around: IdsAround) -> SegmentInput:
-        """Add the input as it is written to one with truecased words, unless it is too long."""
-        if source.truecased is None or source.truecased.words is None:
+        """Add the input as it is written to one with respelled words, unless it is too long."""
+        if source.respelled is None or source.respelled.words is None:
             return source
         before, after = around
         (pieces,) = self._tokenizer.encode([segment])
         ids = [*before, *pieces, *after]
         if len(ids) > self._limits.max_source_tokens:
             return source
-        return replace(source, as_written=replace(source, ids=ids, truecased=None))
+        return replace(source, as_written=replace(source, ids=ids, respelled=None))
 
     def _with_terms(
         self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
@@ -195,11 +195,11 @@ class Preparer:
         if source.as_written is not None:
             as_written = self._with_terms(segment, source.as_written, around, term_finder)
             source = replace(source, as_written=as_written)
-        if source.truecased is not None:  # terms are translated as they are given
+        if source.respelled is not None:  # terms are translated as they are given
             spans_of_terms = [match.span for match in terms.matches]
-            source = replace(source, truecased=source.truecased.without(spans_of_terms))
+            source = replace(source, respelled=source.respelled.without(spans_of_terms))
         annotated = None
-        if source.truecased is None or source.truecased.offsets is None:  # as matches are
+        if source.respelled is None or source.respelled.offsets is None:  # as matches are
             annotated = term_finder.annotate(source.read(segment), terms.matches)
         before, after = around
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:

@@ -180,7 +180,7 @@ class SegmentRequestFactory:
         """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are needed."""
         options, partition = resolved.options, resolved.request.cache_partition
         on_done = receive(segment)
-        has_words_in_capitals = segment.truecased is not None and bool(segment.truecased.words)
+        has_words_in_capitals = segment.respelled is not None and bool(segment.respelled.words)
         if not (has_words_in_capitals or options.return_alignment or options.return_tokens):
             return on_done
         source = self._source(segment, resolved)

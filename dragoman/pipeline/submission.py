@@ -77,7 +77,7 @@ class TextSubmitter:
                 source, resolved, partial(pending.receiver, index)
             )
             if request.on_token is not None:
-                is_whole = source.truecased is not None and source.truecased.words is None
+                is_whole = source.respelled is not None and source.respelled.words is None
                 language = resolved.pair.target if is_whole else None
                 segment.on_step = self._on_step(index, request.on_token, language)
             elif cached is not None:

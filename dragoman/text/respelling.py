@@ -1,13 +1,14 @@
-"""Words in capitals, which models translate far worse than the same words in ordinary case.
+"""Words that models translate far worse than other spellings of them: in capitals, or German with ss for ß.
 
-The model reads such a word in the case in which its vocabulary is more likely to have it, and its translation
-gets capitals (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose by a language model.
+The model reads such a word as its vocabulary is more likely to have it; the translation of one in capitals
+gets them too (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose the case by a language model.
 """
 
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import lt
 
 from dragoman.text.capitals import is_code, to_lower
 from dragoman.types import Span
@@ -17,7 +18,7 @@ MIN_CAPITALS = 5
 SENTENCE_START_COST = 1.0
 """Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
 HAS_SHARP_S = frozenset({"de", "deu", "ger"})
-"""Languages that write ß in lower case where they write SS in capitals."""
+"""Languages that have ß; it is SS in capitals, and ss in Switzerland."""
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
@@ -32,17 +33,17 @@ WordCost = Callable[[str], tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class TruecasedSegment:
-    """A segment with words in capitals, as the model reads it."""
+class RespelledSegment:
+    """A segment as the model reads it."""
 
     text: str
-    """Differs from the segment in the case of letters, and has ß for some SS."""
+    """Differs from the segment in the case of letters, and has ß for some ss."""
     words: tuple[Span, ...] | None
     """The segment's words whose translations get capitals; None if the whole translation does."""
     offsets: tuple[int, ...] | None = None
     """Offset in the segment of each offset in `text`; None if they are the same."""
 
-    def without(self, spans: Collection[Span]) -> "TruecasedSegment":
+    def without(self, spans: Collection[Span]) -> "RespelledSegment":
         """Return the same without the words that overlap any of the spans."""
         if self.words is None:
             return self
@@ -55,7 +56,7 @@ class TruecasedSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class _TruecasedPart:
+class _RespelledPart:
     """A word, or a part of it between hyphens and apostrophes."""
 
     text: str
@@ -63,63 +64,70 @@ class _TruecasedPart:
     """Whether it has fewer pieces in this case than in capitals, as words have rather than abbreviations."""
 
 
-class Truecaser:
-    """Truecases segments by a vocabulary. Safe to use from several threads."""
+class Respeller:
+    """Respells segments by a vocabulary. Safe to use from several threads."""
 
     def __init__(self, word_cost: WordCost) -> None:
         self._word_cost = word_cost
-        self._cached_part = lru_cache(CACHED_PARTS)(self._truecase_new_part)
+        self._cached_part = lru_cache(CACHED_PARTS)(self._respell_new_part)
 
-    def truecase(self, segment: str, language: str) -> TruecasedSegment | None:
-        """Return how the model reads a segment; None if it reads it as it is.
+    def respell(self, segment: str, language: str) -> RespelledSegment | None:
+        """Return how the model may read a segment; None if only as it is.
 
         Args:
             segment: any text.
             language: its language, by the model's code.
         """
-        if not _TWO_CAPITALS.search(segment):
-            return None
-        words, is_whole = _find_capitals(segment)
-        is_whole = is_whole and sum(word.end - word.start for word in words) >= MIN_CAPITALS
+        capitals, is_whole = _find_capitals(segment) if _TWO_CAPITALS.search(segment) else ([], False)
+        is_whole = is_whole and sum(word.end - word.start for word in capitals) >= MIN_CAPITALS
         if not is_whole:
-            words = [word for word in words if self._is_likely(segment[word.start : word.end], language)]
+            capitals = [word for word in capitals if self._is_likely(segment[slice(*word)], language)]
+        others = _find_ss(segment) if "ss" in segment and _has_sharp_s(language) else []
         pieces: list[str] = []
         end = 0
-        for word in words:
-            cased = _PART.sub(
-                lambda part: self._truecase_part(part[0], language).text, segment[word.start : word.end]
-            )
-            pieces += (segment[end : word.start], cased)
+        for word in sorted((*capitals, *others)):
+            pieces += (segment[end : word.start], self._respell_word(segment[slice(*word)], language))
             end = word.end
         text = "".join((*pieces, segment[end:]))
-        first = words[0].start if words else 0
-        if words and (is_whole or not any(map(str.isalpha, segment[:first]))):
+        first = capitals[0].start if capitals else 0
+        if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
         if text == segment:
             return None
         offsets = None if len(text) == len(segment) else _offsets(text, segment)
-        return TruecasedSegment(text, None if is_whole else tuple(words), offsets)
+        return RespelledSegment(text, None if is_whole else tuple(capitals), offsets)
+
+    def _respell_word(self, word: str, language: str) -> str:
+        return _PART.sub(lambda part: self._respell_part(part[0], language).text, word)
 
     def _is_likely(self, word: str, language: str) -> bool:
         """Return whether the longest part of a word in capitals is likelier in another case."""
-        return self._truecase_part(max(_PART.findall(word), key=len), language).is_likely
+        return self._respell_part(max(_PART.findall(word), key=len), language).is_likely
 
-    def _truecase_part(self, part: str, language: str) -> _TruecasedPart:
+    def _respell_part(self, part: str, language: str) -> _RespelledPart:
         is_short = len(part) <= MAX_CACHED_LETTERS
-        return (self._cached_part if is_short else self._truecase_new_part)(part, language)
+        return (self._cached_part if is_short else self._respell_new_part)(part, language)
 
-    def _truecase_new_part(self, part: str, language: str) -> _TruecasedPart:
+    def _respell_new_part(self, part: str, language: str) -> _RespelledPart:
         lower = to_lower(part, language)
+        if not part.replace("ß", "").isupper():
+            return _RespelledPart(self._with_sharp_s(part) if "ss" in part else part, is_likely=False)
         if lower == part or not part[0].isalpha():  # has no lower case, or follows an apostrophe
-            return _TruecasedPart(lower, is_likely=False)
+            return _RespelledPart(lower, is_likely=False)
         num_pieces, _ = self._word_cost(part)
         text, num_likely, cost = self._likely_case(lower, part[0])
-        if "ss" in lower[1:] and re.split("[-_]", language)[0] in HAS_SHARP_S:
+        if "ss" in lower[1:] and _has_sharp_s(language):
             with_sharp_s = self._likely_case(lower[0] + lower[1:].replace("ss", "ß"), part[0])
             text, num_likely, cost = min((text, num_likely, cost), with_sharp_s, key=lambda each: each[-1])
         if num_pieces == 1 < min(len(part), num_likely):
-            return _TruecasedPart(part, is_likely=False)
-        return _TruecasedPart(text, is_likely=num_likely < num_pieces)
+            return _RespelledPart(part, is_likely=False)
+        return _RespelledPart(text, is_likely=num_likely < num_pieces)
+
+    def _with_sharp_s(self, part: str) -> str:
+        """Return a part with ß for ss if the vocabulary has it in fewer pieces so, and more often."""
+        with_sharp_s = part.replace("ss", "ß")
+        is_likely = all(map(lt, self._word_cost(with_sharp_s), self._word_cost(part)))
+        return with_sharp_s if is_likely else part
 
     def _likely_case(self, lower: str, capital: str) -> tuple[str, int, float]:
         """Return the likelier of a word in lower case and with a capital, the fewest pieces, its cost."""
@@ -142,6 +150,10 @@ def _offsets(text: str, segment: str) -> tuple[int, ...]:
     return tuple(offsets)
 
 
+def _has_sharp_s(language: str) -> bool:
+    return re.split("[-_]", language)[0] in HAS_SHARP_S
+
+
 def _find_capitals(segment: str) -> tuple[list[Span], bool]:
     """Return the words of tokens whose letters are all capitals, and whether no token has other letters."""
     words: list[Span] = []
@@ -150,7 +162,13 @@ def _find_capitals(segment: str) -> tuple[list[Span], bool]:
         if is_code(token[0]):
             continue
         if all(letter.isupper() for letter in token[0] if letter.isalpha() and letter != "ß"):
-            words += (Span(*word.span()) for word in _WORD.finditer(segment, token.start(), token.end()))
+            words += (Span(*word.span()) for word in _WORD.finditer(segment, *token.span()))
         else:
             is_whole = False
     return words, is_whole
+
+
+def _find_ss(segment: str) -> list[Span]:
+    """Return the words of tokens with ss."""
+    tokens = (token for token in _TOKEN.finditer(segment) if "ss" in token[0] and not is_code(token[0]))
+    return [Span(*word.span()) for token in tokens for word in _WORD.finditer(segment, *token.span())]

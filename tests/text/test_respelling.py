@@ -1,16 +1,17 @@
-"""Words in capitals: which of them the model reads in another case, and in which."""
+"""Words in capitals and German ss: which of them the model reads otherwise, and how."""
 
 # ruff: noqa: RUF001 -- Turkish has a dotless i
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.truecasing import TruecasedSegment, Truecaser
+from dragoman.text.respelling import RespelledSegment, Respeller
 from dragoman.types import Span
 
 FREQUENT = 1.0
 RARE = 9.0
 COST_OF_PIECE = 10.0
+GERMAN_PIECES = [" ", "GROSSE", "STRASSE", "SS", "ß", "S", "x", "É", "-", "{", "Strasse", "grosse"]
 VOCABULARY = {
     **dict.fromkeys(("du", "ist", "nicht", "sehr", "und", "verboten", "who", "heute", "i"), FREQUENT),
     **dict.fromkeys(("große", "Hund", "Montag", "Anna", "Mail", "I", "Straße", "Wasser"), FREQUENT),
@@ -27,22 +28,22 @@ def word_cost(word: str) -> tuple[int, float]:
     return num_pieces, num_pieces * COST_OF_PIECE
 
 
-def truecase(segment: str, language: str = "de") -> TruecasedSegment | None:
-    return Truecaser(word_cost).truecase(segment, language)
+def respell(segment: str, language: str = "de") -> RespelledSegment | None:
+    return Respeller(word_cost).respell(segment, language)
 
 
 def read(segment: str, language: str = "de") -> str:
-    truecased = truecase(segment, language)
-    return segment if truecased is None else truecased.text
+    respelled = respell(segment, language)
+    return segment if respelled is None else respelled.text
 
 
 def words(segment: str) -> list[str] | None:
     """The words whose translations get capitals; None if the whole translation does."""
-    truecased = truecase(segment)
-    assert truecased is not None
-    if truecased.words is None:
+    respelled = respell(segment)
+    assert respelled is not None
+    if respelled.words is None:
         return None
-    return [segment[word.start : word.end] for word in truecased.words]
+    return [segment[word.start : word.end] for word in respelled.words]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,23 @@ def test_words_in_capitals_are_read_as_the_vocabulary_has_them(
 
 
 @pytest.mark.parametrize(
+    ("segment", "language", "expected"),
+    [
+        ("Die Strasse, eine grosse!", "de", "Die Straße, eine große!"),
+        ("Die Strasse ist NASS.", "de", "Die Straße ist nass."),
+        ("Bahnhof-Strasse", "nl", "Bahnhof-Strasse"),
+        ("Das Wasser", "de", "Das Wasser"),  # which the vocabulary has
+        ("Klasse", "de", "Klasse"),  # as many pieces with ß
+        ("www.Strasse.ch {Strasse}", "de", "www.Strasse.ch {Strasse}"),
+    ],
+)
+def test_german_ss_is_read_as_sharp_s_where_the_vocabulary_has_it_so(
+    segment: str, language: str, expected: str
+) -> None:
+    assert read(segment, language) == expected
+
+
+@pytest.mark.parametrize(
     "segment",
     [
         "",
@@ -117,13 +135,17 @@ def test_what_is_read_differs_from_the_segment_in_case_only(segment: str, langua
         assert letter == before or (before.isupper() and not letter.isupper())
 
 
-@given(st.lists(st.sampled_from([" ", "GROSSE", "STRASSE", "SS", "ß", "S", "x", "É", "-", "{"])).map("".join))
+@given(
+    st.lists(
+        st.sampled_from([" ", "GROSSE", "STRASSE", "SS", "ß", "S", "x", "É", "-", "{", "Strasse", "grosse"])
+    ).map("".join)
+)
 def test_offsets_lead_from_what_is_read_in_german_to_the_segment(segment: str) -> None:
-    truecased = truecase(segment, "de") or TruecasedSegment(segment, None)
-    end = len(truecased.text)
+    respelled = respell(segment, "de") or RespelledSegment(segment, None)
+    end = len(respelled.text)
 
-    assert truecased.in_segment(Span(0, end)) == Span(0, len(segment))
-    for at, letter in enumerate(truecased.text):
-        place = truecased.in_segment(Span(at, at + 1))
+    assert respelled.in_segment(Span(0, end)) == Span(0, len(segment))
+    for at, letter in enumerate(respelled.text):
+        place = respelled.in_segment(Span(at, at + 1))
         before = segment[place.start : place.end]
-        assert before == letter or before == ("SS" if letter == "ß" else letter.upper())
+        assert before == letter or before.upper() == ("SS" if letter == "ß" else letter.upper())

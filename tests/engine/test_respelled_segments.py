@@ -1,4 +1,4 @@
-"""Words in capitals are translated in ordinary case, and their translations get capitals."""
+"""Words in capitals and in Swiss spelling are translated as others, and the former get capitals."""
 
 from dataclasses import replace
 
@@ -55,6 +55,15 @@ def test_the_links_of_a_german_ss_that_is_read_as_sharp_s_name_its_words(de_en: 
     assert {("DRAUSSEN", "OUTSIDE"), ("BLEIBEN", "STAY")} < set(
         linked_words(segment, found.text, found.links)
     )
+
+
+def test_swiss_spelling_is_translated_as_german(de_en: Translator) -> None:
+    segment = "Das ist eine grosse Strasse in der Schweiz."
+    found = de_en.translate(segment, OPTIONS)
+
+    assert found.text == de_en.translate(segment.replace("ss", "ß"), OPTIONS).text
+    assert ("Schweiz", "Switzerland") in linked_words(segment, found.text, found.segments[0].links)
+    assert "Weiss" in de_en.translate("Herr Weiss kommt morgen.").text
 
 
 def test_terms_are_found_in_a_segment_whose_ss_is_read_as_sharp_s(de_en: Translator) -> None:
