@@ -97,20 +97,15 @@ class Preparer:
         before, after = self.around(pair, controls)
         most = self._limits.max_source_tokens - len(before) - len(after)
         pieces: dict[str, Ids] = {}
-
-        def respell(segment: str) -> RespelledSegment | None:
-            if options.target_prefix:  # the model continues it in the case that it has
-                return None
-            respelled = self._respeller.respell(segment, pair.source)
-            is_whole = respelled is not None and respelled.words is None
-            return respelled if is_whole or options.sampling is None else None
+        respelled: dict[str, RespelledSegment] = {}
 
         def count_tokens(segment: str) -> int:
             pause()
             if segment not in pieces:
-                respelled = respell(segment)
-                read = segment if respelled is None else respelled.text
-                (pieces[segment],) = self._tokenizer.encode([read])
+                found = self._respell(segment, pair.source, options)
+                if found is not None:
+                    respelled[segment] = found
+                (pieces[segment],) = self._tokenizer.encode([segment if found is None else found.text])
             return len(pieces[segment])
 
         try:
@@ -122,7 +117,7 @@ class Preparer:
         num_searched = 0
         for segment in document.segments:
             pause()
-            source = self._source(segment, respell(segment), pieces, (before, after), num_searched)
+            source = self._source(segment, respelled.get(segment), pieces, (before, after), num_searched)
             if isinstance(source, SegmentInput):
                 source = self._with_written(segment, source, (before, after))
                 if term_finder is not None:
@@ -146,6 +141,15 @@ class Preparer:
         if len(ids) > most:
             raise InputError(field, f"{len(ids)} tokens exceed this model's limit of {most} per segment")
         return ids
+
+    def _respell(self, segment: str, language: str, options: DecodingOptions) -> RespelledSegment | None:
+        """Return how the model may read a segment; None if only as it is."""
+        if options.target_prefix:  # the model continues it in the case that it has
+            return None
+        respelled = self._respeller.respell(segment, language)
+        if respelled is None or respelled.is_in_capitals or options.sampling is None:
+            return respelled
+        return None  # two random draws are not compared
 
     def _source(
         self,
@@ -176,7 +180,7 @@ class Preparer:
 
     def _with_written(self, segment: str, source: SegmentInput, around: IdsAround) -> SegmentInput:
         """Add the input as it is written to one with respelled words, unless it is too long."""
-        if source.respelled is None or source.respelled.words is None:
+        if source.respelled is None or source.respelled.is_in_capitals:
             return source
         before, after = around
         (pieces,) = self._tokenizer.encode([segment])

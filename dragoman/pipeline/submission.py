@@ -77,8 +77,8 @@ class TextSubmitter:
                 source, resolved, partial(pending.receiver, index)
             )
             if request.on_token is not None:
-                is_whole = source.respelled is not None and source.respelled.words is None
-                language = resolved.pair.target if is_whole else None
+                in_capitals = source.respelled is not None and source.respelled.is_in_capitals
+                language = resolved.pair.target if in_capitals else None
                 segment.on_step = self._on_step(index, request.on_token, language)
             elif cached is not None:
                 found.append(partial(segment.on_done, cached))

@@ -43,6 +43,11 @@ class RespelledSegment:
     offsets: tuple[int, ...] | None = None
     """Offset in the segment of each offset in `text`; None if they are the same."""
 
+    @property
+    def is_in_capitals(self) -> bool:
+        """Whether the whole segment is in capitals."""
+        return self.words is None
+
     def without(self, spans: Collection[Span]) -> "RespelledSegment":
         """Return the same without the words that overlap any of the spans."""
         if self.words is None:
@@ -109,9 +114,9 @@ class Respeller:
         return (self._cached_part if is_short else self._respell_new_part)(part, language)
 
     def _respell_new_part(self, part: str, language: str) -> _RespelledPart:
-        lower = to_lower(part, language)
         if not part.replace("ß", "").isupper():
             return _RespelledPart(self._with_sharp_s(part) if "ss" in part else part, is_likely=False)
+        lower = to_lower(part, language)
         if lower == part or not part[0].isalpha():  # has no lower case, or follows an apostrophe
             return _RespelledPart(lower, is_likely=False)
         num_pieces, _ = self._word_cost(part)
