@@ -12,6 +12,7 @@ from bench import experiments, plots, tables
 from bench.card_page import read_results, render_page
 from bench.provenance import RESULTS, read_result
 from bench.robustness import page as robustness
+from bench.spelling import spelling_table
 from bench.tables import origin_line
 from bench.tutorial import page as tutorial
 
@@ -89,6 +90,9 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
     EXPLANATION / "native-kernels.md": {
         "equal": ("kernels-*.json", tables.kernels_table),
         "origin": ("kernels-de-en.json", origin_line),
+    },
+    EXPLANATION / "decisions" / "0017-two-spellings-of-a-segment.md": {
+        "spelling": ("spelling-*.json", spelling_table)
     },
     REFERENCE / "importable-students.md": {"students": ("students-*.json", tables.students_table)},
 }

@@ -1,0 +1,101 @@
+"""BLEU without case of lines in capitals, with single words in capitals, and in Swiss spelling.
+
+python -m bench.spelling models/de-en --set tatoeba1k data/tatoeba1k.de data/tatoeba1k.en ... \
+    --output bench/results/spelling-de-en.json
+
+Each spelling is translated twice: as the engine does it, and with its respelling off.
+docs/explanation/decisions/0017-two-spellings-of-a-segment.md has the result.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from bench.command import Command, show
+from bench.quality import SETS, EvaluationSet, read_sets, scores_of, translate_all
+from bench.tables import Result, table
+from dragoman import DecodingOptions, Translator
+from dragoman.text.respelling import Respeller
+
+SEED = 3
+MIN_LETTERS = 3
+"""Minimum number of letters of a word that is put into capitals."""
+WORDS_PER_CAPITALS = 10
+"""A line gets one word in capitals, and one more if it has as many words."""
+
+Spell = Callable[[str, Random], str]
+
+
+def emphasise(line: str, random: Random) -> str:
+    """Return a line with one or two random words in capitals."""
+    words = line.split(" ")
+    suitable = [place for place, word in enumerate(words) if len(word) >= MIN_LETTERS and word.isalpha()]
+    wanted = 1 + (len(words) >= WORDS_PER_CAPITALS)
+    for place in random.sample(suitable, min(len(suitable), wanted)):
+        words[place] = words[place].upper()
+    return " ".join(words)
+
+
+SPELLINGS: Mapping[str, Spell] = {
+    "words in capitals": emphasise,
+    "in capitals": lambda line, _: line.upper(),
+    "ss for ß": lambda line, _: line.replace("ß", "ss"),
+}
+
+
+def measure_spelling(translator: Translator, one: EvaluationSet, name: str, num_lines: int) -> dict[str, Any]:
+    """Return BLEU without case, 0 to 100, of the first lines that the spelling changes.
+
+    `bleu_as_written` is without the engine's respelling, `bleu_as_given` of the lines before the change.
+    """
+    random = Random(SEED)  # noqa: S311 -- reproducible, not secret
+    pairs = list(zip(*one.lines(), strict=True))
+    spelled = [(SPELLINGS[name](source, random), source, target) for source, target in pairs]
+    chosen = [each for each in spelled if each[0] != each[1]][:num_lines]
+    row: dict[str, Any] = {"test_set": one.name, "spelling": name, "lines": len(chosen)}
+    if not chosen:
+        return row
+    sources, targets = [each[0] for each in chosen], [each[2] for each in chosen]
+
+    def bleu(lines: list[str]) -> float:
+        outputs = translate_all(translator, lines, DecodingOptions())
+        return float(scores_of([output.text for output in outputs], targets)["bleu_lower"])
+
+    with patch.object(Respeller, "respell", return_value=None):
+        row["bleu_as_written"] = bleu(sources)
+    return row | {"bleu": bleu(sources), "bleu_as_given": bleu([each[1] for each in chosen])}
+
+
+def spelling_table(*results: Result) -> str:
+    """Render BLEU without respelling, with it, and of the lines as they were given."""
+    rows = [
+        {"model": result["provenance"]["bundle"], **row}
+        for result in results
+        for row in result["results"]
+        if row["lines"]
+    ]
+    return table(
+        "model | test set | spelling | lines | as it is | respelled | lines as given",
+        "{model} | {test_set} | {spelling} | {lines} | "
+        "{bleu_as_written:.1f} | {bleu:.1f} | {bleu_as_given:.1f}",
+        rows,
+    )
+
+
+def main() -> None:
+    command = Command("spelling", __doc__, {"bundle": Path, "--lines": 300, **SETS})
+    arguments = command.parse()
+    with Translator.open(arguments.bundle) as translator:
+        results = [
+            measure_spelling(translator, one, name, arguments.lines)
+            for one in read_sets(arguments)
+            for name in SPELLINGS
+        ]
+    show(results)
+    command.write(arguments.bundle, {"results": results})
+
+
+if __name__ == "__main__":
+    main()
