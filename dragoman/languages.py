@@ -3,6 +3,7 @@
 Codes are BCP-47 (https://www.rfc-editor.org/info/bcp47): `de`, `pt-BR`, `zh-Hans`.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -98,6 +99,11 @@ def find_language(name: str, served: Mapping[str, _Named]) -> str | None:
             return code
     longer = [code for code in served if _normalise_name(code).startswith(_normalise_name(name) + "-")]
     return longer[0] if len(longer) == 1 else None
+
+
+def primary_subtag(code: str) -> str:
+    """Return a code's language without script and region, in lower case, such as `de` of `de-CH`."""
+    return re.split("[-_]", code)[0].lower()
 
 
 def list_languages(codes: Iterable[str]) -> str:

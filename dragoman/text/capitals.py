@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 
+from dragoman.languages import primary_subtag
 from dragoman.types import Span
 
 _CODE = re.compile(r"[\d%{}<>@\\_$#=]|\w\.\w|://")
@@ -67,4 +68,4 @@ def _characters_in_capitals(text: str, language: str, words: Iterable[Span] | No
 
 
 def _has_dotted_capital_i(language: str) -> bool:
-    return re.split("[-_]", language)[0].lower() in _HAS_DOTTED_CAPITAL_I
+    return primary_subtag(language) in _HAS_DOTTED_CAPITAL_I

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import lt
 
+from dragoman.languages import primary_subtag
 from dragoman.text.capitals import is_code, to_lower
 from dragoman.types import Span
 
@@ -156,7 +157,7 @@ def _offsets(text: str, segment: str) -> tuple[int, ...]:
 
 
 def _has_sharp_s(language: str) -> bool:
-    return re.split("[-_]", language)[0] in HAS_SHARP_S
+    return primary_subtag(language) in HAS_SHARP_S
 
 
 def _find_capitals(segment: str) -> tuple[list[Span], bool]:

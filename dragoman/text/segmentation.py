@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import sentencex
 
 from dragoman.errors import InputError
+from dragoman.languages import primary_subtag
 from dragoman.text.boundaries import Boundaries
 from dragoman.types import Splitting
 
@@ -210,7 +211,7 @@ def _line_spans(text: str, language: str) -> Iterator[Span]:
 
 
 def _sentence_spans(text: str, language: str) -> Iterator[Span]:
-    code = re.split("[-_]", language)[0].lower()
+    code = primary_subtag(language)
     if not code.isascii():
         code = "en"
     enumeration = _ENUMERATION.match(text)  # models drop or change enumeration marks
