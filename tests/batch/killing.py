@@ -19,6 +19,7 @@ import sys
 import time
 from contextlib import redirect_stderr, suppress
 from pathlib import Path
+from threading import RLock
 from types import FrameType
 from typing import Any
 
@@ -100,6 +101,7 @@ def prepare(folder: Path, lines: list[str]) -> None:
 def warm_up(folder: Path, lines: list[str]) -> None:
     """Run the command in this process, so that forked ones find imported and ready what it needs."""
     tqdm.monitor_interval = 0  # no thread of this process, as it is forked
+    tqdm.set_lock(RLock())  # forks share its default: one killed while it holds it stops all later ones
     prepare(folder, lines)
     with suppress(SystemExit), redirect_stderr(io.StringIO()):
         doubles.main(["batch", str(folder / "in.txt"), "-o", str(folder / OUTPUT)])
