@@ -20,8 +20,9 @@ from dragoman.errors import (
     UnsupportedPair,
 )
 from dragoman.pipeline.engine_request import EngineRequest
+from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.results import RoutedTranslation
-from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.routing.router import Router
 from dragoman.scheduling.deadline import Deadline
 from dragoman.terms import Term, Terminology
 from dragoman.translator import Translator

@@ -7,7 +7,8 @@ from pathlib import Path
 from dragoman import BundleError, InputError
 from dragoman.bundle import Bundle, read_bundle, verify_files
 from dragoman.providers import parse_providers
-from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.routing.options import RouterOptions, TranslatorOptions
+from dragoman.routing.router import Router
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from service.formats.limits import FileLimits, can_limit_processes
 from service.model_folders import ModelFolders

@@ -12,25 +12,21 @@ from typing import Self
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError
-from dragoman.loading import scheduler_options
 from dragoman.manifest import Manifest
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
-from dragoman.providers import Kernels, Provider, SessionOptions
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import BundleScanner, ReloadReport, bundle_folders, compare
-from dragoman.routing.memory import estimated_bytes
+from dragoman.routing.options import DEFAULT_ROUTER, DEFAULT_TRANSLATORS, RouterOptions, TranslatorOptions
 from dragoman.routing.pivot_translation import PivotTranslation, request_of_step
 from dragoman.routing.results import RoutedTranslation, single_step_result
-from dragoman.routing.routes import PIVOTS, Offer, Route, Routes
+from dragoman.routing.routes import Offer, Route, Routes
 from dragoman.routing.windows import translate_windows
-from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState, add_queues
+from dragoman.scheduling.metrics import QueueState, add_queues
 from dragoman.translator import (
     DEFAULT_REQUEST,
     JOB_REQUEST,
-    QUEUE_SIZE,
     READ_AHEAD_TEXTS,
-    Translator,
 )
 from dragoman.types import SegmentTranslation
 
@@ -39,54 +35,6 @@ Models = Mapping[str, str | Path] | str | Path | FindFolders
 """A folder of bundles, which go by their folders' names; folders by name; or a function that finds them."""
 PREPARING_THREADS = 4
 """Threads that prepare texts: those of a pivot's second step, and those that waited for a bundle."""
-
-
-@dataclass(frozen=True, slots=True)
-class TranslatorOptions:
-    """How every bundle is opened; see `Translator.open`."""
-
-    replicas: int | None = None
-    threads: int = 1
-    queue_size: int = QUEUE_SIZE
-    providers: tuple[Provider, ...] = ("cpu",)
-    segment_cache_size: int = 0
-    engine_metrics: EngineMetrics = NO_METRICS
-    kernels: Kernels = "auto"
-
-    def open(self, path: Path) -> Translator:
-        return Translator.open(
-            path,
-            replicas=self.replicas,
-            threads=self.threads,
-            queue_size=self.queue_size,
-            providers=self.providers,
-            segment_cache_size=self.segment_cache_size,
-            engine_metrics=self.engine_metrics,
-            kernels=self.kernels,
-        )
-
-    @property
-    def session(self) -> SessionOptions:
-        """How onnxruntime runs the graphs."""
-        return SessionOptions(self.threads, self.providers)
-
-    def estimate_bytes(self, manifest: Manifest) -> int:
-        """Return the memory that a bundle takes when it is opened with these options."""
-        options = scheduler_options(self.session, self.replicas, self.queue_size)
-        return estimated_bytes(manifest, options.replicas)
-
-
-@dataclass(frozen=True, slots=True)
-class RouterOptions:
-    """Memory budget and preferred pivot languages."""
-
-    budget_bytes: int | None = None
-    """Limit of the estimated memory of all open bundles together; None for no limit."""
-    pivots: tuple[str, ...] = PIVOTS
-    """Preferred languages to translate through where no bundle serves a pair, best first; all others come
-    after them."""
-    fallback_dir: Path | None = None
-    """Folder whose bundles serve only the pairs that no bundle elsewhere serves; None for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +64,7 @@ class Router:
         find_folders: FindFolders,
         open_bundle: Callable[[Path], PairTranslator],
         estimate_bytes: Callable[[Manifest], int],
-        options: RouterOptions = RouterOptions(),
+        options: RouterOptions = DEFAULT_ROUTER,
     ) -> None:
         """Read all manifests; open nothing.
 
@@ -143,8 +91,8 @@ class Router:
         cls,
         models: Models,
         *,
-        translators: TranslatorOptions = TranslatorOptions(),
-        options: RouterOptions = RouterOptions(),
+        translators: TranslatorOptions = DEFAULT_TRANSLATORS,
+        options: RouterOptions = DEFAULT_ROUTER,
     ) -> "Router":
         """Open a router over bundles.
 

@@ -18,7 +18,8 @@ from typing import BinaryIO
 from dragoman.decoding.options import DecodingOptions
 from dragoman.manifest import Manifest
 from dragoman.providers import ONNXRUNTIME, Provider
-from dragoman.routing.router import Router, TranslatorOptions
+from dragoman.routing.options import DEFAULT_TRANSLATORS, TranslatorOptions
+from dragoman.routing.router import Router
 from dragoman.search_model import has_native_kernels
 from dragoman.terms import Terminology
 from dragoman.types import Pair
@@ -43,7 +44,6 @@ from service.protection.modes import PlaceholderMode
 from service.versions import installed_version
 
 UNTRANSLATED = "untranslated"
-DEFAULT_TRANSLATORS = TranslatorOptions()
 CUT = "a length limit was reached; the translation may be incomplete"
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DragomanError
 from dragoman.providers import Kernels, parse_providers
-from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.routing.options import RouterOptions, TranslatorOptions
+from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.entry_translator import translator_for
 from service.batch.errors import BatchError, ClusterFailed, ClusterMissing, EngineDiffers, JobCancelled

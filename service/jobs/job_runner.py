@@ -12,7 +12,8 @@ from threading import Event
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
-from dragoman.routing.router import Router, TranslatorOptions
+from dragoman.routing.options import TranslatorOptions
+from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.database import Database
 from service.batch.entry_translator import BATCH, translator_for

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from dragoman.decoding.options import DecodingOptions
-from dragoman.routing.router import Router, TranslatorOptions
+from dragoman.routing.options import TranslatorOptions
+from dragoman.routing.router import Router
 from service.batch.entry_translator import RoutedEntryTranslator
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import run_job, translator_facts

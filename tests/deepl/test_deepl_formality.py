@@ -8,7 +8,8 @@ from typing import Any
 import deepl
 import pytest
 
-from dragoman.routing.router import Router, TranslatorOptions
+from dragoman.routing.options import TranslatorOptions
+from dragoman.routing.router import Router
 from tests.deepl.conftest import fetch, upload
 from tests.routing.doubles import until
 from tests.service.conftest import ready_client

@@ -12,7 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.routing.router import Router, TranslatorOptions
+from dragoman.routing.options import TranslatorOptions
+from dragoman.routing.router import Router
 from tests.forked import ForkedProcess, run_command
 from tests.routing.doubles import TIMEOUT_S, Meddler, until
 from tests.service.conftest import NO_TLS, TINY_BUNDLE, answers

@@ -9,7 +9,8 @@ import pytest
 
 from dragoman.manifest import MANIFEST_FILE
 from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.router import Router, RouterOptions
+from dragoman.routing.options import RouterOptions
+from dragoman.routing.router import Router
 from tests.routing.doubles import DoubleBundles, DoubleTranslator, write_bundle
 from tests.routing.pools import Shelf
 

@@ -13,7 +13,8 @@ from dragoman import Deadline, EngineRequest
 from dragoman.bundle import read_bundle
 from dragoman.errors import BundleError, InputError, UnsupportedPair
 from dragoman.routing.memory import estimated_bytes
-from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.routing.options import RouterOptions, TranslatorOptions
+from dragoman.routing.router import Router
 from tests.routing.conftest import SIZE_BYTES
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, replace_bundle, until, write_bundle
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dragoman import Translator
-from dragoman.routing.router import Router, RouterOptions
+from dragoman.routing.options import RouterOptions
+from dragoman.routing.router import Router
 from dragoman.types import Pair
 from tests.routing.doubles import TIMEOUT_S
 

@@ -21,7 +21,8 @@ from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.routing.bundle_runner import PairTranslator
 from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.router import Router, RouterOptions
+from dragoman.routing.options import RouterOptions
+from dragoman.routing.router import Router
 from service.app import create_app
 from service.cli import app as cli
 from service.engine import preloaded

@@ -13,7 +13,8 @@ import httpx
 import pytest
 from filelock import FileLock
 
-from dragoman.routing.router import Router, RouterOptions
+from dragoman.routing.options import RouterOptions
+from dragoman.routing.router import Router
 from service import model_admin, model_folders, model_index
 from service.accounts.keys import Scope
 from service.model_admin import MAX_DOWNLOADS

@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from dragoman import BundleError
-from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.routing.options import RouterOptions, TranslatorOptions
+from dragoman.routing.router import Router
 from dragoman.scheduling.metrics import NoMetrics
 from service import model_folders
 from service.engine import find_bundle, find_models, list_bundles, open_router, preloaded

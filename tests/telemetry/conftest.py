@@ -10,7 +10,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dragoman.routing.router import Router, TranslatorOptions
+from dragoman.routing.options import TranslatorOptions
+from dragoman.routing.router import Router
 from service.server_telemetry import Telemetry, TelemetryOptions
 from tests.routing.doubles import until
 from tests.service.conftest import TINY_BUNDLE, client_of, is_ready, models_dir, router_of, translator
