@@ -9,6 +9,7 @@ from dragoman.providers import SessionOptions
 from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.scheduler import SchedulerOptions
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
+from dragoman.text.alphabet import Alphabet
 from dragoman.text.tokenizer import Tokenizer
 
 GPU_CAPACITY = Capacity(
@@ -55,6 +56,11 @@ def open_tokenizers(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
     if problems:
         raise BundleError(str(bundle.path), tuple(problems))
     return source, target
+
+
+def open_alphabet(bundle: Bundle) -> Alphabet:
+    """Load the source's tokenizer alone. Raises BundleError."""
+    return Alphabet(_open_tokenizer(bundle, bundle.manifest.source_tokenizer))
 
 
 def _open_tokenizer(bundle: Bundle, files: TokenizerFiles) -> Tokenizer:

@@ -26,7 +26,8 @@ from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.scheduling.segment_request import SegmentRequest
 from dragoman.search_model import SearchModel
-from dragoman.types import Hypothesis, Pair, Priority, SegmentTranslation, Translation
+from dragoman.text.alphabet import Alphabet
+from dragoman.types import Hypothesis, Pair, Priority, SegmentTranslation, Span, Translation
 
 DEFAULT_REQUEST = EngineRequest()
 JOB_REQUEST = EngineRequest(priority=Priority.JOB)
@@ -62,6 +63,7 @@ class Translator:
         self.why_not_native = model.why_not_native
         """Why the engine's own kernels do not run them; "" if they do, or were not to."""
         self._scheduler = Scheduler(model.encode, model.open_lane, scheduling)
+        self._alphabet = Alphabet(source_tokenizer)
         controls = self.manifest.controls
         term_model = TermModel(
             source_tokenizer, target_tokenizer, None if controls is None else controls.terms
@@ -133,6 +135,10 @@ class Translator:
     def queue(self) -> QueueState:
         """Return how many segments wait and run now."""
         return self._scheduler.queue()
+
+    def unknown_spans(self, text: str) -> tuple[Span, ...]:
+        """Return words of a text that the vocabulary cannot spell; see `Alphabet.unknown_spans`."""
+        return self._alphabet.unknown_spans(text)
 
     @property
     def is_closed(self) -> bool:

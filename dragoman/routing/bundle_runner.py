@@ -1,6 +1,6 @@
 """Run work on a bundle that may have to be opened first."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
@@ -10,7 +10,7 @@ from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pending_translation import resolve
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.scheduling.metrics import QueueState
-from dragoman.types import SegmentTranslation, Translation
+from dragoman.types import SegmentTranslation, Span, Translation
 
 Result = TypeVar("Result")
 
@@ -37,6 +37,8 @@ class PairTranslator(Protocol):
     ) -> Iterator[Translation | InputError]: ...
 
     def score(self, source: str, target: str, request: EngineRequest = ...) -> Future[SegmentTranslation]: ...
+
+    def unknown_spans(self, text: str) -> Sequence[Span]: ...
 
     def queue(self) -> QueueState: ...
 

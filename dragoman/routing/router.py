@@ -12,6 +12,7 @@ from typing import Self
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError
+from dragoman.loading import open_alphabet
 from dragoman.manifest import Manifest
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
@@ -28,7 +29,7 @@ from dragoman.translator import (
     JOB_REQUEST,
     READ_AHEAD_TEXTS,
 )
-from dragoman.types import SegmentTranslation
+from dragoman.types import SegmentTranslation, Span
 
 FindFolders = Callable[[], Mapping[str, Path]]
 Models = Mapping[str, str | Path] | str | Path | FindFolders
@@ -85,6 +86,8 @@ class Router:
         self._routes = (-1, Routes(()))
         self._threads = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
         self._reloading = threading.Lock()
+        self._unopened: tuple[Bundle, Callable[[str], Sequence[Span]]] | None = None
+        """A bundle that is asked for unknown words before it is open, and what finds these."""
 
     @classmethod
     def open(
@@ -162,6 +165,26 @@ class Router:
             InputError: there is no such model.
         """
         return self.routes.find(source, target, model)
+
+    def unknown_spans(self, route: Route, text: str) -> Sequence[Span]:
+        """Return words of a text that a route's first vocabulary cannot spell; see `Alphabet.unknown_spans`.
+
+        There are none if the bundle cannot be read: the translation fails with that error.
+        """
+        name = route.steps[0].offer.name
+        opened = self._pool.opened_by_name().get(name)
+        if opened is not None:
+            self._unopened = None
+            return opened.unknown_spans(text)
+        bundle = self._pool.bundles().get(name)
+        if bundle is None:
+            return ()
+        if self._unopened is None or self._unopened[0] is not bundle:
+            try:
+                self._unopened = bundle, open_alphabet(bundle).unknown_spans
+            except BundleError:
+                return ()
+        return self._unopened[1](text)
 
     def translate(
         self,

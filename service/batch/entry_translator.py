@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, islice
 
 from dragoman.decoding.options import DecodingOptions
@@ -17,7 +18,8 @@ from service.formats.entries import Entry
 from service.markup.options import MarkupError
 from service.markup.parsed_markup import ParsedMarkup, parse
 from service.protection.modes import PlaceholderMode
-from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text
+from service.protection.text_context import TextContext
+from service.protection.text_plan import PlanResult, TextPlan, plan_text
 
 BATCH = DecodingOptions(return_scores=False)
 
@@ -51,8 +53,9 @@ class RoutedEntryTranslator:
             InputError: an option exceeds the model's limits.
             TranslatorClosed: the translator was closed.
         """
-        pair = self.router.route(self.source, self.target, self.model).pair
-        plans = (_plan(entry, pair, self.placeholders) for entry in entries)
+        route = self.router.route(self.source, self.target, self.model)
+        context = TextContext(*route.pair, find_unknown=partial(self.router.unknown_spans, route))
+        plans = (_plan(entry, context, self.placeholders) for entry in entries)
         for is_aligned, alike in groupby(_windows(plans, self.read_ahead), _needs_alignment):
             yield from self._translate(alike, is_aligned=is_aligned)
 
@@ -164,15 +167,14 @@ def _translated(text: str, parts: Sequence[Translation]) -> TranslatedEntry:
     return TranslatedEntry(text, is_cut, confidence=min(confidences, default=None))
 
 
-def _plan(entry: Entry, pair: Pair, placeholders: PlaceholderMode) -> _Plan:
+def _plan(entry: Entry, context: TextContext, placeholders: PlaceholderMode) -> _Plan:
     try:
         marked = None if entry.markup is None else parse(entry.text, entry.markup)
     except MarkupError as error:
         return _Plan((), problem=error.problem)
     protection: TextPlan | PlanResult | None = None
     if placeholders is PlaceholderMode.AUTO:
-        context = TextContext(*pair, is_message=entry.is_message)
-        protection = plan_text(entry.text, marked, context)
+        protection = plan_text(entry.text, marked, replace(context, is_message=entry.is_message))
     if isinstance(protection, PlanResult):
         return _Plan((), problem=failed_check(protection.failures[0]))
     if protection is not None:

@@ -12,7 +12,7 @@ from threading import Event
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
-from dragoman.routing.options import TranslatorOptions
+from dragoman.routing.options import DEFAULT_TRANSLATORS, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.database import Database
@@ -24,7 +24,7 @@ from service.batch.memory_translator import MemoryTranslator
 from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
-from service.batch.run import DEFAULT_TRANSLATORS, BatchJob, first_failure, run_job, translator_facts
+from service.batch.run import BatchJob, first_failure, run_job, translator_facts
 from service.batch.texts import EntryTranslator, TranslatedEntry
 from service.formats.entries import FileOptions
 from service.formats.limits import FileLimits

@@ -8,10 +8,10 @@ from dragoman.types import Translation
 from service.markup.blocks import Block
 from service.markup.parsed_markup import ParsedMarkup
 from service.protection.accelerators import Label
-from service.protection.icu_messages import IcuMessage
-from service.protection.patterns import find_spans
+from service.protection.icu_messages import icu_message
 from service.protection.protected_block import ProtectedBlock, protect
 from service.protection.span_removal import plain_block, write_plain
+from service.protection.text_context import TextContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class PlainContent:
 
     needs_alignment = False
 
-    def __init__(self, text: str, label: Label | None) -> None:
+    def __init__(self, text: str, label: Label | None, context: TextContext) -> None:
         self._label = label
         shown = text if label is None else label.text
-        self.blocks = [protect(plain_block(shown), find_spans(shown))]
+        self.blocks = [protect(plain_block(shown), context.find_spans(shown))]
 
     def write(self) -> WrittenText:
         """See `Content`."""
@@ -70,10 +70,10 @@ class PlainContent:
 class MarkedContent:
     """Blocks of markup."""
 
-    def __init__(self, marked: ParsedMarkup) -> None:
+    def __init__(self, marked: ParsedMarkup, context: TextContext) -> None:
         self._marked = marked
         parts = (part for part in marked.parts if isinstance(part, Block))
-        self.blocks = [protect(block, find_spans(block.text)) for block in parts]
+        self.blocks = [protect(block, context.find_spans(block.text)) for block in parts]
 
     needs_alignment = True
 
@@ -94,9 +94,13 @@ class IcuContent:
 
     needs_alignment = False
 
-    def __init__(self, message: IcuMessage) -> None:
-        self._message = message
-        self.blocks = [protect(plain_block(sentence.text), sentence.spans) for sentence in message.sentences]
+    def __init__(self, text: str, context: TextContext) -> None:
+        """Parse a message. Raises IcuSyntaxError."""
+        self._message = icu_message(text, context.source, context.target)
+        self.blocks = [
+            protect(plain_block(sentence.text), context.add_unknown(sentence.text, sentence.spans))
+            for sentence in self._message.sentences
+        ]
 
     def write(self) -> WrittenText:
         """See `Content`."""

@@ -14,22 +14,9 @@ from service.markup.parsed_markup import ParsedMarkup
 from service.protection.accelerators import find_label
 from service.protection.checks import Check, CheckFailure, check_content, check_syntax
 from service.protection.contents import Content, IcuContent, MarkedContent, PlainContent
-from service.protection.icu_messages import icu_message
 from service.protection.icu_parser import IcuSyntaxError, has_branches
-from service.protection.patterns import find_spans
 from service.protection.protected_block import ProtectedBlock
-
-
-@dataclass(frozen=True, slots=True)
-class TextContext:
-    """What the plan of a text depends on besides the text."""
-
-    source: str
-    """BCP-47 code of its language."""
-    target: str
-    """BCP-47 code of the language to translate into."""
-    is_message: bool = False
-    """Whether it is a text of a user interface: it may have an accelerator, and all checks count."""
+from service.protection.text_context import TextContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +41,17 @@ def plan_text(text: str, marked: ParsedMarkup | None, context: TextContext) -> "
         context: languages and kind of the text.
     """
     if marked is not None:
-        is_needed = context.is_message or any(map(find_spans, marked.blocks))
-        return TextPlan(text, MarkedContent(marked), context) if is_needed else None
+        is_needed = context.is_message or any(map(context.find_spans, marked.blocks))
+        return TextPlan(text, MarkedContent(marked, context), context) if is_needed else None
     if has_branches(text):
         try:
-            return TextPlan(text, IcuContent(icu_message(text, context.source, context.target)), context)
+            return TextPlan(text, IcuContent(text, context), context)
         except IcuSyntaxError as error:
             return PlanResult(text, (), (CheckFailure(Check.ICU, error.problem),))
-    if context.is_message:
-        return TextPlan(text, PlainContent(text, find_label(text)), context)
-    return TextPlan(text, PlainContent(text, None), context) if find_spans(text) else None
+    if not context.is_message and not context.find_spans(text):
+        return None
+    label = find_label(text) if context.is_message else None
+    return TextPlan(text, PlainContent(text, label, context), context)
 
 
 class TextPlan:

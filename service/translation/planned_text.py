@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from dragoman import EngineRequest, InputError
 from dragoman.pipeline.assembly import joint_finish_reason
@@ -13,7 +14,8 @@ from service.markup.options import MarkupError, MarkupOptions
 from service.markup.parsed_markup import ParsedMarkup, parse
 from service.memories.pairs import TextMatches
 from service.protection.modes import PlaceholderMode
-from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text
+from service.protection.text_context import TextContext
+from service.protection.text_plan import PlanResult, TextPlan, plan_text
 from service.translation.inference import EngineCall, Outcome
 from service.translation.request import (
     UNDETERMINED,
@@ -196,7 +198,8 @@ def plan_one(
     planned = PlannedText(text, route.pair.target, detected, route, marked, engine_request)
     # A prefix would have placeholders twice: it is forced as it is, and stand-ins are not in it.
     if request.placeholders is PlaceholderMode.AUTO and not request.options.target_prefix:
-        planned.protection = plan_text(text, marked, TextContext(*route.pair))
+        context = TextContext(*route.pair, find_unknown=partial(router.unknown_spans, route))
+        planned.protection = plan_text(text, marked, context)
     planned.prepare()
     return planned
 

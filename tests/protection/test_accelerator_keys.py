@@ -4,7 +4,8 @@ import pytest
 
 from dragoman.types import Translation
 from service.protection.accelerators import find_label
-from service.protection.text_plan import TextContext, plan_text
+from service.protection.text_context import TextContext
+from service.protection.text_plan import plan_text
 from tests.protection.answers import answer, translate
 
 

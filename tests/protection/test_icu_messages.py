@@ -17,7 +17,8 @@ from service.protection.icu_parser import (
     parse_icu,
     write_text,
 )
-from service.protection.text_plan import TextContext, plan_text
+from service.protection.text_context import TextContext
+from service.protection.text_plan import plan_text
 from tests.protection.answers import answer, translate
 
 FILES = "{count, plural, one {# Datei gelöscht} other {# Dateien gelöscht}}"

@@ -1,5 +1,6 @@
 """Whatever an engine answers, protected spans come back, each as often as in the source."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from random import Random
@@ -8,26 +9,32 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dragoman.types import Span
 from service.markup.options import MarkupLanguage, MarkupOptions
 from service.markup.parsed_markup import parse
 from service.protection.checks import Check
 from service.protection.patterns import SpanForm, find_spans
-from service.protection.text_plan import PlanResult, TextContext, TextPlan, plan_text
+from service.protection.text_context import TextContext
+from service.protection.text_plan import PlanResult, TextPlan, plan_text
 from tests.markup.translations import SEEDS, any_translation
 from tests.protection.answers import answer, translate
 
-CONTEXT = TextContext("de", "en")
+UNKNOWN = re.compile(r"[\u0430-\u044f]+")
+"""Words that the model cannot read."""
+CONTEXT = TextContext(
+    "de", "en", find_unknown=lambda text: [Span(*one.span()) for one in UNKNOWN.finditer(text)]
+)
 MESSAGE = replace(CONTEXT, is_message=True)
 
 _PARTS = (
     *("Wort", "ein", " ", " ", "\n", ". ", "ü", "&", "100%", "%%", "%s", "%d", "%1$s", "{x}", "{{ y }}"),
-    *("<b>", "</b>", "<br/>", "&amp;", "https://a.example/b", "2.1.3", "`c`", "a@b.example"),
+    *("мир", "<b>", "</b>", "<br/>", "&amp;", "https://a.example/b", "2.1.3", "`c`", "a@b.example"),
 )
 _TEXTS = st.lists(st.sampled_from(_PARTS), min_size=1, max_size=12).map("".join)
 
 
 def _spans(text: str) -> Counter[str]:
-    return Counter(text[span.start : span.end] for span in find_spans(text))
+    return Counter(text[span.start : span.end] for span in CONTEXT.find_spans(text))
 
 
 def _ordered(text: str) -> list[str]:
@@ -53,7 +60,7 @@ def _done(plan: TextPlan | PlanResult | None, random: Random) -> PlanResult:
 def test_whatever_is_answered_each_span_is_there_once_or_the_source_is(text: str, random: Random) -> None:
     plan = plan_text(text, None, CONTEXT)
     if plan is None:
-        assert not find_spans(text)
+        assert not CONTEXT.find_spans(text)
         return
 
     result = _done(plan, random)
@@ -126,6 +133,16 @@ ANSWERED = {
         "10 %der {a}",
         {"10 %der %1$s": "10 %dof %1$s", "10 %der ": "10 %dof "},
         "10 %dof {a}",
+    ),
+    "words that the model cannot read are kept, unless they are part of another placeholder": (
+        "Das Wort мир in {мир} oder https://a.example/мир",
+        {"Das Wort %1$s in %2$s oder %3$s": "The word %1$s in %2$s or %3$s"},
+        "The word мир in {мир} or https://a.example/мир",
+    ),
+    "words that the model cannot read are kept in an ICU message": (
+        "{n, plural, one {# мир hier} other {# мир dort}}",
+        {"%1$s %2$s hier": "%1$s %2$s here", "%1$s %2$s dort": "%2$s there: %1$s"},
+        "{n, plural, one {# мир here} other {мир there: #}}",
     ),
     "a message that lost a number is tried again with its numbers protected": (
         "Schritt 3 von %s",

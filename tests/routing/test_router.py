@@ -186,3 +186,7 @@ def test_every_option_of_a_translator_is_handed_on(
 
     assert given == [{field.name: getattr(translators, field.name) for field in fields(translators)}]
     assert reckoned["a"] == estimated_bytes(router.models()[0].manifest, 3)
+
+
+def test_a_bundle_whose_vocabulary_cannot_be_read_has_no_unknown_words(router: Router) -> None:
+    assert router.unknown_spans(router.route("de", "en"), "Шарик") == ()

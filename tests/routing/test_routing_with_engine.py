@@ -53,6 +53,19 @@ def test_a_pivot_gives_what_both_give_one_after_the_other(
         assert listed == routed
 
 
+def test_unknown_words_are_those_of_the_first_model_whether_it_is_open_or_not(
+    tiny_models: Path, tiny: dict[str, Translator]
+) -> None:
+    text = "Der Hund heißt Шарик."
+    with Router.open(tiny_models) as router:
+        route = router.route("de", "fr")
+        before = router.unknown_spans(route, text)
+        router.preload(["de-en"])
+
+        assert [text[start:end] for start, end in before] == ["Шарик"]
+        assert router.unknown_spans(route, text) == before == tiny["de-en"].unknown_spans(text)
+
+
 def test_a_closed_bundle_leaves_the_memory(tiny_models: Path) -> None:
     """By itself, though a caller holds futures: not only when Python happens to look for what is unused."""
     opened: list[weakref.ref[Translator]] = []

@@ -15,7 +15,7 @@ from dragoman.native.library import best_kernels
 from dragoman.routing.router import Router
 from tests.forked import run_command, run_to_end
 from tests.routing.conftest import relabel
-from tests.service.conftest import TINY_BUNDLE, Run, fields_of, ready_client
+from tests.service.conftest import ALL_APIS, TINY_BUNDLE, Run, engine_server, fields_of, ready_client
 
 TEXTS = ["Der Hund ist klein.", "", "Das Kind spielt im Garten. Der Hund ist klein.", "123", "  "]
 STDIN = "\n".join(TEXTS).encode()
@@ -72,6 +72,21 @@ def test_the_command_line_gives_what_the_library_gives(engine: Translator, run_e
 
     wanted = [translation.text for translation in expected(engine, DecodingOptions(beam_size=3))]
     assert finished.stdout.decode().split("\n") == wanted
+
+
+def test_words_in_a_script_that_the_model_cannot_read_are_kept(run_engine: Run) -> None:
+    text, html = "Der Hund Шарик ist klein.", "<p>Der Hund <b>Шарик 東京</b> ist klein.</p>"
+    query = {"q": html, "format": "html", "source": "de", "target": "en"}
+
+    with engine_server(apis=ALL_APIS) as client:
+        fields = {"text": text, "source": "de", "return_alignment": True}
+        [plain] = client.post("/v1/translate", json=fields).json()["translations"]
+        marked = client.post("/translate", json=query).json()["translatedText"]
+    finished = run_engine("translate", "--model", str(TINY_BUNDLE), stdin=text.encode())
+
+    assert plain["text"].count("Шарик") == 1
+    assert marked.count("Шарик 東京") == 1
+    assert finished.stdout.decode().strip() == plain["text"]
 
 
 def test_a_line_cut_by_the_length_limit_is_reported(run_engine: Run) -> None:
