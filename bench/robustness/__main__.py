@@ -21,7 +21,7 @@ from bench.robustness.verdicts import (
     translate_and_judge,
 )
 from bench.tables import Result
-from dragoman import Translator
+from dragoman import Router
 
 
 def measure(bundle: Path) -> list[dict[str, Any]]:
@@ -31,9 +31,9 @@ def measure(bundle: Path) -> list[dict[str, Any]]:
         SystemExit: there is no list for any of its pairs.
     """
     results = []
-    with Translator.open(bundle) as translator:
-        for pair, beam_size in product(listed_pairs(translator), BEAM_SIZES):
-            verdicts = translate_and_judge(translator, read_inputs(pair.source), pair, beam_size)
+    with Router.open({bundle.name: bundle}) as router:
+        for pair, beam_size in product(listed_pairs(router), BEAM_SIZES):
+            verdicts = translate_and_judge(router, read_inputs(pair.source), pair, beam_size)
             result: dict[str, Any] = {"source": pair.source, "target": pair.target, "beam_size": beam_size}
             result["all"] = asdict(rates_of(verdicts))
             result["kinds"] = {kind: asdict(rates) for kind, rates in by_kind(verdicts).items()}

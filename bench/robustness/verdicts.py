@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from bench.robustness.faults import invented, is_empty, looped
 from bench.robustness.inputs import TARGETS, Input, RequiredItem
 from bench.robustness.required_items import find_missing_words, lost
-from dragoman import DecodingOptions, FinishReason, Pair, Translation, Translator
+from dragoman import DecodingOptions, Pair, Router
+from service.batch.entry_translator import RoutedEntryTranslator
+from service.batch.texts import UntranslatedEntry
+from service.formats.entries import Entry
 
 BEAM_SIZES = (1, 4)
 """Beam sizes with which every bundle is judged."""
@@ -50,9 +53,8 @@ class Rates:
     empty: float
 
 
-def judge(given: Input, output: str, finish_reason: FinishReason, pair: Pair) -> Verdict:
+def judge(given: Input, output: str, pair: Pair, *, is_cut: bool = False) -> Verdict:
     """Judge an output by all rules."""
-    is_cut = finish_reason is FinishReason.LENGTH
     return Verdict(
         given=given,
         output=output,
@@ -93,24 +95,20 @@ def by_kind(verdicts: Sequence[Verdict]) -> dict[str, Rates]:
     return {kind: rates_of([one for one in verdicts if one.given.kind == kind]) for kind in kinds}
 
 
-def listed_pairs(translator: Translator) -> list[Pair]:
-    """Return the pairs of a bundle that have a list."""
-    return [pair for pair in translator.manifest.languages.pairs() if TARGETS.get(pair.source) == pair.target]
+def listed_pairs(router: Router) -> list[Pair]:
+    """Return the pairs of a router's only bundle that have a list."""
+    [offer] = router.offers()
+    return [pair for pair in offer.languages.pairs() if TARGETS.get(pair.source) == pair.target]
 
 
-def translate_and_judge(
-    translator: Translator, inputs: Sequence[Input], pair: Pair, beam_size: int
-) -> list[Verdict]:
-    """Translate the inputs; return verdicts in the order of the list.
-
-    Raises:
-        InputError: an input cannot be translated.
-    """
-    options = DecodingOptions(beam_size=beam_size)
-    outcomes = translator.translate([given.text for given in inputs], options, pair=pair)
+def translate_and_judge(router: Router, inputs: Sequence[Input], pair: Pair, beam_size: int) -> list[Verdict]:
+    """Translate the inputs as files, jobs and all APIs do; return verdicts in the order of the list."""
+    translator = RoutedEntryTranslator(router, *pair, DecodingOptions(beam_size=beam_size))
     verdicts = []
+    outcomes = translator.translate(Entry(given.text, "") for given in inputs)
     for given, outcome in zip(inputs, outcomes, strict=True):
-        if not isinstance(outcome, Translation):
-            raise outcome
-        verdicts.append(judge(given, outcome.text, outcome.finish_reason, pair))
+        if isinstance(outcome, UntranslatedEntry):
+            verdicts.append(judge(given, given.text, pair))
+        else:
+            verdicts.append(judge(given, outcome.text, pair, is_cut=outcome.is_cut))
     return verdicts

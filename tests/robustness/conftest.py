@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import Translator
+from dragoman import Router
 
 
 @pytest.fixture(scope="module")
-def tiny() -> Iterator[Translator]:
-    with Translator.open(Path(__file__).parents[1] / "tiny" / "bundle-fp32") as translator:
-        yield translator
+def tiny() -> Iterator[Router]:
+    with Router.open({"tiny": Path(__file__).parents[1] / "tiny" / "bundle-fp32"}) as router:
+        yield router

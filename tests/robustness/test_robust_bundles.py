@@ -11,7 +11,7 @@ import pytest
 from bench.provenance import RESULTS, read_result
 from bench.robustness.inputs import TARGETS, read_inputs
 from bench.robustness.verdicts import BEAM_SIZES, Rates, listed_pairs, rates_of, translate_and_judge
-from dragoman import Pair, Translator
+from dragoman import Pair, Router
 
 MODELS = Path(__file__).parents[2] / "models"
 BUNDLES = sorted(path.parent for path in MODELS.glob("*/manifest.json"))
@@ -39,11 +39,11 @@ def test_a_bundle_reaches_its_bars(folder: Path, beam_size: int) -> None:
     path = RESULTS / f"robustness-{folder.name}.json"
     assert path.is_file(), f"measure it: python -m bench.robustness models/{folder.name} --output {path}"
     rows = read_result(path)["results"]
-    with Translator.open(folder) as translator:
-        for pair in listed_pairs(translator):
+    with Router.open({folder.name: folder}) as router:
+        for pair in listed_pairs(router):
             wanted = {"source": pair.source, "target": pair.target, "beam_size": beam_size}
             [row] = [one for one in rows if wanted.items() <= one.items()]
-            verdicts = translate_and_judge(translator, read_inputs(pair.source), pair, beam_size)
+            verdicts = translate_and_judge(router, read_inputs(pair.source), pair, beam_size)
 
             assert missed_bars(rates_of(verdicts), row["all"]) == []
 
@@ -64,5 +64,5 @@ def test_what_is_worse_than_its_bar_is_missed() -> None:
     assert missed_bars(worse, asdict(RATES)) == ["kept 75.5 %, 76 % at least", "invented 7.1 %, 7 % at most"]
 
 
-def test_a_bundle_is_held_to_the_pairs_that_have_a_list(tiny: Translator) -> None:
+def test_a_bundle_is_held_to_the_pairs_that_have_a_list(tiny: Router) -> None:
     assert listed_pairs(tiny) == [Pair("de", "en")]

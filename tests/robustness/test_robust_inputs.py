@@ -9,7 +9,7 @@ from bench.robustness.faults import invented
 from bench.robustness.inputs import FOLDER, TARGETS, RequiredItem, Rule, read_inputs
 from bench.robustness.required_items import places
 from bench.robustness.verdicts import judge
-from dragoman import FinishReason, Pair
+from dragoman import Pair
 
 LISTS = {language: read_inputs(language) for language in TARGETS}
 EVERY = [(Pair(source, TARGETS[source]), given) for source, inputs in LISTS.items() for given in inputs]
@@ -69,14 +69,14 @@ def test_what_is_to_be_kept_stands_in_the_input_as_often() -> None:
 
 
 def test_something_is_asked_of_every_input_that_nothing_at_all_does_not_give() -> None:
-    verdicts = [judge(given, "", FinishReason.STOP, pair) for pair, given in EVERY]
+    verdicts = [judge(given, "", pair) for pair, given in EVERY]
 
     assert [verdict.given.id for verdict in verdicts if not (verdict.lost or verdict.unsaid)] == []
     assert [verdict.given.id for verdict in verdicts if not verdict.is_empty] == []
 
 
 def test_a_persons_translation_is_without_fault() -> None:
-    verdicts = [judge(given, given.good, FinishReason.STOP, pair) for pair, given in EVERY]
+    verdicts = [judge(given, given.good, pair) for pair, given in EVERY]
 
     assert [verdict for verdict in verdicts if not verdict.is_good] == []
 
@@ -96,7 +96,7 @@ def test_the_input_itself_is_no_translation_of_it() -> None:
     """But where a translator might leave it as it is."""
     may_stay = {"target-language", "third-language", "short", "label", "same-word", "long-word"}
     others = [(pair, given) for pair, given in EVERY if given.kind not in may_stay]
-    verdicts = [judge(given, given.text, FinishReason.STOP, pair) for pair, given in others]
+    verdicts = [judge(given, given.text, pair) for pair, given in others]
 
     assert [verdict.given.id for verdict in verdicts if verdict.is_good] == []
 

@@ -1,10 +1,8 @@
 """Verdicts and rates, counted by hand."""
 
-import pytest
-
 from bench.robustness.inputs import Input, RequiredItem, Rule
 from bench.robustness.verdicts import Rates, Verdict, by_kind, judge, rates_of
-from dragoman import FinishReason, Pair
+from dragoman import Pair
 
 PAIR = Pair("de", "en")
 KEEP = RequiredItem(Rule.MARK, ("{a}",))
@@ -13,7 +11,7 @@ SAY = RequiredItem(Rule.SAYS, ("yes",))
 
 def verdict(output: str, kind: str = "k", wanted: tuple[RequiredItem, ...] = (KEEP, SAY)) -> Verdict:
     given = Input("x", kind, "Ja {a}", is_ordered=False, wanted=wanted, good="")
-    return judge(given, output, FinishReason.STOP, PAIR)
+    return judge(given, output, PAIR)
 
 
 def test_rates_are_shares_of_things_words_and_inputs() -> None:
@@ -42,10 +40,8 @@ def test_kinds_are_rated_apart_in_the_lists_order() -> None:
     assert [(one.inputs, one.kept, one.said) for one in rates.values()] == [(2, 0.0, 0.5), (1, 1.0, 0.0)]
 
 
-@pytest.mark.parametrize(
-    ("reason", "expected"), [(FinishReason.LENGTH, "cut by the length limit"), (FinishReason.STOP, None)]
-)
-def test_what_the_length_limit_cut_went_round_in_circles(reason: FinishReason, expected: str | None) -> None:
+def test_what_the_length_limit_cut_went_round_in_circles() -> None:
     given = Input("x", "k", "Ja", is_ordered=False, wanted=(), good="")
 
-    assert judge(given, "yes", reason, PAIR).looped == expected
+    assert judge(given, "yes", PAIR, is_cut=True).looped == "cut by the length limit"
+    assert judge(given, "yes", PAIR).looped is None
