@@ -1,4 +1,4 @@
-"""BLEU without case of lines in capitals, with single words in capitals, and in Swiss spelling.
+"""BLEU without case of lines in capitals, with words in capitals, in Swiss spelling, with quotation marks.
 
 python -m bench.spelling models/de-en --set tatoeba1k data/tatoeba1k.de data/tatoeba1k.en ... \
     --output bench/results/spelling-de-en.json
@@ -7,6 +7,7 @@ Each spelling is translated twice: as the engine does it, and with its respellin
 docs/explanation/decisions/0017-two-spellings-of-a-segment.md has the result.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
@@ -25,35 +26,39 @@ MIN_LETTERS = 3
 WORDS_PER_CAPITALS = 10
 """A line gets one word in capitals, and one more if it has as many words."""
 
-Spell = Callable[[str, Random], str]
+QUOTED = re.compile(r"(?:^|\s)[\"'\u2018\u201a\u201c\u201e\xab\xbb]\w")
+Spell = Callable[[str, Random], str | None]
+"""Returns a line in another spelling; None for a line that has no such spelling."""
 
 
-def emphasise(line: str, random: Random) -> str:
-    """Return a line with one or two random words in capitals."""
+def emphasise(line: str, random: Random) -> str | None:
+    """Return a line with one or two random words in capitals; None if it has no such words."""
     words = line.split(" ")
     suitable = [place for place, word in enumerate(words) if len(word) >= MIN_LETTERS and word.isalpha()]
     wanted = 1 + (len(words) >= WORDS_PER_CAPITALS)
     for place in random.sample(suitable, min(len(suitable), wanted)):
         words[place] = words[place].upper()
-    return " ".join(words)
+    emphasised = " ".join(words)
+    return None if emphasised == line else emphasised
 
 
 SPELLINGS: Mapping[str, Spell] = {
     "words in capitals": emphasise,
     "in capitals": lambda line, _: line.upper(),
-    "ss for ß": lambda line, _: line.replace("ß", "ss"),
+    "ss for ß": lambda line, _: line.replace("ß", "ss") if "ß" in line else None,
+    "quotation marks": lambda line, _: line if QUOTED.search(line) else None,
 }
 
 
 def measure_spelling(translator: Translator, one: EvaluationSet, name: str, num_lines: int) -> dict[str, Any]:
-    """Return BLEU without case, 0 to 100, of the first lines that the spelling changes.
+    """Return BLEU without case, 0 to 100, of the first lines that have the spelling.
 
     `bleu_as_written` is without the engine's respelling, `bleu_as_given` of the lines before the change.
     """
     random = Random(SEED)  # noqa: S311 -- reproducible, not secret
     pairs = list(zip(*one.lines(), strict=True))
     spelled = [(SPELLINGS[name](source, random), source, target) for source, target in pairs]
-    chosen = [each for each in spelled if each[0] != each[1]][:num_lines]
+    chosen = [(line, source, target) for line, source, target in spelled if line is not None][:num_lines]
     row: dict[str, Any] = {"test_set": one.name, "spelling": name, "lines": len(chosen)}
     if not chosen:
         return row

@@ -1,5 +1,6 @@
 """Decode hypotheses to text, with word links and tokens where forced decoding was requested."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
-from dragoman.text.respelling import RespelledSegment
+from dragoman.text.respelling import RespelledSegment, find_gaps
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -81,6 +82,8 @@ class Postprocessor:
         links = self.links(source.read(segment), targets[0], around, best, source.spans)
         if source.respelled is not None:
             targets, links = _in_capitals(source.respelled, targets, links, text.pair.target)
+        if source.has_gaps:
+            targets, links = _without_gaps(targets, links)
         tokens = None
         if wants_tokens:
             tokens = () if best.reading is None else self.tokens(best, best.reading)
@@ -176,3 +179,19 @@ def _in_capitals(
     offsets = offsets_in_capitals(best, language, capitals)
     moved = tuple(Link(source, Span(offsets[span.start], offsets[span.end])) for source, span in links)
     return (to_capitals(best, language, capitals), *others), moved
+
+
+def _without_gaps(targets: Sequence[str], links: Sequence[Link]) -> tuple[tuple[str, ...], tuple[Link, ...]]:
+    """Return targets, and the best one's links, without the spaces that gaps in the source have led to."""
+    gaps = find_gaps(targets[0])
+    moved = (
+        Link(source, Span(start - bisect_left(gaps, start), end - bisect_left(gaps, end)))
+        for source, (start, end) in links
+    )
+    return tuple(_without(target, find_gaps(target)) for target in targets), tuple(moved)
+
+
+def _without(text: str, places: Sequence[int]) -> str:
+    """Return a text without the characters at these places, which are in order."""
+    starts, ends = (0, *(place + 1 for place in places)), (*places, len(text))
+    return "".join(text[start:end] for start, end in zip(starts, ends, strict=True))

@@ -61,8 +61,8 @@ class SegmentRequestFactory:
             The request, and its hypotheses if they are cached: the caller then passes them to the request's
             `on_done`, which may enqueue further requests, and does not schedule the request.
         """
-        as_written = segment.as_written
-        if as_written is None:
+        as_written, respelled = segment.as_written, segment.respelled
+        if as_written is None or respelled is None:
             return self._search(segment, resolved, self._then_decode_forced(segment, resolved, receive))
 
         def search_as_written(found: Outcome) -> None:
@@ -72,8 +72,9 @@ class SegmentRequestFactory:
 
             def choose(found_as_written: Outcome) -> None:
                 best, outcome = as_written, found_as_written
-                if not isinstance(outcome, Exception) and _mean_logprob(found) > _mean_logprob(outcome):
-                    best, outcome = segment, found
+                if not isinstance(outcome, Exception):
+                    advantage = _mean_logprob(found) + respelled.bonus - _mean_logprob(outcome)
+                    best, outcome = (segment, found) if advantage > 0 else (as_written, outcome)
                 self._then_decode_forced(best, resolved, receive)(outcome)
 
             request, cached = self._search(as_written, resolved, choose)

@@ -12,7 +12,7 @@ from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
-from dragoman.text.capitals import to_capitals
+from dragoman.text.respelling import RespelledSegment
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
 
@@ -77,9 +77,9 @@ class TextSubmitter:
                 source, resolved, partial(pending.receiver, index)
             )
             if request.on_token is not None:
-                in_capitals = source.respelled is not None and source.respelled.is_in_capitals
-                language = resolved.pair.target if in_capitals else None
-                segment.on_step = self._on_step(index, request.on_token, language)
+                segment.on_step = self._on_step(
+                    index, request.on_token, source.respelled, resolved.pair.target
+                )
             elif cached is not None:
                 found.append(partial(segment.on_done, cached))
                 continue
@@ -150,19 +150,24 @@ class TextSubmitter:
         future.add_done_callback(cancel)
 
     def _on_step(
-        self, index: int, on_token: Callable[[int, str], object], capitals: str | None
+        self,
+        index: int,
+        on_token: Callable[[int, str], object],
+        respelled: RespelledSegment | None,
+        language: str,
     ) -> Callable[[list[int]], None]:
         """Return a receiver of a segment's ids; it omits a last character whose bytes are incomplete.
 
         Args:
             index: position of the segment.
             on_token: called with the position and the text so far.
-            capitals: language of a target in capitals; None for any other.
+            respelled: what the model reads; None for the segment.
+            language: of the target.
         """
 
         def report(ids: list[int]) -> None:
             (text,) = self._target_tokenizer.decode([ids])
-            on_token(index, text if capitals is None else to_capitals(text, capitals))
+            on_token(index, text if respelled is None else respelled.finish_beginning(text, language))
 
         return report
 

@@ -1,4 +1,5 @@
-"""Words that models translate far worse than other spellings of them: in capitals, or German with ss for ß.
+"""Words that models translate far worse than other spellings of them: in capitals, German with ss for ß, and
+words after an opening quotation mark, as vocabularies have whole words only after spaces.
 
 The model reads such a word as its vocabulary is more likely to have it; the translation of one in capitals
 gets them too (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose the case by a language model.
@@ -11,7 +12,7 @@ from functools import lru_cache
 from operator import lt
 
 from dragoman.languages import primary_subtag
-from dragoman.text.capitals import is_code, to_lower
+from dragoman.text.capitals import is_code, to_capitals, to_lower
 from dragoman.types import Span
 
 MIN_CAPITALS = 5
@@ -20,12 +21,18 @@ SENTENCE_START_COST = 1.0
 """Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
 HAS_SHARP_S = frozenset({"de", "deu", "ger"})
 """Languages that have ß; it is SS in capitals, and ss in Switzerland."""
+GAP_BONUS = 0.1
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
 _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W\d_]+)*")
 _PART = re.compile(r"['\N{RIGHT SINGLE QUOTATION MARK}]?[^\W\d_]+")
+_QUOTES = "\"'\u2018\u201a\u201c\u201e"
+_GUILLEMETS = "\xab\xbb"
+_OPENING = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}{_GUILLEMETS}])|^)[{_QUOTES}{_GUILLEMETS}](?=[^\W\d_])")
+_GAP = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}-])|^)[{_QUOTES}] (?=\w)")
+"""A space after an opening quotation mark; French has one after a guillemet."""
 _TWO_CAPITALS = re.compile(r"[^\W\d_a-z]{2}")
 """Occurs in every segment with two capitals in a row, and in few others."""
 
@@ -38,16 +45,26 @@ class RespelledSegment:
     """A segment as the model reads it."""
 
     text: str
-    """Differs from the segment in the case of letters, and has ß for some ss."""
+    """Differs from the segment in the case of letters, has ß for some ss, and gaps after quotation marks."""
     words: tuple[Span, ...] | None
     """The segment's words whose translations get capitals; None if the whole translation does."""
     offsets: tuple[int, ...] | None = None
     """Offset in the segment of each offset in `text`; None if they are the same."""
+    has_gaps: bool = False
+    """Whether spaces follow opening quotation marks that the segment does not have there."""
 
     @property
     def is_in_capitals(self) -> bool:
         """Whether the whole segment is in capitals."""
         return self.words is None
+
+    @property
+    def bonus(self) -> float:
+        """Added to the mean log-probability of its translation, which is compared with the segment's.
+
+        A word in capitals may be a name; a gap changes no word.
+        """
+        return GAP_BONUS if self.has_gaps and not self.words else 0.0
 
     def without(self, spans: Collection[Span]) -> "RespelledSegment":
         """Return the same without the words that overlap any of the spans."""
@@ -59,6 +76,11 @@ class RespelledSegment:
     def in_segment(self, span: Span) -> Span:
         """Return the span in the segment of a span in `text`."""
         return span if self.offsets is None else Span(self.offsets[span.start], self.offsets[span.end])
+
+    def finish_beginning(self, target: str, language: str) -> str:
+        """Return the beginning of a target without gaps, and in capitals if all of the segment is."""
+        closed = _GAP.sub(lambda gap: gap[0][:-1], target) if self.has_gaps else target
+        return to_capitals(closed, language) if self.is_in_capitals else closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +99,15 @@ class Respeller:
         self._word_cost = word_cost
         self._cached_part = lru_cache(CACHED_PARTS)(self._respell_new_part)
 
-    def respell(self, segment: str, language: str) -> RespelledSegment | None:
+    def respell(
+        self, segment: str, language: str, *, may_insert_gaps: bool = True
+    ) -> RespelledSegment | None:
         """Return how the model may read a segment; None if only as it is.
 
         Args:
             segment: any text.
             language: its language, by the model's code.
+            may_insert_gaps: whether to insert spaces after opening quotation marks.
         """
         capitals, is_whole = _find_capitals(segment) if _TWO_CAPITALS.search(segment) else ([], False)
         is_whole = is_whole and sum(word.end - word.start for word in capitals) >= MIN_CAPITALS
@@ -98,10 +123,20 @@ class Respeller:
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
-        if text == segment:
+        with_gaps = _OPENING.sub(self._insert_gap, text) if may_insert_gaps else text
+        if with_gaps == segment:
             return None
-        offsets = None if len(text) == len(segment) else _offsets(text, segment)
-        return RespelledSegment(text, None if is_whole else tuple(capitals), offsets)
+        has_gaps = with_gaps != text
+        offsets = _offsets(with_gaps, segment) if has_gaps or len(text) != len(segment) else None
+        return RespelledSegment(with_gaps, None if is_whole else tuple(capitals), offsets, has_gaps)
+
+    def _insert_gap(self, opening: re.Match[str]) -> str:
+        """Return a quotation mark, with a space if the word after it has fewer pieces then."""
+        mark, word = opening[0], _PART.match(opening.string, opening.end())
+        if word is None or len(word[0]) > MAX_CACHED_LETTERS:
+            return mark
+        (num_alone, _), (num_mark, _), (num_both, _) = map(self._word_cost, (word[0], mark, mark + word[0]))
+        return f"{mark} " if num_alone + num_mark < num_both else mark
 
     def _respell_word(self, word: str, language: str) -> str:
         return _PART.sub(lambda part: self._respell_part(part[0], language).text, word)
@@ -147,12 +182,18 @@ class Respeller:
         return capitalised, fewest, capitalised_cost
 
 
+def find_gaps(target: str) -> list[int]:
+    """Return the offsets of the spaces in a target that gaps in its segment have led to."""
+    return [gap.end() - 1 for gap in _GAP.finditer(target)]
+
+
 def _offsets(text: str, segment: str) -> tuple[int, ...]:
-    """Return the offset in a segment of each offset in a text that has ß for some of its SS."""
+    """Return the offset in a segment of each offset in a text with ß for some of its SS, and gaps."""
     offsets = [0]
     for letter in text:
         at = offsets[-1]
-        offsets.append(at + (2 if letter == "ß" and segment[at] != "ß" else 1))
+        is_gap = letter == " " and not segment[at].isspace()
+        offsets.append(at if is_gap else at + (2 if letter == "ß" and segment[at] != "ß" else 1))
     return tuple(offsets)
 
 

@@ -10,7 +10,7 @@ from bench.spelling import SEED, emphasise, spelling_table
 
 @given(st.text("abÄ ."), st.integers(0, 9))
 def test_an_emphasised_line_has_at_most_two_other_words_and_these_in_capitals(line: str, seed: int) -> None:
-    found = emphasise(line, Random(seed)).split(" ")  # noqa: S311 -- reproducible, not secret
+    found = (emphasise(line, Random(seed)) or line).split(" ")  # noqa: S311 -- reproducible, not secret
     changed = [(old, new) for old, new in zip(line.split(" "), found, strict=True) if old != new]
 
     assert len(changed) <= 2
@@ -18,7 +18,7 @@ def test_an_emphasised_line_has_at_most_two_other_words_and_these_in_capitals(li
 
 
 def test_a_word_of_a_line_is_emphasised() -> None:
-    assert emphasise("It is so", Random(SEED)) == "It is so"  # noqa: S311 -- the same
+    assert emphasise("It is so", Random(SEED)) is None  # noqa: S311 -- the same
     assert emphasise("It is very", Random(SEED)) == "It is VERY"  # noqa: S311 -- the same
 
 

@@ -1,17 +1,17 @@
-"""Words in capitals and German ss: which of them the model reads otherwise, and how."""
+"""Words in capitals, German ss and quotation marks: what the model reads otherwise, and how."""
 
 # ruff: noqa: RUF001 -- Turkish has a dotless i
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.respelling import RespelledSegment, Respeller
+from dragoman.text.respelling import RespelledSegment, Respeller, find_gaps
 from dragoman.types import Span
 
 FREQUENT = 1.0
 RARE = 9.0
 COST_OF_PIECE = 10.0
-GERMAN_PIECES = [" ", "GROSSE", "STRASSE", "SS", "ß", "S", "x", "É", "-", "{", "Strasse", "grosse"]
+GERMAN_PIECES = [" ", "GROSSE", "STRASSE", "SS", "ß", "S", "x", "É", "-", "{", "Strasse", "grosse", "„", '"']
 VOCABULARY = {
     **dict.fromkeys(("du", "ist", "nicht", "sehr", "und", "verboten", "who", "heute", "i"), FREQUENT),
     **dict.fromkeys(("große", "Hund", "Montag", "Anna", "Mail", "I", "Straße", "Wasser"), FREQUENT),
@@ -78,7 +78,7 @@ def test_a_segment_in_capitals_is_read_as_a_sentence(segment: str, language: str
         ("Am MONTAG: Kommt ANNA?", "Am Montag: Kommt Anna?", ["MONTAG", "ANNA"]),
         ("SEHR!", "Sehr!", ["SEHR"]),  # short: it may be an abbreviation
         ("HEUTE: alles neu", "Heute: alles neu", ["HEUTE"]),  # begins a sentence
-        ("»HEUTE« ist alles neu", "»Heute« ist alles neu", ["HEUTE"]),
+        ("»HEUTE« ist alles neu", "» Heute« ist alles neu", ["HEUTE"]),
         ("Die E-MAIL kam.", "Die e-Mail kam.", ["E-MAIL"]),
         ("Bist DU müde?", "Bist du müde?", ["DU"]),
         ("Die UNESCO tagt.", "Die unesco tagt.", ["UNESCO"]),  # the model decides which one it prefers
@@ -109,6 +109,33 @@ def test_german_ss_is_read_as_sharp_s_where_the_vocabulary_has_it_so(
 
 
 @pytest.mark.parametrize(
+    ("segment", "expected"),
+    [
+        ("„nicht“ und »heute«", "„ nicht“ und » heute«"),
+        ("Er: (\"'nicht sehr'\")", "Er: (\"' nicht sehr'\")"),
+        ("'i' ist \"wichtig\"", "'i' ist \"wichtig\""),  # as many pieces with a space
+        ("rock'nicht'du 5\"und", "rock'nicht'du 5\"und"),  # opens nothing
+        ("„ nicht“", "„ nicht“"),
+    ],
+)
+def test_a_word_after_an_opening_quotation_mark_is_read_with_a_space_if_it_has_fewer_pieces_then(
+    segment: str, expected: str
+) -> None:
+    assert read(segment) == expected
+
+
+def test_targets_have_the_spaces_after_quotation_marks_that_their_segment_has() -> None:
+    target = 'He: " no" (\'" so"), " 5" and « oui »'
+    with_gaps, without = respell("„nicht“"), respell("Die Strasse")
+    assert with_gaps is not None
+    assert without is not None
+
+    assert with_gaps.finish_beginning(target, "en") == 'He: "no" (\'"so"), "5" and « oui »'
+    assert without.finish_beginning(target, "en") == target
+    assert [target[at - 1 : at + 2] for at in find_gaps(target)] == ['" n', '" s', '" 5']
+
+
+@pytest.mark.parametrize(
     "segment",
     [
         "",
@@ -128,18 +155,15 @@ def test_any_other_segment_is_read_as_it_is(segment: str) -> None:
 
 @given(st.text() | st.text("ABCDEİIßäx .%'-"), st.sampled_from(["en", "tr", "eng_Latn"]))
 def test_what_is_read_differs_from_the_segment_in_case_only(segment: str, language: str) -> None:
-    found = read(segment, language)
+    respelled = Respeller(word_cost).respell(segment, language, may_insert_gaps=False)
+    found = segment if respelled is None else respelled.text
 
     assert len(found) == len(segment)
     for letter, before in zip(found, segment, strict=True):
         assert letter == before or (before.isupper() and not letter.isupper())
 
 
-@given(
-    st.lists(
-        st.sampled_from([" ", "GROSSE", "STRASSE", "SS", "ß", "S", "x", "É", "-", "{", "Strasse", "grosse"])
-    ).map("".join)
-)
+@given(st.lists(st.sampled_from(GERMAN_PIECES)).map("".join))
 def test_offsets_lead_from_what_is_read_in_german_to_the_segment(segment: str) -> None:
     respelled = respell(segment, "de") or RespelledSegment(segment, None)
     end = len(respelled.text)
@@ -148,4 +172,5 @@ def test_offsets_lead_from_what_is_read_in_german_to_the_segment(segment: str) -
     for at, letter in enumerate(respelled.text):
         place = respelled.in_segment(Span(at, at + 1))
         before = segment[place.start : place.end]
-        assert before == letter or before.upper() == ("SS" if letter == "ß" else letter.upper())
+        expected = {"ß": "SS", " ": before.strip()}.get(letter, letter.upper())
+        assert before == letter or before.upper() == expected
