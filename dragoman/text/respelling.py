@@ -123,20 +123,12 @@ class Respeller:
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
-        with_gaps = _OPENING.sub(self._insert_gap, text) if may_insert_gaps else text
+        with_gaps = _OPENING.sub(r"\g<0> ", text) if may_insert_gaps else text
         if with_gaps == segment:
             return None
         has_gaps = with_gaps != text
         offsets = _offsets(with_gaps, segment) if has_gaps or len(text) != len(segment) else None
         return RespelledSegment(with_gaps, None if is_whole else tuple(capitals), offsets, has_gaps)
-
-    def _insert_gap(self, opening: re.Match[str]) -> str:
-        """Return a quotation mark, with a space if the word after it has fewer pieces then."""
-        mark, word = opening[0], _PART.match(opening.string, opening.end())
-        if word is None or len(word[0]) > MAX_CACHED_LETTERS:
-            return mark
-        (num_alone, _), (num_mark, _), (num_both, _) = map(self._word_cost, (word[0], mark, mark + word[0]))
-        return f"{mark} " if num_alone + num_mark < num_both else mark
 
     def _respell_word(self, word: str, language: str) -> str:
         return _PART.sub(lambda part: self._respell_part(part[0], language).text, word)
