@@ -3,7 +3,7 @@
     python -m bench.placeholders BUNDLE STRINGS --source de --target en --output placeholders-de-en.json
 
 STRINGS has a text of a user interface on each line; lines without a placeholder are left out. Each text is
-translated as it is, and once more with other placeholders in place of its own.
+translated as it is, with other placeholders in place of its own, and with words in other scripts.
 """
 
 import re
@@ -28,6 +28,7 @@ MAX_SHOWN = 20
 FOUND = re.compile(
     r"%\d+\$[sd]|%\(\w+\)[sd]|%\{\w+\}|\$\{\w+\}|\{\{ ?\w+ ?\}\}|\{\w*\}|(?<![\d%])%(?:l?d|s)"
     r"|<x id=\"\d+\"/>|&[a-z]+;|https?://[a-z./\d?=-]*[a-z\d]|[a-z.]+@[a-z-]+\.[a-z]+|`[^`]+`"
+    r"|[\u0370-\u1cff\u2e80-\ud7ff]+"
 )
 """Placeholders in the strings, and those that replace them."""
 
@@ -36,6 +37,7 @@ SHAPES = (
     "{%s}", "{%sName}", "%%(%s)s", "%%(%s)d", "${%s}", "{{%s}}", "{{ %s }}", "%%{%s}", "https://%s.example.org/a?b=1",
     "%s@mail-example.org", "`%s_id`",
 )  # fmt: skip
+SCRIPTS = ("Москва", "東京", "北京市", "שלום", "القاهرة", "दिल्ली", "서울", "Αθήνα", "Київ", "თბილისი")
 NUMBERED = ("{%d}", "%%%d$s", "%%%d$d", '<x id="%d"/>')
 
 
@@ -94,6 +96,13 @@ def vary(text: str, random: Random) -> str:
     return FOUND.sub(lambda found: fresh[found[0]], text)
 
 
+def in_scripts(text: str, random: Random) -> str:
+    """Return a text with words in other scripts, in place of its placeholders."""
+    own = dict.fromkeys(FOUND.findall(text))
+    fresh = dict(zip(own, random.sample(SCRIPTS, min(len(own), len(SCRIPTS))), strict=False))
+    return FOUND.sub(lambda found: fresh.get(found[0], ""), text)
+
+
 def count(router: Router, pair: tuple[str, str], texts: Sequence[str], mode: PlaceholderMode) -> Counts:
     """Translate texts as messages and count their placeholders."""
     counts = Counts()
@@ -126,10 +135,11 @@ def main() -> None:
     texts = with_placeholders(arguments.strings.read_text(encoding="utf-8").splitlines())
     texts = random.sample(texts, min(arguments.limit, len(texts)))
     varied = [vary(text, random) for text in texts]
+    foreign = [in_scripts(text, random) for text in texts]
     pair = (arguments.source, arguments.target)
     rows: list[dict[str, object]] = []
     with Router.open({arguments.bundle.name: arguments.bundle}) as router:
-        for name, strings in (("own", texts), ("others", varied)):
+        for name, strings in (("own", texts), ("others", varied), ("words in other scripts", foreign)):
             for mode in PlaceholderMode:
                 counts = count(router, pair, strings, mode)
                 rows.append({"placeholders": name, "mode": str(mode), **counts.to_json()})

@@ -66,7 +66,7 @@ KINDS = (
     ),
     SpanKind(
         "address",
-        r"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}+@(?:[A-Za-z0-9-]++\.)++[A-Za-z]{2,}+",
+        r"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}+@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++(?<=[A-Za-z]{2})",
         is_syntax=False,
     ),
     SpanKind(
@@ -122,7 +122,7 @@ KINDS = (
     ),
     SpanKind(
         "option",
-        r"(?<![\w-])--[A-Za-z][\w-]*+(?:=[^\s,;.<>\"'`)]++)?(?![^\n]{0,200}?\w--(?:\W|$))",
+        r"(?<![\w-])--[A-Za-z][\w-]*+(?:=[^\s,;.<>\"'`){}]++)?(?![^\n]{0,200}?\w--(?:\W|$))",
         is_syntax=False,
     ),
     SpanKind(
@@ -181,7 +181,7 @@ def find_spans(text: str) -> tuple[ProtectedSpan, ...]:
 def _span(text: str, found: re.Match[str]) -> ProtectedSpan | None:
     kind = _BY_NAME[found.lastgroup or ""]
     start, end = found.span()
-    if kind.name == "path":
+    if kind.name in {"path", "option"}:
         end = start + len(found[0].rstrip(_TRAILING))
     elif kind.name == "version" and _is_number_of_heading(text, start, end):
         return None

@@ -12,6 +12,8 @@ from dragoman.types import Alternative, Link, SegmentTranslation, Span, Translat
 from service.protection.patterns import ProtectedSpan, SpanForm
 
 _STAND_IN = re.compile(r"%(?P<number>\d+)\$s?|(?<!\d)%[sd]")
+_GLUED = re.compile(r"(?<=[^\W_])%\d+\$s|%\d+\$s(?=[^\W\d_]{2})")
+"""A stand-in that became part of a word; a single letter may be the ending of a name."""
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -47,10 +49,12 @@ class ShownText:
         is_in_order = [one for one in found if "$" not in one] == ordered
         if not numbers.keys() <= set(self.stand_ins) or not (is_in_order or ordered):
             return frozenset(range(len(self.spans)))  # there are stand-ins that the text does not have
+        glued = set(_GLUED.findall(translated))
         return frozenset(
             i
             for i, stand_in in enumerate(self.stand_ins)
             if not (is_in_order if self._keeps_order(i) else self._is_kept(stand_in, numbers, translated))
+            or (stand_in in glued and not self.spans[i].is_syntax)
         )
 
     def restore(self, translation: Translation) -> Translation | None:

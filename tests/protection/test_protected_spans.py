@@ -25,6 +25,7 @@ PROTECTED = {
     "in /etc/hosts. und ~/x, C:\\Users\\x": ["/etc/hosts", "~/x", "C:\\Users\\x"],
     "README.md und src/app.py": ["README.md", "src/app.py"],
     "mit --dry-run und --level=3": ["--dry-run", "--level=3"],
+    "mit --to={{ x }}/{{ y }}": ["--to", "{{ x }}", "{{ y }}"],
     "Rufe `rm -rf x` auf": ["`rm -rf x`"],
     "Ja {{- html}} nein {{when, datetime}} ja": ["{{- html}}", "{{when, datetime}}"],
     'Ja $t(key) nein $t(ns:key, {"count": 1}) ja': ["$t(key)", '$t(ns:key, {"count": 1})'],
@@ -49,6 +50,42 @@ ORDINARY = [
 @pytest.mark.parametrize("text", PROTECTED)
 def test_placeholders_addresses_paths_and_code_are_protected(text: str) -> None:
     assert [text[span.start : span.end] for span in find_spans(text)] == PROTECTED[text]
+
+
+@pytest.mark.parametrize("end", [".", ",", ": ja", ")", "?", "!", ". Ja", "\n"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(
+            "%s",
+            "%1$s",
+            "{x}",
+            "{{ x }}",
+            "${x}",
+            "$X$",
+            "<b>",
+            "&amp;",
+            "`x`",
+            "https://a.example/b",
+            "a@b.example",
+        ),
+        *(
+            "www.a.example",
+            "1.2.3",
+            "/etc/hosts",
+            "~/x",
+            "src/a.py",
+            "--dry-run",
+            "--level=3",
+            "__init__",
+            "@@a@@",
+        ),
+    ],
+)
+def test_what_follows_is_no_part_of_a_placeholder_and_takes_none_away(part: str, end: str) -> None:
+    text = f"(Siehe {part}{end}"
+
+    assert [text[span.start : span.end] for span in find_spans(text)] == [part]
 
 
 @pytest.mark.parametrize("text", ORDINARY)

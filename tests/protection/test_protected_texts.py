@@ -134,6 +134,11 @@ ANSWERED = {
         {"10 %der %1$s": "10 %dof %1$s", "10 %der ": "10 %dof "},
         "10 %dof {a}",
     ),
+    "an address that became part of a word is placed again, but a name may have an ending": (
+        "https://a.example auswerfen, мир",
+        {"%1$s auswerfen, %2$s": "%1$swerfen %2$ss", "auswerfen, %1$s": "eject, %1$ss"},
+        "https://a.example eject, \u043c\u0438\u0440s",
+    ),
     "words that the model cannot read are kept, unless they are part of another placeholder": (
         "Das Wort мир in {мир} oder https://a.example/мир",
         {"Das Wort %1$s in %2$s oder %3$s": "The word %1$s in %2$s or %3$s"},
