@@ -23,10 +23,15 @@ marks, and the character that carries them ends in at most three."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff]")
 
 
-def normalise_segment(text: str) -> str:
-    """Drop invisible controls, compose characters (NFC), fold white space to single spaces.
+_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+"""Latin ones, of which text that was copied from a PDF is full: `ﬁnden`."""
+_LIGATURE = re.compile("[\ufb00-\ufb06]")
 
-    Nothing visible changes: ligatures, fractions and full-width forms stay (NFKC would replace them). An
+
+def normalise_segment(text: str) -> str:
+    """Drop invisible controls, compose characters (NFC), fold white space to single spaces, split ligatures.
+
+    No letter, sign or digit changes: fractions and full-width forms stay (NFKC would replace them). An
     invisible U+034F follows every 30 consecutive marks, so that the time is linear in the text's length.
     """
     return _SPACES.sub(" ", _compose(text)).strip()
@@ -84,8 +89,10 @@ def _is_mark_or_control(character: str) -> bool:
 
 
 def _compose(text: str) -> str:
-    """Return the text in NFC, without controls."""
+    """Return the text in NFC, without controls and ligatures."""
     visible = _CONTROLS.sub("", text)
+    if _LIGATURE.search(visible):
+        visible = visible.translate(_LIGATURES)
     if _MANY_MARKS.search(visible):
         visible = "".join(_insert_joiners(visible))
     return unicodedata.normalize("NFC", visible)

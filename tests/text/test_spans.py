@@ -14,7 +14,7 @@ from dragoman.types import Span
 
 SHARED_TOKENIZER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 SEGMENTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u2581"))
-PLAIN = st.text("aäß .,-日本1½e\u0301\u00ad\n")
+PLAIN = st.text("aäß .,-日本1½e\u0301\u00ad\n\ufb01\ufb03")
 
 
 @given(text=SEGMENTS | PLAIN)
@@ -38,6 +38,7 @@ def test_what_stands_at_the_places_normalises_to_the_characters(text: str) -> No
 
 def test_dropped_and_composed_characters_move_what_follows() -> None:
     assert normalised_offsets(" \u00adGro\u0308\u00df  x ") == [2, 3, 4, 6, 7, 9, 10]
+    assert normalised_offsets("o\ufb03n") == [0, 1, 1, 1, 2, 3]
 
 
 def _trim_span(text: str) -> str:
