@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from dragoman.scripts import is_word_character
 from dragoman.text.segmentation import has_letters
 from dragoman.types import Alternative, Link, SegmentTranslation, Span, Translation
 from service.protection.patterns import ProtectedSpan, SpanForm
 
 _STAND_IN = re.compile(r"%(?P<number>\d+)\$s?|(?<!\d)%[sd]")
-_GLUED = re.compile(r"(?<=[^\W_])%\d+\$s|%\d+\$s(?=[^\W\d_]{2})")
-"""A stand-in that became part of a word; a single letter may be the ending of a name."""
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -43,18 +42,19 @@ class ShownText:
         """Return the indexes of spans that a translation does not have as often as, or in the order of, the
         text.
         """
-        found = [one[0] for one in _STAND_IN.finditer(translated)]
+        matches = list(_STAND_IN.finditer(translated))
+        found = [one[0] for one in matches]
         numbers = Counter(stand_in for stand_in in found if "$" in stand_in)
         ordered = [stand_in for i, stand_in in enumerate(self.stand_ins) if self._keeps_order(i)]
         is_in_order = [one for one in found if "$" not in one] == ordered
         if not numbers.keys() <= set(self.stand_ins) or not (is_in_order or ordered):
             return frozenset(range(len(self.spans)))  # there are stand-ins that the text does not have
-        glued = set(_GLUED.findall(translated))
+        within_words = {one[0] for one in matches if _is_within_word(translated, Span(*one.span()))}
         return frozenset(
             i
             for i, stand_in in enumerate(self.stand_ins)
             if not (is_in_order if self._keeps_order(i) else self._is_kept(stand_in, numbers, translated))
-            or (stand_in in glued and not self.spans[i].is_syntax)
+            or (stand_in in within_words and not self.spans[i].is_syntax)
         )
 
     def restore(self, translation: Translation) -> Translation | None:
@@ -159,6 +159,12 @@ def _on_copied_lines(text: str, spans: Sequence[ProtectedSpan]) -> set[int]:
                 copied.update(range(first, last))
         first = last
     return copied
+
+
+def _is_within_word(text: str, span: Span) -> bool:
+    """Return whether a part of a text is part of a word; one letter after it may be the ending of a name."""
+    before, after = text[max(0, span.start - 1) : span.start], text[span.end : span.end + 2]
+    return any(map(is_word_character, before)) or (len(after) > 1 and all(map(is_word_character, after)))
 
 
 class _PositionMap:

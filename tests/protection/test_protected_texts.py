@@ -139,6 +139,11 @@ ANSWERED = {
         {"%1$s auswerfen, %2$s": "%1$swerfen %2$ss", "auswerfen, %1$s": "eject, %1$ss"},
         "https://a.example eject, \u043c\u0438\u0440s",
     ),
+    "in a script without spaces, an address stands next to letters": (
+        "Siehe https://a.example hier",
+        {"Siehe %1$s hier": "\u65e5\u672c%1$s\u306f\u65e5\u672c"},
+        "\u65e5\u672chttps://a.example\u306f\u65e5\u672c",
+    ),
     "words that the model cannot read are kept, unless they are part of another placeholder": (
         "Das Wort мир in {мир} oder https://a.example/мир",
         {"Das Wort %1$s in %2$s oder %3$s": "The word %1$s in %2$s or %3$s"},
