@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import groupby, islice
 
 from dragoman.decoding.options import DecodingOptions
@@ -20,6 +19,7 @@ from service.markup.parsed_markup import ParsedMarkup, parse
 from service.protection.modes import PlaceholderMode
 from service.protection.text_context import TextContext
 from service.protection.text_plan import PlanResult, TextPlan, plan_text
+from service.protection.unknown_words import UnknownWords
 
 BATCH = DecodingOptions(return_scores=False)
 
@@ -54,7 +54,8 @@ class RoutedEntryTranslator:
             TranslatorClosed: the translator was closed.
         """
         route = self.router.route(self.source, self.target, self.model)
-        context = TextContext(*route.pair, find_unknown=partial(self.router.unknown_spans, route))
+        unknown_words = UnknownWords(self.router, route, self.options.terminology)
+        context = TextContext(*route.pair, find_unknown=unknown_words.find)
         plans = (_plan(entry, context, self.placeholders) for entry in entries)
         for is_aligned, alike in groupby(_windows(plans, self.read_ahead), _needs_alignment):
             yield from self._translate(alike, is_aligned=is_aligned)

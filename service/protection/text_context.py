@@ -1,11 +1,10 @@
 """What the plan of a text depends on besides the text."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.types import Span
-from service.protection.patterns import ProtectedSpan, SpanForm, find_spans
+from service.protection.patterns import ProtectedSpan, SpanForm, find_spans, without_overlaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +26,11 @@ class TextContext:
 
     def add_unknown(self, text: str, spans: Sequence[ProtectedSpan]) -> tuple[ProtectedSpan, ...]:
         """Return spans of a text with those words that the model cannot read, unless one overlaps a span."""
-        ends = [span.end for span in spans]
-        starts = [*(span.start for span in spans), len(text)]
+        unknown = self.find_unknown(text)
+        if not unknown:
+            return tuple(spans)
         free = [
             ProtectedSpan(*one, SpanForm.NUMBERED, is_syntax=False)
-            for one in self.find_unknown(text)
-            if one.end <= starts[bisect_right(ends, one.start)]
+            for one in without_overlaps(unknown, spans)
         ]
         return tuple(sorted((*spans, *free), key=lambda span: span.start))

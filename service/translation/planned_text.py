@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from dragoman import EngineRequest, InputError
 from dragoman.pipeline.assembly import joint_finish_reason
@@ -16,6 +15,7 @@ from service.memories.pairs import TextMatches
 from service.protection.modes import PlaceholderMode
 from service.protection.text_context import TextContext
 from service.protection.text_plan import PlanResult, TextPlan, plan_text
+from service.protection.unknown_words import UnknownWords
 from service.translation.inference import EngineCall, Outcome
 from service.translation.request import (
     UNDETERMINED,
@@ -198,7 +198,8 @@ def plan_one(
     planned = PlannedText(text, route.pair.target, detected, route, marked, engine_request)
     # A prefix would have placeholders twice: it is forced as it is, and stand-ins are not in it.
     if request.placeholders is PlaceholderMode.AUTO and not request.options.target_prefix:
-        context = TextContext(*route.pair, find_unknown=partial(router.unknown_spans, route))
+        unknown_words = UnknownWords(router, route, engine_request.options.terminology)
+        context = TextContext(*route.pair, find_unknown=unknown_words.find)
         planned.protection = plan_text(text, marked, context)
     planned.prepare()
     return planned
