@@ -179,12 +179,13 @@ class Router:
         bundle = self._pool.bundles().get(name)
         if bundle is None:
             return ()
-        if self._unopened is None or self._unopened[0] is not bundle:
+        unopened = self._unopened  # another thread may replace it
+        if unopened is None or unopened[0] is not bundle:
             try:
-                self._unopened = bundle, open_alphabet(bundle).unknown_spans
+                self._unopened = unopened = bundle, open_alphabet(bundle).unknown_spans
             except BundleError:
                 return ()
-        return self._unopened[1](text)
+        return unopened[1](text)
 
     def translate(
         self,

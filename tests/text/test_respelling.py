@@ -113,6 +113,7 @@ def test_german_ss_is_read_as_sharp_s_where_the_vocabulary_has_it_so(
     [
         ("„nicht“ und »heute«", "„ nicht“ und » heute«"),
         ("Er: (\"'nicht sehr'\")", "Er: (\"' nicht sehr'\")"),
+        ("'s Morgens en 's avonds", "'s Morgens en 's avonds"),  # Dutch
         ("rock'nicht'du 5\"und", "rock'nicht'du 5\"und"),  # opens nothing
         ("„ nicht“", "„ nicht“"),
     ],
