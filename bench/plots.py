@@ -74,7 +74,7 @@ def draw_soak(result: Result, figure: Figure) -> None:
     memory.plot(*zip(*_points(rows, "minutes", "resident_mib"), strict=True))
     labels = {latency: "latency, ms", memory: "resident memory of the server, MiB"}
     for axes, label in labels.items():
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.1 * axes.dataLim.y1)
         axes.set(xlabel=f"minutes, {result['clients']} clients", ylabel=label)
 
 
