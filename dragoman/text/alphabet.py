@@ -17,9 +17,9 @@ MOST_UNKNOWN = 0.8
 """Share of unknown letters from which a line is left to the engine, which copies its segments."""
 LATIN_1_END = "\N{LATIN SMALL LETTER Y WITH DIAERESIS}"
 """Letters up to this one are in words such as `Café`, which models learn with their bytes. Others are in
-names that models have hardly seen: `Łukasz`."""
+names that models have hardly seen: `Łukasz`. Of signs, they learn punctuation, which translations change."""
 _LINE = re.compile(r"[^\n]+")
-_BETWEEN = re.compile(r"[ ,'\N{RIGHT SINGLE QUOTATION MARK}-]{1,2}")
+_BETWEEN = re.compile(r"[ ,'\N{RIGHT SINGLE QUOTATION MARK}-]{0,2}")
 """What stands between unknown words that are kept together, such as a first and a last name."""
 _JOINERS = ("Mn", "Mc", "Me", "Cf")
 """Categories of characters that belong to the one before them."""
@@ -49,10 +49,11 @@ class Alphabet:
         )
 
     def _can_spell(self, character: str) -> bool:
-        """Return whether a character has a piece, or is a sign with bytes: these, models learn to copy."""
-        if character.isspace() or unicodedata.category(character) in _NEVER_UNKNOWN:
+        """Return whether a character has a piece, or has bytes and is one that models learn all the same."""
+        category = unicodedata.category(character)
+        if character.isspace() or category in _NEVER_UNKNOWN:
             return True
-        is_learnt = character <= LATIN_1_END or not character.isalpha()
+        is_learnt = character <= LATIN_1_END or category.startswith("P")
         unknown_ids = {self._tokenizer.unk_id, *(() if is_learnt else self._tokenizer.byte_ids)}
         small = character.lower()  # of a capital sharp s, which words in capitals have
         return any(map(unknown_ids.isdisjoint, self._tokenizer.encode([small, f"a{small}"])))
