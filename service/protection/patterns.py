@@ -5,14 +5,9 @@ a run of characters from being tried again from each of its characters.
 """
 
 import re
-import sys
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
-
-from dragoman.types import Span
 
 
 class SpanForm(Enum):
@@ -197,13 +192,6 @@ def _is_number_of_heading(text: str, start: int, end: int) -> bool:
     """Return whether `2.1.3 Title` begins a line: segmentation keeps such a number."""
     is_at_start = start == 0 or text[start - 1] == "\n"
     return is_at_start and _HEADING.match(text, end) is not None
-
-
-def without_overlaps(spans: Iterable[Span], others: Sequence[Span | ProtectedSpan]) -> list[Span]:
-    """Return the spans that overlap none of the others, which are in order and apart from each other."""
-    ends = [other.end for other in others]
-    starts = [*(other.start for other in others), sys.maxsize]
-    return [span for span in spans if span.end <= starts[bisect_right(ends, span.start)]]
 
 
 def find_numbers(text: str) -> list[ProtectedSpan]:

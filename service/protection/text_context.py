@@ -1,10 +1,12 @@
 """What the plan of a text depends on besides the text."""
 
-from collections.abc import Callable, Sequence
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dragoman.types import Span
-from service.protection.patterns import ProtectedSpan, SpanForm, find_spans, without_overlaps
+from service.protection.patterns import ProtectedSpan, SpanForm, find_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +36,10 @@ class TextContext:
             for one in without_overlaps(unknown, spans)
         ]
         return tuple(sorted((*spans, *free), key=lambda span: span.start))
+
+
+def without_overlaps(spans: Iterable[Span], others: Sequence[Span | ProtectedSpan]) -> list[Span]:
+    """Return the spans that overlap none of the others, which are in order and apart from each other."""
+    ends = [other.end for other in others]
+    starts = [*(other.start for other in others), sys.maxsize]
+    return [span for span in spans if span.end <= starts[bisect_right(ends, span.start)]]

@@ -9,7 +9,7 @@ from dragoman.routing.routes import Route
 from dragoman.terms import Terminology
 from dragoman.text.term_index import TermIndex
 from dragoman.types import Span
-from service.protection.patterns import without_overlaps
+from service.protection.text_context import without_overlaps
 
 CACHED_TERMINOLOGIES = 8
 
