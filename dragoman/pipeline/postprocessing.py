@@ -14,7 +14,7 @@ from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
-from dragoman.text.respelling import RespelledSegment, find_gaps
+from dragoman.text.respelling import RespelledSegment, find_quote_spaces
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -82,8 +82,8 @@ class Postprocessor:
         links = self.links(source.read(segment), targets[0], around, best, source.spans)
         if source.respelled is not None:
             targets, links = _in_capitals(source.respelled, targets, links, text.pair.target)
-        if source.has_gaps:
-            targets, links = _without_gaps(targets, links)
+        if source.has_quote_spaces:
+            targets, links = _without_quote_spaces(targets, links)
         tokens = None
         if wants_tokens:
             tokens = () if best.reading is None else self.tokens(best, best.reading)
@@ -181,14 +181,16 @@ def _in_capitals(
     return (to_capitals(best, language, capitals), *others), moved
 
 
-def _without_gaps(targets: Sequence[str], links: Sequence[Link]) -> tuple[tuple[str, ...], tuple[Link, ...]]:
-    """Return targets, and the best one's links, without the spaces that gaps in the source have led to."""
-    gaps = find_gaps(targets[0])
+def _without_quote_spaces(
+    targets: Sequence[str], links: Sequence[Link]
+) -> tuple[tuple[str, ...], tuple[Link, ...]]:
+    """Return targets, and the best one's links, without their quote spaces."""
+    spaces = find_quote_spaces(targets[0])
     moved = (
-        Link(source, Span(start - bisect_left(gaps, start), end - bisect_left(gaps, end)))
+        Link(source, Span(start - bisect_left(spaces, start), end - bisect_left(spaces, end)))
         for source, (start, end) in links
     )
-    return tuple(_without(target, find_gaps(target)) for target in targets), tuple(moved)
+    return tuple(_without(target, find_quote_spaces(target)) for target in targets), tuple(moved)
 
 
 def _without(text: str, places: Sequence[int]) -> str:

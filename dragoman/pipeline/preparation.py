@@ -45,9 +45,9 @@ class SegmentInput:
     """The same without respelling, if the better translation of the two is to be chosen."""
 
     @property
-    def has_gaps(self) -> bool:
+    def has_quote_spaces(self) -> bool:
         """Whether the model may read spaces after quotation marks that the segment does not have there."""
-        return self.spans is not None or (self.respelled is not None and self.respelled.has_gaps)
+        return self.spans is not None or (self.respelled is not None and self.respelled.has_quote_spaces)
 
     def read(self, segment: str) -> str:
         """Return the text that the model reads for the segment."""
@@ -154,7 +154,7 @@ class Preparer:
         if options.target_prefix:  # the model continues it in the case that it has
             return None
         # Terms are annotated where the text that the model reads has the segment's offsets.
-        respelled = self._respeller.respell(segment, language, may_insert_gaps=not has_terms)
+        respelled = self._respeller.respell(segment, language, may_add_quote_spaces=not has_terms)
         if respelled is None or respelled.is_in_capitals or options.sampling is None:
             return respelled
         return None  # two random draws are not compared

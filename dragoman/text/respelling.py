@@ -21,7 +21,7 @@ SENTENCE_START_COST = 1.0
 """Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
 HAS_SHARP_S = frozenset({"de", "deu", "ger"})
 """Languages that have ß; it is SS in capitals, and ss in Switzerland."""
-GAP_BONUS = 0.1
+QUOTE_SPACE_BONUS = 0.1
 """See `RespelledSegment.bonus`; decision 0017 has what was measured."""
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
@@ -36,7 +36,7 @@ _OPENING = re.compile(
     rf"(?:[{_QUOTES}{_GUILLEMETS}](?=[^\W\d_])|'(?=[^\W\d_][^']*+'(?!\w)))"
 )
 """An opening quotation mark before a word; an apostrophe is one if it has a partner."""
-_GAP = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
+_QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 """A space after an opening quotation mark; French has one after a guillemet."""
 _TWO_CAPITALS = re.compile(r"[^\W\d_a-z]{2}")
 """Occurs in every segment with two capitals in a row, and in few others."""
@@ -50,12 +50,12 @@ class RespelledSegment:
     """A segment as the model reads it."""
 
     text: str
-    """Differs from the segment in the case of letters, has ß for some ss, and gaps after quotation marks."""
+    """Differs from the segment in the case of letters, has ß for some ss, and quote spaces."""
     words: tuple[Span, ...] | None
     """The segment's words whose translations get capitals; None if the whole translation does."""
     offsets: tuple[int, ...] | None = None
     """Offset in the segment of each offset in `text`; None if they are the same."""
-    has_gaps: bool = False
+    has_quote_spaces: bool = False
     """Whether spaces follow opening quotation marks that the segment does not have there."""
 
     @property
@@ -67,9 +67,9 @@ class RespelledSegment:
     def bonus(self) -> float:
         """Added to the mean log-probability of its translation, which is compared with the segment's.
 
-        A word in capitals may be a name; a gap changes no word.
+        A word in capitals may be a name; a space changes no word.
         """
-        return GAP_BONUS if self.has_gaps and not self.words else 0.0
+        return QUOTE_SPACE_BONUS if self.has_quote_spaces and not self.words else 0.0
 
     def without(self, spans: Collection[Span]) -> "RespelledSegment":
         """Return the same without the words that overlap any of the spans."""
@@ -83,8 +83,8 @@ class RespelledSegment:
         return span if self.offsets is None else Span(self.offsets[span.start], self.offsets[span.end])
 
     def finish_beginning(self, target: str, language: str) -> str:
-        """Return the beginning of a target without gaps, and in capitals if all of the segment is."""
-        closed = _GAP.sub(lambda gap: gap[0][:-1], target) if self.has_gaps else target
+        """Return the beginning of a target without quote spaces, and in capitals if all of the segment is."""
+        closed = _QUOTE_SPACE.sub(lambda space: space[0][:-1], target) if self.has_quote_spaces else target
         return to_capitals(closed, language) if self.is_in_capitals else closed
 
 
@@ -105,14 +105,14 @@ class Respeller:
         self._cached_part = lru_cache(CACHED_PARTS)(self._respell_new_part)
 
     def respell(
-        self, segment: str, language: str, *, may_insert_gaps: bool = True
+        self, segment: str, language: str, *, may_add_quote_spaces: bool = True
     ) -> RespelledSegment | None:
         """Return how the model may read a segment; None if only as it is.
 
         Args:
             segment: any text.
             language: its language, by the model's code.
-            may_insert_gaps: whether to insert spaces after opening quotation marks.
+            may_add_quote_spaces: whether to insert spaces after opening quotation marks.
         """
         capitals, is_whole = _find_capitals(segment) if _TWO_CAPITALS.search(segment) else ([], False)
         is_whole = is_whole and sum(word.end - word.start for word in capitals) >= MIN_CAPITALS
@@ -128,12 +128,12 @@ class Respeller:
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
-        with_gaps = _OPENING.sub(r"\g<0> ", text) if may_insert_gaps else text
-        if with_gaps == segment:
+        spaced = _OPENING.sub(r"\g<0> ", text) if may_add_quote_spaces else text
+        if spaced == segment:
             return None
-        has_gaps = with_gaps != text
-        offsets = _offsets(with_gaps, segment) if has_gaps or len(text) != len(segment) else None
-        return RespelledSegment(with_gaps, None if is_whole else tuple(capitals), offsets, has_gaps)
+        has_quote_spaces = spaced != text
+        offsets = _offsets(spaced, segment) if has_quote_spaces or len(text) != len(segment) else None
+        return RespelledSegment(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
 
     def _respell_word(self, word: str, language: str) -> str:
         return _PART.sub(lambda part: self._respell_part(part[0], language).text, word)
@@ -179,18 +179,18 @@ class Respeller:
         return capitalised, fewest, capitalised_cost
 
 
-def find_gaps(target: str) -> list[int]:
-    """Return the offsets of the spaces in a target that gaps in its segment have led to."""
-    return [gap.end() - 1 for gap in _GAP.finditer(target)]
+def find_quote_spaces(target: str) -> list[int]:
+    """Return the offsets of the spaces in a target that quote spaces in its segment have led to."""
+    return [space.end() - 1 for space in _QUOTE_SPACE.finditer(target)]
 
 
 def _offsets(text: str, segment: str) -> tuple[int, ...]:
-    """Return the offset in a segment of each offset in a text with ß for some of its SS, and gaps."""
+    """Return the offset in a segment of each offset in a text with ß for some of its SS, and quote spaces."""
     offsets = [0]
     for letter in text:
         at = offsets[-1]
-        is_gap = letter == " " and not segment[at].isspace()
-        offsets.append(at if is_gap else at + (2 if letter == "ß" and segment[at] != "ß" else 1))
+        is_added = letter == " " and not segment[at].isspace()
+        offsets.append(at if is_added else at + (2 if letter == "ß" and segment[at] != "ß" else 1))
     return tuple(offsets)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.respelling import RespelledSegment, Respeller, find_gaps
+from dragoman.text.respelling import RespelledSegment, Respeller, find_quote_spaces
 from dragoman.types import Span
 
 FREQUENT = 1.0
@@ -124,13 +124,13 @@ def test_a_word_after_an_opening_quotation_mark_is_read_with_a_space(segment: st
 
 def test_targets_have_the_spaces_after_quotation_marks_that_their_segment_has() -> None:
     target = 'He: " no" (\'" so"), " 5" and « oui »'
-    with_gaps, without = respell("„nicht“"), respell("Die Strasse")
-    assert with_gaps is not None
+    spaced, without = respell("„nicht“"), respell("Die Strasse")
+    assert spaced is not None
     assert without is not None
 
-    assert with_gaps.finish_beginning(target, "en") == 'He: "no" (\'"so"), "5" and « oui »'
+    assert spaced.finish_beginning(target, "en") == 'He: "no" (\'"so"), "5" and « oui »'
     assert without.finish_beginning(target, "en") == target
-    assert [target[at - 1 : at + 2] for at in find_gaps(target)] == ['" n', '" s', '" 5']
+    assert [target[at - 1 : at + 2] for at in find_quote_spaces(target)] == ['" n', '" s', '" 5']
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_any_other_segment_is_read_as_it_is(segment: str) -> None:
 
 @given(st.text() | st.text("ABCDEİIßäx .%'-"), st.sampled_from(["en", "tr", "eng_Latn"]))
 def test_what_is_read_differs_from_the_segment_in_case_only(segment: str, language: str) -> None:
-    respelled = Respeller(word_cost).respell(segment, language, may_insert_gaps=False)
+    respelled = Respeller(word_cost).respell(segment, language, may_add_quote_spaces=False)
     found = segment if respelled is None else respelled.text
 
     assert len(found) == len(segment)
