@@ -14,7 +14,7 @@ from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
-from dragoman.text.respelling import RespelledSegment, find_quote_spaces
+from dragoman.text.respelling import RespelledSegment, find_quote_spaces, without_quote_spaces
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -190,10 +190,4 @@ def _without_quote_spaces(
         Link(source, Span(start - bisect_left(spaces, start), end - bisect_left(spaces, end)))
         for source, (start, end) in links
     )
-    return tuple(_without(target, find_quote_spaces(target)) for target in targets), tuple(moved)
-
-
-def _without(text: str, places: Sequence[int]) -> str:
-    """Return a text without the characters at these places, which are in order."""
-    starts, ends = (0, *(place + 1 for place in places)), (*places, len(text))
-    return "".join(text[start:end] for start, end in zip(starts, ends, strict=True))
+    return tuple(map(without_quote_spaces, targets)), tuple(moved)

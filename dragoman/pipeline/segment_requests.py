@@ -74,7 +74,8 @@ class SegmentRequestFactory:
                 best, outcome = as_written, found_as_written
                 if not isinstance(outcome, Exception):
                     advantage = _mean_logprob(found) + respelled.bonus - _mean_logprob(outcome)
-                    best, outcome = (segment, found) if advantage > 0 else (as_written, outcome)
+                    if advantage > 0:
+                        best, outcome = segment, found
                 self._then_decode_forced(best, resolved, receive)(outcome)
 
             request, cached = self._search(as_written, resolved, choose)

@@ -21,8 +21,6 @@ _MANY_MARKS = re.compile(f"[{BLOCKS_WITH_MARKS}]{{14}}")
 """Matches every text with more than `MAX_MARKS` marks in a row: a mark character decomposes into at most two
 marks, and the character that carries them ends in at most three."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff]")
-
-
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 """Latin ones, of which text that was copied from a PDF is full: `ﬁnden`."""
 _LIGATURE = re.compile("[\ufb00-\ufb06]")

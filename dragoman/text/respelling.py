@@ -84,7 +84,7 @@ class RespelledSegment:
 
     def finish_beginning(self, target: str, language: str) -> str:
         """Return the beginning of a target without quote spaces, and in capitals if all of the segment is."""
-        closed = _QUOTE_SPACE.sub(lambda space: space[0][:-1], target) if self.has_quote_spaces else target
+        closed = without_quote_spaces(target) if self.has_quote_spaces else target
         return to_capitals(closed, language) if self.is_in_capitals else closed
 
 
@@ -182,6 +182,11 @@ class Respeller:
 def find_quote_spaces(target: str) -> list[int]:
     """Return the offsets of the spaces in a target that quote spaces in its segment have led to."""
     return [space.end() - 1 for space in _QUOTE_SPACE.finditer(target)]
+
+
+def without_quote_spaces(target: str) -> str:
+    """Return a target without the spaces that `find_quote_spaces` finds."""
+    return _QUOTE_SPACE.sub(lambda space: space[0][:-1], target)
 
 
 def _offsets(text: str, segment: str) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """What a plan translates of a text: plain text, the blocks of markup, or the sentences of an ICU message."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from service.markup.blocks import Block
 from service.markup.parsed_markup import ParsedMarkup
 from service.protection.accelerators import Label
 from service.protection.icu_messages import icu_message
+from service.protection.patterns import ProtectedSpan
 from service.protection.protected_block import ProtectedBlock, protect
 from service.protection.span_removal import plain_block, write_plain
 from service.protection.text_context import TextContext
@@ -50,10 +51,9 @@ class PlainContent:
 
     needs_alignment = False
 
-    def __init__(self, text: str, label: Label | None, context: TextContext) -> None:
+    def __init__(self, text: str, label: Label | None, spans: Sequence[ProtectedSpan]) -> None:
         self._label = label
-        shown = text if label is None else label.text
-        self.blocks = [protect(plain_block(shown), context.find_spans(shown))]
+        self.blocks = [protect(plain_block(text if label is None else label.text), spans)]
 
     def write(self) -> WrittenText:
         """See `Content`."""
@@ -70,10 +70,11 @@ class PlainContent:
 class MarkedContent:
     """Blocks of markup."""
 
-    def __init__(self, marked: ParsedMarkup, context: TextContext) -> None:
+    def __init__(self, marked: ParsedMarkup, spans: Iterable[Sequence[ProtectedSpan]]) -> None:
+        """Take markup, and the protected spans of each of its blocks."""
         self._marked = marked
         parts = (part for part in marked.parts if isinstance(part, Block))
-        self.blocks = [protect(block, context.find_spans(block.text)) for block in parts]
+        self.blocks = [protect(*each) for each in zip(parts, spans, strict=True)]
 
     needs_alignment = True
 

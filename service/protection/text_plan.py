@@ -41,17 +41,19 @@ def plan_text(text: str, marked: ParsedMarkup | None, context: TextContext) -> "
         context: languages and kind of the text.
     """
     if marked is not None:
-        is_needed = context.is_message or any(map(context.find_spans, marked.blocks))
-        return TextPlan(text, MarkedContent(marked, context), context) if is_needed else None
+        spans_of_blocks = list(map(context.find_spans, marked.blocks))
+        is_needed = context.is_message or any(spans_of_blocks)
+        return TextPlan(text, MarkedContent(marked, spans_of_blocks), context) if is_needed else None
     if has_branches(text):
         try:
             return TextPlan(text, IcuContent(text, context), context)
         except IcuSyntaxError as error:
             return PlanResult(text, (), (CheckFailure(Check.ICU, error.problem),))
-    if not context.is_message and not context.find_spans(text):
-        return None
     label = find_label(text) if context.is_message else None
-    return TextPlan(text, PlainContent(text, label, context), context)
+    spans = context.find_spans(text if label is None else label.text)
+    if not context.is_message and not spans:
+        return None
+    return TextPlan(text, PlainContent(text, label, spans), context)
 
 
 class TextPlan:
