@@ -84,6 +84,7 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
     REPORTS / "experiments.md": {**EXPERIMENTS, **TUTORIAL},
     GUIDES / "gpu.md": {
         "parity": ("gpu-parity.json", tables.device_parity_table),
+        "new-text": ("gpu-new-text.json", tables.new_text_table),
         "throughput": ("throughput-gpu*.json", tables.devices_table),
         "origin": ("throughput-gpu.json", tables.gpu_origin_line),
     },

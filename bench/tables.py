@@ -240,6 +240,15 @@ def device_parity_table(result: Result) -> str:
     )
 
 
+def new_text_table(result: Result) -> str:
+    """Render sentences per second of new and of repeated text, with each kind of attention."""
+    return table(
+        "attention | beam | new text | the same text again",
+        "{attention} | {beam_size} | {new_sentences_per_s:,.0f} | {repeated_sentences_per_s:,.0f}",
+        result["results"],
+    )
+
+
 def gpu_origin_line(result: Result) -> str:
     """Return the GPUs with memory and driver, and `origin_line`."""
     return f"{'; '.join(result['gpus'])}; {origin_line(result)}"

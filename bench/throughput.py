@@ -1,20 +1,23 @@
 """Sentences per second of a bundle on a text file: `python -m bench.throughput models/de-en`.
 
+Every line is translated once: each run draws sentences of the file and puts a number in each. Text seen
+before is faster where shapes are prepared once, as by cuDNN.
 `--provider cuda` measures on a GPU; `--calls`, `--beams` and `--callers` choose the settings.
 """
 
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from itertools import cycle, islice, product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 from bench.command import Command, Options, show
 from bench.rounds import interleave, spread
-from bench.workloads import SENTENCES, read_lines
+from bench.workloads import SENTENCES, distinct_lines, read_lines
 from dragoman import DecodingOptions, InputError, Translator
 from dragoman.providers import SessionOptions, parse_providers
 
@@ -60,15 +63,24 @@ def run_once(translator: Translator, sentences: list[str], setting: Setting) -> 
 
 
 def measure(
-    translator: Translator, sentences: list[str], settings: Sequence[Setting], rounds: int
+    translator: Translator, sentences: Sequence[str], settings: Sequence[Setting], num_lines: int, rounds: int
 ) -> list[dict[str, Any]]:
-    """Measure all settings in turn, round by round, so that drift of the machine affects all of them."""
+    """Measure all settings in turn, round by round, so that drift of the machine affects all of them.
+
+    Every run translates `num_lines` new lines, made of the sentences.
+    """
+    lines = distinct_lines(sentences, sys.maxsize)
     for setting in settings:
-        run_once(translator, sentences[: max(8, setting.batch)], setting)
-    timed = interleave(settings, [""], rounds, lambda setting, *_: run_once(translator, sentences, setting))
+        run_once(translator, list(islice(lines, max(8, setting.batch))), setting)
+    timed = interleave(
+        settings,
+        [""],
+        rounds,
+        lambda setting, *_: run_once(translator, list(islice(lines, num_lines)), setting),
+    )
     rows = []
     for (setting, _), runs in timed.items():
-        rates = spread([len(sentences) / seconds for seconds, _ in runs])
+        rates = spread([num_lines / seconds for seconds, _ in runs])
         row = {
             "setting": asdict(setting),
             "median_sentences_per_s": round(rates.median, 2),
@@ -89,7 +101,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """
     options: Options = {"--sentences": SENTENCES, "--rounds": 5, "--replicas": 2}
     options |= {"--provider cuda, tensorrt, cpu, or several separated by commas": "cpu"}
-    options |= {"--lines to translate; sentences are repeated; default: each once": int}
+    options |= {"--lines to translate in a run; default: as many as there are sentences": int}
     options |= {
         "--calls of so many sentences": BATCHES,
         "--beams": BEAM_SIZES,
@@ -98,13 +110,13 @@ def main(words: Sequence[str] | None = None) -> None:
     command = Command("throughput", __doc__, {"bundle": Path, **options})
     arguments = command.parse(words)
     sentences = read_lines(arguments.sentences)
-    sentences = list(islice(cycle(sentences), arguments.lines or len(sentences)))
+    num_lines = arguments.lines or len(sentences)
     searches = product(arguments.callers, arguments.calls, arguments.beams)
     settings = [Setting(batch, beam, callers) for callers, batch, beam in searches]
     providers, replicas = parse_providers(arguments.provider), arguments.replicas
     with Translator.open(arguments.bundle, replicas=replicas, providers=providers) as translator:
-        results = measure(translator, sentences, settings, arguments.rounds)
-    figures = {"providers": arguments.provider, "gpus": gpu_names(), "sentences": len(sentences)}
+        results = measure(translator, sentences, settings, num_lines, arguments.rounds)
+    figures = {"providers": arguments.provider, "gpus": gpu_names(), "sentences": num_lines}
     figures |= {"rounds": arguments.rounds, "replicas": replicas, "threads_per_replica": 1}
     command.write(arguments.bundle, {**figures, "results": results}, SessionOptions(providers=providers))
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import onnxruntime
@@ -11,7 +11,7 @@ from dragoman.bundle import Bundle
 from dragoman.contract import KEPT_ROWS, Port
 from dragoman.cpus import has_vnni
 from dragoman.errors import BundleError, ProviderError
-from dragoman.providers import EXECUTION_PROVIDERS, PACKAGES, SessionOptions
+from dragoman.providers import EXECUTION_PROVIDERS, PACKAGES, Provider, SessionOptions
 
 DISABLED_OPTIMISERS = ["SkipLayerNormFusion"]
 """Fuses Add and LayerNormalization into an operator that was eight times slower on the CPU when measured."""
@@ -23,6 +23,10 @@ DEVICE_ID = 0
 """The first device that the process sees; CUDA_VISIBLE_DEVICES chooses which one that is."""
 CPU_MEMORY = "Cpu"
 """onnxruntime's name for host memory."""
+WITHOUT_CUDNN = 1 | 2 | 4 | 16 | 32 | 64
+"""onnxruntime's kinds of attention but cuDNN's (8), which it prefers from compute capability 9.0 on. cuDNN
+builds a graph, in some 20 ms, for each new number of rows and each new capacity of the caches."""
+PROVIDER_OPTIONS: Mapping[Provider, Mapping[str, str]] = {"cuda": {"sdpa_kernel": str(WITHOUT_CUDNN)}}
 GPU_PRECISION = "fp16"
 """CUDA has no kernels for float32 `GroupQueryAttention` or int8 products: the CPU's would run."""
 
@@ -85,7 +89,9 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
     session = onnxruntime.InferenceSession(
         str(graph),
         settings,
-        providers=[EXECUTION_PROVIDERS[name] for name in options.providers],
+        providers=[
+            (EXECUTION_PROVIDERS[name], dict(PROVIDER_OPTIONS.get(name, {}))) for name in options.providers
+        ],
         disabled_optimizers=[] if options.is_gpu else DISABLED_OPTIMISERS,
         enable_fallback=0,  # otherwise onnxruntime would hide a failure by running on the CPU
     )

@@ -3,12 +3,13 @@
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import onnxruntime
 import pytest
 
 from bench.throughput import main
-from dragoman import ProviderError
+from dragoman import DecodingOptions, ProviderError, Translator
 
 BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
 FEW = ["--provider", "cpu", "--lines", "9", "--rounds", "1", "--calls", "1", "4", "--callers", "2"]
@@ -25,6 +26,23 @@ def test_every_batch_and_beam_size_is_measured_and_says_where(tmp_path: Path) ->
     assert all(each["median_sentences_per_s"] > 0 for each in result["results"])
     assert (result["providers"], result["sentences"]) == ("cpu", 9)
     assert "--provider cpu" in result["provenance"]["command"]
+
+
+def test_no_text_is_translated_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in another round or setting, nor after the run that only warms up."""
+    seen: list[str] = []
+    translate = Translator.translate
+
+    def record(self: Translator, texts: list[str], options: DecodingOptions) -> Any:
+        seen.extend(texts)
+        return translate(self, texts, options)
+
+    monkeypatch.setattr(Translator, "translate", record)
+
+    main([str(BUNDLE), *FEW, "--rounds", "2", "--beams", "1"])
+
+    assert len(seen) == 2 * (8 + 2 * 9)
+    assert len(set(seen)) == len(seen)
 
 
 @pytest.mark.skipif(

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import onnxruntime
 import pytest
@@ -104,6 +105,37 @@ def test_a_gpu_takes_fp16_alone(bundle: Bundle, precision: str) -> None:
         open_session(
             of_precision(bundle, precision), DECODER_FILE, ((), ()), SessionOptions(providers=("cuda",))
         )
+
+
+class FakeSession:
+    """Takes the place of onnxruntime's session, which needs a GPU; keeps the providers it is given."""
+
+    given: list[tuple[str, dict[str, str]]]
+
+    def __init__(
+        self, graph: str, settings: object, providers: list[tuple[str, dict[str, str]]], **_: Any
+    ) -> None:
+        del graph, settings
+        type(self).given = providers
+
+    def get_providers(self) -> list[str]:
+        return [name for name, _ in self.given]
+
+
+@pytest.mark.parametrize(
+    ("providers", "kernels"),
+    [(("cuda",), ["119"]), (("tensorrt", "cuda"), [None, "119"]), (("cuda", "cpu"), ["119", None])],
+)
+def test_cuda_never_gets_cudnns_attention(
+    monkeypatch: pytest.MonkeyPatch, providers: tuple[Provider, ...], kernels: list[str | None]
+) -> None:
+    """119 is every kind of attention that onnxruntime has a bit for up to 64, but 8: cuDNN's."""
+    monkeypatch.setattr(onnxruntime, "InferenceSession", FakeSession)
+
+    new_session(Path(DECODER_FILE), SessionOptions(providers=providers))
+
+    assert [name for name, _ in FakeSession.given] == [EXECUTION_PROVIDERS[name] for name in providers]
+    assert [options.get("sdpa_kernel") for _, options in FakeSession.given] == kernels
 
 
 @pytest.mark.parametrize(("autoregression", "num_per_layer"), [("attention", 4), ("ssru", 3)])
