@@ -15,11 +15,13 @@ from service.accounts.database import Database
 from service.accounts.rates import RateLimiter
 from service.api.native.health import health_routes
 from service.enabled_apis import enabled_apis
+from service.engine import client_file_limits
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.store import GlossaryLimits, GlossaryStore
 from service.http.authentication import KEY_HEADER, Authenticator
 from service.http.discovery import document_routes
 from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
+from service.http.file_work import FileWork
 from service.http.limits import BodyLimitMiddleware, BodyLimits, TextLimits
 from service.http.telemetry_middleware import RequestLogOptions
 from service.http.threads import run_in_thread
@@ -80,7 +82,12 @@ def create_app(
     except BaseException:
         resources.close()
         raise
-    jobs = None if kept is None else open_job_service(kept, translation_service, settings, telemetry.workers)
+    file_work = FileWork(client_file_limits(settings))
+    jobs = (
+        None
+        if kept is None
+        else open_job_service(kept, translation_service, file_work, settings, telemetry.workers)
+    )
 
     @asynccontextmanager
     async def run_workers(_app: FastAPI) -> AsyncIterator[None]:
@@ -116,6 +123,7 @@ def create_app(
         settings,
         glossaries,
         MemoryService(MemoryStore(glossaries.store.database)),
+        file_work,
         jobs,
         documents,
         admin,

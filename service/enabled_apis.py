@@ -33,10 +33,15 @@ def _native(services: Services) -> ApiDefinition:
     texts = (services.translation_service, services.authenticator, services.glossaries)
     routes.include_router(translation_routes(*texts, services.memories))
     routes.include_router(streaming_routes(*texts, services.memories))
-    routes.include_router(native_glossary_routes(*texts))
+    routes.include_router(native_glossary_routes(*texts, services.file_work))
     accepts_suggestions = services.settings.suggestions == "on"
     routes.include_router(
-        memory_routes(services.memories, services.authenticator, accepts_suggestions=accepts_suggestions)
+        memory_routes(
+            services.memories,
+            services.authenticator,
+            services.file_work,
+            accepts_suggestions=accepts_suggestions,
+        )
     )
     routes.include_router(analysis_routes(services.translation_service, services.authenticator))
     watcher = services.watcher if services.settings.reload_endpoint else None

@@ -30,7 +30,7 @@ def client_file_limits(settings: Settings) -> FileLimits | None:
     if not can_limit_processes():
         raise SettingsError(
             "file_isolation: this platform cannot limit memory and CPU time of reading a file (no Python "
-            "module `resource`); set jobs to off, or file_isolation to off if all clients are trusted"
+            "module `resource`); set file_isolation to off if all clients are trusted"
         )
     return file_limits(settings)
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from service.glossaries.glossary_service import GlossaryService
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorForm
+from service.http.file_work import FileWork
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
 from service.memories.memory_service import MemoryService
@@ -27,6 +28,8 @@ class Services:
     settings: Settings
     glossaries: GlossaryService
     memories: MemoryService
+    file_work: FileWork
+    """Runs the work on clients' files."""
     jobs: JobService | None = None
     """The job service; None if jobs are disabled."""
     documents: DocumentService | None = None

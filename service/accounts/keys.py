@@ -164,6 +164,8 @@ class Caller:
     name: str
     scopes: frozenset[Scope]
     limits: KeyLimits
+    client: str = ""
+    """Who has a share of what all clients share: the key, or an address without one."""
 
     def require(self, scope: Scope) -> None:
         """Raise ScopeMissing if the caller does not have this scope."""

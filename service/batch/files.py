@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from dragoman.types import Pair
 from service.batch.errors import InputProblem, JobCancelled, OutputFailed, ReadingStopped
 from service.formats.entries import Entry, FileFormat, FileFormatError
-from service.formats.isolation import ReaderStoppedError
+from service.formats.isolation import IsolatedFormat, ReaderStoppedError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -79,11 +79,14 @@ def survey(file: JobFile, stop: Event) -> Survey:
     with open_source(file) as source:
         size_bytes, sha256 = digest_file(source)
         source.seek(0)
-        for entry in file.format.read(source):
-            num_entries += 1
-            num_characters += len(entry.text)
-            if num_entries % CHECKED_ENTRIES == 0 and stop.is_set():
-                raise JobCancelled
+        if isinstance(file.format, IsolatedFormat):  # its entries need not leave the process that reads them
+            num_entries, num_characters = file.format.count(source)
+        else:
+            for entry in file.format.read(source):
+                num_entries += 1
+                num_characters += len(entry.text)
+                if num_entries % CHECKED_ENTRIES == 0 and stop.is_set():
+                    raise JobCancelled
     if stop.is_set():
         raise JobCancelled
     return Survey(num_entries, num_characters, size_bytes, sha256)

@@ -4,7 +4,7 @@ import json
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 from service.formats.entries import Entry
@@ -22,7 +22,9 @@ class FrameKind(Enum):
     TEXTS = b"T"
     """To the reader: the requested texts as JSON; if fewer than requested, these are the last."""
     ENTRIES = b"E"
-    """From the reader: entries as JSON."""
+    """From the reader: entries or records as JSON."""
+    COUNTS = b"C"
+    """From the reader: number of entries and of their characters so far."""
     WANTED = b"N"
     """From the reader: number of texts that it requests."""
     CONTENT = b"W"
@@ -39,12 +41,27 @@ class FrameKind(Enum):
     """From the reader, last: it succeeded."""
 
 
+class TaskKind(StrEnum):
+    """What an isolated reader does with its file."""
+
+    READ = "read"
+    """Send the entries."""
+    COUNT = "count"
+    """Count the entries: they stay in the reader."""
+    WRITE = "write"
+    """Write the file with texts in place of its entries."""
+    RECORDS = "records"
+    """Send the records of a file of a `RecordKind`."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReaderTask:
     """Task of an isolated reader."""
 
+    kind: str
+    """A `TaskKind`."""
     file_name: str
-    """Name whose suffix determines the format."""
+    """Name whose suffix determines the format; for records, their kind."""
     source: str
     target: str
     columns: list[str]
@@ -52,8 +69,6 @@ class ReaderTask:
     """Suffix of the output file: see `FileOptions`."""
     memory_bytes: int
     cpu_s: float
-    is_written: bool
-    """Whether to write the file with texts instead of reading its entries."""
     is_seekable: bool = False
     """Whether the output file is seekable."""
 
@@ -63,7 +78,7 @@ def frame(kind: FrameKind, content: bytes = b"") -> bytes:
     return HEADER.pack(kind.value, len(content)) + content
 
 
-def read_frame(read: Callable[[int], bytes]) -> tuple[FrameKind, bytes]:
+def read_frame(read: Callable[[int], bytes | bytearray]) -> tuple[FrameKind, bytes | bytearray]:
     """Return the next message.
 
     Args:
@@ -74,13 +89,13 @@ def read_frame(read: Callable[[int], bytes]) -> tuple[FrameKind, bytes]:
 
 
 def pack(content: object) -> bytes:
-    """Return content as JSON in ASCII, which can hold lone surrogates too."""
-    return json.dumps(content).encode()
+    """Return content as JSON, which may hold lone surrogates."""
+    return json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def unpack(content: bytes) -> Any:
+def unpack(content: bytes | bytearray) -> Any:
     """Return the content that `pack` encoded."""
-    return json.loads(content)
+    return json.loads(content.decode("utf-8", "surrogatepass"))
 
 
 def pack_entry(entry: Entry) -> list[object]:

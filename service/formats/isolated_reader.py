@@ -4,17 +4,28 @@ It takes the request on standard input, replies on standard output, and imports 
 """
 
 import io
+import json
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
-from service.formats.frames import FrameKind, ReaderTask, frame, pack, pack_entry, read_frame, unpack
+from service.formats.frames import (
+    FrameKind,
+    ReaderTask,
+    TaskKind,
+    frame,
+    pack,
+    pack_entry,
+    read_frame,
+    unpack,
+)
 from service.formats.limits import apply_limits
+from service.formats.records import MAX_RECORD_CHARACTERS, Record, RecordKind, parse_records
 from service.formats.registry import open_format
 from service.formats.review_marks import unpack_text
 
@@ -26,6 +37,8 @@ MAX_ENTRY_CHARACTERS = 10_000_000
 MAX_PLACE_CHARACTERS = 1000
 """Maximum length of an entry's location, which may include names from the file."""
 _BATCH_ENTRIES = 64
+_COUNTED_ENTRIES = 1000
+"""Number of entries between two messages with counts, which show the parent that the file is being read."""
 _BATCH_CHARACTERS = 2**15
 _TEXTS_PER_REQUEST = 64
 _BUFFER_BYTES = 2**18
@@ -56,25 +69,59 @@ def main() -> None:
 def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies: io.FileIO) -> None:
     source.seek(0)
     options = FileOptions(request.source, request.target, tuple(request.columns), request.output)
-    file_format = open_format(request.file_name, options)
-    if request.is_written:
-        target = _PipeWriter(replies, is_seekable=request.is_seekable)
-        with io.BufferedWriter(target, _BUFFER_BYTES) as buffered:
-            file_format.write(source, _texts(requests, replies), cast("BinaryIO", buffered))
-        return
-    batch: list[list[object]] = []
+    match TaskKind(request.kind):
+        case TaskKind.RECORDS:
+            languages = request.source, request.target
+            records = parse_records(RecordKind(request.file_name), source, languages)
+            _send(replies, ((record, _record_characters(record)) for record in records))
+        case TaskKind.WRITE:
+            target = _PipeWriter(replies, is_seekable=request.is_seekable)
+            with io.BufferedWriter(target, _BUFFER_BYTES) as buffered:
+                texts = _texts(requests, replies)
+                open_format(request.file_name, options).write(source, texts, cast("BinaryIO", buffered))
+        case TaskKind.COUNT:
+            _send_counts(replies, open_format(request.file_name, options).read(source))
+        case TaskKind.READ:
+            entries = open_format(request.file_name, options).read(source)
+            _send(replies, ((pack_entry(entry), _entry_characters(entry)) for entry in entries))
+
+
+def _send(replies: io.FileIO, items: Iterator[tuple[list[Any], int]]) -> None:
+    """Send items, each with its number of characters, in batches."""
+    batch: list[list[Any]] = []
     num_characters = 0
-    for entry in file_format.read(source):
-        _check_entry(entry)
-        batch.append(pack_entry(entry))
-        num_characters += len(entry.text)
+    for item, size in items:
+        batch.append(item)
+        num_characters += size
         if len(batch) == _BATCH_ENTRIES or num_characters > _BATCH_CHARACTERS:
             replies.write(frame(FrameKind.ENTRIES, pack(batch)))
             batch, num_characters = [], 0
     replies.write(frame(FrameKind.ENTRIES, pack(batch)))
 
 
-def _check_entry(entry: Entry) -> None:
+def _send_counts(replies: io.FileIO, entries: Iterator[Entry]) -> None:
+    """Send how many entries there are so far, now and then and at the end."""
+    num_entries = num_characters = 0
+    for entry in entries:
+        num_entries += 1
+        num_characters += _entry_characters(entry)
+        if num_entries % _COUNTED_ENTRIES == 0:
+            replies.write(frame(FrameKind.COUNTS, pack([num_entries, num_characters])))
+    replies.write(frame(FrameKind.COUNTS, pack([num_entries, num_characters])))
+
+
+def _record_characters(record: Record) -> int:
+    """Return the size of a record; raise FileFormatError if the parent process cannot hold it."""
+    size = len(json.dumps(record, ensure_ascii=False))
+    if size > MAX_RECORD_CHARACTERS:
+        raise FileFormatError(
+            f"a unit or line has {size:,} characters, more than {MAX_RECORD_CHARACTERS:,}; split it"
+        )
+    return size
+
+
+def _entry_characters(entry: Entry) -> int:
+    """Return the length of an entry; raise FileFormatError if the parent process cannot hold it."""
     if len(entry.place) > MAX_PLACE_CHARACTERS:
         raise FileFormatError(
             f"{entry.place[:80]}...: the name has {len(entry.place):,} characters, more than "
@@ -85,6 +132,7 @@ def _check_entry(entry: Entry) -> None:
             f"{entry.place}: the text has {len(entry.text):,} characters, more than "
             f"{MAX_ENTRY_CHARACTERS:,}; split it"
         )
+    return len(entry.text)
 
 
 def _texts(requests: BinaryIO, replies: io.FileIO) -> Iterator[str]:

@@ -11,20 +11,38 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from itertools import islice
+from threading import Event
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileFormat, FileFormatError, FileOptions
-from service.formats.frames import FrameKind, ReaderTask, frame, pack, read_frame, unpack, unpack_entry
-from service.formats.limits import FileLimits, cpu_limit_error, memory_limit_error, time_limit_error
+from service.formats.frames import (
+    FrameKind,
+    ReaderTask,
+    TaskKind,
+    frame,
+    pack,
+    read_frame,
+    unpack,
+    unpack_entry,
+)
+from service.formats.limits import (
+    FileLimits,
+    cpu_limit_error,
+    memory_limit_error,
+    time_limit_error,
+    total_time_limit_error,
+)
+from service.formats.records import Record, RecordKind, parse_records
 from service.formats.review_marks import pack_text
 
 _MODULE = "service.formats.isolated_reader"
-_PIPE_BYTES = 2**16
-
+_STOP_POLL_S = 0.5
+"""Seconds between two checks whether a call is to stop while it waits for its process."""
 
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals that end a process from outside, whatever it is doing."""
@@ -51,17 +69,29 @@ class IsolatedFormat:
     file_name: str
     options: FileOptions
     limits: FileLimits
+    stop: Event = field(default_factory=Event)
+    """Set by another thread to end all calls soon, with a `ReaderStoppedError`."""
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        with self._reader(source, is_written=False) as reader:
+        with self._reader(TaskKind.READ, source) as reader:
             for kind, content in reader.frames():
                 if kind is FrameKind.ENTRIES:
                     yield from map(unpack_entry, unpack(content))
 
+    def count(self, source: BinaryIO) -> tuple[int, int]:
+        """Return the number of entries and of their characters; the entries stay in the other process."""
+        counts = (0, 0)
+        with self._reader(TaskKind.COUNT, source) as reader:
+            for kind, content in reader.frames():
+                if kind is FrameKind.COUNTS:
+                    num_entries, num_characters = unpack(content)
+                    counts = num_entries, num_characters
+        return counts
+
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        with self._reader(source, is_written=True, is_seekable=target.seekable()) as reader:
+        with self._reader(TaskKind.WRITE, source, is_seekable=target.seekable()) as reader:
             for kind, content in reader.frames():
                 if kind is FrameKind.CONTENT:
                     target.write(content)
@@ -70,46 +100,94 @@ class IsolatedFormat:
                 elif kind is FrameKind.WANTED:
                     reader.send(FrameKind.TEXTS, [pack_text(text) for text in islice(texts, unpack(content))])
 
-    @contextmanager
     def _reader(
-        self, source: BinaryIO, *, is_written: bool, is_seekable: bool = False
-    ) -> Iterator["_ReaderProcess"]:
-        options, limits = self.options, self.limits
-        cpu_s = limits.cpu_s_of(os.fstat(source.fileno()).st_size)
-        request = ReaderTask(
+        self, kind: TaskKind, source: BinaryIO, *, is_seekable: bool = False
+    ) -> AbstractContextManager["_ReaderProcess"]:
+        options = self.options
+        task = ReaderTask(
+            kind,
             self.file_name,
             options.source,
             options.target,
             list(options.columns),
             options.output,
-            limits.memory_bytes,
-            cpu_s,
-            is_written,
+            self.limits.memory_bytes,
+            self.limits.cpu_s_of(os.fstat(source.fileno()).st_size),
             is_seekable,
         )
-        process = _start_reader(source.fileno())
-        try:
-            reader = _ReaderProcess(process, limits, cpu_s)
-            reader.send(FrameKind.REQUEST, asdict(request))
-            yield reader
-        finally:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+        return _running_reader(task, source, self.limits, self.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReader:
+    """Reads files with records."""
+
+    limits: FileLimits | None = None
+    """Limits of the process of its own in which a file is read; None to read it in this process."""
+    stop: Event = field(default_factory=Event)
+    """Set by another thread to end the reading soon, with a `ReaderStoppedError`."""
+
+    def read(self, kind: RecordKind, source: BinaryIO, languages: tuple[str, str]) -> Iterator[Record]:
+        """Yield the records of a file lazily.
+
+        Args:
+            kind: kind of the file.
+            source: a regular file; without limits, any seekable one.
+            languages: source and target language of what to find.
+
+        Raises:
+            FileFormatError: the file cannot be read, or exceeds a limit.
+            ReaderError, ReaderStoppedError: see there.
+        """
+        if self.limits is None:
+            yield from parse_records(kind, source, languages)
+            return
+        cpu_s = self.limits.cpu_s_of(source.seek(0, os.SEEK_END))
+        source.flush()  # the other process has the same file, but not the buffer of this one
+        task = ReaderTask(TaskKind.RECORDS, kind, *languages, [], "", self.limits.memory_bytes, cpu_s)
+        with _running_reader(task, source, self.limits, self.stop) as reader:
+            for found, content in reader.frames():
+                if found is FrameKind.ENTRIES:
+                    yield from unpack(content)
+
+
+TRUSTED = RecordReader()
+"""Reads files of whoever runs this program, in this process."""
+
+
+@contextmanager
+def _running_reader(
+    task: ReaderTask, source: BinaryIO, limits: FileLimits, stop: Event
+) -> Iterator["_ReaderProcess"]:
+    process = _start_reader(source.fileno())
+    try:
+        size_bytes = os.fstat(source.fileno()).st_size
+        reader = _ReaderProcess(process, limits, task.cpu_s, limits.wait_s_of(size_bytes), stop)
+        reader.send(FrameKind.REQUEST, asdict(task))
+        yield reader
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
 
 
 class _ReaderProcess:
     """Connection to a reader process through its pipes."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limits: FileLimits, cpu_s: float) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], limits: FileLimits, cpu_s: float, wait_s: float, stop: Event
+    ) -> None:
         if process.stdin is None or process.stdout is None:
             raise ReaderError("the reader process has no pipes")
         self._process = process
         self._stdin, self._stdout = process.stdin, process.stdout.fileno()
         self._limits = limits
         self._cpu_s = cpu_s
+        self._wait_s = wait_s
+        self._waited_s = 0.0
+        self._stop = stop
         self._poll = select.poll()
         self._poll.register(self._stdout, select.POLLIN)
 
@@ -117,7 +195,7 @@ class _ReaderProcess:
         with suppress(BrokenPipeError):  # it has ended, and `frames` raises why
             self._stdin.write(frame(kind, pack(content)))
 
-    def frames(self) -> Iterator[tuple[FrameKind, bytes]]:
+    def frames(self) -> Iterator[tuple[FrameKind, bytes | bytearray]]:
         """Yield messages until the one that reports success.
 
         Raises:
@@ -139,17 +217,33 @@ class _ReaderProcess:
                 case _:
                     yield kind, content
 
-    def _read(self, size: int) -> bytes:
-        chunks: list[bytes] = []
-        while size:
-            if not self._poll.poll(self._limits.timeout_s * 1000):
-                raise time_limit_error(self._limits.timeout_s)
-            chunk = os.read(self._stdout, min(size, _PIPE_BYTES))
-            if not chunk:
+    def _read(self, size: int) -> bytearray:
+        content = bytearray(size)
+        rest = memoryview(content)
+        while rest:
+            self._wait()
+            num_read = os.readv(self._stdout, [rest])
+            if not num_read:
                 raise self._exit_error()
-            chunks.append(chunk)
-            size -= len(chunk)
-        return b"".join(chunks)
+            rest = rest[num_read:]
+        return content
+
+    def _wait(self) -> None:
+        """Wait for the process to write; only these waits count, not the time that this process takes."""
+        began_s = time.monotonic()
+        left_s = self._wait_s - self._waited_s
+        end_s = began_s + min(self._limits.timeout_s, left_s)
+        while True:
+            if self._stop.is_set():
+                raise ReaderStoppedError("it is no longer needed")
+            rest_s = end_s - time.monotonic()
+            if self._poll.poll(max(min(rest_s, _STOP_POLL_S), 0) * 1000):
+                break
+            if rest_s <= 0:
+                if left_s < self._limits.timeout_s:
+                    raise total_time_limit_error(self._wait_s)
+                raise time_limit_error(self._limits.timeout_s)
+        self._waited_s += time.monotonic() - began_s
 
     def _exit_error(self) -> Exception:
         """Return the error for a process that ended without a last message."""

@@ -14,6 +14,13 @@ def matches_language(code: str, wanted: str) -> bool:
     return found == requested or found.startswith(f"{requested}-")
 
 
+def is_variant(one: str, other: str) -> bool:
+    """Return whether two codes are equal, or one is the other with more subtags, as `en` and `en-GB`."""
+    first, second = (code.replace("_", "-").casefold().split("-") for code in (one, other))
+    size = min(len(first), len(second))
+    return first[:size] == second[:size]
+
+
 def renamed_language(own: str, target: str) -> str:
     """Return the code of the target language as a file writes codes: with `_` if its own has one."""
     return target.replace("-", "_") if "_" in own else target

@@ -21,10 +21,17 @@ class FileLimits:
     """CPU time in seconds for each started `CPU_STEP_BYTES` of the file."""
     timeout_s: float = 120.0
     """Maximum wall-clock time in seconds without an entry, a part of the output or the end."""
+    waits_per_cpu_s: float = 2.0
+    """Seconds for which the process may be waited for in total, for each second of CPU time that it may use,
+    and `timeout_s` more: a process that sleeps uses no CPU time."""
 
     def cpu_s_of(self, size_bytes: int) -> float:
         """Return the CPU time in seconds that a file of this size may use."""
         return self.cpu_s * (1 + size_bytes // CPU_STEP_BYTES)
+
+    def wait_s_of(self, size_bytes: int) -> float:
+        """Return the seconds for which the process of a file of this size may be waited for in total."""
+        return self.timeout_s + self.waits_per_cpu_s * self.cpu_s_of(size_bytes)
 
 
 class FileLimitError(FileFormatError):
@@ -51,6 +58,13 @@ def time_limit_error(timeout_s: float) -> FileLimitError:
     """Return the error for a file in which nothing is found for too long."""
     return FileLimitError(
         f"reading it made no progress for {timeout_s:,.0f} s, the limit of a file; split it"
+    )
+
+
+def total_time_limit_error(wait_s: float) -> FileLimitError:
+    """Return the error for a file that takes too long in total."""
+    return FileLimitError(
+        f"reading it exceeds the limit of {wait_s:,.0f} s for a file of its size; split it into smaller files"
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from threading import Event
 from typing import cast
 
 from service.formats.compression import COMPRESSIONS, CompressedFormat
@@ -166,13 +167,16 @@ def requested_output(name: str, requested: str) -> str:
     return output_suffix(name, target_name)
 
 
-def open_format(name: str, options: FileOptions, limits: FileLimits | None = None) -> FileFormat:
+def open_format(
+    name: str, options: FileOptions, limits: FileLimits | None = None, stop: Event | None = None
+) -> FileFormat:
     """Return the format that reads and writes a file, by its name in any case.
 
     Args:
         name: name of the file.
         options: options for reading and writing it.
         limits: limits of the separate process for untrusted files; None to use the calling process.
+        stop: set by another thread to end what the separate process does.
 
     Raises:
         FileFormatError: the suffix is unknown, or a required package is not installed.
@@ -181,7 +185,9 @@ def open_format(name: str, options: FileOptions, limits: FileLimits | None = Non
     kind = _FORMATS[suffix]
     plain = _format_type(kind, suffix)(options)
     found = CompressedFormat(plain, compression, kind.is_streamed) if compression else plain
-    return found if limits is None else IsolatedFormat(found, f"file{suffix}{compression}", options, limits)
+    if limits is None:
+        return found
+    return IsolatedFormat(found, f"file{suffix}{compression}", options, limits, stop or Event())
 
 
 def _format_and_compression(name: str) -> tuple[_FormatEntry, str]:

@@ -28,6 +28,8 @@ MAX_ATTRIBUTES = 1000
 """Maximum number of attributes of an element."""
 MAX_UNIT_DEPTH = 100
 """Maximum nesting of elements in a unit, whose tree is walked by recursion."""
+MAX_UNIT_NODES = 50_000
+"""Maximum number of elements, attributes, texts and comments in a unit, whose tree is in memory."""
 
 _CHUNK_BYTES = 1 << 16
 _PENDING_PER_CHUNK = 8
@@ -172,6 +174,8 @@ class _Reader:
         self._depth = self._untranslated_depth = 0
         self._open: list[Element] = []
         """Open elements of the current unit, outermost first."""
+        self._num_nodes = 0
+        """Number of nodes of the current unit so far."""
         self._parser = parser = expat.ParserCreate("utf-8", " ")
         parser.namespace_prefixes = True
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
@@ -239,8 +243,11 @@ class _Reader:
     def _add_event(self, event: _Event, raw: str) -> str | Element | None:
         """Process an event; return the text or unit that it completes, if any."""
         element = event.opened
-        if not self._open and not self._is_unit_start(event):
-            return raw
+        if not self._open:
+            if not self._is_unit_start(event):
+                return raw
+            self._num_nodes = 0
+        self._count_node(element)
         if element is not None:
             element.open = raw
             if self._open:
@@ -258,6 +265,13 @@ class _Reader:
         else:
             self._open[-1].nodes.append(Chars("".join(event.text), raw))
         return None
+
+    def _count_node(self, element: Element | None) -> None:
+        self._num_nodes += 1 if element is None else 1 + len(element.attributes)
+        if self._num_nodes > MAX_UNIT_NODES:
+            raise FileFormatError(
+                f"a unit has more than {MAX_UNIT_NODES:,} elements, attributes and texts; split it"
+            )
 
     def _is_unit_start(self, event: _Event) -> bool:
         element = event.opened

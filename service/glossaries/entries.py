@@ -3,19 +3,20 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dragoman.terms import MAX_FORMS, MAX_PHRASE_CHARACTERS, Term
 from dragoman.types import Pair
+from service.formats.entries import FileFormatError
+from service.formats.records import Record, RecordKind, parse_rows
 from service.glossaries.errors import GlossaryInvalid
 
 MAX_ENTRIES_BYTES = 10 * 2**20
 """Maximum bytes of the entries of one language pair, as with DeepL."""
 DEFAULT_MAX_ENTRIES = 10_000
 _PAIR, _PAIR_AND_LANGUAGES = 2, 4
-_BYTE_ORDER_MARK = "\ufeff"
 _FORBIDDEN_IN_TERMS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 """Control characters, line separators, and a byte order mark, which is lost if it starts a file."""
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -107,7 +108,17 @@ def parse_entries(
     collector = collector or EntryCollector()
     if len(text) > MAX_ENTRIES_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_ENTRIES_BYTES:
         raise collector.error(f"more than {MAX_ENTRIES_BYTES} bytes; split them into several glossaries")
-    for line, fields in _read_rows(text.removeprefix(_BYTE_ORDER_MARK), entries_format, collector):
+    try:
+        return collect_rows(parse_rows(text, RecordKind(entries_format)), entries_format, pair, collector)
+    except FileFormatError as error:
+        raise collector.error(error.problem) from error
+
+
+def collect_rows(
+    rows: Iterable[Record], entries_format: EntriesFormat, pair: Pair | None, collector: EntryCollector
+) -> tuple[Term, ...]:
+    """Return the entries in rows, each a line number and fields. Raises GlossaryInvalid."""
+    for line, fields in rows:
         if entries_format is EntriesFormat.CSV and len(fields) == _PAIR_AND_LANGUAGES:
             _check_languages(line, fields[2:], pair, collector)
             del fields[2:]
@@ -128,25 +139,6 @@ def write_entries(terms: Iterable[Term], entries_format: EntriesFormat) -> str:
     written = io.StringIO()
     csv.writer(written, lineterminator="\n").writerows(rows)
     return written.getvalue()
-
-
-def _read_rows(
-    text: str, entries_format: EntriesFormat, collector: EntryCollector
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each line that has any, with the line's number from 1."""
-    lines = io.StringIO(text, newline="")
-    if entries_format is EntriesFormat.TSV:
-        reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE, strict=True)
-    else:
-        reader = csv.reader(lines, strict=True)
-    start = 1
-    try:
-        for fields in reader:
-            if fields:
-                yield start, fields
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise collector.error(f"line {start} cannot be read as {entries_format}: {error}") from error
 
 
 def _check_languages(line: int, sent: list[str], pair: Pair | None, collector: EntryCollector) -> None:

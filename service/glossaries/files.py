@@ -1,13 +1,19 @@
-"""Glossary files: CSV, TSV and TBX."""
+"""Glossary files: CSV, TSV and TermBase eXchange (TBX).
+
+A concept of TBX is an entry: each of its terms in the source language, with all of its terms in the target
+language as allowed translations.
+"""
 
 from enum import StrEnum
 from os import SEEK_END
-from typing import IO
+from typing import BinaryIO
 
 from dragoman.terms import Term
 from dragoman.types import Pair
-from service.glossaries.entries import MAX_ENTRIES_BYTES, EntriesFormat, EntryCollector, parse_entries
-from service.glossaries.tbx import read_tbx
+from service.formats.entries import FileFormatError
+from service.formats.isolation import TRUSTED, RecordReader
+from service.formats.records import RecordKind
+from service.glossaries.entries import MAX_ENTRIES_BYTES, EntriesFormat, EntryCollector, collect_rows
 
 
 class GlossaryFormat(StrEnum):
@@ -28,7 +34,11 @@ def format_of(name: str, collector: EntryCollector) -> GlossaryFormat:
 
 
 def read_glossary_file(
-    source: IO[bytes], glossary_format: GlossaryFormat, pair: Pair, collector: EntryCollector
+    source: BinaryIO,
+    glossary_format: GlossaryFormat,
+    pair: Pair,
+    collector: EntryCollector,
+    reader: RecordReader = TRUSTED,
 ) -> tuple[Term, ...]:
     """Return the entries of a file for a language pair.
 
@@ -37,19 +47,22 @@ def read_glossary_file(
         glossary_format: its format.
         pair: languages of the entries.
         collector: limits and the field's name.
+        reader: reads the file.
 
     Raises:
         GlossaryInvalid: the file or an entry cannot be used; the error names the line.
+        ReaderStoppedError: the reader was stopped.
     """
     size_bytes = source.seek(0, SEEK_END)
-    source.seek(0)
-    if glossary_format is GlossaryFormat.TBX:
-        return read_tbx(source, pair, collector)
-    if size_bytes > MAX_ENTRIES_BYTES:
+    if glossary_format is not GlossaryFormat.TBX and size_bytes > MAX_ENTRIES_BYTES:
         raise collector.error(f"has {size_bytes} bytes; the limit is {MAX_ENTRIES_BYTES}; split it")
+    records = reader.read(RecordKind(glossary_format), source, pair)
     try:
-        text = source.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        problem = f"is not UTF-8 at byte {error.start}; save it in UTF-8"
-        raise collector.error(problem) from error
-    return parse_entries(text, EntriesFormat(glossary_format), pair, collector)
+        if glossary_format is not GlossaryFormat.TBX:
+            return collect_rows(records, EntriesFormat(glossary_format), pair, collector)
+        for line, sources, targets in records:
+            for term in sources:
+                collector.add(term, targets, f"line {line}")
+        return collector.collected()
+    except FileFormatError as error:
+        raise collector.error(error.problem) from error

@@ -8,8 +8,8 @@ from typing import Any
 from dragoman.errors import InputError
 from dragoman.terms import Term, Terminology
 from dragoman.types import Pair
+from service.formats.language_tags import is_variant
 from service.glossaries.entries import Dictionary
-from service.glossaries.languages import is_variant
 
 MAX_TERMS = 1000
 """Maximum number of terms and of forbidden phrases in a request itself."""

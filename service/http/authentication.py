@@ -1,14 +1,14 @@
 """Authentication of requests: API keys, their scopes, and rate limits."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import Request
 
 from service.accounts.accounts import Accounts
 from service.accounts.errors import KeyRejected, MissingKey, UnknownKey
 from service.accounts.keys import ANONYMOUS, Caller, Scope
-from service.accounts.rates import RateLimiter
+from service.accounts.rates import RateLimiter, identity_of
 from service.http.errors import ApiError, field_error
 from service.http.fields import Fields, read_fields, read_query
 from service.http.threads import run_in_thread
@@ -52,7 +52,7 @@ class Authenticator:
         await self.rates.admit(caller, address)
         if scope is not None:
             caller.require(scope)
-        return caller
+        return replace(caller, client=identity_of(caller, address))
 
     async def authenticate_key(self, connection: Request, scope: Scope | None) -> Caller:
         """Do the same for a route that always requires a key, in a header."""

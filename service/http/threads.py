@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from threading import Thread
+from threading import Event, Thread
 from typing import TypeVar
 
+import anyio
 import anyio.to_thread
 from fastapi import Request
 
@@ -18,6 +19,22 @@ Result = TypeVar("Result")
 async def run_in_thread(work: Callable[[], Result]) -> Result:
     """Run work that waits for a disk or a database, on a thread."""
     return await anyio.to_thread.run_sync(work)
+
+
+async def run_stoppable(work: Callable[[Event], Result]) -> Result:
+    """Run work on a thread of its own. If the caller is cancelled, set the event, and wait for the end."""
+    stop = Event()
+    running = asyncio.ensure_future(run_on_daemon_thread(lambda: work(stop)))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.set()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait({running})
+        raise
+    finally:
+        if running.done() and not running.cancelled():
+            running.exception()  # nobody else asks
 
 
 async def run_on_daemon_thread(work: Callable[[], Result]) -> Result:

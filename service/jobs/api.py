@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from service.engine import client_file_limits, translator_options
+from service.engine import translator_options
 from service.glossaries.glossary_service import GlossaryService
 from service.http.authentication import Authenticator
+from service.http.file_work import FileWork
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_service import JobService
 from service.jobs.job_storage import JobStorage
@@ -22,13 +23,13 @@ FORM_BYTES = 2**20
 
 
 def open_job_service(
-    storage: JobStorage, job_service: TranslationService, settings: Settings, counters: WorkerCounters
+    storage: JobStorage,
+    job_service: TranslationService,
+    file_work: FileWork,
+    settings: Settings,
+    counters: WorkerCounters,
 ) -> JobService:
-    """Return the service that all APIs submit files to. Its workers run only within `JobWorkers.working`.
-
-    Raises:
-        SettingsError: this platform cannot enforce the limits of file processing.
-    """
+    """Return the service that all APIs submit files to. Its workers run only within `JobWorkers.working`."""
     database = storage.store.database
     runner = JobRunner(
         job_service.inference.router,
@@ -37,9 +38,10 @@ def open_job_service(
         settings.job_texts,
         translator_options(settings),
         job_service.cache_sharing,
-        client_file_limits(settings),
+        file_work.limits,
     )
-    return JobService(storage, JobWorkers(storage, runner, settings.jobs_at_a_time, counters), runner)
+    workers = JobWorkers(storage, runner, settings.jobs_at_a_time, counters)
+    return JobService(storage, workers, runner, file_work)
 
 
 def jobs_api(

@@ -70,7 +70,7 @@ class DocumentService:
         async with self.job_service.folder() as folder:
             sent = await _copy_upload(folder, content, job_request, document_key)
             sent = replace(sent, terms=terms)
-            if problem_if_in_target is not None and await self.job_service.is_in_target(sent):
+            if problem_if_in_target is not None and await self.job_service.is_in_target(sent, caller):
                 ending = JobOutcome(JobState.FAILED, problem=problem_if_in_target)
                 return AcceptedDocument(await self.job_service.add_ended(sent, caller, ending), document_key)
             return AcceptedDocument(await self.job_service.add(sent, caller), document_key)

@@ -119,8 +119,9 @@ class JobRunner:
             InputError: its content depends on its languages, and these cannot be determined.
             BatchStopped: `stop` was set, or the process that reads the file was stopped.
         """
-        pair = self._pair(job_request, source) if depends_on_languages(job_request.file_name) else None
-        counts = survey(_job_file(job_request, source, source, pair or UNKNOWN, self.limits), stop)
+        reading = _Reading(source, self.limits, stop)
+        pair = self._pair(job_request, reading) if depends_on_languages(job_request.file_name) else None
+        counts = survey(_job_file(job_request, reading, source, pair or UNKNOWN), stop)
         return EntryCounts(counts.num_entries, counts.num_characters, pair)
 
     def run(
@@ -148,10 +149,11 @@ class JobRunner:
             DragomanError: the engine failed.
             StoreError: the journal's database failed.
         """
-        pair = self._pair(job.job_request, source)
+        reading = _Reading(source, self.limits, stop)
+        pair = self._pair(job.job_request, reading)
         if self.detection.is_wanted(job.job_request.source):
             progress_reporter.set_source(pair.source)
-        file = _job_file(job.job_request, source, folder / "result", pair, self.limits)
+        file = _job_file(job.job_request, reading, folder / "result", pair)
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
         options = options_of(job.job_request)
@@ -201,8 +203,8 @@ class JobRunner:
             BatchError: the file cannot be read.
             StoreError: the database cannot be used.
         """
-        pair = self._pair(job.job_request, source)
-        file = _job_file(job.job_request, source, source, pair, self.limits)
+        reading = _Reading(source, self.limits, Event())
+        file = _job_file(job.job_request, reading, source, self._pair(job.job_request, reading))
         return _translated_characters(file, self.journal(job.id))
 
     def _translator(self, pair: Pair, job: Job, options: DecodingOptions) -> EntryTranslator:
@@ -244,28 +246,28 @@ class JobRunner:
         """Return the journal of one job."""
         return Journal(self.database, job_id)
 
-    def is_in_target(self, job_request: JobRequest, source: Path) -> bool:
+    def is_in_target(self, job_request: JobRequest, source: Path, stop: Event) -> bool:
         """Return whether the detected language of a file is its target language.
 
         Raises:
             InputError: no model translates this.
-            BatchError: the file cannot be read.
+            BatchError: the file cannot be read, or `stop` was set.
         """
         if not self.detection.is_wanted(job_request.source):
             return False
-        resolved = self._find_source(job_request, source)
+        resolved = self._find_source(job_request, _Reading(source, self.limits, stop))
         return resolved.language is None and resolved.detected.language != UNDETERMINED
 
-    def _pair(self, job_request: JobRequest, source: Path) -> Pair:
+    def _pair(self, job_request: JobRequest, reading: "_Reading") -> Pair:
         """Return the job's languages; the same code twice if there is nothing to translate."""
         if not self.detection.is_wanted(job_request.source):
             return self.router.route(job_request.source, job_request.target, job_request.model).pair
-        resolved = self._find_source(job_request, source)
+        resolved = self._find_source(job_request, reading)
         return Pair(resolved.language or resolved.target, resolved.target)
 
-    def _find_source(self, job_request: JobRequest, source: Path) -> ResolvedSource:
+    def _find_source(self, job_request: JobRequest, reading: "_Reading") -> ResolvedSource:
         undetermined = Pair(UNKNOWN.source, job_request.target or UNKNOWN.target)
-        file = _job_file(job_request, source, source, undetermined, self.limits)
+        file = _job_file(job_request, reading, reading.source, undetermined)
         return resolve_source(read_beginning(file), job_request.target, job_request.model, self.router.routes)
 
 
@@ -282,12 +284,19 @@ def options_of(job_request: JobRequest) -> DecodingOptions:
     return replace(BATCH, formality=job_request.formality, return_scores=needs_scores)
 
 
-def _job_file(
-    job_request: JobRequest, source: Path, target: Path, pair: Pair, limits: FileLimits | None
-) -> JobFile:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How one call reads the file of a job."""
+
+    source: Path
+    limits: FileLimits | None
+    stop: Event
+
+
+def _job_file(job_request: JobRequest, reading: _Reading, target: Path, pair: Pair) -> JobFile:
     options = FileOptions(pair.source, pair.target, job_request.columns, job_request.output)
-    opened = open_format(job_request.file_name, options, limits)
-    return JobFile(job_request.file_name, source, target, opened, pair)
+    opened = open_format(job_request.file_name, options, reading.limits, reading.stop)
+    return JobFile(job_request.file_name, reading.source, target, opened, pair)
 
 
 def _translated_characters(file: JobFile, journal: Journal) -> int:

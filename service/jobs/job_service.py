@@ -2,15 +2,13 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TypeVar
 
 import anyio
-import anyio.to_thread
-from anyio import CapacityLimiter
 
 from dragoman.errors import InputError
 from dragoman.types import Pair
@@ -19,6 +17,7 @@ from service.batch.errors import BatchStopped, InputProblem
 from service.formats.entries import FileFormatError
 from service.glossaries.terminology import RequestTerminology
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
+from service.http.file_work import FileWork
 from service.http.threads import run_in_thread
 from service.jobs.errors import FileRejected, JobError
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
@@ -28,8 +27,6 @@ from service.jobs.request_fields import require_pair
 from service.jobs.worker import INPUT, TERMS, JobWorkers, remove_input
 from service.translation.request import AUTO
 
-MAX_CONCURRENT_CHECKS = 2
-"""Maximum number of files that are checked at the same time."""
 RESULT = "result"
 Result = TypeVar("Result")
 
@@ -53,7 +50,7 @@ class JobService:
     storage: JobStorage
     workers: JobWorkers
     runner: JobRunner
-    _check_limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MAX_CONCURRENT_CHECKS))
+    file_work: FileWork
 
     @asynccontextmanager
     async def folder(self) -> AsyncIterator[Path]:
@@ -97,7 +94,7 @@ class JobService:
             FileRejected: the file cannot be translated.
             QuotaExceeded: the caller has fewer characters left.
         """
-        counts = await self._check(upload)
+        counts = await self._check(upload, caller)
         most = caller.limits.characters_per_month
         job = await run_storage_call(lambda: self._store_job(upload, caller, counts, most))
         self.workers.wake()
@@ -107,18 +104,18 @@ class JobService:
         """Add a job that has already ended, without a charge. If it is done, the file sent is its result."""
         return await run_storage_call(lambda: self._store_ended_job(upload, caller, ending))
 
-    async def is_in_target(self, upload: UploadedFile) -> bool:
+    async def is_in_target(self, upload: UploadedFile, caller: Caller) -> bool:
         """Return whether a file's detected language is its target language.
 
         Return False for a file that cannot be read, which `add` rejects.
         """
 
-        def look() -> bool:
+        def look(stop: Event) -> bool:
             with suppress(FileFormatError, InputProblem, InputError):
-                return self.runner.is_in_target(upload.job_request, upload.path)
+                return self.runner.is_in_target(upload.job_request, upload.path, stop)
             return False
 
-        return await anyio.to_thread.run_sync(look, limiter=self._check_limiter)
+        return await self._run(upload, caller, look)
 
     async def again(self, job: Job) -> Job:
         """Read a job again from the database."""
@@ -135,23 +132,24 @@ class JobService:
         """Delete a job that has ended, and its files."""
         await run_storage_call(lambda: remove(self.storage, self.runner, job))
 
-    async def _check(self, upload: UploadedFile) -> EntryCounts:
-        """Check a file on a thread. If the client disconnects, the check stops."""
-        name, stop = upload.job_request.file_name, Event()
+    async def _check(self, upload: UploadedFile, caller: Caller) -> EntryCounts:
+        name = upload.job_request.file_name
         try:
-            return await anyio.to_thread.run_sync(
-                lambda: self.runner.check(upload.job_request, upload.path, stop), limiter=self._check_limiter
+            return await self._run(
+                upload, caller, lambda stop: self.runner.check(upload.job_request, upload.path, stop)
             )
         except FileFormatError as error:
             raise FileRejected(name, error.problem) from error
         except InputProblem as error:
             raise FileRejected(name, "; ".join(problem for _, problem in error.problems)) from error
+
+    async def _run(self, upload: UploadedFile, caller: Caller, work: Callable[[Event], Result]) -> Result:
+        """Run work on a file in the caller's share. If the calling task is cancelled, the work stops."""
+        try:
+            return await self.file_work.run(caller, upload.path.stat().st_size, work)
         except BatchStopped as error:
-            raise ApiError(
-                ErrorKind.NOT_READY, "the server is stopping; try again later", headers=RETRY_AFTER
-            ) from error
-        finally:
-            stop.set()
+            problem = "the file cannot be read at the moment; try again later"
+            raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER) from error
 
     def _store_job(
         self, upload: UploadedFile, caller: Caller, counts: EntryCounts, most_characters: int | None

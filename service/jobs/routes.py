@@ -19,6 +19,7 @@ from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.forms import FormError, read_urlencoded
+from service.http.threads import cancel_on_disconnect
 from service.jobs import responses
 from service.jobs.errors import FileRejected, UnknownJob
 from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
@@ -159,7 +160,7 @@ class JobAuthenticator:
             self.job_service.require_pair(job_request, terms)
             try:
                 upload = UploadedFile(received.path, job_request, terms=terms)
-                return await self.job_service.add(upload, caller)
+                return await cancel_on_disconnect(connection, self.job_service.add(upload, caller))
             except FileRejected as error:
                 raise field_error("file", error.problem) from error
 

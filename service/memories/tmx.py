@@ -1,28 +1,24 @@
 """Pairs in TMX files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import BinaryIO
 
 from dragoman.types import Pair
-from service.formats.language_tags import matches_language
-from service.formats.xml_tree import Chars, Element, Name
-from service.formats.xml_units import XML_NAMESPACE, xml_units
+from service.formats.isolation import TRUSTED, RecordReader
+from service.formats.records import RecordKind
 from service.memories.pairs import SegmentPair
-
-_UNIT = Name("", "tu")
-_CODES = frozenset(["bpt", "ept", "it", "ph", "ut"])
-"""Elements whose content is the code of another format, such as `%s`."""
 
 
 @dataclass(slots=True)
 class TmxPairs:
     """The pairs of one file in two languages. `num_skipped` is complete after the iteration."""
 
-    source: IO[bytes]
+    source: BinaryIO
     """Seekable file; it is read from its beginning."""
     pair: Pair
     """Languages; `de` matches `de-AT` too."""
+    reader: RecordReader = TRUSTED
     num_skipped: int = 0
     """Units without a pair: a language is missing, a segment is empty, or one has a code without content."""
 
@@ -31,38 +27,10 @@ class TmxPairs:
 
         Raises:
             FileFormatError: the file cannot be read.
+            ReaderStoppedError: the reader was stopped.
         """
-        self.source.seek(0)
-        for unit in xml_units(self.source, frozenset([_UNIT]), allows_doctype=True):
-            if isinstance(unit, str):
-                continue
-            variants = unit.children("tuv")
-            source, target = (_segment(variants, language) for language in self.pair)
-            if source and target:
-                yield SegmentPair(source, target)
+        for record in self.reader.read(RecordKind.TMX, self.source, self.pair):
+            if record:
+                yield SegmentPair(*record)
             else:
                 self.num_skipped += 1
-
-
-def _segment(variants: Sequence[Element], language: str) -> str | None:
-    """Return the text of the first variant in a language; None if there is none that plain text can hold."""
-    for variant in variants:
-        code = variant.attribute("lang", XML_NAMESPACE) or variant.attribute("lang") or ""
-        if matches_language(code, language):
-            segments = variant.children("seg")
-            text = _text(segments[0]) if segments else None
-            return text if text and text.strip() else None
-    return None
-
-
-def _text(element: Element) -> str | None:
-    pieces: list[str] = []
-    for node in element.nodes:
-        if isinstance(node, Chars):
-            pieces.append(node.text)
-        elif isinstance(node, Element):
-            inner = _text(node)
-            if inner is None or (node.local in _CODES and not inner):
-                return None
-            pieces.append(inner)
-    return "".join(pieces)

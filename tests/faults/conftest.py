@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bench.processes import descendants
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
 from tests.forked import ForkedProcess, run_command
@@ -57,6 +58,10 @@ class Server:
             and self.gauge("segments_running") == 0
             and self.gauge("requests_in_flight") <= 1
         )
+
+    def children(self) -> list[int]:
+        """The ids of its processes that read files."""
+        return descendants(self.process.pid)
 
     def resident_bytes(self) -> int:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Timer
 
 import pytest
 
 from service.formats.entries import Entry, FileFormat, FileFormatError
-from service.formats.isolation import ReaderError, ReaderStoppedError
+from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStoppedError, RecordReader
 from service.formats.limits import FileLimitError, FileLimits
+from service.formats.records import RecordKind
 from service.formats.registry import open_format
 from service.formats.review_marks import TargetText, TextOrigin
 from tests.formats.rewriting import OPTIONS, shouted
@@ -28,6 +30,12 @@ LONG = b"x\n" * 200_000
 
 def _isolated(name: str, limits: FileLimits = ROOMY) -> FileFormat:
     return open_format(name, OPTIONS, limits)
+
+
+def _isolated_format(name: str) -> IsolatedFormat:
+    found = _isolated(name)
+    assert isinstance(found, IsolatedFormat)
+    return found
 
 
 @contextmanager
@@ -205,3 +213,55 @@ def test_files_are_read_on_several_threads_at_a_time(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(read, range(4))) == [1000] * 4
+
+
+def test_entries_are_counted_in_the_other_process(tmp_path: Path) -> None:
+    with _saved(tmp_path, LONG) as source:
+        assert _isolated_format("a.txt").count(source) == (200_000, 200_000)
+
+
+def test_counting_ends_with_the_error_of_the_file(tmp_path: Path) -> None:
+    with _saved(tmp_path, b"<a>") as source, pytest.raises(FileFormatError, match="not well-formed"):
+        _isolated_format("a.xliff").count(source)
+
+
+@pytest.mark.parametrize("call", ["read", "count"])
+def test_a_call_that_waits_for_its_process_ends_when_it_is_to_stop(tmp_path: Path, call: str) -> None:
+    stop = Event()
+    isolated = open_format("a.html", OPTIONS, ROOMY, stop)
+    assert isinstance(isolated, IsolatedFormat)
+    run = isolated.count if call == "count" else lambda source: list(isolated.read(source))
+    with _saved(tmp_path, b"<b>x</b> " * 1_000_000) as source:
+        Timer(0.1, stop.set).start()
+        with pytest.raises(ReaderStoppedError):
+            run(source)
+
+
+def test_all_waits_for_a_process_have_a_limit_together(tmp_path: Path) -> None:
+    """A process that sleeps between its messages uses no CPU time."""
+    limits = FileLimits(cpu_s=1, timeout_s=0.2, waits_per_cpu_s=-0.19)
+    with _saved(tmp_path, LONG) as source, pytest.raises(FileLimitError, match="limit of 0 s for a file"):
+        list(_isolated("a.txt", limits).read(source))
+
+
+def test_records_are_those_that_this_process_reads(tmp_path: Path) -> None:
+    languages = ("de", "en")
+    with _saved(tmp_path, FILES[".tmx"][0]) as source:
+        expected = list(RecordReader().read(RecordKind.TMX, source, languages))
+        assert expected
+        assert list(RecordReader(ROOMY).read(RecordKind.TMX, source, languages)) == expected
+
+
+def test_a_record_that_the_parent_cannot_hold_is_rejected(tmp_path: Path) -> None:
+    with (
+        _saved(tmp_path, ("a," * 600_000).encode()) as source,
+        pytest.raises(FileFormatError, match="characters, more than 1,000,000; split it"),
+    ):
+        list(RecordReader(ROOMY).read(RecordKind.CSV, source, ("de", "en")))
+
+
+def test_what_is_still_in_the_buffer_of_a_file_is_read_too(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("w+b") as source:
+        source.write(b"Hund,dog\n")
+        found = list(RecordReader(ROOMY).read(RecordKind.CSV, source, ("de", "en")))
+    assert found == [[1, ["Hund", "dog"]]]

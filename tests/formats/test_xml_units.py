@@ -129,3 +129,21 @@ def test_entities_declared_elsewhere_are_not_looked_up() -> None:
     content = b'<!DOCTYPE d SYSTEM "file:///etc/passwd"><d><p>a&nbsp;b</p></d>'
 
     assert _all(_read(content)).encode() == content
+
+
+@pytest.mark.parametrize(
+    "inner",
+    ["<i/>" * 60, "x<i/>" * 30, "<!-- c -->" * 60, "".join(f'<i a{n}="1" b="2"/>' for n in range(20))],
+    ids=["elements", "texts", "comments", "attributes"],
+)
+def test_a_unit_has_a_limit_of_nodes(inner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree takes a hundred times the memory of what it is read from."""
+    monkeypatch.setattr(module, "MAX_UNIT_NODES", 50)
+    with pytest.raises(FileFormatError, match="a unit has more than 50 elements"):
+        _read(f"<doc><p>{inner}</p></doc>".encode())
+
+
+def test_nodes_are_counted_for_each_unit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_UNIT_NODES", 50)
+    document = "<doc>" + ("<p>" + "<i/>" * 20 + "</p>") * 10 + "</doc>"
+    assert _all(_read(document.encode())) == document

@@ -13,7 +13,6 @@ from dragoman.types import Pair
 from service.glossaries.entries import EntriesFormat, EntryCollector, parse_entries, write_entries
 from service.glossaries.errors import GlossaryInvalid
 from service.glossaries.files import GlossaryFormat, format_of, read_glossary_file
-from service.glossaries.tbx import read_tbx
 
 TSV, CSV = EntriesFormat.TSV, EntriesFormat.CSV
 TERMS = (
@@ -155,7 +154,7 @@ FIRST = """<?xml version="1.0"?>
 
 
 def read(text: str, pair: Pair = PAIR) -> tuple[Term, ...]:
-    return read_tbx(BytesIO(text.encode()), pair, EntryCollector())
+    return read_glossary_file(BytesIO(text.encode()), GlossaryFormat.TBX, pair, EntryCollector())
 
 
 def test_each_term_of_a_concept_gets_all_terms_of_the_other_language_that_may_be_used() -> None:

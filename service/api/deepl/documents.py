@@ -23,6 +23,7 @@ from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.forms import Upload
+from service.http.threads import cancel_on_disconnect
 from service.jobs.documents import AcceptedDocument, DocumentService, unknown_document
 from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobRequest, JobState
@@ -76,7 +77,8 @@ def document_routes(
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
         terms = await find_terms(glossaries, caller, read_glossary_ids(fields), RequestTerms())
-        document = await _submit_document(documents, fields, caller, terms)
+        submitted = _submit_document(documents, fields, caller, terms)
+        document = await cancel_on_disconnect(connection, submitted)
         return SafeJSONResponse(
             {"document_id": document.job.id.upper(), "document_key": document.document_key.upper()}
         )

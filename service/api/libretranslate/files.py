@@ -53,7 +53,7 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         pair = find_pair(
             errors.required(fields, "source"), errors.required(fields, "target"), await catalogues.current()
         )
-        document = await _submit_file(documents, upload, pair, caller)
+        document = await cancel_on_disconnect(request, _submit_file(documents, upload, pair, caller))
         await _await_translation(documents, document.job, request)
         name = quote(document.job.job_request.result_name, safe="")
         origin = str(request.base_url).removesuffix("/") + services.settings.root_path

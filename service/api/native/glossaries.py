@@ -11,13 +11,16 @@ from dragoman.types import Pair
 from service.api.native import glossary_fields as schemas
 from service.api.native.glossary_fields import GlossaryReader, present_glossary
 from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
+from service.formats.isolation import RecordReader
 from service.glossaries.entries import Dictionary, EntriesFormat, write_entries
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import present_terms
+from service.glossaries.store import Glossary
 from service.http import openapi
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
+from service.http.file_work import FileWork
 from service.http.openapi import DocumentedModel
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
@@ -60,7 +63,10 @@ class EntriesQuery(DocumentedModel):
 
 
 def native_glossary_routes(
-    translation_service: TranslationService, authenticator: Authenticator, glossaries: GlossaryService
+    translation_service: TranslationService,
+    authenticator: Authenticator,
+    glossaries: GlossaryService,
+    file_work: FileWork,
 ) -> APIRouter:
     """Return all routes of `/v1/glossaries`."""
     routes = APIRouter(
@@ -70,7 +76,7 @@ def native_glossary_routes(
         generate_unique_id_function=openapi.operation_id,
     )
     reader = GlossaryReader(translation_service.inference.router, glossaries.store.limits.max_entries)
-    access = OwnerAccess(authenticator)
+    access = OwnerAccess(authenticator, file_work)
     _add_routes_of_all(routes, access, reader, glossaries)
     _add_routes_of_one(routes, access, reader, glossaries)
     _add_routes_of_dictionaries(routes, access, reader, glossaries)
@@ -97,8 +103,12 @@ def _add_routes_of_all(
     )
     async def create_glossary(connection: Request) -> Response:
         """Store a glossary: JSON with one language pair or several, or a form with a file for one."""
-        owner, (name, dictionaries) = await access.read(connection, reader.glossary)
-        made = await run_in_thread(lambda: store.add(owner, name, dictionaries, glossaries.now()))
+        caller = await access.caller(connection)
+
+        def add(fields: Fields, records: RecordReader) -> Glossary:
+            return store.add(caller.key_id, *reader.glossary(fields, records), glossaries.now())
+
+        made = await access.import_records(connection, caller, add)
         return SafeJSONResponse(present_glossary(made), CREATED)
 
     @routes.get(
@@ -147,8 +157,12 @@ def _add_routes_of_one(
     )
     async def replace_glossary(connection: Request) -> Response:
         """Replace the name and all entries of a glossary. Requests in progress keep the old ones."""
-        owner, (name, dictionaries) = await access.read(connection, reader.glossary)
-        changed = await run_in_thread(lambda: store.replace(owner, _id(connection), name, dictionaries))
+        caller = await access.caller(connection)
+
+        def replace(fields: Fields, records: RecordReader) -> Glossary:
+            return store.replace(caller.key_id, _id(connection), *reader.glossary(fields, records))
+
+        changed = await access.import_records(connection, caller, replace)
         return SafeJSONResponse(present_glossary(changed))
 
     @routes.delete(
@@ -196,8 +210,13 @@ def _add_routes_of_dictionaries(
     )
     async def put_dictionary(connection: Request) -> Response:
         """Replace all entries of one language pair, or add the pair to the glossary."""
-        owner, dictionary = await access.read(connection, reader.dictionary)
-        changed = await run_in_thread(lambda: store.put_dictionary(owner, _id(connection), dictionary))
+        caller = await access.caller(connection)
+
+        def put(fields: Fields, records: RecordReader) -> Glossary:
+            dictionary = reader.dictionary(fields, records)
+            return store.put_dictionary(caller.key_id, _id(connection), dictionary)
+
+        changed = await access.import_records(connection, caller, put)
         return SafeJSONResponse(present_glossary(changed))
 
     @routes.delete(

@@ -10,6 +10,7 @@ from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.api.native.requests import TermIn
+from service.formats.isolation import RecordReader
 from service.glossaries.entries import Dictionary, EntryCollector
 from service.glossaries.errors import GlossaryInvalid
 from service.glossaries.files import GlossaryFormat, format_of, read_glossary_file
@@ -151,11 +152,11 @@ class GlossaryReader:
     router: Router
     max_entries: int
 
-    def glossary(self, fields: Fields) -> tuple[str, list[Dictionary]]:
+    def glossary(self, fields: Fields, reader: RecordReader) -> tuple[str, list[Dictionary]]:
         """Return the name and the entries of a whole glossary."""
         name = fields.required("name")
         if fields.uploads:
-            return name, [self.dictionary(fields)]
+            return name, [self.dictionary(fields, reader)]
         fields.check_known(KNOWN_IN_JSON)
         items = fields.json.get(DICTIONARIES)
         if not isinstance(items, list) or not items:
@@ -171,7 +172,7 @@ class GlossaryReader:
             dictionaries[read.pair] = read
         return name, list(dictionaries.values())
 
-    def dictionary(self, fields: Fields) -> Dictionary:
+    def dictionary(self, fields: Fields, reader: RecordReader) -> Dictionary:
         """Return the entries of one pair, from JSON or from a file."""
         if not fields.uploads:
             return self._dictionary_from_json(fields, "")
@@ -182,7 +183,7 @@ class GlossaryReader:
         collector = EntryCollector("file", self.max_entries)
         glossary_format = fields.choice("format", GlossaryFormat) or format_of(upload.name, collector)
         pair = self.pair(fields, "")
-        return Dictionary(pair, read_glossary_file(upload.file, glossary_format, pair, collector))
+        return Dictionary(pair, read_glossary_file(upload.file, glossary_format, pair, collector, reader))
 
     def pair(self, fields: Fields, place: str) -> Pair:
         """Return the pair that `source` and `target` name, as the models name it."""

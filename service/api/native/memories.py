@@ -6,12 +6,15 @@ from fastapi.responses import Response
 from service.accounts.keys import Scope
 from service.api.native import memory_fields as schemas
 from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
+from service.formats.isolation import RecordReader
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import read_fields
+from service.http.fields import Fields, read_fields
+from service.http.file_work import FileWork
 from service.http.threads import run_in_thread
 from service.memories.memory_service import MemoryService
+from service.memories.store import Memory
 
 ROOT = "/v1/memories"
 MEMORY_PATHS = frozenset({ROOT, f"{ROOT}/"})
@@ -23,7 +26,11 @@ PAIR_ID = openapi.path_parameter("pair_id", "From the list of pairs.")
 
 
 def memory_routes(
-    memories: MemoryService, authenticator: Authenticator, *, accepts_suggestions: bool
+    memories: MemoryService,
+    authenticator: Authenticator,
+    file_work: FileWork,
+    *,
+    accepts_suggestions: bool,
 ) -> APIRouter:
     """Return all routes of `/v1/memories` and `/v1/suggestions`."""
     routes = APIRouter(
@@ -32,7 +39,7 @@ def memory_routes(
         dependencies=openapi.WITH_KEY,
         generate_unique_id_function=openapi.operation_id,
     )
-    access = OwnerAccess(authenticator)
+    access = OwnerAccess(authenticator, file_work)
     _add_routes_of_all(routes, access, memories)
     _add_routes_of_one(routes, access, memories)
     _add_routes_of_pairs(routes, access, memories)
@@ -58,9 +65,15 @@ def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryS
     )
     async def create_memory(connection: Request) -> Response:
         """Store pairs of one language pair: in JSON, or as a TMX file in a form."""
-        owner, (name, pair, pairs) = await access.read(connection, schemas.read_new_memory)
-        made = await run_in_thread(lambda: store.add(owner, name, pair, pairs, memories.now()))
-        return SafeJSONResponse(schemas.present_changed(made, pairs.num_skipped), CREATED)
+        caller = await access.caller(connection)
+
+        def add(fields: Fields, reader: RecordReader) -> tuple[Memory, int]:
+            name, pair = schemas.read_new_memory(fields)
+            pairs = schemas.ReceivedPairs(fields, pair, reader)
+            return store.add(caller.key_id, name, pair, pairs, memories.now()), pairs.num_skipped
+
+        made, num_skipped = await access.import_records(connection, caller, add)
+        return SafeJSONResponse(schemas.present_changed(made, num_skipped), CREATED)
 
     @routes.get(
         "/memories",
@@ -139,13 +152,16 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
     )
     async def add_memory_pairs(connection: Request) -> Response:
         """Add pairs; one with the same source as a stored pair replaces it."""
-        owner = await access.owner(connection)
-        memory = await run_in_thread(lambda: store.get(owner, _id(connection)))
-        fields = await read_fields(connection)
-        fields.check_known({"pairs", "file"})
-        pairs = schemas.ReceivedPairs(fields, memory.pair)
-        changed = await run_in_thread(lambda: store.add_pairs(owner, memory.id, pairs))
-        return SafeJSONResponse(schemas.present_changed(changed, pairs.num_skipped))
+        caller = await access.caller(connection)
+        memory = await run_in_thread(lambda: store.get(caller.key_id, _id(connection)))
+
+        def add(fields: Fields, reader: RecordReader) -> tuple[Memory, int]:
+            fields.check_known({"pairs", "file"})
+            pairs = schemas.ReceivedPairs(fields, memory.pair, reader)
+            return store.add_pairs(caller.key_id, memory.id, pairs), pairs.num_skipped
+
+        changed, num_skipped = await access.import_records(connection, caller, add)
+        return SafeJSONResponse(schemas.present_changed(changed, num_skipped))
 
     @routes.delete(
         f"{ONE}/pairs/{{pair_id}}",

@@ -9,6 +9,7 @@ from pydantic.config import JsonDict
 
 from dragoman.types import Pair
 from service.formats.entries import FileFormatError
+from service.formats.isolation import RecordReader
 from service.http.errors import field_error
 from service.http.fields import Fields
 from service.http.openapi import DocumentedModel
@@ -166,9 +167,9 @@ class PairsResponse(DocumentedModel):
 class ReceivedPairs:
     """The pairs of a request, from JSON or from a TMX file. Iterating over them raises ApiError."""
 
-    def __init__(self, fields: Fields, pair: Pair) -> None:
+    def __init__(self, fields: Fields, pair: Pair, reader: RecordReader) -> None:
         upload = fields.upload("file")
-        self._tmx = None if upload is None else TmxPairs(upload.file, pair)
+        self._tmx = None if upload is None else TmxPairs(upload.file, pair, reader)
         self._items = fields.json.get("pairs")
         if (self._tmx is None) is (self._items is None):
             raise field_error("pairs", "must be in JSON, or a form must have a TMX file as `file`")
@@ -189,12 +190,11 @@ class ReceivedPairs:
             raise field_error("file", error.problem) from error
 
 
-def read_new_memory(fields: Fields) -> tuple[str, Pair, ReceivedPairs]:
-    """Return name, languages and pairs of a new memory. Raises ApiError."""
+def read_new_memory(fields: Fields) -> tuple[str, Pair]:
+    """Return name and languages of a new memory. Raises ApiError."""
     fields.check_known(KNOWN_IN_FORM if fields.uploads else KNOWN_IN_JSON)
     name, source, target = map(fields.required, ("name", "source", "target"))
-    pair = Pair(source, target)
-    return name, pair, ReceivedPairs(fields, pair)
+    return name, Pair(source, target)
 
 
 def read_suggestion(fields: Fields) -> tuple[Pair, SegmentPair]:

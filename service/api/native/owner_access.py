@@ -1,15 +1,18 @@
 """Access of the routes of glossaries and translation memories to requests of those who own these."""
 
 from collections.abc import Callable
+from os import SEEK_END
 from typing import TypeVar
 
 from fastapi import Request
 
-from service.accounts.keys import Scope
+from service.accounts.keys import Caller, Scope
+from service.formats.isolation import RecordReader
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.fields import Fields, read_fields
-from service.http.threads import run_in_thread
+from service.http.file_work import FileWork
+from service.http.threads import cancel_on_disconnect, run_in_thread
 
 CREATED, NO_CONTENT = 201, 204
 WRITE_ERRORS = (*openapi.KEY_ERRORS, *openapi.BODY_ERRORS)
@@ -20,18 +23,45 @@ Result = TypeVar("Result")
 class OwnerAccess:
     """Authenticates callers and reads their requests."""
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    def __init__(self, authenticator: Authenticator, file_work: FileWork) -> None:
         self._authenticator = authenticator
+        self._file_work = file_work
+
+    async def caller(self, connection: Request) -> Caller:
+        """Return the caller, whose key has the scope for glossaries and memories."""
+        return await self._authenticator.authenticate(
+            connection, key_in_headers(connection), Scope.GLOSSARIES
+        )
 
     async def owner(self, connection: Request) -> str | None:
         """Return the owner of the caller's glossaries and memories."""
-        caller = await self._authenticator.authenticate(
-            connection, key_in_headers(connection), Scope.GLOSSARIES
-        )
-        return caller.key_id
+        return (await self.caller(connection)).key_id
 
     async def read(self, connection: Request, read: Callable[[Fields], Result]) -> tuple[str | None, Result]:
         """Return the owner and what `read` finds in the fields, on a thread."""
         owner = await self.owner(connection)
         fields = await read_fields(connection)
         return owner, await run_in_thread(lambda: read(fields))
+
+    async def import_records(
+        self,
+        connection: Request,
+        caller: Caller,
+        work: Callable[[Fields, RecordReader], Result],
+    ) -> Result:
+        """Run work that reads a file or many records from the fields. If the client disconnects, it stops.
+
+        Args:
+            connection: the request.
+            caller: the caller, in whose share the work runs.
+            work: reads the fields.
+
+        Raises:
+            ClientDisconnectedError: the client has disconnected.
+        """
+        fields = await read_fields(connection)
+        sizes = (upload.file.seek(0, SEEK_END) for sent in fields.uploads.values() for upload in sent)
+        return await cancel_on_disconnect(
+            connection,
+            self._file_work.import_records(caller, sum(sizes), lambda reader: work(fields, reader)),
+        )

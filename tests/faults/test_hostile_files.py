@@ -1,0 +1,80 @@
+"""Files that take long to read: of a client that leaves, and beside those of another client."""
+
+import gzip
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from bench.hostile.attacks import MULTIPART, encode_form
+from tests.faults.conftest import Server, StartServer
+from tests.routing.doubles import until
+from tests.service.keys import Keys
+
+LANGUAGES = {"source": "de", "target": "en"}
+LONG = gzip.compress(b"ein Hund\n" * 10_000_000, 9, mtime=0)
+"""Takes a process that reads it far longer than this test has."""
+NUM_HOSTILE = 6
+"""Number of long files at a time: more than there are slots."""
+
+
+@pytest.fixture
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+    return Keys(f"sqlite:///{tmp_path_factory.mktemp('accounts') / 'accounts.db'}")
+
+
+@pytest.fixture
+def server(start_server: StartServer, keys: Keys) -> Server:
+    return start_server(database_url=keys.url, requires_key="true", log_level="warning")
+
+
+@contextmanager
+def sending(server: Server, path: str, name: str, content: bytes, key: str) -> Iterator[None]:
+    """Send a file without waiting for the response, and disconnect when the block ends."""
+    languages = {"target_lang": "EN"} if path == "/v2/document" else LANGUAGES
+    scheme = "DeepL-Auth-Key" if path == "/v2/document" else "Bearer"
+    body = encode_form(languages, name, content)
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: test\r\nAuthorization: {scheme} {key}\r\n"
+        f"Content-Type: {MULTIPART}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(server.address, timeout=60) as connection:
+        connection.sendall(head.encode() + body)
+        yield
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v2/document", "/translate_file"])
+def test_the_check_of_a_file_ends_with_its_client(server: Server, keys: Keys, path: str) -> None:
+    with sending(server, path, "a.txt.gz", LONG, keys.make()):
+        until(server.children)
+    until(lambda: not server.children())
+
+
+@pytest.mark.timeout(120)
+def test_an_import_ends_with_its_client(server: Server, keys: Keys) -> None:
+    unit = '<tu><tuv xml:lang="de"><seg>Hund</seg></tuv></tu>'
+    tmx = f'<tmx version="1.4"><header srclang="de"/><body>{unit * 180_000}</body></tmx>'
+    with sending(server, "/v1/memories?name=x", "a.tmx", tmx.encode(), keys.make()):
+        until(server.children)
+    until(lambda: not server.children())
+
+
+@pytest.mark.timeout(120)
+def test_a_key_that_sends_long_files_delays_no_file_of_another(server: Server, keys: Keys) -> None:
+    key = keys.make()
+    clients = [sending(server, "/v1/jobs", "a.txt.gz", LONG, key) for _ in range(NUM_HOSTILE)]
+    for client in clients:
+        client.__enter__()
+    try:
+        until(lambda: len(server.children()) == 2)
+        sent = server.client.post(
+            "/v1/jobs", data=LANGUAGES, files={"file": ("a.txt", b"ein Hund\n")}, headers=keys.bearer()
+        )
+        assert sent.status_code == httpx.codes.ACCEPTED
+        assert len(server.children()) >= 2  # the long files are still being read
+    finally:
+        for client in clients:
+            client.__exit__(None, None, None)
