@@ -1,0 +1,330 @@
+"""Which numbers of a text its translation lacks, and how a number is written in another language."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from babel import Locale, UnknownLocaleError
+
+from service.protection.number_words import count_number_words, is_ordinal
+from service.protection.numbers import Number, NumberKind, find_numbers
+
+Spans = Sequence[tuple[int, int]]
+_NO_SPANS: Spans = ()
+
+MIN_SIGNIFICANT_DIGITS = 5
+"""Fewer digits of a translation may come from words: `eine Million`, `neunzehnhundertvierundachtzig`."""
+_PLAIN = str.maketrans("\u2019\u2212\u00a0\u2009\u202f\u066b\u066c", "'-   .,")
+_SIGN = re.compile(r"[^\d-]")
+_GROUPS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d?(?:,\d\d)+,\d{3}")
+_DECADE = re.compile(r"(?:er|s|'s)\b|'?s\b")
+_CLOCK = re.compile(r"(\d\d?)(?:[:.h](\d\d))?")
+_NOON = 12
+_CLOCK_WORD = re.compile(
+    r"[\s.]?\s?(?:(?P<am>a\.?\s?m\b)|(?P<pm>p\.?\s?m\b)|uhr\b|o['\u2019]clock\b|h\b|heures?\b|horas?\b|uur\b"
+    r"|[時点點시])",
+    re.IGNORECASE,
+)
+_IN_UNITS = re.compile(
+    r"[ \u00a0\u202f]?(?:[%\u2030\u00b0€$£¥]|(?:percent|per cent|million|billion|trillion|thousand|euros?"
+    r"|dollars?|pounds?|EUR|USD|GBP|CHF|k?m|[cmn]m|k?g|mg|m?l|[kMGT]i?B|inch(?:es)?|feet|miles?|hours?"
+    r"|minutes?|seconds?|years?|times|degrees)\b)"
+)
+_CURRENCIES = ("€", "$", "£", "¥")
+
+
+class NumberChanges(NamedTuple):
+    """What differs between the numbers of a text and those of its translation."""
+
+    missing: tuple[Number, ...]
+    """Numbers of the text that the translation has not, or not as often."""
+    added: tuple[Number, ...]
+    """Identifiers and long numbers of the translation that the text has not, or not as often."""
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.added)
+
+
+class _Value(NamedTuple):
+    """A number without the signs of a language."""
+
+    groups: tuple[str, ...]
+    """Digits before the decimal sign, as they are grouped."""
+    fraction: str | None
+    is_certain: bool
+    """Whether nothing else is written so, like `3.11` of a version in English."""
+
+    @property
+    def key(self) -> str:
+        return "".join(self.groups) if self.fraction is None else f"{''.join(self.groups)}.{self.fraction}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """Decimal and grouping sign of a language; empty if unknown."""
+
+    language: str
+    decimal: str
+    group: str
+
+    def read(self, number: str) -> _Value | None:
+        """Return the value of a number without signs of spelling; None if it has not the language's form."""
+        signs = _SIGN.findall(number)
+        last = signs[-1] if signs else ""
+        if not signs:
+            return _Value((number,), None, is_certain=True)
+        if signs == [self.decimal]:
+            whole, _, fraction = number.partition(last)
+            return _Value((whole,), fraction, is_certain=last == ",")
+        head, _, fraction = number.rpartition(last)
+        if last in ".," and last not in signs[:-1] and len(set(signs)) == 2:  # noqa: PLR2004 -- two signs
+            groups = _grouped(head, signs[0])
+            return None if groups is None else _Value(groups, fraction, is_certain=True)
+        if len(set(signs)) > 1 or (last in ".," and last != self.group):  # 1.234 in English
+            return None
+        groups = _grouped(number, last)
+        return None if groups is None else _Value(groups, None, is_certain=True)
+
+    def write(self, value: _Value) -> str:
+        """Return a number with the signs of the language."""
+        digits = "".join(value.groups)
+        if len(value.groups) > 1:
+            digits = f"{int(digits):,}".replace(",", self.group)
+        return digits if value.fraction is None else f"{digits}{self.decimal}{value.fraction}"
+
+
+def _grouped(number: str, sign: str) -> tuple[str, ...] | None:
+    return tuple(number.split(sign)) if _GROUPS.fullmatch(number.replace(sign, ",")) else None
+
+
+@dataclass(slots=True)
+class _Item:
+    """A number in its text, with what it is compared by."""
+
+    number: Number
+    plain: str
+    """With digits and signs of one spelling."""
+    value: _Value | None
+    text: str
+    signs: _Signs
+    is_matched: bool = False
+
+    @property
+    def value_key(self) -> str:
+        return "" if self.value is None else f"{'-' * self.plain.startswith('-')}{self.value.key}"
+
+    @property
+    def parts(self) -> list[str]:
+        """Values of the parts of `3,4,5`, `100 200` and `16:09`, which may also be written apart."""
+        signs = set(_SIGN.findall(self.plain))
+        is_list = signs in ({" "}, {":"}) or (signs == {","} and self.value is None)
+        return _SIGN.split(self.plain) if is_list else [self.value_key or self.plain]
+
+
+_Keys = Callable[[_Item], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberForms:
+    """How two languages write numbers."""
+
+    source: _Signs
+    target: _Signs
+
+    def compare(
+        self, source: str, target: str, source_objects: Spans = _NO_SPANS, target_objects: Spans = _NO_SPANS
+    ) -> NumberChanges:
+        """Return what differs between the numbers of a text and of its translation, in any order.
+
+        A number is kept if it is there as it is, or with the signs of the target language; a time of day if
+        it is equal modulo twelve hours; two to twelve and ordinals also as a word.
+
+        Args:
+            source: a text, or a segment of it.
+            target: its translation.
+            source_objects: spans of the text in which no number is compared, in order.
+            target_objects: the same for the translation.
+        """
+        own = _items(source, source_objects, self.source)
+        found = _items(target, target_objects, self.target)
+        for own_keys, keys in (
+            (_plain_key, _plain_key),
+            (_value_key, _value_key),
+            (_loose_keys, _loose_keys),
+            (_clock_keys, _clock_key),
+        ):
+            _match(own, own_keys, found, keys)
+        _match_parts(own, found)
+        self._match_words(own, source, target)
+        missing = tuple(item.number for item in own if not item.is_matched)
+        return NumberChanges(missing, tuple(item.number for item in found if _is_added(item)))
+
+    def put(self, text: str, number: Number) -> str | None:
+        """Return a number of a text with the signs of the target language; None if it stays as it is.
+
+        It stays if it has no sign, if it is an identifier or a word, and if its form is not certain: `3.11`
+        in English is a version, too.
+        """
+        if number.kind is not NumberKind.NUMBER or not self.target.decimal:
+            return None
+        item = _item(text, number, self.source)
+        if item.value is None or not (item.value.is_certain or _has_unit(text, number)):
+            return None
+        written = text[number.start : number.end]
+        sign = written[0] if item.plain.startswith("-") else ""
+        put = sign + self.target.write(item.value)
+        return None if put == written else put
+
+    def _match_words(self, own: Sequence[_Item], source: str, target: str) -> None:
+        if all(item.is_matched for item in own):
+            return
+        words = Counter(count_number_words(target, self.target.language))
+        words.subtract(count_number_words(source, self.source.language))
+        for item in own:
+            if item.is_matched or not item.plain.isdecimal() or len(item.plain) > 2:  # noqa: PLR2004 -- digits
+                continue
+            key = (int(item.plain), is_ordinal(item.text, item.number.end, self.source.language))
+            if words[key] > 0:
+                words[key] -= 1
+                item.is_matched = True
+
+
+@lru_cache(256)
+def number_forms(source_language: str, target_language: str) -> NumberForms:
+    """Return how two languages write numbers, by their BCP-47 codes."""
+    return NumberForms(_signs(source_language), _signs(target_language))
+
+
+def _signs(language: str) -> _Signs:
+    try:
+        locale = Locale.parse(language, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return _Signs(language, "", "")
+    symbols = locale.number_symbols["latn"]
+    return _Signs(locale.language, symbols["decimal"], symbols["group"])
+
+
+def _items(text: str, objects: Spans, signs: _Signs) -> list[_Item]:
+    return [_item(text, number, signs) for number in find_numbers(text, objects)]
+
+
+def _item(text: str, number: Number, signs: _Signs) -> _Item:
+    plain = _in_ascii(text[number.start : number.end].translate(_PLAIN))
+    digits = plain.lstrip("-")
+    if number.kind is NumberKind.WORD:
+        digits = "".join(filter(str.isdecimal, plain)) if len(re.findall(r"\d+", plain)) == 1 else ""
+    is_number = bool(digits) and all(character.isdecimal() or character in " .,'" for character in digits)
+    return _Item(number, plain, signs.read(digits) if is_number else None, text, signs)
+
+
+def _in_ascii(number: str) -> str:
+    return (
+        number if number.isascii() else "".join(str(int(one)) if one.isdecimal() else one for one in number)
+    )
+
+
+def _match(own: Iterable[_Item], own_keys: _Keys, found: Iterable[_Item], keys: _Keys) -> None:
+    """Pair the numbers that have a key in common, each with one."""
+    by_key: defaultdict[str, list[_Item]] = defaultdict(list)
+    for item in found:
+        if not item.is_matched:
+            for key in keys(item):
+                by_key[key].append(item)
+    for item in own:
+        if item.is_matched:
+            continue
+        for key in own_keys(item):
+            candidates = by_key[key]
+            while candidates and candidates[-1].is_matched:
+                candidates.pop()
+            if candidates:
+                candidates[-1].is_matched = item.is_matched = True
+                break
+
+
+def _match_parts(own: Iterable[_Item], found: Iterable[_Item]) -> None:
+    """Pair lists, which one language may write as one number and the other one as several."""
+    left = [item for item in found if not item.is_matched]
+    pool = Counter(part for item in left for part in item.parts)
+    for item in own:
+        needed = Counter(item.parts)
+        if not item.is_matched and all(pool[part] >= number for part, number in needed.items()):
+            pool.subtract(needed)
+            item.is_matched = True
+    for item in left:
+        item.is_matched = any(pool[part] == 0 for part in item.parts)
+
+
+def _plain_key(item: _Item) -> list[str]:
+    return [item.plain]
+
+
+def _value_key(item: _Item) -> list[str]:
+    return [item.value_key] if item.value else []
+
+
+def _loose_keys(item: _Item) -> list[str]:
+    """Return the values of `07` and `7`, of `90er` and `1990s`."""
+    keys = _value_key(item)
+    if not item.plain.isdecimal():
+        return keys
+    if len(item.plain) == 2:  # noqa: PLR2004 -- digits
+        if item.plain[0] == "0":
+            return [*keys, item.plain[1]]
+        if item.plain[1] == "0" and _DECADE.match(item.text, item.number.end):
+            return [*keys, *(f"{century}{item.plain}" for century in ("19", "20"))]
+    return keys
+
+
+class _Clock(NamedTuple):
+    """A time of day."""
+
+    key: str
+    """Equal for times that are equal modulo twelve hours."""
+    half: str
+    """First or second half of the day; `?` if it is not said."""
+
+
+def _clock(item: _Item) -> _Clock | None:
+    found = _CLOCK.fullmatch(item.plain)
+    if found is None or item.number.kind is not NumberKind.NUMBER:
+        return None
+    word = _CLOCK_WORD.match(item.text, item.number.end)
+    hour, minute = int(found[1]), found[2] or "00"
+    is_time = word is not None or ":" in item.plain or "h" in item.plain
+    if not is_time or hour > 24 or minute >= "60":  # noqa: PLR2004 -- hours, minutes
+        return None
+    half = "?"
+    if word is not None and (word["am"] or word["pm"]):
+        half = "am" if word["am"] else "pm"
+    elif hour > _NOON or hour == 0:
+        half = "pm" if _NOON < hour < 2 * _NOON else "am"
+    return _Clock(f"{hour % _NOON}:{minute}", half)
+
+
+def _clock_key(item: _Item) -> list[str]:
+    clock = _clock(item)
+    return [] if clock is None else [f"{clock.key} {clock.half}"]
+
+
+def _clock_keys(item: _Item) -> list[str]:
+    clock = _clock(item)
+    if clock is None:
+        return []
+    halves = ("?", "am", "pm") if clock.half == "?" else (clock.half, "?")
+    return [f"{clock.key} {half}" for half in halves]
+
+
+def _is_added(item: _Item) -> bool:
+    if item.is_matched:
+        return False
+    digits = item.value.key.replace(".", "").strip("0") if item.value else ""
+    return item.number.kind is NumberKind.IDENTIFIER or len(digits) >= MIN_SIGNIFICANT_DIGITS
+
+
+def _has_unit(text: str, number: Number) -> bool:
+    before = text[max(0, number.start - 2) : number.start].rstrip()
+    return before.endswith(_CURRENCIES) or _IN_UNITS.match(text, number.end) is not None

@@ -1,0 +1,141 @@
+"""Numbers and identifiers of a text: where they are, and which of them a translation keeps as they are.
+
+All patterns take linear time, like those of `patterns`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+
+class NumberKind(Enum):
+    """What a number is."""
+
+    IDENTIFIER = "identifier"
+    """UUID, hash, account, address of a device, ISO date, nine digits or more, decimal with four places or
+    more, mixture of letters and digits: any change would be an error, so it is an object at once.
+    """
+    NUMBER = "number"
+    """Digits, with signs between them: `1.234,50`, `17:30`, the `10` of `10-jährig`."""
+    WORD = "word"
+    """Letters and digits that belong together: `CO2`, `A4`, `3D`. Its digits count."""
+
+
+class Number(NamedTuple):
+    """A number or an identifier of a text."""
+
+    start: int
+    end: int
+    kind: NumberKind
+
+
+_L = r"0-9A-Za-z\u00c0-\u024f\u0370-\u052f"
+"""Letters and digits of scripts with spaces between words: no identifier is a part of such a word."""
+_B, _E = rf"(?<![{_L}_])", rf"(?![{_L}_])"
+_H = "[0-9A-Fa-f]"
+_HEX_GROUPS = rf"{_H}{{1,4}}(?::{_H}{{1,4}}){{0,6}}+"
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_SHAPES = re.compile(
+    rf"""
+      {_B}{_H}{{8}}(?:-{_H}{{4}}){{3}}-{_H}{{12}}{_E}                                   # UUID
+    | {_B}{_H}{{2}}(?:[:-]{_H}{{2}}){{5,7}}+{_E} | {_B}{_H}{{4}}(?:\.{_H}{{4}}){{2}}{_E}    # MAC
+    | {_B}(?:{_H}{{1,4}}:){{7}}{_H}{{1,4}}{_E}                                          # IPv6
+    | (?<![{_L}_:])(?:{_HEX_GROUPS})?::(?:{_HEX_GROUPS})?(?:/\d{{1,3}}+)?{_E}
+    | (?<![{_L}_.,-]){_OCTET}(?:\.{_OCTET}){{3}}(?:/\d{{1,2}}+|:\d{{1,5}}+)?+(?![.,]?\d){_E}    # IPv4
+    | {_B}\d{{4}}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])                             # ISO date
+      (?:T[0-2]\d:?[0-5]\d(?::?[0-5]\d(?:[.,]\d{{1,9}}+)?)?(?:Z|[+-][0-2]\d(?::?[0-5]\d)?)?)?{_E}
+    | {_B}[A-Z]{{2}}\d{{2}}[ ][A-Z0-9]{{4}}(?:[ ]\d{{4}}){{2,6}}(?:[ ][A-Z0-9]{{1,4}})?{_E}  # IBAN in groups
+    | {_B}[A-Z]{{2}}\d{{2}}[A-Z0-9]{{11,30}}+{_E}
+    | (?<![\w.,+])\d{{4}}(?:[ -]\d{{4}}){{3,4}}{_E}                                     # card
+    | (?<![\w+])\+\d{{1,3}}+(?=(?:[ ./()-]{{0,3}}\d){{7}})                              # telephone
+      (?:[ ./()-]{{1,3}}\d{{1,14}}+){{1,5}}(?![\w-])
+    | (?<![\w-])(?=(?:-?\d){{9}})\d++(?:-\d++){{2,}}+(?:-X)?(?![\w-])                   # ISBN
+    | {_B}[A-Za-z]{{0,10}}\d{{9,}}+[A-Za-z]{{0,3}}+{_E}
+    | (?<![{_L}_.,])[-\u2212]?\d{{1,3}}\.\d{{4,}}+(?:,[-\u2212]?\d{{1,3}}\.\d{{4,}}+)++    # coordinates
+    | (?:(?<![{_L}_.,-])[-\u2212])?(?<![\d.,])\d++[.,]\d{{4,}}+(?![.,]?\d)
+    """,
+    re.VERBOSE,
+)
+_TOKEN = re.compile(
+    rf"(?<![{_L}_+/-])[A-Za-z0-9](?:[A-Za-z0-9_]|[+/-](?=[A-Za-z0-9+/=-]))*+(?:={{1,2}}(?![{_L}=]))?(?P<rest>[{_L}][{_L}_-]*+)?+"
+)
+"""A candidate for a mixture; `rest`: other letters."""
+_PART = re.compile(r"[A-Za-z0-9_]+")
+_WORD_PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]{2,}")
+_CHANGE = re.compile(r"(?<=[A-Za-z])[+/=_-]*+[0-9]|(?<=[0-9])[+/=_-]*+[A-Za-z]")
+_MIN_CHARACTERS, _MIN_CHANGES = 8, 3
+
+_SIGN_BEFORE = rf"(?:(?<![{_L}_.,;:!?)\]%°'\u2019-])[-\u2212])?"
+_BLANK = r"[ \u00a0\u2009\u202f]"
+SEPARATORS = r".,'\u2019\u066b\u066c\u00a0\u2009\u202f"
+_NUMBER = re.compile(
+    rf"""
+      {_B}[A-Za-z]{{1,10}}+\d++(?:[A-Za-z]{{0,2}}\d++)*+(?:[A-Z]{{1,2}}+{_E})?+(?P<word>)
+    | (?<![\d:.,])(?:[01]?\d|2[0-4])(?::[0-5]\d(?::[0-5]\d)?(?![\d:])|h[0-5]\d{_E})             # time of day
+    | {_SIGN_BEFORE}(?<![\d.,])\d{{1,3}}(?:{_BLANK}\d{{3}}(?!\d))++(?:[.,]\d++)?+(?![.,]\d)
+    | {_SIGN_BEFORE}\d++(?:[{SEPARATORS}]\d++)*+(?:[eE][-+]?\d++{_E}|[A-Z]{{1,2}}+{_E}(?P<capitals>))?+
+    """,
+    re.VERBOSE,
+)
+_NINE_DIGITS = re.compile(r"\d{9}")
+_DIGIT = re.compile(r"\d")
+_MASK = "\ufffc"
+
+
+def find_numbers(text: str, objects: Iterable[tuple[int, int]] = ()) -> tuple[Number, ...]:
+    """Return the numbers and identifiers of a text, in order; they do not overlap.
+
+    Args:
+        text: any text; one of 100,000 characters takes less than 0.2 s.
+        objects: spans in which none is looked for, in order and apart from each other.
+    """
+    if _DIGIT.search(text) is None:
+        return ()
+    masked = _mask(text, objects)
+    found = [Number(*one.span(), NumberKind.IDENTIFIER) for one in _SHAPES.finditer(masked)]
+    masked = _mask(masked, (one[:2] for one in found))
+    mixtures = list(_find_mixtures(masked))
+    masked = _mask(masked, mixtures)
+    found += (Number(*span, NumberKind.IDENTIFIER) for span in mixtures)
+    found += (Number(*one.span(), _kind(one)) for one in _NUMBER.finditer(masked))
+    return tuple(sorted(found, key=lambda number: number.start))
+
+
+def _kind(found: re.Match[str]) -> NumberKind:
+    if _NINE_DIGITS.search(found[0]):
+        return NumberKind.IDENTIFIER
+    return NumberKind.NUMBER if found.lastgroup is None else NumberKind.WORD
+
+
+def _find_mixtures(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the words, or else their parts, that change between letters and digits three times or more."""
+    for token in _TOKEN.finditer(text):
+        end = token.end() if token["rest"] is None else token.start("rest")
+        if end - token.start() < _MIN_CHARACTERS or _DIGIT.search(text, token.start(), end) is None:
+            continue
+        parts = [part.span() for part in _PART.finditer(text, token.start(), end)]
+        has_word = any(_WORD_PART.fullmatch(text, *part) for part in parts)
+        if token["rest"] is None and not has_word and _is_mixture(text, token.start(), end):
+            yield token.start(), end
+            continue
+        if token["rest"] is not None and parts and parts[-1][1] == end:
+            parts.pop()
+        yield from (part for part in parts if _is_mixture(text, *part))
+
+
+def _is_mixture(text: str, start: int, end: int) -> bool:
+    if end - start < _MIN_CHARACTERS:
+        return False
+    changes = _CHANGE.finditer(text, start, end)
+    return sum(1 for _, _ in zip(changes, range(_MIN_CHANGES), strict=False)) == _MIN_CHANGES
+
+
+def _mask(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text of the same length in which each character of the spans is one that is no letter."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in spans:
+        pieces += (text[at:start], _MASK * (end - start))
+        at = end
+    return "".join((*pieces, text[at:]))
