@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+from unicodedata import category
 
 
 class SpanForm(Enum):
@@ -57,6 +58,15 @@ _URL = (
     r"|[.,;:!?*']++(?=[\w/\#&=%~+{-]))"
 )
 
+_DOMAINS = (
+    "ai|app|at|au|be|biz|br|ca|ch|cn|com|cz|de|dev|dk|edu|es|eu|fi|fr|gov|hu|ie|info|int|io|it|jp|kr|mil|nl|nz|"
+    "online|org|net|pl|pt|ro|ru|se|shop|sk|tv|tw|ua|uk|us|wiki|xyz"
+)
+"""Endings of bare domains; none of those that are frequent words, as a blank may lack: `Er kam.am Abend`."""
+_LETTER = r"[\w\u0300-\u036f]"
+_FLUENT_ARGUMENTS = r"(?:\((?:[^()\"{}]|\"[^\"\n]*+\"){0,500}+\))"
+_RANGE_END = r"(?:-?(?:\d{1,9}+|Inf)|\*)"
+
 KINDS = (
     SpanKind("code", r"`[^`\n]{1,200}+`", is_syntax=False),
     SpanKind(
@@ -68,6 +78,27 @@ KINDS = (
         "address",
         r"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}+@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++(?<=[A-Za-z]{2})",
         is_syntax=False,
+    ),
+    SpanKind(
+        "domain",
+        rf"""
+          (?<![\w@./-])(?:(?!\d++\.)[A-Za-z0-9](?:[A-Za-z0-9]|-(?=[A-Za-z0-9-]))*+\.)+?(?<=[\w-]{{2}}\.)
+          (?:{_DOMAINS})(?!\w|-[a-z0-9]|\.\w)(?:(?::\d{{1,5}}+)?/{_URL}*+)?
+        """,
+        is_syntax=False,
+    ),
+    SpanKind(
+        "name",
+        rf"""
+          (?<![\w@%./+-])@(?=[^\W\d_]|\w{{2}}){_LETTER}++(?:[.-]{_LETTER}++)*+(?:@[\w-]++(?:\.[\w-]++)++)?(?![@\w])
+        | (?<![\w&\#/])\#_*+[^\W\d_]{_LETTER}*+ | (?<![\w&\#/])\#\d++[^\W\d]{_LETTER}*+
+        | (?<![\w/.:-])/?[ur]/\w[\w-]{{2,30}}+(?!/)
+        """,
+        is_syntax=False,
+    ),
+    SpanKind(
+        "range",
+        rf"(?:\A|(?<=\|)|(?<=\|[ ]))[\[\]]{_RANGE_END},[ ]?{_RANGE_END}[\[\]]",
     ),
     SpanKind(
         "template",
@@ -90,8 +121,13 @@ KINDS = (
         "brace",
         r"""
           \{\s*[\w.-]++\s*,\s*(?:number|date|time|spellout|ordinal|duration|list)\b[^{}]{0,100}+\}
-        | \{[ ]?[\w.\[\]-]++[ ]?(?:![rsa])?(?::[^{}\s]{0,60}+)?\}
+        | \{[ ]?[\w.\[\]-]++[ ]?(?:![rsa])?(?:,[ ]?-?\d{1,4}+)?(?::[^{}\s]{0,60}+)?\}
+        | \{\d++(?:,[ ]?-?\d{1,4}+)?:[^{}\n]{0,60}+\}
         """,
+    ),
+    SpanKind(
+        "fluent",
+        rf"\{{\s{{0,20}}+(?:(?:-|\$)?[A-Za-z][\w.-]*+{_FLUENT_ARGUMENTS}?|\"[^\"\n]{{0,200}}+\")\s{{0,20}}+\}}",
     ),
     SpanKind(
         "printf",
@@ -156,8 +192,12 @@ _ALL = re.compile(
     "|".join(f"(?P<{name}>{kind.pattern})" for name, kind in zip(_NAMES, KINDS, strict=True)), re.VERBOSE
 )
 _BY_NAME = dict(zip(_NAMES, KINDS, strict=True))
-_SIGN = re.compile(rf"[%{{$<&@`~\\/]|--|__|\[\[|www\.|\d\.\d|\.(?:{_ENDINGS})\b")
+_SIGN = re.compile(
+    rf"[%{{$<&@`~\\/]|\#\w|--|__|\[\[|[\[\]][-\d*I]|www\.|\d\.\d|\.(?:{_ENDINGS}|{_DOMAINS})\b"
+)
 """Occurs in each protected span: most texts have none, and are searched for nothing else."""
+_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Controls of the direction of writing."""
 _TRAILING = ".,;:!?"
 _HEADING = re.compile(r"\s+[^\W\d_a-z]")
 
@@ -175,7 +215,15 @@ def find_spans(text: str) -> tuple[ProtectedSpan, ...]:
     """Return the protected spans of a text, in order; they do not overlap."""
     if _SIGN.search(text) is None:
         return ()
-    return tuple(span for found in _ALL.finditer(text) if (span := _span(text, found)) is not None)
+    spans: list[ProtectedSpan] = []
+    end = 0
+    for found in _ALL.finditer(text):
+        span = _span(text, found)
+        if span is not None:
+            span = _with_controls(text, span, end)
+            end = span.end
+            spans.append(span)
+    return tuple(spans)
 
 
 def _span(text: str, found: re.Match[str]) -> ProtectedSpan | None:
@@ -186,6 +234,18 @@ def _span(text: str, found: re.Match[str]) -> ProtectedSpan | None:
     elif kind.name == "version" and _is_number_of_heading(text, start, end):
         return None
     return ProtectedSpan(start, end, kind.form, kind.is_syntax)
+
+
+def _with_controls(text: str, span: ProtectedSpan, first: int) -> ProtectedSpan:
+    """Return a span with the controls of direction that touch it, and the combining marks at its end."""
+    start, end = span.start, span.end
+    while start > first and text[start - 1] in _CONTROLS:
+        start -= 1
+    while end < len(text) and (
+        text[end] in _CONTROLS or (text[end] > "\u02ff" and category(text[end])[0] == "M")
+    ):
+        end += 1
+    return span if end - start == span.end - span.start else span._replace(start=start, end=end)
 
 
 def _is_number_of_heading(text: str, start: int, end: int) -> bool:

@@ -30,6 +30,35 @@ PROTECTED = {
     "Ja {{- html}} nein {{when, datetime}} ja": ["{{- html}}", "{{when, datetime}}"],
     'Ja $t(key) nein $t(ns:key, {"count": 1}) ja': ["$t(key)", '$t(ns:key, {"count": 1})'],
     "Ja %#@files@ nein %1$#@a_b@ ja": ["%#@files@", "%1$#@a_b@"],
+    "{0,10:C} am {1:dd.MM.yyyy HH:mm}, {2,-10} {Name,8}": [
+        "{0,10:C}",
+        "{1:dd.MM.yyyy HH:mm}",
+        "{2,-10}",
+        "{Name,8}",
+    ],
+    "{0} Keine|[1,19] Einige| [20,*] Viele|]-Inf,0[ Ja": ["{0}", "[1,19]", "[20,*]", "]-Inf,0["],
+    '{ DATETIME($d, month: "short", x: ")") } { -brand-name } { $name } { "x }" } {\n $y }': [
+        '{ DATETIME($d, month: "short", x: ")") }',
+        "{ -brand-name }",
+        "{ $name }",
+        '{ "x }" }',
+        "{\n $y }",
+    ],
+    "@sonne, @a.b. und @caf\u00e9 @cafe\u0301, @a@b.example": [
+        "@sonne",
+        "@a.b",
+        "@caf\u00e9",
+        "@cafe\u0301",
+        "@a@b.example",
+    ],
+    "#SchönerTag, #2024er und #a_b!": ["#SchönerTag", "#2024er", "#a_b"],
+    "u/gartenfreund in r/Hunde, /u/name": ["u/gartenfreund", "r/Hunde", "/u/name"],
+    "Bei haus.de, Booking.com-Konto, a-b.co.uk/x?y=1. www.a.de": [
+        "haus.de",
+        "Booking.com",
+        "a-b.co.uk/x?y=1",
+        "www.a.de",
+    ],
     "__init__ und @@name@@ und [[1]]": ["__init__", "@@name@@", "[[1]]"],
 }
 ORDINARY = [
@@ -43,6 +72,8 @@ ORDINARY = [
     "US$ 5 und A$ 6, $5$6$, $a b$",
     "2.1.3 Einleitung",
     "Nr. 3.4, 3,14 und 12:30",
+    "gut.Er kam, Ende.in, z.B. am 5.de, A.B.C, ASP.NET, Haus.des",
+    "#1, # Titel, C# und F#, um 5 @ 6, u/o, und/oder, das [1,19] und x [2,*]",
     "",
 ]
 
@@ -106,10 +137,32 @@ def test_placeholders_without_name_or_number_keep_their_order() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "part", ["%s", "{x}", "@name", "#tag", "haus.de", "{ $name }", "https://a.example/b"]
+)
+def test_controls_of_direction_that_touch_a_placeholder_belong_to_it(part: str) -> None:
+    """One half of a pair of these alone would turn the rest of the text around."""
+    isolated, marked = f"\u2068{part}\u2069", f"\u200f{part}\u200f"
+    text = f"Hallo {isolated} und {marked}!"
+
+    assert [text[span.start : span.end] for span in find_spans(text)] == [isolated, marked]
+
+
+@pytest.mark.parametrize("part", ["{x}", "@name", "#tag", "haus.de", "$HOME", "src/a.py"])
+def test_combining_marks_belong_to_the_character_before(part: str) -> None:
+    """No placeholder ends within a character."""
+    text = f"Hallo {part}\u0301\ufe0f da"
+
+    assert [text[span.start : span.end] for span in find_spans(text)] == [f"{part}\u0301\ufe0f"]
+
+
 _HOSTILE = (
     "a", "{", "%", "<a ", "/a", "a.", "--a ", "`", "a@", "1.", "$", "<a b='", "<a b='c' ", "__a", "_a", "{{a",
     "C:\\", "a/", "a.b/", "%(", "a-", "@@a", "https://a.", "{ ", "{a,", "{a , date", "-a", "a--a ", "[[1",
-    "&a", "{%", "<%", "v1.", "=a", ".tar", "~/", "$", "$a", "$a$",
+    "&a", "{%", "<%", "v1.", "=a", ".tar", "~/", "$", "$a", "$a$", "@", "@a.",
+    "#", "#a", "#_", "#1", "u/", "r/a", "a.de", "a.de.", "a-", "{ A(", '{ $a("', '{A(""', "[1,", "|[1,2]",
+    "\u2068", "{x}\u0301",
+    "{0,", "{0:", "{\n",
 )  # fmt: skip
 
 
