@@ -211,7 +211,6 @@ def _add_middleware(
         uploads=UploadLimits(
             settings.max_uploads_bytes,
             settings.max_uploads_bytes_of_client,
-            has_keys=settings.database_url is not None or settings.requires_key,
         ),
         max_bodies=settings.max_bodies,
         max_bodies_of_address=settings.max_bodies_of_address,

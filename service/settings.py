@@ -180,8 +180,8 @@ class Settings(BaseSettings):
     for the folder `dragoman-jobs` next to the database, if that is SQLite; without `database_url`, for a
     temporary folder, so that all jobs end with the server."""
     jobs_at_a_time: int = Field(default=1, ge=0)
-    """Number of jobs that this process runs at a time, in addition to two documents; 0 leaves both to other
-    processes on the same database."""
+    """Number of jobs that this process runs at a time, in addition to two documents and to the first jobs of
+    two other keys; 0 leaves all to other processes on the same database."""
     job_texts: int = Field(default=32, ge=1)
     """Number of texts of a job that are in the engine at a time. More are faster while there are no other
     requests, but make these wait longer."""
@@ -201,7 +201,8 @@ class Settings(BaseSettings):
     max_jobs_bytes_of_key: int = Field(default=2 * 2**30, ge=1)
     """Maximum bytes of the files of one key's jobs and documents; all callers without a key count as one."""
     max_uploads_bytes: int = Field(default=512 * 2**20, ge=1)
-    """Maximum bytes of files being uploaded at a time. A single upload is always accepted."""
+    """Maximum bytes of files being uploaded at a time; no client may have more than it leaves free. An upload
+    is always accepted alone."""
     max_uploads_bytes_of_client: int = Field(default=128 * 2**20, ge=1)
     """Maximum bytes of files being uploaded at a time by one key, or by one address without a key."""
     max_jobs_of_key: int = Field(default=100, ge=1)

@@ -12,6 +12,7 @@ from service.accounts.rates import RateLimiter, identity_of
 from service.http.errors import ApiError, field_error
 from service.http.fields import Fields, read_fields, read_query
 from service.http.threads import run_in_thread
+from service.http.uploads import UPLOAD, TrackedUpload
 
 BEARER = "bearer "
 KEY_HEADER = "x-api-key"
@@ -42,6 +43,7 @@ class Authenticator:
 
         Raises:
             AccountsError: the key is missing, invalid or without the scope, or the rate limit is exceeded.
+            ApiError: the caller has too many uploads in progress.
         """
         address = "" if connection.client is None else connection.client.host
         try:
@@ -52,7 +54,11 @@ class Authenticator:
         await self.rates.admit(caller, address)
         if scope is not None:
             caller.require(scope)
-        return replace(caller, client=identity_of(caller, address))
+        caller = replace(caller, client=identity_of(caller, address))
+        upload: TrackedUpload | None = connection.scope.get(UPLOAD)
+        if upload is not None:
+            upload.authenticate(caller)
+        return caller
 
     async def authenticate_key(self, connection: Request, scope: Scope | None) -> Caller:
         """Do the same for a route that always requires a key, in a header."""

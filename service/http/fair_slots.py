@@ -1,37 +1,38 @@
-"""Slots for simultaneous work that clients share fairly: first by client, then by request."""
+"""Slots for simultaneous work that clients share fairly: first by client, then by request.
+
+The engine's `FairQueue` shares what can be interrupted at every step. Here work runs to its end: hence the
+limit of each client, which that queue lacks.
+"""
 
 import asyncio
-import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from dragoman.scheduling.fair_queue import FairQueue, Flow
 
+class _Waiter(NamedTuple):
+    """A request that waits for a slot."""
 
-@dataclass(slots=True, eq=False)
-class _Waiter:
-    """A request that waits for a slot, as the engine's queue sees it."""
-
-    flow: Flow
-    num_tokens: int
     turn: asyncio.Future[None]
-    deadline_s: float = math.inf
+    cost: int
 
 
 @dataclass(slots=True, eq=False)
 class FairSlots:
     """Slots, of which one client can have some, so that others find a free one. For one event loop.
 
-    Of the clients with the fewest slots, the engine's queue chooses who is next. It cannot stop what runs:
-    hence the limit of each client.
+    Of the clients with the fewest slots, the one whose work has cost least goes first. A new client starts
+    with the cost of the one that had least.
     """
 
     num_slots: int
     max_of_client: int
-    _queue: FairQueue[_Waiter] = field(default_factory=FairQueue)
     _num_running: Counter[Hashable] = field(default_factory=Counter)
+    _waiting: dict[Hashable, deque[_Waiter]] = field(default_factory=dict)
+    _costs: dict[Hashable, int] = field(default_factory=dict)
+    """Cost of the work of all clients that run or wait."""
 
     @asynccontextmanager
     async def hold(self, client: Hashable, cost: int = 1) -> AsyncIterator[None]:
@@ -41,38 +42,50 @@ class FairSlots:
             client: who has its share: a key, or an address without one.
             cost: expected cost of the work, in any unit that all callers share.
         """
-        waiter = _Waiter(Flow(client), cost, asyncio.get_running_loop().create_future())
-        self._queue.add(waiter)
-        self._start_next()
-        try:
-            await waiter.turn
-        except asyncio.CancelledError:
-            if not self._queue.remove(waiter):  # its turn had just come
-                self._release(client)
-            raise
+        await self._wait(client, cost)
         try:
             yield
         finally:
             self._release(client)
 
+    async def _wait(self, client: Hashable, cost: int) -> None:
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), cost)
+        self._costs.setdefault(client, min(self._costs.values(), default=0))
+        self._waiting.setdefault(client, deque()).append(waiter)
+        self._start_next()
+        try:
+            await waiter.turn
+        except asyncio.CancelledError:
+            if not waiter.turn.cancelled():  # its turn had just come
+                self._release(client)
+            else:
+                with suppress(KeyError, ValueError):  # the search for the next one has dropped it
+                    self._waiting[client].remove(waiter)
+                self._forget(client)
+            raise
+
     def _release(self, client: Hashable) -> None:
         self._num_running[client] -= 1
-        if not self._num_running[client]:
-            del self._num_running[client]
+        self._forget(client)
         self._start_next()
 
     def _start_next(self) -> None:
         while self._num_running.total() < self.num_slots:
-            waiting = filter(self._may_start, self._queue.in_order())
-            waiter = min(waiting, key=self._num_running_of_client, default=None)
-            if waiter is None:
+            ready = [client for client in self._waiting if self._num_running[client] < self.max_of_client]
+            if not ready:
                 return
-            self._queue.take(waiter)
-            self._num_running[waiter.flow.owner] += 1
-            waiter.turn.set_result(None)
+            client = min(ready, key=lambda each: (self._num_running[each], self._costs[each]))
+            waiter = self._waiting[client].popleft()
+            if not waiter.turn.done():
+                self._num_running[client] += 1
+                self._costs[client] += waiter.cost
+                waiter.turn.set_result(None)
+            self._forget(client)
 
-    def _may_start(self, waiter: _Waiter) -> bool:
-        return self._num_running_of_client(waiter) < self.max_of_client and not waiter.turn.cancelled()
-
-    def _num_running_of_client(self, waiter: _Waiter) -> int:
-        return self._num_running[waiter.flow.owner]
+    def _forget(self, client: Hashable) -> None:
+        if not self._waiting.get(client, True):
+            del self._waiting[client]
+        if not self._num_running[client]:
+            del self._num_running[client]
+            if client not in self._waiting:
+                self._costs.pop(client, None)

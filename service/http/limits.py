@@ -4,16 +4,17 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.accounts.rates import network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind, field_error
 from service.http.request_bodies import SPOOLED_FILES
-from service.http.uploads import TrackedUpload, UploadLimits, Uploads, client_of
+from service.http.shares import exceeds_share
+from service.http.uploads import UPLOAD, TrackedUpload, UploadLimits, Uploads, announced_bytes
 
 MIN_BYTES_PER_S = 16 * 1024
 """Minimum bytes per second of a streamed body; slower ones occupy a connection and a file for too long."""
@@ -82,8 +83,8 @@ class BodyLimits:
 class BodyLimitMiddleware:
     """ASGI middleware that rejects a body that is too large, too slow, or one of too many at a time.
 
-    It reads nothing itself. It rejects by the announced size first. All other rejections are an ApiError in
-    the code that reads the body, after authentication.
+    It reads nothing itself. It rejects a single body that is too large by its announced size. All other
+    rejections are an ApiError in the code that authenticates or reads the body.
     """
 
     def __init__(self, app: ASGIApp, limits: BodyLimits, forms: ErrorForms) -> None:
@@ -99,25 +100,24 @@ class BodyLimitMiddleware:
             return
         path = scope["path"]
         max_bytes = self.limits.max_bytes(path)
-        if _announced_bytes(scope) > max_bytes:
+        if announced_bytes(scope) > max_bytes:
             await self.forms.respond(body_too_large_error(max_bytes), path)(scope, receive, send)
             return
-        with self._uploads.track(client_of(scope, has_keys=self.limits.uploads.has_keys)) as upload:
-            try:
-                if self.limits.has_files(path):
-                    upload.grow_to(_announced_bytes(scope))
-            except ApiError as error:
-                await self.forms.respond(error, path)(scope, receive, send)
-                return
+        with ExitStack() as stack:
             files: list[BinaryIO] = []
+            stack.callback(_close, files)
             scope[SPOOLED_FILES] = files
-            body = _BodyReceiver(self._bodies, upload, scope, receive, send)
-            try:
-                await self.app(scope, body.receive, body.send)
-            finally:
-                body.end()
-                for file in files:
-                    file.close()
+            scope[UPLOAD] = None
+            if self.limits.has_files(path):
+                scope[UPLOAD] = stack.enter_context(self._uploads.track(scope))
+            body = _BodyReceiver(self._bodies, scope, receive, send)
+            stack.callback(body.end)
+            await self.app(scope, body.receive, body.send)
+
+
+def _close(files: Sequence[BinaryIO]) -> None:
+    for file in files:
+        file.close()
 
 
 class _BodyCounter:
@@ -132,11 +132,10 @@ class _BodyCounter:
         """Count one more body; raise an ApiError if there are too many."""
         if self._num_all >= self.limits.max_bodies:
             problem = f"the limit of {self._num_all} uploads in progress is reached; try again later"
-        elif self._num_by_network[network] >= self.limits.max_bodies_of_address:
-            problem = (
-                f"the limit of {self._num_by_network[network]} uploads in progress from this address is "
-                "reached; try again later"
-            )
+        elif (own := self._num_by_network[network]) >= self.limits.max_bodies_of_address or (
+            own and exceeds_share(own + 1, self._num_all + 1, self.limits.max_bodies)
+        ):
+            problem = f"the limit of {own} uploads in progress from this address is reached; try again later"
         else:
             self._num_all += 1
             self._num_by_network[network] += 1
@@ -153,12 +152,10 @@ class _BodyCounter:
 class _BodyReceiver:
     """The body of one request while it is received."""
 
-    def __init__(
-        self, bodies: _BodyCounter, upload: TrackedUpload, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    def __init__(self, bodies: _BodyCounter, scope: Scope, receive: Receive, send: Send) -> None:
         limits, path = bodies.limits, scope["path"]
         self._bodies = bodies
-        self._upload = upload if limits.has_files(path) else None
+        self._upload: TrackedUpload | None = scope[UPLOAD]
         self._scope = scope
         self._receive = receive
         self._send = send
@@ -242,11 +239,3 @@ def _too_slow(timeout_s: float, min_bytes_per_s: int | None) -> ApiError:
             "second; send it faster"
         )
     return ApiError(ErrorKind.CLIENT_TIMEOUT, problem, headers=CLOSE)
-
-
-def _announced_bytes(scope: Scope) -> int:
-    """Return Content-Length, or 0 if it is missing or invalid: the count while reading then decides."""
-    try:
-        return int(Headers(scope=scope).get("content-length", "0"))
-    except ValueError:
-        return 0

@@ -22,6 +22,7 @@ from uvicorn.server import ServerState
 
 from service.accounts.rates import network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, error_response
+from service.http.shares import exceeds_share
 
 MAX_HEAD_BYTES = 16 * 1024
 """Maximum bytes of a request's line and headers; h11 checks this only if they arrive in several pieces."""
@@ -154,10 +155,13 @@ class BoundedProtocol(H11Protocol):
         else:
             self._network = network_of(host)
             self.limits.num_of[self._network] += 1
-            most = self.limits.max_connections_of_address
-            if self.limits.num_of[self._network] <= most:
+            own = self.limits.num_of[self._network]
+            if own == 1 or not (
+                own > self.limits.max_connections_of_address
+                or exceeds_share(own, len(self.connections), self.limits.max_connections)
+            ):
                 return
-            problem = f"the limit of {most} connections from this address is reached; close or reuse some"
+            problem = f"the limit of {own - 1} connections from this address is reached; close or reuse some"
         self._respond_with_error(ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER))
 
     def data_received(self, data: bytes) -> None:

@@ -1,4 +1,8 @@
-"""Limits of the bytes of files being uploaded at a time, per client and in total."""
+"""Limits of the bytes of files being uploaded at a time, per client and in total.
+
+Only bytes that were received count, and those that a valid key has announced: anybody can announce any
+number.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,22 +12,23 @@ from dataclasses import dataclass, field
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from service.accounts.keys import ANONYMOUS
+from service.accounts.keys import ANONYMOUS, Caller
 from service.accounts.rates import identity_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
+from service.http.shares import exceeds_share
 
-FREE_KEY_SUFFIX = ":fx"
-"""Suffix that DeepL's clients may add to a key."""
+UPLOAD = "upload"
+"""Key in a request's scope of its `TrackedUpload`, if its path accepts files."""
+STRANGER_PARTS = 4
+"""An address has this part of a client's share until the request is authenticated."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """Maximum bytes of bodies with files that have no response yet. A single body is always accepted."""
+    """Maximum bytes of bodies with files that have no response yet. A body is always accepted alone."""
 
     max_bytes: int = 512 * 2**20
     max_bytes_of_client: int = 128 * 2**20
-    has_keys: bool = False
-    """Whether to identify clients by key; where keys are not checked, anything can be sent as one."""
 
 
 @dataclass(slots=True)
@@ -34,33 +39,41 @@ class Uploads:
     _by_client: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
-    def track(self, client: str) -> Iterator["TrackedUpload"]:
-        """Count a body until the block ends, which includes its response."""
-        upload = TrackedUpload(self, client)
+    def track(self, scope: Scope) -> Iterator["TrackedUpload"]:
+        """Count the body of a request until the block ends, which includes its response."""
+        address = scope.get("client")
+        identity = identity_of(ANONYMOUS, "" if address is None else address[0])
+        max_bytes = self.limits.max_bytes_of_client // STRANGER_PARTS
+        upload = TrackedUpload(self, announced_bytes(scope), f"stranger {identity}", max_bytes)
         try:
             yield upload
         finally:
-            self._by_client[client] -= upload.num_bytes
-            if not self._by_client[client]:
-                del self._by_client[client]
+            self.remove(upload.client, upload.num_bytes)
 
-    def add(self, client: str, num_new: int, num_own: int) -> None:
-        """Count `num_new` more bytes of a body that has `num_own`; raise an ApiError beyond a limit."""
+    def check(self, client: str, max_bytes_of_client: int, num_new: int, num_own: int) -> None:
+        """Raise an ApiError if `num_new` more bytes of a body that has `num_own` exceed a limit."""
         client_bytes, total = self._by_client[client], self._by_client.total()
-        limits = self.limits
-        if client_bytes > num_own and client_bytes + num_new > limits.max_bytes_of_client:
+        if client_bytes > num_own and client_bytes + num_new > max_bytes_of_client:
             problem = (
                 f"your uploads in progress have {client_bytes - num_own} bytes; the limit is "
-                f"{limits.max_bytes_of_client} bytes; retry when they have finished"
+                f"{max_bytes_of_client} bytes; retry when they have finished"
             )
             raise ApiError(ErrorKind.OVERLOADED, problem, headers={**RETRY_AFTER, "Connection": "close"})
-        if total > num_own and total + num_new > limits.max_bytes:
+        max_bytes = self.limits.max_bytes
+        if total > num_own and exceeds_share(client_bytes + num_new, total + num_new, max_bytes):
             problem = (
-                f"all uploads in progress have {total - num_own} bytes; the limit is "
-                f"{limits.max_bytes} bytes; try again later"
+                f"all uploads in progress have {total - num_own} of at most {max_bytes} bytes, and what is "
+                "left is kept for several clients; try again later"
             )
             raise ApiError(ErrorKind.NO_ROOM, problem, headers={**RETRY_AFTER, "Connection": "close"})
-        self._by_client[client] += num_new
+
+    def add(self, client: str, num_bytes: int) -> None:
+        self._by_client[client] += num_bytes
+
+    def remove(self, client: str, num_bytes: int) -> None:
+        self._by_client[client] -= num_bytes
+        if not self._by_client[client]:
+            del self._by_client[client]
 
 
 @dataclass(slots=True)
@@ -68,29 +81,40 @@ class TrackedUpload:
     """The counted bytes of one body."""
 
     uploads: Uploads
+    announced_bytes: int
     client: str
+    max_bytes_of_client: int
     num_bytes: int = 0
 
+    def authenticate(self, caller: Caller) -> None:
+        """Count the body for its caller, and for a key what it announced.
+
+        Raises:
+            ApiError: together with other bodies, it exceeds a limit.
+        """
+        self.uploads.remove(self.client, self.num_bytes)
+        self.client = caller.client
+        self.max_bytes_of_client = self.uploads.limits.max_bytes_of_client
+        self.uploads.add(self.client, self.num_bytes)
+        if caller.key_id is not None:
+            self.grow_to(self.announced_bytes)
+
     def grow_to(self, num_bytes: int) -> None:
-        """Count a body as `num_bytes`, which were announced or received.
+        """Count a body as `num_bytes`.
 
         Raises:
             ApiError: together with other bodies, it exceeds a limit.
         """
         num_new = num_bytes - self.num_bytes
         if num_new > 0:
-            self.uploads.add(self.client, num_new, self.num_bytes)
+            self.uploads.check(self.client, self.max_bytes_of_client, num_new, self.num_bytes)
+            self.uploads.add(self.client, num_new)
             self.num_bytes = num_bytes
 
 
-def client_of(scope: Scope, *, has_keys: bool) -> str:
-    """Return the sender of a request: the key in its headers, whatever the API, or else its address.
-
-    The key need not be valid: authentication rejects an invalid one anyway.
-    """
-    headers = Headers(scope=scope)
-    credentials = headers.get("authorization", "").split() or [headers.get("x-api-key", "")]
-    if has_keys and credentials[-1]:
-        return f"key {credentials[-1].removesuffix(FREE_KEY_SUFFIX)}"
-    address = scope.get("client")
-    return identity_of(ANONYMOUS, "" if address is None else address[0])
+def announced_bytes(scope: Scope) -> int:
+    """Return Content-Length, or 0 if it is missing or invalid: the count while reading then decides."""
+    try:
+        return int(Headers(scope=scope).get("content-length", "0"))
+    except ValueError:
+        return 0

@@ -197,6 +197,8 @@ class ClaimKind(Enum):
     ANY = 1
     DOCUMENTS = 2
     """Only documents, so that they need not wait for long jobs."""
+    FIRST_OF_KEY = 3
+    """Only jobs and documents of keys of which none is running, so that they need not wait for other keys."""
 
 
 @dataclass(frozen=True, slots=True)

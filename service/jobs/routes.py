@@ -1,6 +1,7 @@
 """The routes of `/v1/jobs`: create, list, follow, fetch, cancel and delete."""
 
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.forms import FormError, read_urlencoded
+from service.http.shares import exceeds_share
 from service.http.threads import cancel_on_disconnect
 from service.jobs import responses
 from service.jobs.errors import FileRejected, UnknownJob
@@ -129,7 +131,8 @@ class JobAuthenticator:
     authenticator: Authenticator
     glossaries: GlossaryService
     is_stopping: Callable[[], bool]
-    num_streams: int = 0
+    num_streams: Counter[str] = field(default_factory=Counter)
+    """Number of event streams of each client."""
     store: JobStore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -141,7 +144,10 @@ class JobAuthenticator:
 
     async def find(self, connection: Request) -> Job:
         """Return the caller's own job that the path names."""
-        caller = await self.authenticate(connection)
+        return await self.find_of(await self.authenticate(connection), connection)
+
+    async def find_of(self, caller: Caller, connection: Request) -> Job:
+        """Do the same for a caller that is known already."""
         job_id = connection.path_params["job_id"]
         if not is_job_id(job_id):
             raise ApiError(ErrorKind.NOT_FOUND, str(UnknownJob()))
@@ -262,21 +268,28 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
     )
     async def follow_job(connection: Request) -> StreamingResponse:
         """Stream server-sent events until the job ends. If the server stops before that, follow it again."""
-        job = await jobs.find(connection)
-        if jobs.num_streams >= MAX_STREAMS:
-            problem = f"the limit of {MAX_STREAMS} event streams is reached; poll the job instead"
+        caller = await jobs.authenticate(connection)
+        job = await jobs.find_of(caller, connection)
+        own, total = jobs.num_streams[caller.client] + 1, jobs.num_streams.total() + 1
+        if total > MAX_STREAMS or (own > 1 and exceeds_share(own, total, MAX_STREAMS)):
+            problem = (
+                f"you have {own - 1} event streams, and there are {total - 1} of at most {MAX_STREAMS}; "
+                "poll the job instead"
+            )
             raise ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER)
-        return EventStream(_count_stream(jobs, job))
+        return EventStream(_count_stream(jobs, job, caller.client))
 
 
-async def _count_stream(jobs: JobAuthenticator, job: Job) -> AsyncIterator[bytes]:
-    jobs.num_streams += 1
+async def _count_stream(jobs: JobAuthenticator, job: Job, client: str) -> AsyncIterator[bytes]:
+    jobs.num_streams[client] += 1
     try:
         async with aclosing(job_events(jobs.store, job, jobs.is_stopping)) as events:
             async for event in events:
                 yield event
     finally:
-        jobs.num_streams -= 1
+        jobs.num_streams[client] -= 1
+        if not jobs.num_streams[client]:
+            del jobs.num_streams[client]
 
 
 def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:

@@ -151,6 +151,8 @@ class JobStore:
         free = sa.or_(JOBS.c.state == JobState.QUEUED, is_left)
         if claimed is ClaimKind.DOCUMENTS:
             free = sa.and_(free, JOBS.c.document_key_sha256.is_not(None))
+        elif claimed is ClaimKind.FIRST_OF_KEY:
+            free = sa.and_(free, tables.num_running(now) == 0)
         order = (tables.num_running(now), JOBS.c.id)
         first = sa.select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
         with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing

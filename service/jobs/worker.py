@@ -45,6 +45,8 @@ POLL_S = 1.0
 """Seconds between two polls for work."""
 DOCUMENTS_AT_A_TIME = 2
 """Number of workers for documents only, in addition to those that take any job."""
+FIRST_OF_KEYS_AT_A_TIME = 2
+"""Number of workers for keys of which no job is running, so that no key's jobs keep all others waiting."""
 BEATS_PER_LEASE = 10
 SWEEP_S = 60.0
 SETBACK_PAUSE_POLLS = 5
@@ -137,6 +139,9 @@ class JobWorkers:
             loops.append(("webhooks", lambda name: sending.keep_sending(partial(self._counters.beat, name))))
         takers = [(f"documents-{number + 1}", ClaimKind.DOCUMENTS) for number in range(DOCUMENTS_AT_A_TIME)]
         takers += [(f"jobs-{number + 1}", ClaimKind.ANY) for number in range(self._jobs_at_a_time)]
+        takers += [
+            (f"keys-{number + 1}", ClaimKind.FIRST_OF_KEY) for number in range(FIRST_OF_KEYS_AT_A_TIME)
+        ]
         loops += [(name, partial(self._work, claimed, self._new_wake_event())) for name, claimed in takers]
         return loops
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.postgres import Postgres
 from tests.routing.doubles import until
 from tests.service.conftest import fields_of
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys
 
 LINES = b"ein haus\nunusable\n\nzwei\nein haus\n"
 
@@ -154,6 +156,26 @@ def test_events_report_progress_and_the_end(serve_double: ServeJobs, double: Dou
     assert [name for name, _ in events[:-1]] == ["progress"] * (len(events) - 1)
     assert events[0][1]["state"] == "running"
     assert (events[-1][0], events[-1][1]["state"]) == ("end", "done")
+
+
+def test_a_key_leaves_as_many_event_streams_to_others_as_it_has(
+    serve_double: ServeJobs, double: DoubleTranslator, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.jobs.routes.MAX_STREAMS", 4)
+    client = serve_double()
+    statuses, pieces = [], []
+    with ExitStack() as streams:
+        for headers, count in ((keys.bearer(), 3), (keys.bearer(), 1)):
+            client.headers.update(headers)
+            job = send(client, b"wait\n")
+            for _ in range(count):
+                stream = streams.enter_context(client.stream("GET", f"/v1/jobs/{job['id']}/events"))
+                statuses.append(stream.status_code)
+                if stream.is_success:
+                    pieces.append(stream.iter_raw())
+                    next(pieces[-1])
+        double.released.set()
+    assert statuses == [200, 200, 429, 200]
 
 
 def test_requesting_an_unfinished_result_is_a_conflict(

@@ -4,6 +4,7 @@ import httpx
 
 from tests.jobs.conftest import ServeJobs, ended, look, post, run_job, send, used
 from tests.routing.doubles import until
+from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
 
@@ -72,3 +73,17 @@ def test_a_key_cannot_exceed_its_number_of_unfinished_jobs(serve_double: ServeJo
 
     client.delete(f"/v1/jobs/{job['id']}")
     send(client, b"x\n")
+
+
+def test_a_key_whose_jobs_never_end_delays_no_job_of_another(
+    serve_double: ServeJobs, double: DoubleTranslator, keys: Keys
+) -> None:
+    client = serve_double(jobs_at_a_time=2)
+    client.headers.update(keys.bearer())
+    hostile = [send(client, b"wait\n") for _ in range(6)]
+    until(lambda: sum(look(client, job["id"])["state"] == "running" for job in hostile) >= 2)
+
+    client.headers.update(keys.bearer())
+    assert run_job(client, b"ein haus\n")["state"] == "done"
+
+    double.released.set()

@@ -294,6 +294,22 @@ def test_document_workers_claim_only_documents(store: JobStore) -> None:
     assert claimed(store, "for any").id == job.id
 
 
+def test_workers_for_first_jobs_claim_none_of_a_key_that_has_one_running(
+    store: JobStore, key_id: str, times: Times
+) -> None:
+    for _ in range(3):
+        store.add(new_job(store))
+    first = claimed(store, "first", ClaimKind.FIRST_OF_KEY)
+    assert store.claim("second", ClaimKind.FIRST_OF_KEY) is None
+
+    of_key = store.add(new_job(store, key_id))
+    assert claimed(store, "second", ClaimKind.FIRST_OF_KEY).id == of_key.id
+    assert store.claim("third", ClaimKind.FIRST_OF_KEY) is None
+    pass_s(times, 2 * LEASE_S)  # both workers are silent
+    found = [claimed(store, worker, ClaimKind.FIRST_OF_KEY).key_id for worker in ("third", "fourth")]
+    assert set(found) == {first.key_id, of_key.key_id}
+
+
 def test_documents_and_jobs_have_separate_limits(database: Database, store: JobStore) -> None:
     few = JobStore(database, JobLimits(max_jobs_of_key=1), store.clock)
     for document_key in (None, new_document_key()):

@@ -3,13 +3,17 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 import httpx
 import pytest
+from starlette.types import Scope
 
 from service.accounts.database import Database
+from service.accounts.keys import ANONYMOUS, DEFAULT_SCOPES, NO_LIMITS, Caller
 from service.http.errors import ApiError, ErrorKind
-from service.http.uploads import UploadLimits, Uploads, client_of
+from service.http.uploads import UploadLimits, Uploads
 from service.jobs.errors import JobsFull, TooManyBytes
 from service.jobs.job import JobLimits, StoredFile
 from service.jobs.store import JobStore
@@ -18,6 +22,9 @@ from tests.jobs.conftest import ServeJobs, end_next, new_job, post, run_job
 from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import ALL_APIS
 from tests.service.keys import Keys
+from tests.service.test_request_bodies import Connect, connect
+
+__all__ = ["connect"]
 
 
 def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, keys: Keys) -> None:
@@ -61,40 +68,100 @@ def test_a_job_whose_error_report_exceeds_the_limit_fails(serve_double: ServeJob
     assert client.get("/v1/jobs").json()["stored_bytes"] == 0
 
 
+KEY = Caller("key", "of a test", DEFAULT_SCOPES, NO_LIMITS, "key:a")
+
+
+def scope_of(address: str, announced_bytes: int = 0) -> Scope:
+    headers = [(b"content-length", str(announced_bytes).encode())]
+    return {"type": "http", "headers": headers, "client": (address, 1)}
+
+
+def caller(name: str) -> Caller:
+    return replace(KEY, key_id=name, client=f"key:{name}")
+
+
 def test_bytes_of_running_uploads_are_limited_per_client_and_in_total() -> None:
     uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=60))
-    with uploads.track("a") as first, uploads.track("a") as second, uploads.track("b") as third:
+    here, elsewhere = scope_of("127.0.0.1"), scope_of("127.0.0.2")
+    with uploads.track(here) as first, uploads.track(here) as second, uploads.track(elsewhere) as third:
+        for upload, name in ((first, "a"), (second, "a"), (third, "b")):
+            upload.authenticate(caller(name))
         first.grow_to(60)
         with pytest.raises(ApiError) as of_client:
             second.grow_to(1)
-        third.grow_to(40)
+        third.grow_to(20)
         with pytest.raises(ApiError) as of_all:
-            third.grow_to(41)
+            third.grow_to(21)  # it would have more than it leaves to others
     assert [each.value.kind for each in (of_client, of_all)] == [ErrorKind.OVERLOADED, ErrorKind.NO_ROOM]
 
-    with uploads.track("a") as alone:
+    with uploads.track(here) as alone:
         alone.grow_to(1000)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        (b"authorization", b"Bearer drg_1"),
-        (b"authorization", b"DeepL-Auth-Key drg_1:fx"),
-        (b"x-api-key", b"drg_1"),
-    ],
-)
-def test_a_key_is_one_client_across_all_apis(header: tuple[bytes, bytes]) -> None:
-    scope = {"type": "http", "headers": [header], "client": ("1.1.1.1", 1)}
-    assert client_of(scope, has_keys=True) == "key drg_1"
-    assert "1.1.1.1" in client_of(scope, has_keys=False)
-    assert "1.1.1.1" in client_of({**scope, "headers": []}, has_keys=True)
+def test_a_client_finds_room_for_an_upload_whatever_others_have() -> None:
+    uploads = Uploads(UploadLimits(max_bytes=10_000, max_bytes_of_client=10_000))
+    with ExitStack() as stack:
+        stack.enter_context(uploads.track(scope_of("127.0.0.1"))).grow_to(1)
+        for number in range(9):
+            upload = stack.enter_context(uploads.track(scope_of("127.0.0.1")))
+            upload.authenticate(caller(str(number)))
+            with suppress(ApiError):
+                for size_bytes in range(10_001):  # as many as it can get
+                    upload.grow_to(size_bytes)
+        last = stack.enter_context(uploads.track(scope_of("127.0.0.1")))
+        last.authenticate(caller("last"))
+        last.grow_to(10)
+
+
+def test_only_a_valid_key_reserves_what_it_announces() -> None:
+    uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=80))
+    with (
+        uploads.track(scope_of("127.0.0.1", 90)),
+        uploads.track(scope_of("127.0.0.1", 90)) as anonymous,
+        uploads.track(scope_of("127.0.0.1", 40)) as of_key,
+        uploads.track(scope_of("127.0.0.1", 40)) as of_same_key,
+    ):
+        anonymous.authenticate(replace(ANONYMOUS, client="address:127.0.0.1"))
+        of_key.authenticate(KEY)
+        with pytest.raises(ApiError, match="40 of at most 100 bytes"):
+            of_same_key.authenticate(KEY)
+
+
+def test_strangers_at_one_address_have_a_small_share_together() -> None:
+    uploads = Uploads(UploadLimits(max_bytes=1000, max_bytes_of_client=80))
+    with (
+        uploads.track(scope_of("127.0.0.1")) as first,
+        uploads.track(scope_of("127.0.0.1")) as second,
+        uploads.track(scope_of("127.0.0.2")) as elsewhere,
+    ):
+        first.grow_to(20)
+        with pytest.raises(ApiError, match="the limit is 20 bytes"):
+            second.grow_to(1)
+        elsewhere.grow_to(20)
+        second.authenticate(KEY)
+        second.grow_to(1)
+
+
+def test_bytes_that_strangers_announce_take_no_room_from_others(
+    serve_double: ServeJobs, keys: Keys, connect: Connect
+) -> None:
+    """Credentials of another scheme are no key: the key may still be in the body."""
+    client = serve_double(apis=ALL_APIS, requires_key=True, max_uploads_bytes=20_000)
+    for number in range(20):
+        head = (
+            "POST /v2/document HTTP/1.1\r\nHost: test\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+            f"Authorization: Basic {number}\r\nContent-Length: 20000\r\n\r\n--x\r\n"
+        )
+        connect(client, head.encode())
+    client.headers.update(keys.bearer())
+    assert post(client, b"eins" * 1000).status_code == 202
 
 
 def test_an_upload_over_the_limit_of_simultaneous_bytes_is_rejected_before_it_is_read(
-    serve_double: ServeJobs,
+    serve_double: ServeJobs, keys: Keys
 ) -> None:
     client = serve_double(apis=ALL_APIS, max_uploads_bytes_of_client=10_000)
+    client.headers.update(keys.bearer())
     has_begun, may_go_on = threading.Event(), threading.Event()
     headers = {"Content-Type": "application/jsonl"}
     line = b'{"text": "' + b"x" * 4486 + b'"}\n\n'
@@ -107,12 +174,13 @@ def test_an_upload_over_the_limit_of_simultaneous_bytes_is_rejected_before_it_is
 
     def send_slowly() -> httpx.Response:
         url = f"{client.base_url}/v1/jobs?source=de&target=en"
-        size = {**headers, "Content-Length": str(2 * len(line))}
+        size = {**client.headers, **headers, "Content-Length": str(2 * len(line))}
         return httpx.post(url, content=slowly(), headers=size, timeout=TIMEOUT_S)
 
     def send_document() -> httpx.Response:
         """Without a target language: it becomes no job, however often it is sent."""
-        return client.post("/v2/document", files={"file": ("a.txt", b"x" * 2000)})
+        key = {"Authorization": client.headers["Authorization"].replace("Bearer", "DeepL-Auth-Key")}
+        return client.post("/v2/document", files={"file": ("a.txt", b"x" * 2000)}, headers=key)
 
     with ThreadPoolExecutor() as threads:
         answer = threads.submit(send_slowly)

@@ -145,3 +145,22 @@ def test_an_error_of_the_work_is_raised() -> None:
 
     with pytest.raises(ValueError, match="a problem"):
         asyncio.run(run_stoppable(work))
+
+
+def test_slots_remember_nobody_who_has_left() -> None:
+    slots = FairSlots(num_slots=1, max_of_client=1)
+
+    async def play(clients: Clients) -> None:
+        for name in ("a0", "a1", "b0", "c0"):
+            clients.send(name)
+        await settle()
+        clients.end("a0")
+        clients.leave("b0")
+        clients.leave("c0")
+        clients.end("a1")
+        await settle()
+        assert not slots._costs
+        assert not slots._waiting
+        assert not slots._num_running
+
+    played(play, slots)

@@ -175,13 +175,13 @@ def refused_of(connections: list[socket.socket]) -> bytes:
 
 
 def test_bodies_under_way_are_bounded_in_all_and_for_each_address(serve: Serve, connect: Connect) -> None:
-    client = serve(max_bodies=3, max_bodies_of_address=2)
+    client = serve(max_bodies=4, max_bodies_of_address=2)
     begun, rest = head("/v1/translate", 1000) + b'{"text": "', b"a" * 988 + b'"}'
 
     here = [connect(client, begun) for _ in range(3)]
     assert b"limit of 2 uploads in progress from this address" in refused_of(here)
-    elsewhere = [connect(client, begun, "127.0.0.2"), connect(client, begun, "127.0.0.3")]
-    assert b"limit of 3 uploads in progress is reached" in refused_of(elsewhere)
+    elsewhere = [connect(client, begun, f"127.0.0.{number}") for number in range(2, 5)]
+    assert b"limit of 4 uploads in progress is reached" in refused_of(elsewhere)
     # Whole bodies wait for nobody.
     assert client.post("/v1/translate", json={"text": "ja"}).status_code == 200
 
@@ -192,6 +192,15 @@ def test_bodies_under_way_are_bounded_in_all_and_for_each_address(serve: Serve, 
         connection = connect(client, begun)
         connection.sendall(rest)
         assert answer_of(connection)[0] == 200
+
+
+def test_an_address_leaves_as_many_bodies_to_others_as_it_has(serve: Serve, connect: Connect) -> None:
+    client = serve(max_bodies=4, max_bodies_of_address=4)
+    begun = head("/v1/translate", 1000) + b'{"text": "'
+
+    assert b"limit of 2 uploads in progress from this address" in refused_of(
+        [connect(client, begun) for _ in range(3)]
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,17 @@
+"""The share of a client in what all clients share.
+
+A client may have as much as it leaves free. With n greedy clients each gets one part of n + 1, and whoever
+comes next always finds something free: Choudhury and Hahne, "Dynamic Queue Length Thresholds for
+Shared-Memory Packet Switches", 1998.
+"""
+
+
+def exceeds_share(own: int, total: int, limit: int) -> bool:
+    """Return whether a client has more than it leaves free.
+
+    Args:
+        own: what the client has.
+        total: what all clients have, this one included.
+        limit: what all clients may have together.
+    """
+    return own > limit - total
