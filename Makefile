@@ -60,6 +60,7 @@ test-slow: $(VENV)/.development ## Run the tests that take minutes
 
 test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/guides/gpu.md tells what to install first
 	$(BIN)/python -m pytest -m gpu -rs
+	$(BIN)/python -m pytest tests/cuda -rs
 
 fuzz: $(VENV)/.development ## Fuzz parsers and routes with INPUTS each, then send what the OpenAPI document allows and forbids
 	$(BIN)/python -m pytest tests/fuzz --fuzz-inputs $(INPUTS) --timeout 0

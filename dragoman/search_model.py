@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -20,12 +21,16 @@ from dragoman.native.model import NativeModel, read_programs
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
 from dragoman.providers import ONNXRUNTIME, Kernels, SessionOptions
+from dragoman.scheduling.policy import Capacity
 from dragoman.text.stemming import is_inflected
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Method, SearchKind
 
 logger = logging.getLogger(__name__)
 Loaded = TypeVar("Loaded")
+AUTO_CUDA = False
+"""Whether `auto` takes the engine's kernels on a GPU: once they have been measured on one."""
+CUDA_PACKAGES = ("torch", "triton")
 
 
 class Backend(Protocol):
@@ -47,6 +52,10 @@ class Backend(Protocol):
 
     def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[Any]:
         """Return an empty lane for a kind of search."""
+        ...
+
+    def capacity(self, replicas: int) -> Capacity | None:
+        """Return the limits of each replica; None for those of the session."""
         ...
 
 
@@ -71,25 +80,42 @@ class NativeBackend:
             return NativeSearchLane(self._model, kind, target)
         return open_lane(kind, NativeSteps(self._model, kind), target)
 
+    def capacity(self, replicas: int) -> None:
+        del replicas
 
-def open_backend(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> Backend:
+
+def open_backend(
+    bundle: Bundle, session: SessionOptions, kernels: Kernels, target: TargetVocabulary
+) -> Backend:
     """Load the graphs.
 
     Args:
         bundle: verified.
-        session: where onnxruntime runs them; the engine's kernels are for one thread on the CPU.
+        session: where onnxruntime runs them; its kernels are for one thread on the CPU, or a GPU.
         kernels: `auto` for the engine's kernels wherever they can run the bundle.
+        target: the target vocabulary.
 
     Raises:
         BundleError: the graphs cannot be loaded.
         KernelsError: the kernels are required, and cannot run the bundle.
         ProviderError: a provider cannot be used.
     """
-    native = _try_native(NativeBackend, bundle, session, kernels)
+
+    def open_own(bundle: Bundle) -> Backend:
+        return _open_cuda(bundle, session, target) if session.is_gpu else NativeBackend(bundle)
+
+    native = _try_native(open_own, bundle, session, kernels)
     backend = _open_onnx(bundle, session, native) if isinstance(native, str) else native
     reason = backend.why_not_native and f"; the engine's own kernels cannot run it: {backend.why_not_native}"
     logger.info("%s runs on %s%s", bundle.path, backend.kernels, reason)
     return backend
+
+
+def _open_cuda(bundle: Bundle, session: SessionOptions, target: TargetVocabulary) -> Backend:
+    # PyTorch takes seconds to import, and a server on a CPU does without.
+    from dragoman.cuda.backend import CudaBackend  # noqa: PLC0415
+
+    return CudaBackend(bundle, session, target)
 
 
 def _open_onnx(bundle: Bundle, session: SessionOptions, why_not_native: str) -> Backend:
@@ -105,13 +131,36 @@ def find_kernels(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> t
     Raises:
         KernelsError: the kernels are required, and cannot run the bundle.
     """
-    native = _try_native(read_programs, bundle, session, kernels)
-    return (ONNXRUNTIME, native) if isinstance(native, str) else (native.kernels, "")
+
+    def find_own(bundle: Bundle) -> tuple[str]:
+        return (_find_cuda(bundle) if session.is_gpu else read_programs(bundle).kernels,)
+
+    native = _try_native(find_own, bundle, session, kernels)
+    return (ONNXRUNTIME, native) if isinstance(native, str) else (*native, "")
+
+
+def _find_cuda(bundle: Bundle) -> str:
+    from dragoman.cuda.backend import find_device  # noqa: PLC0415 -- as above
+    from dragoman.cuda.program import read_programs as read_half_programs  # noqa: PLC0415
+
+    read_half_programs(bundle)
+    return find_device()
 
 
 def has_native_kernels(session: SessionOptions, kernels: Kernels) -> bool:
     """Return whether the engine's own kernels run here what they can run of a bundle's graphs."""
-    return kernels != ONNXRUNTIME and not _session_problem(session) and bool(best_kernels())
+    if kernels == ONNXRUNTIME or _session_problem(session, kernels):
+        return False
+    return _has_gpu() if session.is_gpu else bool(best_kernels())
+
+
+def _has_gpu() -> bool:
+    from dragoman.cuda.backend import find_device  # noqa: PLC0415 -- as above
+
+    try:
+        return bool(find_device())
+    except NotSupported:
+        return False
 
 
 def _try_native(
@@ -120,7 +169,7 @@ def _try_native(
     """Return what `load` returns for the kernels, or why they do not run the bundle; "" if not wanted."""
     if kernels == ONNXRUNTIME:
         return ""
-    problem = _session_problem(session)
+    problem = _session_problem(session, kernels)
     if not problem:
         try:
             return load(bundle)
@@ -131,8 +180,14 @@ def _try_native(
     return problem
 
 
-def _session_problem(session: SessionOptions) -> str:
+def _session_problem(session: SessionOptions, kernels: Kernels) -> str:
     """Return why the engine's own kernels cannot run such sessions; "" if they can."""
+    if session.providers[0] == "cuda":
+        if any(find_spec(name) is None for name in CUDA_PACKAGES):
+            return "dragoman[cuda] is not installed"
+        if kernels == "auto" and not AUTO_CUDA:
+            return "those for GPUs are new: `native` chooses them"
+        return ""
     if session.device_type is not None:
         return f"they do not run on {session.providers[0]}"
     if session.threads != 1:
@@ -160,7 +215,6 @@ class SearchModel:
             ProviderError: a provider cannot be used.
         """
         manifest = bundle.manifest
-        self._backend = open_backend(bundle, session, kernels)
         self._target = TargetVocabulary(
             manifest.special_ids.eos,
             manifest.sizes.target_vocab,
@@ -168,6 +222,7 @@ class SearchModel:
             tokenizer.text_of,
             is_inflected,
         )
+        self._backend = open_backend(bundle, session, kernels, self._target)
         self._shortlist = open_shortlist(bundle)
 
     @property
@@ -189,6 +244,10 @@ class SearchModel:
         listed = self._shortlist
         candidates = [] if listed is None else [listed.candidates(source) for source in sources]
         return self._backend.encode(sources, candidates)
+
+    def capacity(self, replicas: int) -> Capacity | None:
+        """Return the limits of each replica that the backend sets itself, if it does."""
+        return self._backend.capacity(replicas)
 
     def open_lane(self, kind: SearchKind) -> AnyLane[Any]:
         """Return an empty lane for a kind of search."""

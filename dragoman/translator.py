@@ -62,6 +62,9 @@ class Translator:
         """Name of what runs the graphs: `onnxruntime`, or the engine's own kernels, such as `avx2`."""
         self.why_not_native = model.why_not_native
         """Why the engine's own kernels do not run them; "" if they do, or were not to."""
+        capacity = model.capacity(scheduling.replicas)
+        if capacity is not None:
+            scheduling = replace(scheduling, capacity=capacity)
         self._scheduler = Scheduler(model.encode, model.open_lane, scheduling)
         self._alphabet = Alphabet(source_tokenizer)
         controls = self.manifest.controls
@@ -113,7 +116,7 @@ class Translator:
             queue_size: segments of submitted texts that may wait.
             providers: onnxruntime execution providers, most preferred first.
             kernels: `onnxruntime`, the engine's own (`native`), or `auto` for its own wherever they can run
-                the bundle: int8, on a CPU, with one thread per replica.
+                the bundle: int8, on a CPU, with one thread per replica. `native` also runs fp16 on a GPU.
             segment_cache_size: number of recent segments whose translations are cached.
             engine_metrics: notified of what the engine does.
 

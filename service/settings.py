@@ -134,8 +134,8 @@ class Settings(BaseSettings):
     """Hardware that the model runs on: `cpu`, `cuda`, `tensorrt`, or several separated by commas, the most
     preferred first."""
     kernels: Kernels = "auto"
-    """What computes the model: `native` for the engine's own kernels, which need int8 and one thread per
-    replica; `onnxruntime`; or `auto` for native kernels wherever they can."""
+    """What computes the model: `native` for the engine's own kernels (int8, one thread per replica; or fp16,
+    a GPU), `onnxruntime`, or `auto`: native if possible, on CPUs."""
     queue_size: int = Field(default=4096, ge=1)
     """Maximum number of queued segments; further requests are rejected as too many."""
     segment_cache_size: int = Field(default=4096, ge=0)

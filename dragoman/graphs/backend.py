@@ -33,3 +33,6 @@ class OnnxBackend:
 
     def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[CrossKV]:
         return open_lane(kind, self._decoder.open_steps(kind), target)
+
+    def capacity(self, replicas: int) -> None:
+        del replicas

@@ -111,6 +111,8 @@ class Capacity:
     max_jobs_with_interactive: int = 1
     """Maximum sources of jobs while interactive ones come: each makes every step longer. At least one, so
     that jobs progress."""
+    steps_at_once: int = 1
+    """Steps that a lane makes at once even if others wait for its replica: where they take little time."""
 
 
 @dataclass(frozen=True, slots=True)

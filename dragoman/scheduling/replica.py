@@ -200,10 +200,10 @@ class Replica(Generic[Encoded]):
 
     def _max_steps(self, work: _TierWork[Encoded], num_rows: int) -> int:
         """Return how many steps may be made at once: several of few rows, unless someone waits for each."""
-        is_alone = work.num_sources == self.num_sources and not work.to_encode
-        if self._num_watched or not is_alone:
+        if self._num_watched or not num_rows:
             return 1
-        return max(1, ROWS_AT_ONCE // num_rows) if num_rows else 1
+        is_alone = work.num_sources == self.num_sources and not work.to_encode
+        return max(self._capacity.steps_at_once, ROWS_AT_ONCE // num_rows if is_alone else 1)
 
     def drop_cancelled(self, num_cancels: int) -> None:
         """Drop the sources that were cancelled, or whose deadline has come.

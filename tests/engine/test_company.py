@@ -43,7 +43,6 @@ class Engine:
     def __init__(self, path: Path, kernels: Kernels) -> None:
         bundle = open_bundle(path)
         self.manifest = bundle.manifest
-        self.backend = open_backend(bundle, SessionOptions(), kernels)
         ids = self.manifest.special_ids
         (target,) = self.manifest.languages.targets.values()
         (self.begin,) = target.begin
@@ -51,6 +50,7 @@ class Engine:
         self.target = TargetVocabulary(
             ids.eos, self.manifest.sizes.target_vocab, tokenizer.byte_ids, tokenizer.text_of
         )
+        self.backend = open_backend(bundle, SessionOptions(), kernels, self.target)
 
     def open_lane(self, kind: SearchKind) -> AnyLane[Any]:
         return self.backend.open_lane(kind, self.target)

@@ -1,0 +1,178 @@
+"""Searches on the GPU, in Triton's interpreter, against the strategies in Python over the same kernels."""
+
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.cuda.model import CudaModel
+from dragoman.cuda.search_lane import CudaSearchLane
+from dragoman.decoding.loop import AnyLane, Lane, open_strategy
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.errors import InputError
+from dragoman.types import FinishReason, Hypothesis, SearchKind
+from tests.cuda.cuda_models import CudaSteps, open_model, write_half
+from tests.parity.random_bundles import EOS, VOCAB
+
+FIRST_WORD, START = 5, 2
+Joins = Sequence[tuple[int, Sequence[Source]]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_half(tmp_path_factory.mktemp("half") / "bundle")
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> CudaModel:
+    return open_model(folder)
+
+
+def random_source(rng: random.Random, beam_size: int) -> Source:
+    def words(count: int) -> list[int]:
+        return [rng.randrange(FIRST_WORD, VOCAB) for _ in range(count)]
+
+    most = rng.randint(4, 9)
+    return Source(
+        [*words(rng.randint(1, 9)), EOS],
+        TargetLimits(most, rng.randint(0, min(most, 4))),
+        (START, *words(int(rng.random() < 0.2))),
+        length_penalty=rng.choice([0.0, 0.6, 1.0, 1.5]),
+        num_hypotheses=rng.randint(1, beam_size),
+        early_stopping=rng.random() < 0.3,
+        prefix=tuple(words(rng.randint(0, 2))),
+        can_spell_replacement=rng.random() < 0.5,
+    )
+
+
+def random_joins(rng: random.Random, beam_size: int) -> Iterator[tuple[int, list[Source]]]:
+    step = 0
+    for _ in range(rng.randint(1, 2)):
+        yield step, [random_source(rng, beam_size) for _ in range(rng.randint(1, 2))]
+        step += rng.randint(0, 4)
+
+
+def run(lane: AnyLane[Any], joins: Joins, max_steps: int = 1) -> dict[Source, list[Hypothesis]]:
+    """Return each source's hypotheses."""
+    waiting, step = list(joins), 0
+    found: dict[Source, list[Hypothesis]] = {}
+    while waiting or lane.sources:
+        while waiting and waiting[0][0] <= step:
+            sources = list(waiting.pop(0)[1])
+            lane.join(sources, [source.ids for source in sources])
+        if lane.sources:
+            found |= {one.source: one.hypotheses for one in lane.step(max_steps)}
+        step += 1
+    return found
+
+
+def in_python(model: CudaModel, kind: SearchKind, target: TargetVocabulary) -> AnyLane[Any]:
+    return Lane(kind, CudaSteps(model, kind.beam_size), open_strategy(kind, target))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_search_on_the_gpu_is_the_search_in_python_to_the_last_bit(seed: int, folder: Path) -> None:
+    """With byte pieces, which are often among the best, and without; several steps at once."""
+    rng = random.Random(seed)  # noqa: S311 -- tests
+    kind = SearchKind([1, 1, 2, 3, 1, 4, 1, 5][seed])
+    joins = list(random_joins(rng, kind.beam_size))
+    target = TargetVocabulary(EOS, VOCAB)
+    if seed % 4:
+        pieces = rng.sample(range(FIRST_WORD, VOCAB), VOCAB // 3)
+        target = TargetVocabulary(EOS, VOCAB, {piece: rng.randrange(256) for piece in pieces})
+    model = open_model(folder, target)
+
+    expected = run(in_python(model, kind, target), joins)
+
+    assert run(CudaSearchLane(model, kind), joins, rng.randint(1, 4)) == expected
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_source_has_the_same_bits_alone_and_in_company(beam_size: int, model: CudaModel) -> None:
+    rng = random.Random(beam_size)  # noqa: S311 -- tests
+    kind = SearchKind(beam_size)
+    sources = [random_source(rng, beam_size) for _ in range(3)]
+
+    together = run(CudaSearchLane(model, kind), [(0, sources)], 3)
+
+    for source in sources:
+        assert run(CudaSearchLane(model, kind), [(0, [source])], 8)[source] == together[source]
+
+
+def test_a_removed_source_leaves_the_others_as_they_were_and_frees_its_slot(model: CudaModel) -> None:
+    rng = random.Random(7)  # noqa: S311 -- tests
+    sources = [random_source(rng, 2) for _ in range(3)]
+    expected = run(CudaSearchLane(model, SearchKind(2)), [(0, sources)])
+    free = model.slots.num_free
+    lane = CudaSearchLane(model, SearchKind(2))
+    lane.join(sources, [])
+    lane.remove([sources[2]])
+
+    found = run(lane, [])
+
+    assert found == {source: expected[source] for source in sources[:2]}
+    assert model.slots.num_free == free
+
+
+def test_the_best_target_so_far_is_told_between_steps(model: CudaModel) -> None:
+    source = Source([FIRST_WORD, EOS], TargetLimits(6, 5), (START,), prefix=(7, 8))
+    for beam_size in (1, 2):
+        lane = CudaSearchLane(model, SearchKind(beam_size))
+        lane.join([source], [])
+        lane.step(1)
+        assert lane.best_ids(0) == [7]
+        lane.step(2)
+        assert lane.best_ids(0)[:2] == [7, 8]
+        assert len(lane.best_ids(0)) == 3
+
+
+def test_a_target_at_its_limit_says_so(model: CudaModel) -> None:
+    source = Source([FIRST_WORD, EOS], TargetLimits(3, 3), (START,))
+
+    ((hypothesis,),) = run(CudaSearchLane(model, SearchKind(1)), [(0, [source])], 8).values()
+
+    assert (hypothesis.num_tokens, hypothesis.finish_reason) == (3, FinishReason.LENGTH)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+def test_nan_is_an_error_of_its_source_alone(folder: Path) -> None:
+    model = open_model(folder)
+    sources = [Source([word, EOS], TargetLimits(5, 5), (START,)) for word in (FIRST_WORD, FIRST_WORD + 1)]
+    lane = CudaSearchLane(model, SearchKind(1))
+    lane.join(sources, [])
+    lane.step(1)
+    model.cross_caches[0][lane.slots[0]] = np.nan
+
+    (first,) = lane.step(1)
+
+    assert first.source is sources[0]
+    assert isinstance(first.error, FloatingPointError)
+    assert lane.sources == [sources[1]]
+
+
+def test_what_no_slot_can_hold_is_named_with_its_limit(model: CudaModel) -> None:
+    lane = CudaSearchLane(model, SearchKind(1))
+
+    with pytest.raises(InputError, match=r"max_length.*are over the limit of"):
+        lane.join([Source([EOS], TargetLimits(10_000, 0), (START,))], [])
+    with pytest.raises(InputError, match=r"text.*are over the limit of"):
+        lane.join([Source([7] * 10_000, TargetLimits(5, 0), (START,))], [])
+    with pytest.raises(ValueError, match="end-of-sentence"):
+        lane.join([Source([EOS], TargetLimits(9, 0), (START,), prefix=(EOS,))], [])
+
+    assert not lane.sources
+
+
+def test_a_lane_without_free_slots_says_so_and_one_that_is_dropped_frees_its_own(model: CudaModel) -> None:
+    free = model.slots.num_free
+    lane = CudaSearchLane(model, SearchKind(2))
+    source = Source([FIRST_WORD, EOS], TargetLimits(3, 0), (START,))
+
+    with pytest.raises(MemoryError, match="slots"):
+        lane.join([source] * (free[1] + 1), [])
+
+    del lane
+    assert model.slots.num_free == free
