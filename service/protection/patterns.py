@@ -145,7 +145,13 @@ KINDS = (
     ),
     SpanKind("numbered", r"(?:(?<![\d%])|(?<=%\d))%L?\d{1,2}+(?!\d|%(?!L?\d))"),
     SpanKind("percent sign", r"%%", SpanForm.LITERAL),
-    SpanKind("marker", r"(?<![\w@])@@\w++@@ | (?<!\w)__(?:[A-Za-z0-9]++_?)++_(?!\w) | \[\[\d++\]\]"),
+    SpanKind(
+        "marker",
+        r"""
+          (?<![\w@])@@\w++@@ | (?<!\w)__(?:[A-Za-z0-9]++_?)++_(?!\w) | \[\[\d++\]\]
+        | (?<![=\w])==[A-Z]++(?:_[A-Z]++)++==(?![=\w])
+        """,
+    ),
     SpanKind("entity", r"&(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);"),
     SpanKind("empty tag", rf"<[A-Za-z][\w:.-]*+{_ATTRIBUTES}*+\s*/>|<\d{{1,3}}+/>|<(?:br|hr|wbr)>"),
     SpanKind(
@@ -193,7 +199,7 @@ _ALL = re.compile(
 )
 _BY_NAME = dict(zip(_NAMES, KINDS, strict=True))
 _SIGN = re.compile(
-    rf"[%{{$<&@`~\\/]|\#\w|--|__|\[\[|[\[\]][-\d*I]|www\.|\d\.\d|\.(?:{_ENDINGS}|{_DOMAINS})\b"
+    rf"[%{{$<&@`~\\/]|\#\w|--|__|==[A-Z]|\[\[|[\[\]][-\d*I]|www\.|\d\.\d|\.(?:{_ENDINGS}|{_DOMAINS})\b"
 )
 """Occurs in each protected span: most texts have none, and are searched for nothing else."""
 _CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

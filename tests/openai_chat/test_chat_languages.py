@@ -10,7 +10,6 @@ from service.api.libretranslate.languages import catalogue
 from service.api.openai.language_names import LanguageNames
 from service.api.openai.languages import (
     ChatLanguages,
-    is_instruction,
     languages_of_model,
     languages_of_text,
 )
@@ -133,13 +132,6 @@ def test_the_model_and_a_system_message_must_agree(http: httpx.Client) -> None:
 def test_a_source_that_is_named_is_not_detected(http: httpx.Client) -> None:
     found = http.post(PATH, json=body("Hallo", "dragoman", "Translate from English to French.")).json()
     assert found["choices"][0]["message"]["content"] == "Hallo|french"
-
-
-@pytest.mark.parametrize(
-    "text", ["Translate to English", "Translate this: Hallo", "So: translate to English: a"]
-)
-def test_a_text_about_translating_is_no_instruction(text: str) -> None:
-    assert not is_instruction(text, NAMES)
 
 
 @given(st.text(max_size=200) | st.text("to fromagetl:-> (\n", max_size=200))

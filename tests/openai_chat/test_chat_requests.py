@@ -100,27 +100,6 @@ def test_only_the_last_message_is_translated(http: httpx.Client) -> None:
     assert content_of(response) == "zwei|german\ndrei|german"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Translate the following text to English: Hallo",
-        "Please translate into English:\n\nHallo",
-        "Translate to English (output translation only):\n\nHallo",
-        "translate from German to English:\nHallo",
-    ],
-)
-@pytest.mark.parametrize("system", ["", "Translate to English."])
-def test_an_instruction_in_the_text_is_rejected_and_never_translated(
-    http: httpx.Client, text: str, system: str
-) -> None:
-    model = "dragoman" if system else "dragoman-de-en"
-    status, code, parameter, message = error_of(http.post(PATH, json=body(text, model, system)))
-
-    assert (status, code) == (400, "instruction_in_text")
-    assert parameter == f"messages[{bool(system):d}].content"
-    assert "send the text alone" in message
-
-
 def test_a_text_in_the_target_language_comes_back(http: httpx.Client) -> None:
     text = "The weather is very nice today and we are going to the garden."
     found = http.post(PATH, json=body(text, "dragoman-auto-en"))

@@ -60,6 +60,7 @@ PROTECTED = {
         "www.a.de",
     ],
     "__init__ und @@name@@ und [[1]]": ["__init__", "@@name@@", "[[1]]"],
+    "Ja\n==WEBLATE_PART==\nNein == a ==": ["==WEBLATE_PART=="],
 }
 ORDINARY = [
     "50% discount, 50 % discount, 100% der Zeit, 10%ige und 10 %ige Lösung",

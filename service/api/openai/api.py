@@ -17,7 +17,8 @@ from service.api.openai import schemas
 from service.api.openai.completions import Envelope, SentText, chunks, complete, present
 from service.api.openai.errors import CHAT_PATH, FORM, OPENAI_STATUSES, ROOT, rejected, renamed
 from service.api.openai.language_names import LanguageNames
-from service.api.openai.languages import find_languages, is_instruction, languages_of_model, model_names
+from service.api.openai.languages import find_languages, languages_of_model, model_names, names_language
+from service.api.openai.prompts import is_document, read_prompt
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, EventStream, SafeJSONResponse, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, JsonRoute
@@ -192,15 +193,19 @@ def read_chat(request: schemas.ChatCompletionRequest, languages: NamedLanguages)
         raise rejected("max_tokens", "send it or max_completion_tokens, not both", "invalid_value")
     system_text = "\n".join(each.text for each in request.messages if each.role in SYSTEM_ROLES)
     parameter = f"messages[{len(request.messages) - 1}].content"
-    if is_instruction(last.text, languages.names):
+    prompt = read_prompt(last.text, lambda text: names_language(text, languages.names))
+    if is_document(last.text) or (prompt is not None and not prompt.text):
         problem = (
-            "begins with an instruction, which would be translated, too; send the text alone, and name the "
-            "language in the model or in a system message"
+            "is a JSON document, or has an instruction that cannot be told from the text and would be "
+            "translated, too; send the text alone, and name the language in the model or in a system message"
         )
         raise rejected(parameter, problem, "instruction_in_text")
+    text = last.text if prompt is None else prompt.text
+    if prompt is not None:
+        system_text = f"{system_text}\n{prompt.instruction}"
     found = find_languages(request.model, system_text, languages.catalogue, languages.names)
     return Chat(
-        TranslationRequest((last.text,), found.target, found.source),
+        TranslationRequest((text,), found.target, found.source),
         parameter,
         request.max_completion_tokens or request.max_tokens,
         has_usage=request.stream_options is not None and bool(request.stream_options.include_usage),

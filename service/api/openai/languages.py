@@ -32,16 +32,14 @@ MARKER = re.compile(
 )
 """What stands before a language."""
 QUALIFIERS = (
-    "the a an correct fluent formal good grammatical high-quality idiomatic informal modern native natural "
-    "plain polite proper simple standard"
+    "the a an correct fluent formal good grammatical high-quality idiomatic informal language modern native "
+    "natural plain polite proper simple standard"
 )
 BETWEEN = re.compile(
     rf"(?:[\s\"'`\u201c\u201d\u2018\u2019«»*_(\[{{<,-]{{1,8}}(?:(?:{'|'.join(QUALIFIERS.split())})\b(?!-))?){{0,4}}",
     re.IGNORECASE,
 )
 """What may stand between a marker and a language: quotes, brackets, and words such as `the` or `fluent`."""
-INSTRUCTION = re.compile(r"\s*(?:please\s+)?translate\b[^\n:\uff1a]{0,300}[:\uff1a]\s*\S", re.IGNORECASE)
-"""A beginning such as `Translate this into German: ...`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +126,9 @@ def languages_of_text(text: str, catalogue: Catalogue, names: LanguageNames) -> 
     return ChatLanguages(target, source)
 
 
-def is_instruction(text: str, names: LanguageNames) -> bool:
-    """Return whether a text begins with an instruction to translate what follows it."""
-    found = INSTRUCTION.match(text)
-    return found is not None and any(_find_names(found[0], names))
+def names_language(text: str, names: LanguageNames) -> bool:
+    """Return whether a text names a language to translate into or from, by the convention."""
+    return any(True for _ in _find_names(text, names))
 
 
 def model_names(catalogue: Catalogue) -> list[str]:
