@@ -16,14 +16,16 @@ from dragoman.bundle import Bundle
 from dragoman.cuda import kernels
 from dragoman.cuda.columns import Fact, FinishedFact, RowFact, SourceStatus
 from dragoman.cuda.memory import ENCODER_TOKENS, MAX_BEAMS, MAX_ROWS, SlotPool, plan_memory
-from dragoman.cuda.program import HalfEmbedding, HalfProgram, HalfPrograms, read_programs
+from dragoman.cuda.program import HalfPrograms, read_programs
 from dragoman.decoding.filters import round_up
 from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.decoding.utf8 import CANDIDATES_INSIDE, NO_BYTE, SPARE_CANDIDATES, utf8_tables
-from dragoman.native.instructions import Instruction, InstructionKind
+from dragoman.native.instructions import Instruction, InstructionKind, Program
 
 TILE_ROWS, TILE_COLUMNS, TILE_DEPTH = 64, 64, 64
 """Tiles of products: the same for any number of rows, so that the order of each sum is."""
+WIDE_COLUMNS, WIDE_TILE_COLUMNS = 4096, 128
+"""Number of columns, such as tokens, from which tiles are wider."""
 ATTENTION_QUERIES, ATTENTION_TOKENS = 32, 32
 ATTENTION_NUMBERS = 4096
 """Keys of all heads that a row reads at once, as numbers."""
@@ -254,7 +256,7 @@ class CudaModel:
 
     def _run(
         self,
-        program: HalfProgram,
+        program: Program,
         vectors: "_Vectors",
         num_rows: int,
         inputs: Mapping[str, Tensor],
@@ -338,10 +340,11 @@ class CudaModel:
         weight, bias = linear
         size = len(bias)
         depth = weight.shape[1 if is_by_row else 0]
-        kernels.linear[(-(-num_rows // TILE_ROWS), -(-size // TILE_COLUMNS))](
+        columns = TILE_COLUMNS if size < WIDE_COLUMNS else WIDE_TILE_COLUMNS
+        kernels.linear[(-(-num_rows // TILE_ROWS), -(-size // columns))](
             x, weight, bias, x if other is None else other, out,
             N=size, K=depth, ACTIVATION=int(each.activation), ALPHA=each.alpha, ADDS=other is not None,
-            BY_ROW=is_by_row, BM=TILE_ROWS, BN=TILE_COLUMNS, BK=TILE_DEPTH, num_warps=4, num_stages=3,
+            BY_ROW=is_by_row, BM=TILE_ROWS, BN=columns, BK=TILE_DEPTH, num_warps=4, num_stages=3,
         )  # fmt: skip
 
     def _put(self, weight: NDArray[Any]) -> Tensor:
@@ -349,12 +352,13 @@ class CudaModel:
 
     def _put_embeddings(self, programs: HalfPrograms) -> list[tuple[Tensor, Tensor, float]]:
         """Copy the embeddings of both programs; the same table once."""
-        parts: list[HalfEmbedding] = [programs.encoder.embedding, programs.decoder.embedding]
+        parts = [programs.encoder.embedding, programs.decoder.embedding]
         tables = [self._put(parts[0].table)]
         is_shared = np.array_equal(parts[0].table, parts[1].table)
         tables.append(tables[0] if is_shared else self._put(parts[1].table))
         return [
-            (table, self._put(part.positions), part.factor) for table, part in zip(tables, parts, strict=True)
+            (table, self._put(part.positions), float(part.steps[0]))
+            for table, part in zip(tables, parts, strict=True)
         ]
 
     def _output_weights(self, programs: HalfPrograms) -> tuple[Tensor, Tensor, Tensor]:
@@ -377,7 +381,7 @@ class CudaModel:
 class _Vectors:
     """Memory of a program's vectors by name, [rows, width]; vectors that are not needed at once share it."""
 
-    def __init__(self, program: HalfProgram, num_rows: int, device: torch.device) -> None:
+    def __init__(self, program: Program, num_rows: int, device: torch.device) -> None:
         self.num_rows = num_rows
         self.of: dict[str, Tensor] = {}
         last_uses = {

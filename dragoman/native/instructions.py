@@ -79,7 +79,7 @@ class Norm:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """A table int8 [V, d] with a step per row, [V], and positions, [T, d]."""
+    """A table [V, d] with a step per row, [V], or one factor, [1], and positions, [T, d]."""
 
     table: Weights
     steps: Weights

@@ -5,7 +5,7 @@ graph is read node by node into instructions over named vectors, of which there 
 token in the encoder, a hypothesis in the decoder). Then neighbours are fused, and registers assigned.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -49,14 +49,16 @@ PREPARATIONS = frozenset(
 """Operators that prepare what instructions have built in: token vectors, lengths, layouts."""
 
 
-class _GraphReader:
+class GraphReader:
     """Reads the nodes of one graph."""
+
+    preparations = PREPARATIONS
 
     def __init__(self, graph: Graph, layers: Layers, num_heads: int) -> None:
         self._graph = graph
         self._layers = layers
         self._num_heads = num_heads
-        self._producers = {output: node for node in graph.nodes for output in node.outputs}
+        self.producers = {output: node for node in graph.nodes for output in node.outputs}
         self._names: dict[str, str] = {}  # the vector that a value is, by the value's name
         self._cells: dict[str, str] = {}  # inputs of SSRU cells, by the values made of them
         self.instructions: list[Instruction] = []
@@ -77,8 +79,8 @@ class _GraphReader:
 
     def table(self, value: str) -> tuple[str, Weights]:
         """Return name and content of the table whose unsigned form a value is."""
-        unsigned = self._producers[value]
-        name = self._producers[unsigned.inputs[0]].inputs[0]
+        unsigned = self.producers[value]
+        name = self.producers[unsigned.inputs[0]].inputs[0]
         return name, self.weight(name)
 
     def read(self, node: Node) -> None:
@@ -91,13 +93,20 @@ class _GraphReader:
         if not known:
             if node.operator == "Add" and self.embedding is None:
                 self._embed(node)
-            elif node.operator not in PREPARATIONS:
+            elif node.operator not in self.preparations:
                 raise NotSupported(f"operator {node.operator} on what is no vector")
             return
         if any(name in self._cells for name in node.inputs):
             self._read_cell(node)
             return
-        reader = {
+        reader = self.readers().get(node.operator)
+        if reader is None:
+            raise NotSupported(f"operator {node.operator}")
+        reader(node)
+
+    def readers(self) -> Mapping[str, Callable[[Node], None]]:
+        """Return what reads a node, by its operator."""
+        return {
             "Add": self._add,
             "Gelu": self._activate,
             "GroupQueryAttention": self._attend,
@@ -113,10 +122,7 @@ class _GraphReader:
             "Split": self._begin_cell,
             "Shape": _ignore,
             "Slice": _ignore,
-        }.get(node.operator)
-        if reader is None:
-            raise NotSupported(f"operator {node.operator}")
-        reader(node)
+        }
 
     def append(self, instruction: Instruction, width: int, output: str) -> None:
         """Add an instruction whose target is the vector of a value."""
@@ -126,7 +132,7 @@ class _GraphReader:
 
     def _embed(self, node: Node) -> None:
         tables = [each for each in self._graph.nodes if each.operator == "Gather"]
-        unsigned = next(each.inputs[0] for each in tables if each.inputs[0] in self._producers)
+        unsigned = next(each.inputs[0] for each in tables if each.inputs[0] in self.producers)
         name, table = self.table(unsigned)
         steps = self.weight(f"{name}.steps").reshape(-1)
         self.embedding = Embedding(table, steps, self.weight("positions"))
@@ -245,7 +251,7 @@ def read_encoder(graph: Graph, layers: Layers, num_heads: int) -> Program:
     Raises:
         NotSupported: the kernels do not have an operator.
     """
-    reader = _GraphReader(graph, layers, num_heads)
+    reader = GraphReader(graph, layers, num_heads)
     *body, joined = graph.nodes
     if joined.operator != "Concat":
         raise NotSupported("cross K/V that are not joined")
@@ -264,7 +270,7 @@ def read_decoder(graph: Graph, layers: Layers, num_heads: int) -> tuple[Program,
     Raises:
         NotSupported: the kernels do not have an operator.
     """
-    reader = _GraphReader(graph, layers, num_heads)
+    reader = GraphReader(graph, layers, num_heads)
     *body, head = graph.nodes
     if head.operator != "If":
         raise NotSupported("an output projection without shortlists")
@@ -275,7 +281,7 @@ def read_decoder(graph: Graph, layers: Layers, num_heads: int) -> tuple[Program,
     return _finished(reader, (quantised,)), output
 
 
-def _read_head(reader: _GraphReader, listed: Graph) -> tuple[OutputLayer, str]:
+def _read_head(reader: GraphReader, listed: Graph) -> tuple[OutputLayer, str]:
     """Read the projection from its branch for shortlists, where each weight is used once."""
     rounding = next(node for node in listed.nodes if node.operator == "QuantizeLinear")
     step = float(reader.weight(rounding.inputs[1]).reshape(-1)[0])
@@ -292,7 +298,7 @@ def _read_head(reader: _GraphReader, listed: Graph) -> tuple[OutputLayer, str]:
     return OutputLayer(table, scales, bias, SIGNED_ZERO, suppressed), target
 
 
-def _finished(reader: _GraphReader, results: Sequence[str]) -> Program:
+def _finished(reader: GraphReader, results: Sequence[str]) -> Program:
     if reader.embedding is None:
         raise NotSupported("no embedding")
     return Program(reader.embedding, fuse(reader.instructions, results), reader.widths)
