@@ -22,6 +22,7 @@ from service.http.authentication import KEY_HEADER, Authenticator
 from service.http.discovery import document_routes
 from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.http.file_work import FileWork
+from service.http.head_requests import HeadRequests
 from service.http.limits import BodyLimitMiddleware, BodyLimits, TextLimits
 from service.http.telemetry_middleware import RequestLogOptions
 from service.http.threads import run_in_thread
@@ -215,6 +216,7 @@ def _add_middleware(
         max_bodies=settings.max_bodies,
         max_bodies_of_address=settings.max_bodies_of_address,
     )
+    app.add_middleware(HeadRequests)
     app.add_middleware(BodyLimitMiddleware, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)
     if origins := split_names(settings.cors_origins):

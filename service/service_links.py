@@ -6,11 +6,14 @@ DRAGOMAN_PORT=tcp://10.0.0.1:8000 and others, as Docker does for linked containe
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 LINK_NAME = re.compile(
     r"(.*_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)", re.IGNORECASE
 )
+SIMILAR = 0.75
+"""Similarity (`difflib.SequenceMatcher.ratio`) from which a name is probably a misspelt one."""
 LINK_VALUE = re.compile(r"(tcp|udp|sctp)://.+:(\d+)")
 
 
@@ -28,22 +31,50 @@ def without_service_links(variables: Mapping[str, str | None]) -> dict[str, str 
     return {name: value for name, value in variables.items() if not is_link(name, value)}
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownVariable:
+    """A variable with the prefix that is no setting."""
+
+    name: str
+    """Printable name: a log is no place for control characters."""
+    nearest: str
+    """Name of the setting that is most like it, in lower case."""
+    is_similar: bool
+    """Whether it is so much like it that it is probably misspelt."""
+
+
+def unknown_variables(
+    variables: Mapping[str, str], prefix: str, settings: Sequence[str]
+) -> list[UnknownVariable]:
+    """Return the variables with the prefix that are neither a setting nor a service link."""
+    known = [name.upper() for name in settings]
+    found = []
+    for key in sorted(variables):
+        name = key.upper().removeprefix(prefix)
+        if not key.upper().startswith(prefix) or name in known or LINK_NAME.fullmatch(name):
+            continue
+        nearest = get_close_matches(name, known, n=1, cutoff=0)[0]
+        is_similar = bool(get_close_matches(name, [nearest], cutoff=SIMILAR))
+        variable = key if key.isprintable() else ascii(key)
+        found.append(UnknownVariable(variable, nearest.lower(), is_similar))
+    return found
+
+
 def describe_ignored(variables: Mapping[str, str], prefix: str, settings: Sequence[str]) -> str:
     """Return which of the variables with the prefix are ignored, and why; empty if there are none."""
     given = {name: value for name, value in variables.items() if name.upper().startswith(prefix)}
     kept = without_service_links(given)
     known = [name.upper() for name in settings]
-    typos, linked = [], []
-    for key in sorted(given):
-        name = key.upper().removeprefix(prefix)
-        if name in known and key in kept:
-            continue
-        variable = key if key.isprintable() else ascii(key)  # a log is no place for control characters
-        if LINK_NAME.fullmatch(name):
-            linked.append(variable)
-        else:
-            nearest = get_close_matches(name, known, n=1, cutoff=0)[0]
-            typos.append(f"{variable} (the nearest setting is {prefix}{nearest})")
+    typos = [
+        f"{each.name} (the nearest setting is {prefix}{each.nearest.upper()})"
+        for each in unknown_variables(given, prefix, settings)
+    ]
+    linked = [
+        key if key.isprintable() else ascii(key)
+        for key in sorted(given)
+        if LINK_NAME.fullmatch(name := key.upper().removeprefix(prefix))
+        and not (name in known and key in kept)
+    ]
     problems = [f"{', '.join(typos)}: unknown"] if typos else []
     if linked:
         problems.append(

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import h11
 import uvicorn
-from uvicorn.middleware.proxy_headers import _TrustedHosts
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
@@ -118,13 +118,19 @@ class ConnectionLimits:
     """Numbers of open connections, by address or network."""
 
 
+class TrustedAddresses(Protocol):
+    """The addresses of trusted proxies, as uvicorn reads them."""
+
+    def __contains__(self, host: str | None, /) -> bool: ...
+
+
 class BoundedProtocol(H11Protocol):
     """Uvicorn's protocol with limits on time and on connections: its own waits for ever for the rest of a
     request's head, and for a client to read its response.
     """
 
     limits: ConnectionLimits
-    trusted: _TrustedHosts
+    trusted: TrustedAddresses
 
     def __init__(
         self,
@@ -261,9 +267,12 @@ class BoundedProtocol(H11Protocol):
 def bounded_protocol(connection_limits: ConnectionLimits) -> type[H11Protocol]:
     """Return a protocol class with these limits, which all connections of one event loop share."""
 
+    async def app(*_: object) -> None:
+        """Do nothing: only the middleware's reading of the setting is used, which is uvicorn's own."""
+
     class LimitedProtocol(BoundedProtocol):
         limits = connection_limits
-        trusted = _TrustedHosts(connection_limits.trusted_proxies)
+        trusted = ProxyHeadersMiddleware(app, connection_limits.trusted_proxies).trusted_hosts
 
     return LimitedProtocol
 

@@ -23,6 +23,36 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 """Network whose addresses end with the four bytes of an IPv4 address (https://www.rfc-editor.org/info/rfc6052)."""
 
+_NOT_PUBLIC_IPV4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.88.99.0/24",
+            "192.168.0.0/16",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/4",
+            "240.0.0.0/4",
+        ),
+    )
+)
+"""Networks that are not the public internet: https://www.iana.org/assignments/iana-ipv4-special-registry. The
+`is_global` of Python depends on its version."""
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
+"""All addresses that are assigned for global unicast."""
+_NOT_PUBLIC_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
+"""The same within it: https://www.iana.org/assignments/iana-ipv6-special-registry. Tunnels to an IPv4 address
+(Teredo in 2001::/32, 6to4 in 2002::/16) are among them."""
+
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -92,7 +122,7 @@ def resolve_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
 def require_public(address: str) -> None:
     """Raise AddressRejected for an address that is private, loopback, link-local or otherwise not public."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
-    if not all(map(_is_public, _reachable_addresses(parsed))):
+    if not _is_public(_reached_address(parsed)):
         raise AddressRejected("must have a public internet address")
 
 
@@ -131,17 +161,15 @@ def _parse_literal(host: str) -> IpAddress | None:
 
 
 def _is_public(address: IpAddress) -> bool:
-    is_of_a_site = isinstance(address, ipaddress.IPv6Address) and address.is_site_local
-    return address.is_global and not (address.is_multicast or address.is_reserved or is_of_a_site)
-
-
-def _reachable_addresses(address: IpAddress) -> list[IpAddress]:
-    """Return all addresses that a packet to this one may reach."""
     if isinstance(address, ipaddress.IPv4Address):
-        return [address]
+        return not any(address in network for network in _NOT_PUBLIC_IPV4)
+    return address in _PUBLIC_IPV6 and not any(address in network for network in _NOT_PUBLIC_IPV6)
+
+
+def _reached_address(address: IpAddress) -> IpAddress:
+    """Return the address that a packet to this one reaches: it may be an IPv4 address inside it."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
     if address.ipv4_mapped is not None:
-        return [address.ipv4_mapped]
-    if address in _NAT64:
-        return [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)]
-    tunnels = [] if address.sixtofour is None else [address.sixtofour]
-    return [address, *tunnels, *(address.teredo or ())]
+        return address.ipv4_mapped
+    return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else address

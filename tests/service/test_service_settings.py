@@ -163,13 +163,32 @@ def test_typing_errors_are_named_with_the_nearest_setting(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("DRAGOMAN_PROT", "1")
-    monkeypatch.setenv("dragoman_requires_keys", "true")
+    monkeypatch.setenv("dragoman_pivotes", "en")
 
     assert load_settings().port == 8000
 
     [warning] = caplog.messages
     assert "DRAGOMAN_PROT (the nearest setting is DRAGOMAN_PORT)" in warning
-    assert "dragoman_requires_keys (the nearest setting is DRAGOMAN_REQUIRES_KEY)" in warning
+    assert "dragoman_pivotes (the nearest setting is DRAGOMAN_PIVOTS)" in warning
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("DRAGOMAN_REQUIRE_KEY", "REQUIRES_KEY"),
+        ("dragoman_requires_keys", "REQUIRES_KEY"),
+        ("DRAGOMAN_RATELIMIT", "RATE_LIMIT"),
+        ("DRAGOMAN_TRUSTED_PROXY", "TRUSTED_PROXIES"),
+        ("DRAGOMAN_MAX_BODY", "MAX_BODIES"),
+    ],
+)
+def test_a_misspelt_setting_that_protects_the_server_ends_the_start(
+    name: str, nearest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warning in a log is read by nobody; the server would be open meanwhile."""
+    monkeypatch.setenv(name, "true")
+    with pytest.raises(SettingsError, match=f"{name} is not a setting; did you mean DRAGOMAN_{nearest}"):
+        load_settings()
 
 
 def test_service_links_are_ignored_with_a_warning_about_the_port(
