@@ -104,5 +104,8 @@ def _cpu_name() -> str:
 
 def _commit() -> str:
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed words
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed words
+    except FileNotFoundError:
+        return "unknown"
     return done.stdout.strip() or "unknown"
