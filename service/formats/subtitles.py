@@ -13,8 +13,9 @@ from typing import BinaryIO
 from dragoman.text.segmentation import segment
 from service.formats.cue_text import CueText, TagStyle, strip_tags
 from service.formats.entries import Entry, FileFormatError
+from service.formats.language_tags import matches_language, renamed_language
 from service.formats.lines import Line, read_lines
-from service.formats.parts import BytesFormat, Part, slot
+from service.formats.parts import BytesFormat, Part, Unit, slot
 
 MAX_PARAGRAPH_CHARACTERS = 1_000_000
 """Maximum number of characters between two blank lines; more is not a subtitle."""
@@ -22,8 +23,14 @@ MAX_PARAGRAPH_CHARACTERS = 1_000_000
 _SRT_TIMING = re.compile(r"\s*\d+:\d\d?:\d\d?[,.]\d{1,3}\s*-->\s*\d+:\d\d?:\d\d?[,.]\d{1,3}")
 _VTT_TIMING = "-->"
 _VTT_FIRST = re.compile(r"WEBVTT(?:[ \t]|\Z)")
-_SPEAKER_DASH = re.compile(r"\s*[-\u2010-\u2015]\s*(?=\S)")
+_VTT_LANGUAGE = re.compile(r"(Language:[ \t]*)([A-Za-z][\w-]*)[ \t]*\Z")
+_SPEAKER_DASH = re.compile(r"\s*(?:[-\u2010-\u2015]|>>)\s*(?=\S)")
 """Dash before the words of a speaker."""
+_SPEAKER_NAME = re.compile(r"[^\W\d_a-z][^:a-z\n]{1,30}:\s")
+"""`MANN: Komm!`"""
+_SOUND = re.compile(r"\[|[(\uff08].*[)\uff09]\Z|\u266a")
+"""Beginning of a line about sounds, `[TÜR KNALLT]`, or of a song."""
+_SOUND_END = re.compile(r"[\])\uff09\u266a]\Z")
 
 
 class SrtFormat(BytesFormat):
@@ -59,7 +66,33 @@ class VttFormat(BytesFormat):
     """WebVTT, with entries like those of `SrtFormat`; tags have classes and voices, `<c.loud>`, `<v Ann>`."""
 
     def parts(self, source: BinaryIO) -> Iterator[Part]:
-        """Yield the parts of a file lazily."""
+        """Yield the parts of a file lazily; the header's language follows that of the first cue."""
+        header: list[bytes] = []
+        parts = self._parts(source)
+        for part in parts:
+            if isinstance(part, Unit):
+                yield self._with_header(b"".join(header), part)
+                break
+            header.append(part)
+        else:
+            yield b"".join(header)
+        yield from parts
+
+    def _with_header(self, header: bytes, cue: Unit[bytes]) -> Unit[bytes]:
+        def spell(texts: Sequence[str]) -> bytes:
+            lines = header.decode().splitlines(keepends=True)
+            return "".join(map(self._renamed, lines)).encode() + cue.spell(texts)
+
+        return Unit(cue.entries, spell, None if cue.own is None else header + cue.own)
+
+    def _renamed(self, line: str) -> str:
+        text = line.rstrip("\r\n")
+        found = _VTT_LANGUAGE.match(text)
+        if found is None or not matches_language(found[2], self.options.source):
+            return line
+        return found[1] + renamed_language(found[2], self.options.target) + line[len(text) :]
+
+    def _parts(self, source: BinaryIO) -> Iterator[Part]:
         is_first = True
         for paragraph in _paragraphs(source):
             if is_first and not _VTT_FIRST.match(paragraph[0].text):
@@ -101,12 +134,21 @@ def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
 
 
 def cue_parts(lines: Sequence[Line], style: TagStyle, language: str) -> Iterator[Part]:
-    """Yield a cue's text, with a slot for each speaker's turn or group of lines that share a sentence."""
+    """Yield a cue's text, with a slot for each speaker's turn, each sound, and each group of lines that share
+    a sentence.
+    """
     sentence_starts = _sentence_starts(lines, style, language)
-    turn = 0
+    turn, turn_end = 0, ""
     turns: list[int] = []
+    is_sound = False
     for i, line in enumerate(lines):
-        turn += i > 0 and (_SPEAKER_DASH.match(line.text) is not None or i in sentence_starts)
+        words = strip_tags(line.text, style).strip()
+        begins_sound = _SOUND.match(words) is not None
+        begins = begins_sound or any(one.match(words) for one in (_SPEAKER_DASH, _SPEAKER_NAME))
+        has_ended = is_sound and _SOUND_END.search(turn_end) is not None
+        turn += i > 0 and (begins or has_ended or i in sentence_starts)
+        is_sound = begins_sound or (is_sound and not (begins or has_ended))
+        turn_end = words
         turns.append(turn)
     for _, numbered in groupby(zip(turns, lines, strict=True), key=lambda pair: pair[0]):
         yield from _turn_parts([line for _, line in numbered], style)

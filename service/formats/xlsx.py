@@ -1,13 +1,15 @@
 """Excel workbooks (ECMA-376): texts of cells, of shapes, and titles of charts.
 
 Not translated: formulas and their results, numbers, dates, names of sheets, ranges and columns of
-tables, which formulas refer to, page headers, comments, and rules of validation, filters and formats. Members
+tables, which formulas refer to, items of drop-down lists and cells that hold one, page headers, comments, and
+rules of validation, filters and formats. Members
 without text keep their content, and unchanged texts stay as they are.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from html import unescape
 from itertools import count
 from typing import IO
 from zipfile import ZipFile
@@ -42,6 +44,13 @@ _NAMESPACES = (
 )
 _INLINE = b"inlineStr"
 """Type of a cell that holds its text itself."""
+_VALIDATION = b"dataValidation"
+_VALIDATIONS = frozenset(
+    Name(uri, "dataValidation")
+    for uri in (*_NAMESPACES, "http://schemas.microsoft.com/office/spreadsheetml/2009/9/main")
+)
+_LITERAL_LIST = re.compile(r"formula1\s*>\s*(?:<(?:\w+:)?f\s*>\s*)?\"((?:[^\"<>]|\"\"){0,300}+)\"\s*<")
+"""List of a validation with the items in it, `"Ja,Nein"`; others name cells."""
 _CHUNK_BYTES = 1 << 16
 _STRINGS = frozenset(Name(uri, name) for uri in _NAMESPACES for name in ("si", "is"))
 _COLUMNS = frozenset(Name(uri, "tableColumn") for uri in _NAMESPACES)
@@ -62,25 +71,38 @@ class XlsxFormat(ArchiveFormat):
         package = read_package(archive, "an Excel workbook")
         if not package.members(_MAIN):
             raise FileFormatError("it contains no workbook; save it as .xlsx")
-        sheets = [name for name in package.members(_SHEETS) if _has_inline_strings(archive, name)]
+        names = package.members(_SHEETS)
+        sheets = [name for name in names if _may_contain(archive, name, _INLINE)]
         strings = package.members(_SHARED_STRINGS) + sheets
-        columns = _column_names(package)
-        return [XmlMember(name, partial(_strings, f"{name}, ", columns)) for name in strings] + [
+        kept = _column_names(package).union(
+            *(_list_items(archive, name) for name in names if _may_contain(archive, name, _VALIDATION))
+        )
+        return [XmlMember(name, partial(_strings, f"{name}, ", kept)) for name in strings] + [
             XmlMember(name, partial(drawing_parts, f"{name}, ")) for name in package.members(_DRAWINGS)
         ]
 
 
-def _has_inline_strings(archive: ZipFile, name: str) -> bool:
-    """Return whether a sheet may hold texts itself; other sheets, which may be large, are not parsed."""
+def _may_contain(archive: ZipFile, name: str, wanted: bytes) -> bool:
+    """Return whether a sheet may contain a word of XML; other sheets, which may be large, are not parsed."""
     with archive.open(name) as content:
         if encoding_of(content) != UTF_8:
             return True
         before = b""
         while chunk := content.read(_CHUNK_BYTES):
-            if _INLINE in before + chunk:
+            if wanted in before + chunk:
                 return True
-            before = chunk[-len(_INLINE) :]
+            before = chunk[-len(wanted) :]
     return False
+
+
+def _list_items(archive: ZipFile, name: str) -> Iterator[str]:
+    """Yield the items of a sheet's drop-down lists: a cell whose value is none of them would be invalid."""
+    with archive.open(name) as content:
+        for part in xml_units(content, _VALIDATIONS):
+            if isinstance(part, Element) and part.attribute("type") == "list":
+                found = _LITERAL_LIST.search(unescape(part.inner))
+                for item in found[1].split(",") if found else ():
+                    yield _folded(item.replace('""', '"'))
 
 
 def _column_names(package: OfficePackage) -> frozenset[str]:
@@ -105,15 +127,15 @@ def _plain(piece: str) -> str:
     return " " if _MARKS.fullmatch(piece) else piece
 
 
-def _strings(before: str, columns: frozenset[str], content: IO[bytes]) -> Iterator[TextPart]:
+def _strings(before: str, kept: frozenset[str], content: IO[bytes]) -> Iterator[TextPart]:
     numbers = count(1)
     for part in xml_units(content, _STRINGS):
-        yield part if isinstance(part, str) else _string(part, columns, f"{before}string {next(numbers)}")
+        yield part if isinstance(part, str) else _string(part, kept, f"{before}string {next(numbers)}")
 
 
-def _string(element: Element, columns: frozenset[str], place: str) -> TextPart:
+def _string(element: Element, kept: frozenset[str], place: str) -> TextPart:
     items = list(_content(element))
-    if _folded("".join(item.text or item.raw for item in items)) in columns:
+    if _folded("".join(item.text or item.raw for item in items)) in kept:
         return element.raw
     found = list(text_runs(wrap_styles(items, _shows_space), place))
 

@@ -36,6 +36,27 @@ _OTHER_IN_1_2 = re.compile(r"[yYnN]|[-+]?[\d.]+[eE][-+]?\d+|0o[0-7]+")
 """Plain scalars that are strings in YAML 1.1, but numbers in 1.2, or true and false in some parsers."""
 
 
+_SYMBOL = re.compile(r":[A-Za-z_]\w*[?!=]?")
+"""Symbol of Ruby, as in Rails' `order: [ :year, :month, :day ]`."""
+_BLANKS = "\0 \t\r\n\x85\u2028\u2029"
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads plain scalars that begin with a colon within brackets, too, as YAML 1.2 and Ruby do."""
+
+    def check_plain(self) -> bool:
+        return self._begins_symbol() or bool(super().check_plain())
+
+    def check_value(self) -> bool:
+        return not self._begins_symbol() and bool(super().check_value())
+
+    def _begins_symbol(self) -> bool:
+        """Return whether a colon is next that separates nothing: after a blank or bracket, before a word."""
+        if not self.flow_level or self.peek() != ":" or self.peek(1) in f"{_BLANKS},:[]{{}}":
+            return False
+        return self.pointer > 0 and self.buffer[self.pointer - 1] in f"{_BLANKS},[{{"
+
+
 @dataclass(slots=True)
 class _Scalar:
     """A scalar, and whether it is a string."""
@@ -98,7 +119,7 @@ class _Walk:
             FileFormatError: the file is not YAML, or nested too deeply.
         """
         try:
-            for event in yaml.parse(self._text, Loader=yaml.SafeLoader):
+            for event in yaml.parse(self._text, Loader=_Loader):
                 self._add(event)
         except yaml.YAMLError as error:
             raise _syntax_error(error) from error
@@ -165,7 +186,8 @@ class _Walk:
         tag: object = self._resolver.resolve(  # type: ignore[no-untyped-call]  # in the stubs
             yaml.ScalarNode, value, event.implicit
         )
-        is_other = event.style is None and _OTHER_IN_1_2.fullmatch(value)
+        is_plain = event.style is None
+        is_other = is_plain and (_OTHER_IN_1_2.fullmatch(value) or _SYMBOL.fullmatch(value))
         return None if tag != _STRING or is_other else join_surrogates(value)
 
     def _translate(self, scalar: _Scalar | None, path: str) -> bool:

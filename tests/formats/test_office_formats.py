@@ -156,6 +156,28 @@ def test_a_cell_that_names_a_tables_column_stays_as_formulas_and_excel_compare_i
     assert change(XLSX, pack(members), STRINGS) == members[STRINGS].decode()
 
 
+@pytest.mark.parametrize(
+    "formula",
+    [
+        '<x:formula1>"Ja, Nein ,Viel &amp;leicht"</x:formula1>',
+        '<x14:formula1><xm:f>"Nein,Ja,Viel &amp;leicht"</xm:f></x14:formula1>',
+    ],
+)
+def test_a_cell_that_holds_an_item_of_a_drop_down_list_stays_as_the_list_does(formula: str) -> None:
+    """Another value would be none that the list allows."""
+    name = "x14:dataValidation" if "x14:" in formula else "x:dataValidation"
+    sheet = (
+        f'<worksheet {X} xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
+        'xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main" '
+        'xmlns:xm="http://schemas.microsoft.com/office/excel/2006/main">'
+        f'<{name} type="list" sqref="A1">{formula}</{name}></worksheet>'
+    )
+    cells = "<t>Nein</t>", "<t>Viel &amp;leicht</t>", "<t>Neinsager</t>"
+    found = [only(XLSX, pack(unpack(strings(cell)) | {SHEET: sheet.encode()}), STRINGS) for cell in cells]
+
+    assert found == [[], [], ["Neinsager"]]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_texts_that_a_sheet_holds_itself_are_read_in_any_encoding(encoding: str) -> None:
     before = "x" * ((1 << 16) - 100)  # the end of a chunk falls into `inlineStr`

@@ -220,3 +220,43 @@ def test_whatever_lines_there_are_come_back(
     content = (first + "".join(text + ending for text, ending in lines)).encode()
 
     assert rewritten(subtitles, content, own) == content
+
+
+@pytest.mark.parametrize(
+    ("cue", "turns"),
+    [
+        ("[TÜR KNALLT]\nMANN: Komm sofort her!", ["[TÜR KNALLT]", "MANN: Komm sofort her!"]),
+        ("[LEISE MUSIK\nIM HAUS]\nkomm doch", ["[LEISE MUSIK IM HAUS]", "komm doch"]),
+        ("ANNA: ja\nDR. MÜLLER 2: nein", ["ANNA: ja", "DR. MÜLLER 2: nein"]),
+        ("komm her\n(lacht)\nund geh", ["komm her", "(lacht)", "und geh"]),
+        (">> ja\n>> nein", ["ja", "nein"]),
+        ("\u266a la la \u266a\nwer singt da", ["\u266a la la \u266a", "wer singt da"]),
+        ("er kam (wie immer)\nzu spät", ["er kam (wie immer) zu spät"]),
+        ("Er sagte: komm\nmit mir", ["Er sagte: komm mit mir"]),
+    ],
+)
+def test_sounds_and_speakers_have_texts_of_their_own(cue: str, turns: list[str]) -> None:
+    """Lines that share a sentence are one text, and no others."""
+    assert texts(SRT, f"1\n00:00:01,000 --> 00:00:03,000\n{cue}\n".encode()) == turns
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_the_language_of_webvtts_header_follows_the_translation(line_end: str) -> None:
+    """Another language stays, and so does all if nothing changed."""
+    content = line_end.join(
+        ("WEBVTT", "Kind: captions", "Language: de-DE", "", "00:05.000 --> 00:06.000", "Gut")
+    )
+    foreign = content.replace("de-DE", "fr")
+
+    assert written(VTT, content.encode(), "Good").decode() == content.replace("de-DE", "en").replace(
+        "Gut", "Good"
+    )
+    assert written(VTT, content.encode(), "Gut").decode() == content
+    assert written(VTT, foreign.encode(), "Good").decode() == foreign.replace("Gut", "Good")
+
+
+def test_tags_around_a_sound_are_no_part_of_its_brackets() -> None:
+    """`<i>[Hund bellt]</i>` is a sound, too."""
+    _, words = texts(SRT, b"1\n00:00:01,000 --> 00:00:03,000\n<i>[Hund bellt]</i>\nwas ist das\n")
+
+    assert words == "was ist das"

@@ -5,7 +5,7 @@ import yaml
 
 from service.formats.entries import FileOptions
 from service.formats.yaml_strings import YamlFormat
-from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted, texts, written
 from tests.formats.string_samples import RAILS
 
 YAML = YamlFormat(OPTIONS)
@@ -95,3 +95,24 @@ def test_aliases_are_never_expanded() -> None:
     levels += [b"a%d: &a%d [*a%d, *a%d, *a%d]" % (i, i, i - 1, i - 1, i - 1) for i in range(1, 60)]
 
     assert texts(YAML, b"\n".join(levels)) == ["ja", "ja"]
+
+
+@pytest.mark.parametrize(
+    "symbols",
+    [
+        "[ :year, :month, :day ]",
+        "[:year,:month]",
+        "{a: :b, c: [ :d ]}",
+        '{"a":b, c: :d}',
+        "[a: :b]",
+        ":year",
+    ],
+)
+def test_symbols_of_ruby_are_read_and_stay(symbols: str) -> None:
+    """PyYAML rejects a scalar in brackets that begins with a colon; Ruby and YAML 1.2 do not."""
+    content = f"de:\n  order: {symbols}\n  hello: Guten Morgen\n".encode()
+    selected = YamlFormat(FileOptions("de", "en", columns=("de.hello",)))
+
+    assert "Guten Morgen" in texts(YAML, content)
+    assert not any(":" in text for text in texts(YAML, content))
+    assert written(selected, content, "Hi").decode() == f"en:\n  order: {symbols}\n  hello: Hi\n"
