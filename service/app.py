@@ -18,7 +18,7 @@ from service.enabled_apis import enabled_apis
 from service.engine import client_file_limits
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.store import GlossaryLimits, GlossaryStore
-from service.http.authentication import KEY_HEADER, Authenticator
+from service.http.authentication import Authenticator
 from service.http.discovery import document_routes
 from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.http.file_work import FileWork
@@ -224,7 +224,7 @@ def _add_middleware(
             CORSMiddleware,
             allow_origins=origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", KEY_HEADER],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key", "X-Goog-Api-Key"],
             expose_headers=["X-Request-ID"],
         )
     telemetry.surround(app)

@@ -76,6 +76,7 @@ def _problems(content: object) -> Iterator[tuple[str, str]]:
                 remaining.append((f"{path}.{shown}" if path else shown, each))
 
 
+_FIELD_OF_OBJECT = re.compile(r"(?P<array>\w+)\[(?P<position>0|[1-9]\d{0,3})\]\.(?P<field>\w+)", re.ASCII)
 TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 MAX_DIGITS = 18
 """Maximum digits of a number in a form; it fits 64 bits."""
@@ -109,8 +110,34 @@ class Fields:
         """Reject all fields but the known ones; `place` is a prefix of their names in the errors."""
         for name in self.names():
             if name not in known:
-                problem = f"is not known; known are {', '.join(sorted(known))}"
+                listed = f"known are {', '.join(sorted(known))}" if known else "this request takes no fields"
+                problem = f"is not known; {listed}"
                 raise field_error(f"{place}{name[:80]}", problem)
+
+    def with_objects(self, array: str) -> "Fields":
+        """Return the fields with those called `array[0].field` as an array of objects, as in JSON.
+
+        Raises:
+            ApiError: a position is left out, or an object has a field twice.
+        """
+        objects: dict[int, dict[str, str]] = {}
+        form: dict[str, Sequence[str]] = {}
+        for name, values in self.form.items():
+            found = _FIELD_OF_OBJECT.fullmatch(name)
+            if found is None or found["array"] != array:
+                form[name] = values
+            elif len(values) > 1:
+                raise field_error(name, f"occurs {len(values)} times; send it once")
+            else:
+                objects.setdefault(int(found["position"]), {})[found["field"]] = values[0]
+        if not objects:
+            return self
+        if array in self:
+            raise field_error(array, f"cannot be combined with {array}[0]; send one of them")
+        if missing := set(range(max(objects))) - set(objects):
+            raise field_error(f"{array}[{min(missing)}]", "is missing; number the objects from 0")
+        ordered = [objects[position] for position in sorted(objects)]
+        return Fields({**self.json, array: ordered}, form, self.uploads)
 
     def is_json(self, name: str) -> bool:
         """Return whether the value comes from JSON, and so has a type."""
@@ -197,6 +224,11 @@ class Fields:
         if len(values) > 1:
             raise field_error(name, f"occurs {len(values)} times; send it once")
         return values[0]
+
+
+def reject_query(request: Request) -> None:
+    """Raise an ApiError if the URL has a query, for a route that changes data and takes no fields."""
+    Fields(form=read_query(request)).check_known(())
 
 
 def media_type_of(request: Request) -> str:

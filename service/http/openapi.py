@@ -19,6 +19,8 @@ FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 OCTETS = "application/octet-stream"
 EVENTS = "text/event-stream"
+EVENT_SCHEMA = "x-item-schema"
+"""Extension of OpenAPI with the schema of each event of a stream."""
 BINARY: Mapping[str, Any] = {"type": "string", "contentMediaType": OCTETS}
 SCHEMA = "#/components/schemas/{model}"
 """Where the document has the schemas of responses."""
@@ -142,17 +144,29 @@ def request_of(
     operation: dict[str, Any] = {**WITHOUT_KEY, "parameters": [dict(each) for each in parameters]}
     if model is not None:
         content = {each: {"schema": schema_of(model)} for each in media_types}
-        operation["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = _request_body(content)
     return operation
+
+
+def _request_body(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the documentation of a body.
+
+    One of several types is not marked as required: routes read most fields from the URL as well, and
+    openapi-python-client 0.29 generates modules that cannot be imported for a required body of several types.
+    """
+    return {"required": len(content) == 1, "content": content}
 
 
 def json_or_form(
-    json_model: type[BaseModel], form_model: type[BaseModel], parameters: Iterable[Mapping[str, Any]] = ()
+    json_model: type[BaseModel],
+    form_model: type[BaseModel],
+    parameters: Iterable[Mapping[str, Any]] = (),
+    *,
+    form_type: str = MULTIPART,
 ) -> dict[str, Any]:
-    """Return the `openapi_extra` of a route whose body is JSON, or a form with a file."""
-    operation = request_of(json_model, [JSON], parameters)
-    operation["requestBody"]["content"][MULTIPART] = {"schema": schema_of(form_model)}
-    return operation
+    """Return the `openapi_extra` of a route whose body is JSON, or a form with other fields."""
+    content = {JSON: {"schema": schema_of(json_model)}, form_type: {"schema": schema_of(form_model)}}
+    return {**request_of(parameters=parameters), "requestBody": _request_body(content)}
 
 
 def query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
@@ -208,6 +222,8 @@ def file_response(description: str, media_type: str = OCTETS) -> dict[str, Any]:
 def event_stream(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the documentation of a response of server-sent events.
 
+    OpenAPI 3.1 cannot describe events; `EVENT_SCHEMA` is what 3.2 calls `itemSchema`.
+
     Args:
         data: schema of each event's JSON, by the event's name.
     """
@@ -222,7 +238,7 @@ def event_stream(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         }
         for name, schema in data.items()
     ]
-    return {"content": {EVENTS: {"itemSchema": {"oneOf": events}}}}
+    return {"content": {EVENTS: {EVENT_SCHEMA: {"oneOf": events}}}}
 
 
 def reference_to(model: type[BaseModel]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class ListJobsQuery(DocumentedModel):
 
     limit: int = Field(PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH)
     """Maximum number of jobs on the page."""
-    cursor: str = Field(pattern="^[0-9a-f]{32}$", default="")
+    cursor: str = Field(pattern="^([0-9a-f]{32})?$", default="")
     """`next_cursor` of the page before; omitted for the first page."""
     state: JobState | Literal[""] = ""
     """Only jobs in this state."""

@@ -18,7 +18,7 @@ from service.glossaries.glossary_service import GlossaryService
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
-from service.http.fields import Fields
+from service.http.fields import Fields, reject_query
 from service.http.forms import FormError, read_urlencoded
 from service.http.shares import exceeds_share
 from service.http.threads import cancel_on_disconnect
@@ -214,6 +214,7 @@ def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int
     async def delete_job(connection: Request) -> Response:
         """Refund what was charged for texts that were not translated."""
         job = await jobs.find(connection)
+        reject_query(connection)
         if job.has_ended:
             await jobs.job_service.remove(job)
             return Response(status_code=204)

@@ -11,14 +11,15 @@ from deepl.api_data import MultilingualGlossaryDictionaryEntries, MultilingualGl
 
 from dragoman.terms import Term
 from service.accounts.keys import Scope
-from tests.deepl.conftest import ClientOf, error_of, upload
+from tests.deepl.conftest import ClientOf, auth_of, error_of, upload
 from tests.routing.doubles import until
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
 Auth = dict[str, str]
 ENTRIES = {"Hund": "dog", 'Katze "Mia"': "cat, Mia"}
-NEW = {"name": "a", "source_lang": "de", "target_lang": "en", "entries": "a\tb", "entries_format": "tsv"}
+ENTRY = {"source_lang": "de", "target_lang": "en", "entries": "a\tb", "entries_format": "tsv"}
+NEW = {"name": "a", **ENTRY}
 
 
 @pytest.fixture
@@ -64,18 +65,17 @@ def test_a_glossary_that_is_not_there_is_not_found(
         (2, {"source_lang": "\ud800"}, "source_lang"),
         (3, {"name": None}, "name"),
         (3, {"dictionaries": None}, "dictionaries"),
-        (3, {"dictionaries": []}, "dictionaries"),
         (3, {"dictionaries": ["x"]}, "dictionaries[0]"),
-        (3, {"dictionaries": [NEW, NEW]}, "dictionaries[1]"),
-        (3, {"dictionaries": [NEW | {"entries": "a"}]}, "dictionaries[0].entries"),
-        (3, {"dictionaries": [NEW | {"entries_format": "x"}]}, "dictionaries[0].entries_format"),
-        (3, {"dictionaries": [NEW | {"source_lang": "fr"}]}, "dictionaries[0].target_lang"),
+        (3, {"dictionaries": [ENTRY, ENTRY]}, "dictionaries[1]"),
+        (3, {"dictionaries": [ENTRY | {"entries": "a"}]}, "dictionaries[0].entries"),
+        (3, {"dictionaries": [ENTRY | {"entries_format": "x"}]}, "dictionaries[0].entries_format"),
+        (3, {"dictionaries": [ENTRY | {"source_lang": "fr"}]}, "dictionaries[0].target_lang"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(
     http: httpx.Client, auth: Auth, version: int, fields: dict[str, object], named: str
 ) -> None:
-    usual = NEW if version == 2 else {"name": "a", "dictionaries": [NEW]}
+    usual = NEW if version == 2 else {"name": "a", "dictionaries": [ENTRY]}
     headers = auth | {"Content-Type": "application/json"}
     content = json.dumps({**usual, **fields})
     status, message = error_of(http.post(f"/v{version}/glossaries", content=content, headers=headers))
@@ -90,7 +90,7 @@ def test_entries_are_given_as_tsv_alone(http: httpx.Client, auth: Auth) -> None:
     for accepted in ("text/tab-separated-values", "*/*", "text/html, text/tab-separated-values;q=0.5"):
         response = http.get(path, headers=auth | {"Accept": accepted})
         assert response.headers["content-type"].startswith("text/tab-separated-values")
-        assert response.text == "a\tb\n"
+        assert response.text == "a\tb"
     assert error_of(http.get(path, headers=auth | {"Accept": "application/json"}))[0] == 415
 
 
@@ -194,7 +194,9 @@ def test_a_name_and_entries_can_be_changed(client: deepl.DeepLClient) -> None:
     assert (replaced.source_lang, replaced.target_lang, replaced.entry_count) == ("DE", "EN", 2)
     assert entries_of(client, made) == new.entries
     client.delete_multilingual_glossary_dictionary(made, replaced)
-    with pytest.raises(deepl.GlossaryNotFoundException, match="no entries for de -> en"):
+    with pytest.raises(
+        deepl.GlossaryNotFoundException, match="No dictionary found for language pair de -> en"
+    ):
         entries_of(client, made)
 
 
@@ -210,6 +212,72 @@ def test_a_change_must_change_something(http: httpx.Client, auth: Auth, client: 
     made = client.create_multilingual_glossary("Tiere", [DICTIONARY])
     status, message = error_of(http.patch(f"/v3/glossaries/{made.glossary_id}", json={}, headers=auth))
     assert (status, message[:6]) == (400, "name: ")
+
+
+class Form:
+    """The fields that DeepL's clients for Node.js, Java and .NET send for entries of a pair."""
+
+    def __init__(self, headers: Auth, http: httpx.Client) -> None:
+        self.headers, self.http = headers, http
+
+    def dictionary(self, position: int, source: str, target: str, entries: str) -> dict[str, str]:
+        values = {"source_lang": source, "target_lang": target, "entries": entries, "entries_format": "tsv"}
+        return {f"dictionaries[{position}].{name}": value for name, value in values.items()}
+
+    def send(self, method: str, path: str, fields: dict[str, str]) -> httpx.Response:
+        return self.http.request(method, f"/v3/glossaries{path}", data=fields, headers=self.headers)
+
+
+@pytest.fixture
+def form(http: httpx.Client, keys: Keys) -> Form:
+    """Of a key with no glossaries yet."""
+    return Form(auth_of(keys.make()), http)
+
+
+def test_what_json_may_say_a_form_may_say(form: Form) -> None:
+    made = form.send("POST", "", {"name": "a", **form.dictionary(0, "de", "en", "Hund\tdog")})
+    assert made.status_code == 201, made.text
+    path = f"/{made.json()['glossary_id']}"
+    changed = form.send("PATCH", path, form.dictionary(0, "de", "en", "Hund\thound\nKuh\tcow"))
+    assert changed.status_code == 200
+    assert changed.json()["dictionaries"] == [{"source_lang": "de", "target_lang": "en", "entry_count": 2}]
+    assert form.send("PATCH", path, {"name": "b"}).json()["name"] == "b"
+    pair = {"source_lang": "de", "target_lang": "en"}
+    put = form.send("PUT", f"{path}/dictionaries", {**pair, "entries": "Maus,mouse", "entries_format": "csv"})
+    assert put.json()["entry_count"] == 1
+    entries = form.http.get(f"/v3/glossaries{path}/entries", params=pair, headers=form.headers).json()
+    assert entries["dictionaries"][0]["entries"] == "Maus\tmouse"
+
+
+def test_a_glossary_may_begin_empty(form: Form, client: deepl.DeepLClient) -> None:
+    made = form.send("POST", "", {"name": "a"})
+    assert (made.status_code, made.json()["dictionaries"]) == (201, [])
+    empty = client.create_multilingual_glossary("Tiere", [])
+    assert infos_of(empty) == []
+    assert infos_of(client.update_multilingual_glossary_dictionary(empty, DICTIONARY)) == [("DE", "EN", 2)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"dictionaries[0].entries": ["a\tb", "c\td"]}, "dictionaries[0].entries: occurs 2 times"),
+        ({"dictionaries[2].entries": "a\tb"}, "dictionaries[1]: is missing"),
+        ({"dictionaries": "x"}, "dictionaries: cannot be combined"),
+        ({"dictionaries[0].words": "x"}, "dictionaries[0].words: is not known"),
+        ({"dictionaries[00].entries": "x"}, "dictionaries[00].entries: is not known"),
+        ({"dictionaries[0][entries]": "x"}, "dictionaries[0][entries]: is not known"),
+        ({"dictionaries[1].source_lang": "de"}, "dictionaries[1].target_lang: is missing"),
+    ],
+)
+def test_no_field_of_a_form_is_dropped(form: Form, changes: dict[str, str], named: str) -> None:
+    made = form.send("POST", "", {"name": "a", **form.dictionary(0, "de", "en", "Hund\tdog")}).json()
+    fields = {"name": "b", **form.dictionary(0, "de", "en", "Kuh\tcow"), **changes}
+    for method, path in (("POST", ""), ("PATCH", f"/{made['glossary_id']}")):
+        status, message = error_of(form.send(method, path, fields))
+        assert status == 400
+        assert message.startswith(named)
+    listed = form.http.get("/v3/glossaries", headers=form.headers).json()["glossaries"]
+    assert listed == [made]
 
 
 def test_larger_bodies_than_texts_may_be_changes_too(client: deepl.DeepLClient) -> None:
@@ -307,7 +375,7 @@ def test_a_glossary_of_another_pair_is_rejected(many: httpx.Client, path: str) -
     files = {"file": ("a.txt", b"a")} if path == "/v2/document" else None
     status, message = error_of(many.post(path, data=data, files=files))
     assert status == 400
-    assert message == "glossary_id: has no entries for en -> fr; it has de -> en"
+    assert message == "glossary_id: No dictionary found for language pair en -> fr; it has de -> en"
     many.delete(f"/v2/glossaries/{made['glossary_id']}")
 
 

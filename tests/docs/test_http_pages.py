@@ -146,7 +146,7 @@ def test_every_field_of_an_event_is_documented(name: str, event: type[BaseModel]
 
 def test_every_event_is_documented() -> None:
     responses = full_document()["paths"]["/v1/translate/stream"]["post"]["responses"]
-    events = responses["200"]["content"]["text/event-stream"]["itemSchema"]["oneOf"]
+    events = responses["200"]["content"]["text/event-stream"]["x-item-schema"]["oneOf"]
 
     known = {event["properties"]["event"]["const"] for event in events}
     assert names_in(rows(STREAMING, "Events", "event")) == known

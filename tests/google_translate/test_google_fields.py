@@ -92,3 +92,13 @@ def test_a_failure_tells_nothing_of_the_text(http: httpx.Client) -> None:
 
 def test_detection_can_be_off(serve: Serve) -> None:
     assert error_of(serve().post(f"{PATH}/detect", json={"q": "Hallo"}))[0] == 400
+
+
+def test_addresses_as_weblate_and_discourse_send_them(http: httpx.Client) -> None:
+    fields = {"q": "Ein Haus", "source": "de", "target": "en"}
+    expected = http.get(PATH, params=fields).json()
+    assert http.get(f"{PATH}/", params=fields).json() == expected
+    assert http.post(f"{PATH}/", data=fields).json() == expected
+    listed = http.get(f"{PATH}/languages").json()
+    assert http.post(f"{PATH}/languages", data={}).json() == listed
+    assert http.post(f"{PATH}/languages", json={"target": "en"}).json() != listed

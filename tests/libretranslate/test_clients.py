@@ -123,7 +123,7 @@ def test_as_a_page_of_another_origin_asks(client: httpx.Client) -> None:
         assert response.status_code == 200
         assert response.headers["access-control-allow-origin"] == "*"
         assert response.headers["access-control-allow-methods"] == "GET, POST"
-        assert response.headers["access-control-allow-headers"] == "Authorization, Content-Type"
+        assert response.headers["access-control-allow-headers"] == "Authorization, Content-Type, X-API-Key"
 
 
 def test_pages_that_the_settings_name_are_the_only_ones(serve: Serve) -> None:

@@ -113,3 +113,9 @@ def test_a_failure_tells_nothing_of_the_text(http: httpx.Client) -> None:
         response = http.post(PATH, json=body("explode geheim", stream=stream))
         assert "geheim" not in response.text
         assert "server_error" in response.text
+
+
+def test_the_responses_api_is_named_as_unsupported(http: httpx.Client) -> None:
+    response = http.post("/openai/v1/responses", json={"model": "de-en", "input": "Hallo"})
+    assert response.status_code == 404
+    assert "/openai/v1/chat/completions" in response.json()["error"]["message"]

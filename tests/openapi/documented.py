@@ -4,6 +4,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from service.http.openapi import EVENT_SCHEMA
 from service.openapi import full_document
 
 DOCUMENT = full_document()
@@ -25,7 +26,7 @@ def events_of(body: str) -> list[dict[str, str]]:
 
 def data_schemas() -> dict[str, Any]:
     """Of the data of a stream's events, by their names."""
-    fields = [event["properties"] for event in STREAM["itemSchema"]["oneOf"]]
+    fields = [event["properties"] for event in STREAM[EVENT_SCHEMA]["oneOf"]]
     return {field["event"]["const"]: field["data"]["contentSchema"] for field in fields}
 
 

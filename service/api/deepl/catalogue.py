@@ -12,7 +12,7 @@ from service.api.deepl.schemas import DeepLLanguage, DeepLLanguagesQuery, DeepLU
 from service.api.languages import english_name
 from service.http.authentication import Authenticator
 from service.http.errors import SafeJSONResponse, field_error
-from service.http.openapi import query_parameters, request_of
+from service.http.openapi import FORM, JSON, query_parameters, request_of
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
 
@@ -71,12 +71,22 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
     """Return the routes for languages and usage; any key may use them."""
     router = APIRouter(route_class=DeepLRoute)
 
+    documented: dict[str, Any] = {
+        "summary": "List the languages",
+        "response_model": list[DeepLLanguage],
+        "response_description": "The languages of one side",
+    }
+
     @router.get(
         "/languages",
-        summary="List the languages",
-        response_model=list[DeepLLanguage],
-        response_description="The languages of one side",
         openapi_extra=request_of(parameters=query_parameters(DeepLLanguagesQuery)),
+        **documented,
+    )
+    @router.post(
+        "/languages",
+        name="languages_posted",
+        openapi_extra=request_of(DeepLLanguagesQuery, [JSON, FORM]),
+        **documented,
     )
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""

@@ -12,6 +12,9 @@ from service.api.deepl import schemas
 from service.api.deepl.catalogue import direct_pairs
 from service.api.deepl.glossary_fields import (
     DICTIONARIES,
+    KNOWN_OF_DICTIONARY,
+    KNOWN_OF_GLOSSARY,
+    KNOWN_OF_PAIR,
     present_entries,
     present_info,
     present_v2,
@@ -20,17 +23,25 @@ from service.api.deepl.glossary_fields import (
     read_dictionary,
     read_name,
     read_pair,
+    to_tsv,
 )
-from service.api.deepl.responses import DeepLRoute, enter
+from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter
 from service.api.languages import RoutesCache
-from service.glossaries.entries import EntriesFormat, write_entries
 from service.glossaries.errors import UnknownGlossary
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.store import Glossary
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
-from service.http.openapi import FORM, JSON, file_response, path_parameter, query_parameters, request_of
+from service.http.openapi import (
+    FORM,
+    JSON,
+    file_response,
+    json_or_form,
+    path_parameter,
+    query_parameters,
+    request_of,
+)
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
 
@@ -66,10 +77,22 @@ class GlossaryAccess:
         """Return the caller and the fields."""
         return await enter(connection, self._authenticator, scope)
 
-    async def of_one(self, connection: Request, run: Callable[[str | None, str], Result]) -> Result:
-        """Run an operation on the glossary that the path names, for its owner."""
+    async def enter_to_change(self, connection: Request, known: frozenset[str]) -> tuple[Caller, Fields]:
+        """Return the caller and the fields; reject unknown fields, which may ask for another change."""
+        caller, fields = await self.enter(connection)
+        fields = fields.with_objects(DICTIONARIES)
+        fields.check_known(known | {KEY_FIELD})
+        return caller, fields
+
+    async def read_one(self, connection: Request, read: Callable[[str | None, str], Result]) -> Result:
+        """Read the glossary that the path names, for its owner."""
         caller, _ = await self.enter(connection)
-        return await run_in_thread(lambda: run(caller.key_id, glossary_id(connection)))
+        return await run_in_thread(lambda: read(caller.key_id, glossary_id(connection)))
+
+    async def delete_one(self, connection: Request, delete: Callable[[str | None, str], None]) -> None:
+        """Delete the glossary that the path names, for its owner. No field restricts this."""
+        caller, _ = await self.enter_to_change(connection, frozenset())
+        await run_in_thread(lambda: delete(caller.key_id, glossary_id(connection)))
 
 
 def glossary_id(connection: Request) -> str:
@@ -103,7 +126,7 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
     )
     async def create(connection: Request) -> Response:
         """Store terms of one language with their translations into another."""
-        caller, fields = await access.enter(connection)
+        caller, fields = await access.enter_to_change(connection, KNOWN_OF_DICTIONARY | {"name"})
         served = await access.pairs.current()
 
         def store() -> Glossary:
@@ -146,7 +169,7 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
     )
     async def one(connection: Request) -> Response:
         """Return everything about a glossary but its entries."""
-        return SafeJSONResponse(present_v2(await access.of_one(connection, get)))
+        return SafeJSONResponse(present_v2(await access.read_one(connection, get)))
 
     @router.get(
         f"{ONE}/entries",
@@ -156,15 +179,14 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
         openapi_extra=request_of(parameters=[ID]),
     )
     async def entries(connection: Request) -> Response:
-        """Return lines of source term, tab, target term and line feed."""
+        """Return lines of source term, tab and target term."""
         _require_tsv(connection)
 
         def read(owner: str | None, wanted: str) -> str:
             [dictionary] = get(owner, wanted).dictionaries
-            terms = access.store.read_dictionary(owner, wanted, dictionary.pair).terms
-            return write_entries(terms, EntriesFormat.TSV)
+            return to_tsv(access.store.read_dictionary(owner, wanted, dictionary.pair))
 
-        return Response(await access.of_one(connection, read), media_type=TSV)
+        return Response(await access.read_one(connection, read), media_type=TSV)
 
     @router.delete(
         ONE,
@@ -176,7 +198,7 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
     )
     async def delete(connection: Request) -> Response:
         """Delete a glossary permanently."""
-        await access.of_one(
+        await access.delete_one(
             connection, lambda owner, wanted: access.store.delete(owner, get(owner, wanted).id)
         )
         return Response(status_code=NO_CONTENT)
@@ -192,11 +214,13 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
         summary="Store a multilingual glossary",
         response_model=schemas.MultilingualGlossary,
         response_description="The stored glossary",
-        openapi_extra=request_of(schemas.CreateMultilingualGlossaryIn, [JSON]),
+        openapi_extra=json_or_form(
+            schemas.CreateMultilingualGlossaryIn, schemas.CreateMultilingualGlossaryForm, form_type=FORM
+        ),
     )
     async def create_multilingual(connection: Request) -> Response:
-        """Store terms of one language pair or several."""
-        caller, fields = await access.enter(connection)
+        """Store terms of any number of language pairs."""
+        caller, fields = await access.enter_to_change(connection, KNOWN_OF_GLOSSARY)
         served = await access.pairs.current()
 
         def store() -> Glossary:
@@ -234,7 +258,7 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
     )
     async def one_multilingual(connection: Request) -> Response:
         """Return everything about a glossary but its entries."""
-        return SafeJSONResponse(present_v3(await access.of_one(connection, access.store.get)))
+        return SafeJSONResponse(present_v3(await access.read_one(connection, access.store.get)))
 
     @router.patch(
         ONE,
@@ -242,19 +266,21 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
         response_model=schemas.MultilingualGlossary,
         response_description="The changed glossary",
         responses=ERRORS_OF_ONE,
-        openapi_extra=request_of(schemas.ChangeGlossaryIn, [JSON], [ID]),
+        openapi_extra=json_or_form(
+            schemas.ChangeGlossaryIn, schemas.ChangeGlossaryForm, [ID], form_type=FORM
+        ),
     )
     async def change_multilingual(connection: Request) -> Response:
         """Change the name, and add entries or replace those of equal source terms."""
-        caller, fields = await access.enter(connection)
+        caller, fields = await access.enter_to_change(connection, KNOWN_OF_GLOSSARY)
         served = await access.pairs.current()
 
         def change() -> Glossary:
             name = fields.string("name")
-            if name is None and DICTIONARIES not in fields:
-                raise field_error("name", "is missing; send a name, dictionaries or both")
             has_entries = fields.json.get(DICTIONARIES) is not None
             dictionaries = read_dictionaries(fields, served, access.max_entries) if has_entries else []
+            if name is None and not dictionaries:
+                raise field_error("name", "is missing; send a name, dictionaries or both")
             return access.store.merge(caller.key_id, glossary_id(connection), name, dictionaries)
 
         return SafeJSONResponse(present_v3(await run_in_thread(change)))
@@ -269,7 +295,7 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
     )
     async def delete_multilingual(connection: Request) -> Response:
         """Delete a glossary permanently."""
-        await access.of_one(connection, access.store.delete)
+        await access.delete_one(connection, access.store.delete)
         return Response(status_code=NO_CONTENT)
 
 
@@ -299,11 +325,11 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
         response_model=schemas.DictionaryInfoOut,
         response_description="The language pair",
         responses=ERRORS_OF_ONE,
-        openapi_extra=request_of(schemas.DeepLDictionaryIn, [JSON], [ID]),
+        openapi_extra=request_of(schemas.DeepLDictionaryIn, [JSON, FORM], [ID]),
     )
     async def put_dictionary(connection: Request) -> Response:
         """Replace all entries of a pair, or add the pair."""
-        caller, fields = await access.enter(connection)
+        caller, fields = await access.enter_to_change(connection, KNOWN_OF_DICTIONARY)
         served = await access.pairs.current()
 
         def put() -> tuple[Pair, Glossary]:
@@ -324,7 +350,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of a pair."""
-        caller, fields = await access.enter(connection)
+        caller, fields = await access.enter_to_change(connection, KNOWN_OF_PAIR)
         pair = read_pair(fields)
         await run_in_thread(
             lambda: access.store.remove_dictionary(caller.key_id, glossary_id(connection), pair)

@@ -12,6 +12,9 @@ from service.http.errors import field_error
 from service.http.fields import Fields
 
 DICTIONARIES = "dictionaries"
+KNOWN_OF_DICTIONARY = frozenset({"source_lang", "target_lang", "entries", "entries_format"})
+KNOWN_OF_GLOSSARY = frozenset({"name", DICTIONARIES})
+KNOWN_OF_PAIR = frozenset({"source_lang", "target_lang"})
 MAX_NAMED = 5
 """Maximum number of glossaries of a translation, as with DeepL."""
 
@@ -24,21 +27,25 @@ def read_name(fields: Fields) -> str:
 def read_dictionaries(
     fields: Fields, served: Sequence[tuple[str, str]], max_entries: int
 ) -> list[Dictionary]:
-    """Return the entries of each pair in the field `dictionaries`.
+    """Return the entries of each pair in the field `dictionaries`; a form has none if the field is missing.
 
     Raises:
         ApiError: naming the dictionary and the field.
         GlossaryInvalid: naming the entry.
     """
     items = fields.json.get(DICTIONARIES)
-    if not isinstance(items, list) or not items:
-        raise field_error(DICTIONARIES, "must be an array of at least one object")
+    if items is None and fields.form:
+        return []
+    if not isinstance(items, list):
+        raise field_error(DICTIONARIES, "must be an array of objects")
     found: dict[Pair, Dictionary] = {}
     for position, item in enumerate(items):
         place = f"{DICTIONARIES}[{position}]"
         if not isinstance(item, dict):
             raise field_error(place, "must be an object")
-        read = read_dictionary(Fields(json=item), served, max_entries, f"{place}.")
+        dictionary = Fields(json=item)
+        dictionary.check_known(KNOWN_OF_DICTIONARY, f"{place}.")
+        read = read_dictionary(dictionary, served, max_entries, f"{place}.")
         if read.pair in found:
             raise field_error(place, f"repeats the pair {read.pair}; send its entries in one")
         found[read.pair] = read
@@ -113,8 +120,16 @@ def present_info(dictionary: DictionaryInfo) -> dict[str, Any]:
 
 def present_entries(dictionary: Dictionary) -> dict[str, Any]:
     """Return the entries of a pair in the form of version 3."""
-    entries = write_entries(dictionary.terms, EntriesFormat.TSV)
-    return {**_pair_fields(dictionary.pair), "entries": entries, "entries_format": str(EntriesFormat.TSV)}
+    return {
+        **_pair_fields(dictionary.pair),
+        "entries": to_tsv(dictionary),
+        "entries_format": str(EntriesFormat.TSV),
+    }
+
+
+def to_tsv(dictionary: Dictionary) -> str:
+    """Return the entries as lines; as with DeepL, no line feed follows the last."""
+    return write_entries(dictionary.terms, EntriesFormat.TSV).removesuffix("\n")
 
 
 def _pair_fields(pair: Pair) -> dict[str, str]:

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from dragoman.errors import InputError
 from service.accounts.keys import Caller, Scope
-from service.glossaries.errors import GlossaryError
+from service.glossaries.errors import GlossaryError, UnknownDictionary
 from service.http.authentication import Authenticator, authenticate_with_fields
 from service.http.errors import (
     ApiError,
@@ -36,7 +36,10 @@ DEEPL_STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.QUOTA_EXCEEDED: 456,
 }
 """Statuses that differ from Dragoman's."""
-FORMALITY_NOT_SUPPORTED = "'formality' is not supported for given 'target_lang'."
+FORMALITY_NOT_SUPPORTED = (
+    "Target language does not support formality: 'formality' is not supported for given 'target_lang'."
+)
+NO_DICTIONARY = "No dictionary found for language pair"
 FIELD_NAMES = {"source": "source_lang", "target": "target_lang", "glossary": "glossary_id"}
 """DeepL's names of fields that the translation service names otherwise."""
 OWN_WORDS = {
@@ -44,6 +47,7 @@ OWN_WORDS = {
     "`target`": "`target_lang`",
     "prefer_formal": "prefer_more",
     "prefer_informal": "prefer_less",
+    "has no entries for": NO_DICTIONARY,
 }
 """Names in the messages of other layers, with DeepL's names."""
 
@@ -120,6 +124,10 @@ def to_deepl_error(error: Exception) -> ApiError:
         case InputError(field="formality"):
             return DeepLError(
                 ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail=_with_deepl_names(error.problem)
+            )
+        case UnknownDictionary():
+            return ApiError(
+                ErrorKind.NOT_FOUND, f"{NO_DICTIONARY} {error.pair}; the glossary has {error.known}"
             )
         case InputError() if error.field in {"source", "target"}:
             return unsupported_value_error(FIELD_NAMES[error.field], _with_deepl_names(error.problem))

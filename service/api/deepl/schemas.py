@@ -105,6 +105,8 @@ class DeepLTranslations(BaseModel):
 class DeepLLanguagesQuery(BaseModel):
     """Which languages to list."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"type": "target"}]})
+
     type: Literal["source", "target", ""] = Field("source", description="Side of the translation.")
     auth_key: ApiKey = None
 
@@ -237,6 +239,51 @@ class ChangeGlossaryIn(BaseModel):
     dictionaries: list[DeepLDictionaryIn] = Field(
         [], description="Entries to add or to replace by source term."
     )
+
+
+class FirstDictionaryForm(BaseModel):
+    """The entries for one language pair; those for others have the numbers 1, 2 and so on."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Products",
+                    "dictionaries[0].source_lang": "de",
+                    "dictionaries[0].target_lang": "en",
+                    "dictionaries[0].entries": "Hund\tdog",
+                    "dictionaries[0].entries_format": "tsv",
+                }
+            ]
+        }
+    )
+
+    source_lang: str = Field(
+        "", alias="dictionaries[0].source_lang", description="Language of the terms, as in `de`."
+    )
+    target_lang: str = Field(
+        "", alias="dictionaries[0].target_lang", description="Language of their translations."
+    )
+    entries: str = Field(
+        "", alias="dictionaries[0].entries", description="One term with its translation per line."
+    )
+    entries_format: EntriesFormat = Field(
+        EntriesFormat.TSV,
+        alias="dictionaries[0].entries_format",
+        description="Separator of a term and its translation.",
+    )
+
+
+class CreateMultilingualGlossaryForm(FirstDictionaryForm):
+    """A new glossary of any number of language pairs."""
+
+    name: str = Field(description="Name of the glossary.")
+
+
+class ChangeGlossaryForm(FirstDictionaryForm):
+    """Changes to a glossary: a new name, entries to add or to replace, or both."""
+
+    name: str = Field("", description="New name; omitted: unchanged.")
 
 
 class DeepLPairQuery(BaseModel):

@@ -74,6 +74,8 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
         "response_description": "The translations, in the order of the texts",
     }
 
+    @routes.get("/", include_in_schema=False)
+    @routes.post("/", include_in_schema=False)
     @routes.get(
         "",
         name="translate_got",
@@ -139,12 +141,22 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
 
 
 def _add_languages(routes: APIRouter, services: Services, catalogues: CatalogueCache) -> None:
+    documented: Mapping[str, Any] = {
+        "summary": "List the languages",
+        "response_model": schemas.GoogleLanguagesResponse,
+        "response_description": "The languages, by code",
+    }
+
     @routes.get(
         "/languages",
-        summary="List the languages",
-        response_model=schemas.GoogleLanguagesResponse,
-        response_description="The languages, by code",
         openapi_extra=request_of(parameters=query_parameters(schemas.GoogleLanguagesQuery)),
+        **documented,
+    )
+    @routes.post(
+        "/languages",
+        name="languages_posted",
+        openapi_extra=request_of(schemas.GoogleLanguagesQuery, [JSON, FORM_TYPE]),
+        **documented,
     )
     async def languages(connection: Request) -> Response:
         """Return every language that is a source or a target of a model."""

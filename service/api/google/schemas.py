@@ -60,6 +60,8 @@ class GoogleDetectRequest(BaseModel):
 class GoogleLanguagesQuery(BaseModel):
     """Which names to list."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"target": "en"}]})
+
     target: str | None = Field(None, description="Language of the names; omitted: codes without names.")
     model: ModelName | None = Field(None, description="Google's names; without effect.")
 

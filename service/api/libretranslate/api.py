@@ -21,7 +21,7 @@ from service.versions import installed_version
 CORS: Mapping[str, str] = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Methods": "GET, POST",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, X-API-Key",
 }
 
 

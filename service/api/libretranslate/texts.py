@@ -146,6 +146,7 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
         caller, fields = await errors.enter(services.authenticator, request, Scope.TRANSLATE)
         if services.settings.suggestions == "off":
             raise errors.disabled_error("Suggestions are disabled")
+        fields.check_known(responses.SuggestIn.model_fields)
         text, suggestion, source, target = (
             errors.required(fields, name) for name in ("q", "s", "source", "target")
         )

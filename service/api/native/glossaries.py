@@ -175,7 +175,7 @@ def _add_routes_of_one(
     )
     async def delete_glossary(connection: Request) -> Response:
         """Delete a glossary permanently. Jobs that named it keep their copy of the entries."""
-        owner = await access.owner(connection)
+        owner = await access.owner_of_all(connection)
         await run_in_thread(lambda: store.delete(owner, _id(connection)))
         return Response(status_code=NO_CONTENT)
 
@@ -229,9 +229,14 @@ def _add_routes_of_dictionaries(
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of one language pair from the glossary."""
-        owner, pair = await access.read(connection, reader.named_pair)
+        owner, pair = await access.read(connection, lambda fields: _pair_query(fields, reader))
         changed = await run_in_thread(lambda: store.remove_dictionary(owner, _id(connection), pair))
         return SafeJSONResponse(present_glossary(changed))
+
+
+def _pair_query(fields: Fields, reader: GlossaryReader) -> Pair:
+    fields.check_known({"source", "target"})
+    return reader.named_pair(fields)
 
 
 def _entries_response() -> dict[str, Any]:

@@ -118,7 +118,7 @@ def _add_routes_of_one(routes: APIRouter, access: OwnerAccess, memories: MemoryS
     )
     async def delete_memory(connection: Request) -> Response:
         """Delete a memory permanently. Jobs that named it and have not ended fail."""
-        owner = await access.owner(connection)
+        owner = await access.owner_of_all(connection)
         await run_in_thread(lambda: store.delete(owner, _id(connection)))
         return Response(status_code=NO_CONTENT)
 
@@ -173,7 +173,7 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
     )
     async def delete_memory_pair(connection: Request) -> Response:
         """Delete one pair."""
-        owner = await access.owner(connection)
+        owner = await access.owner_of_all(connection)
         pair_id = _id(connection, "pair_id")
         changed = await run_in_thread(lambda: store.delete_pair(owner, _id(connection), pair_id))
         return SafeJSONResponse(schemas.present_memory(changed))

@@ -13,6 +13,7 @@ from service.api.native.models import FolderProblems, present_problems
 from service.http import openapi
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorBody, ErrorKind, SafeJSONResponse, describe_error
+from service.http.fields import reject_query
 from service.http.json_route import AuthenticatedRequest, JsonRoute
 from service.model_admin import DownloadState, ModelAdmin, ModelDownload
 from service.model_index import ModelName
@@ -73,7 +74,9 @@ def model_admin_routes(router: Router, authenticator: Authenticator, admin: Mode
     """
 
     async def authenticate(connection: Request) -> Caller:
-        return await authenticator.authenticate_key(connection, Scope.ADMIN)
+        caller = await authenticator.authenticate_key(connection, Scope.ADMIN)
+        reject_query(connection)
+        return caller
 
     class AdminRoute(JsonRoute):
         async def authenticate(self, connection: Request) -> Caller:

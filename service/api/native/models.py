@@ -15,6 +15,7 @@ from service.accounts.keys import Scope
 from service.api.languages import RoutesCache
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ErrorKind
+from service.http.fields import reject_query
 from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses, operation_id
 from service.model_watcher import ModelWatcher
 from service.translation.inference import Inference
@@ -233,6 +234,7 @@ def model_routes(
             """Scan the models' folders. Requests in progress finish with the models they began with."""
             if authenticator.accounts.requires_key:
                 await authenticator.authenticate(connection, key_in_headers(connection), Scope.ADMIN)
+            reject_query(connection)
             return present_reload(await watcher.look())
 
     return routes

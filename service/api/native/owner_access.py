@@ -33,6 +33,11 @@ class OwnerAccess:
             connection, key_in_headers(connection), Scope.GLOSSARIES
         )
 
+    async def owner_of_all(self, connection: Request) -> str | None:
+        """Return the owner for a deletion; reject fields, which the caller may have meant to restrict it."""
+        owner, _ = await self.read(connection, lambda fields: fields.check_known(()))
+        return owner
+
     async def owner(self, connection: Request) -> str | None:
         """Return the owner of the caller's glossaries and memories."""
         return (await self.caller(connection)).key_id

@@ -42,6 +42,7 @@ from service.translation.request import TranslationRequest
 from service.translation.translation_service import StreamDetail
 
 MODELS_PATH = "/models"
+RESPONSES_PATH = "/responses"
 PLAIN_ROOT = "/v1"
 """Root of the completions for programs that accept no path in a server's address."""
 SYSTEM_ROLES = frozenset({"system", "developer"})
@@ -85,6 +86,9 @@ def openai_api(services: Services) -> ApiDefinition:
     for root, is_documented in ((ROOT, True), (PLAIN_ROOT, False)):
         completions = completion_routes(services, cache)
         routes.include_router(completions, prefix=root, include_in_schema=is_documented)
+    routes.add_api_route(
+        f"{ROOT}{RESPONSES_PATH}", _reject_responses, methods=["GET", "POST"], include_in_schema=False
+    )
     routes.include_router(model_routes(services.authenticator, cache), prefix=ROOT)
     return ApiDefinition(routes, FORM)
 
@@ -210,6 +214,12 @@ def read_chat(request: schemas.ChatCompletionRequest, languages: NamedLanguages)
         request.max_completion_tokens or request.max_tokens,
         has_usage=request.stream_options is not None and bool(request.stream_options.include_usage),
     )
+
+
+async def _reject_responses() -> Response:
+    """Name the route to use to a client of OpenAI's newer API."""
+    problem = f"the Responses API is not supported; use chat completions, at {ROOT}{CHAT_PATH}"
+    raise ApiError(ErrorKind.NOT_FOUND, problem)
 
 
 async def _authenticate(authenticator: Authenticator, connection: Request, scope: Scope | None) -> Caller:
