@@ -26,7 +26,7 @@ from dragoman.pipeline.preparation import Preparer
 from dragoman.providers import SessionOptions
 from dragoman.types import Hypothesis, SearchKind
 
-PART_LIMITS_S: Mapping[str, int] = {"search": 60, "pytorch": 40, "translate": 50, "parity": 40}
+PART_LIMITS_S: Mapping[str, int] = {"search": 75, "pytorch": 40, "translate": 50, "parity": 40}
 BATCHES = (512, 1, 8, 32, 128, 2048)
 """Sentences a call; the first is compared with PyTorch."""
 BEAM_SIZES = (1, 4)
