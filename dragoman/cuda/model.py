@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.cuda import kernels
+from dragoman.cuda import kernels, search_kernels
 from dragoman.cuda.columns import Fact, FinishedFact, RowFact, SourceStatus
 from dragoman.cuda.memory import ENCODER_TOKENS, MAX_BEAMS, MAX_ROWS, SlotPool, plan_memory
 from dragoman.cuda.program import HalfPrograms, read_programs
+from dragoman.cuda.vectors import TILE_ROWS, Vectors
 from dragoman.decoding.filters import round_up
 from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.decoding.utf8 import CANDIDATES_INSIDE, NO_BYTE, SPARE_CANDIDATES, utf8_tables
 from dragoman.native.instructions import Instruction, InstructionKind, Program
 
-TILE_ROWS, TILE_COLUMNS, TILE_DEPTH = 64, 64, 64
+TILE_COLUMNS, TILE_DEPTH = 64, 64
 """Tiles of products: the same for any number of rows, so that the order of each sum is."""
 WIDE_COLUMNS, WIDE_TILE_COLUMNS = 4096, 128
 """Number of columns, such as tokens, from which tiles are wider."""
@@ -54,8 +55,6 @@ BUCKETS = (
     2048,
 )
 """Numbers of sources for which steps are captured as CUDA graphs; a slot without a source fills them up."""
-COPIED_VECTORS = frozenset({InstructionKind.EMBED, InstructionKind.LINEAR_ADD, InstructionKind.ADD})
-"""Instructions whose results, sums of a whole layer, stay in float32."""
 
 
 class CudaModel:
@@ -88,9 +87,9 @@ class CudaModel:
         self._programs = programs
         self._embeddings = self._put_embeddings(programs)
         self._output = self._output_weights(programs)
-        self._encoder = _Vectors(programs.encoder, ENCODER_TOKENS if self.is_gpu else 256, self.device)
+        self._encoder = Vectors(programs.encoder, ENCODER_TOKENS if self.is_gpu else 256, self.device)
         num_rows = MAX_ROWS if self.is_gpu else 64
-        self._decoder = _Vectors(programs.decoder, num_rows, self.device)
+        self._decoder = Vectors(programs.decoder, num_rows, self.device)
         self._logits = torch.zeros(num_rows, sizes.target_vocab, dtype=torch.float16, device=self.device)
         self.order = torch.zeros(num_rows, dtype=torch.int32, device=self.device)
         self._graphs: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
@@ -233,7 +232,7 @@ class CudaModel:
         between = round_up(beam_size + 1 + SPARE_CANDIDATES, vocab_size)
         logprobs, ids = self._best_logprobs, self._best_ids
         block = _power_of_two(vocab_size)
-        kernels.pick[(num_rows,)](
+        search_kernels.pick[(num_rows,)](
             self._logits, self._output[2], self._bytes_of, self._legal, self.order, self.facts, self.rows,
             logprobs, ids,
             K=beam_size, BEAMS=MAX_BEAMS, NUM_BEST=num_best, BETWEEN=between,
@@ -247,9 +246,9 @@ class CudaModel:
         )
         constants = {"BEAMS": MAX_BEAMS, "BC": num_columns, "EOS": eos, "CAPACITY": self.plan.target_tokens}
         if beam_size == 1:
-            kernels.advance_greedy[(num_sources,)](*shared, **constants, num_warps=1)
+            search_kernels.advance_greedy[(num_sources,)](*shared, **constants, num_warps=1)
             return
-        kernels.advance_beam[(num_sources,)](
+        search_kernels.advance_beam[(num_sources,)](
             *shared, self.parents, self.ancestors, self.norms, self.scores, self.finals, self.finished,
             K=beam_size, NUM_BEST=num_best, BK=_power_of_two(beam_size), BT=32, **constants, num_warps=1,
         )  # fmt: skip
@@ -257,7 +256,7 @@ class CudaModel:
     def _run(
         self,
         program: Program,
-        vectors: "_Vectors",
+        vectors: "Vectors",
         num_rows: int,
         inputs: Mapping[str, Tensor],
         beam_size: int,
@@ -376,33 +375,6 @@ class CudaModel:
         values[list(target.byte_ids)] = list(target.byte_ids.values())
         legal, after = utf8_tables()
         return self.put_array(values), self.put_array(legal.astype(np.uint8)), self.put_array(after.copy())
-
-
-class _Vectors:
-    """Memory of a program's vectors by name, [rows, width]; vectors that are not needed at once share it."""
-
-    def __init__(self, program: Program, num_rows: int, device: torch.device) -> None:
-        self.num_rows = num_rows
-        self.of: dict[str, Tensor] = {}
-        last_uses = {
-            name: index
-            for index, each in enumerate(program.instructions)
-            for name in (each.source, each.other, each.target)
-        }
-        free: dict[tuple[int, torch.dtype], list[Tensor]] = {}
-        padded = -(-num_rows // TILE_ROWS) * TILE_ROWS
-        for index, each in enumerate(program.instructions):
-            if each.target:
-                dtype = torch.float32 if each.kind in COPIED_VECTORS else torch.float16
-                key = (program.widths[each.target], dtype)
-                spare = free.setdefault(key, [])
-                self.of[each.target] = (
-                    spare.pop() if spare else torch.zeros(padded, key[0], dtype=dtype, device=device)
-                )
-            for name in {each.source, each.other} - {""}:
-                if last_uses[name] == index:
-                    tensor = self.of[name]
-                    free.setdefault((tensor.shape[1], tensor.dtype), []).append(tensor)
 
 
 def _power_of_two(number: int) -> int:

@@ -1,4 +1,4 @@
-"""A small fp16 bundle on Triton's interpreter, and steps over its kernels for the strategies in Python."""
+"""A small fp16 bundle on the kernels for GPUs, and steps over them for the strategies in Python."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,28 +8,14 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import open_bundle
-from dragoman.cuda import kernels
+from dragoman.cuda import search_kernels
 from dragoman.cuda.memory import MAX_BEAMS
 from dragoman.cuda.model import CudaModel
 from dragoman.decoding.strategy import TargetVocabulary
-from tests.parity.random_bundles import EOS, VOCAB, random_model, write
+from tests.parity.random_bundles import EOS, VOCAB
 
-SHAPE = {"d_model": 32, "heads": 2, "ffn": 64, "encoder_layers": 1, "decoder_layers": 1, "tied_output": False}
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Ids = NDArray[np.int64]
-
-
-def write_half(folder: Path, **shape: object) -> Path:
-    """Write a random fp16 bundle whose searches find several tokens, and often end."""
-    model = random_model(SHAPE | shape)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if name == "output_bias":
-                parameter.zero_()
-                parameter[EOS] = 4.0
-            elif parameter.ndim > 1:
-                parameter.mul_(2.0)
-    return write(folder, model, "fp16")
 
 
 def open_model(folder: Path, target: TargetVocabulary | None = None) -> CudaModel:
@@ -79,7 +65,7 @@ class CudaSteps:
             for dtype in (torch.float32, torch.int32)
         )
         none = torch.zeros(VOCAB, device=DEVICE)
-        kernels.pick[(num_rows,)](
+        search_kernels.pick[(num_rows,)](
             logits, none, none, none, model.order, model.facts, model.rows, logprobs, ids, K=beams,
             BEAMS=MAX_BEAMS, NUM_BEST=num_best, BETWEEN=0, INSIDE=0, BC=columns, EOS=EOS, HAS_BYTES=False,
             SUPPRESSES=False, V=VOCAB, BV=128,

@@ -13,7 +13,8 @@ from dragoman.cuda.memory import MAX_BEAMS
 from dragoman.decoding.options import Sampling
 from dragoman.providers import SessionOptions
 from dragoman.search_model import find_kernels
-from tests.cuda.cuda_models import DEVICE, write_half
+from tests.cuda.cuda_models import DEVICE
+from tests.cuda.half_bundles import write_half
 
 CUDA = SessionOptions(providers=("cuda",))
 

@@ -11,8 +11,9 @@ from dragoman.cuda import kernels
 from dragoman.cuda.search_lane import CudaSearchLane
 from dragoman.decoding.strategy import Source, TargetLimits
 from dragoman.types import SearchKind
-from tests.cuda.cuda_models import DEVICE, open_model, write_half
+from tests.cuda.cuda_models import DEVICE, open_model
 from tests.cuda.cuda_models import logprobs_by_steps as ours_by_steps
+from tests.cuda.half_bundles import write_half
 from tests.parity.random_bundles import EOS, VOCAB, logprobs_by_steps
 
 

@@ -14,7 +14,8 @@ from dragoman.decoding.loop import AnyLane, Lane, open_strategy
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.types import FinishReason, Hypothesis, SearchKind
-from tests.cuda.cuda_models import CudaSteps, open_model, write_half
+from tests.cuda.cuda_models import CudaSteps, open_model
+from tests.cuda.half_bundles import write_half
 from tests.parity.random_bundles import EOS, VOCAB
 
 FIRST_WORD, START = 5, 2
