@@ -1,4 +1,4 @@
-"""Markdown: CommonMark with tables and strikethrough, front matter and footnotes.
+"""Markdown: CommonMark with tables and strikethrough, front matter, footnotes, and marks of its dialects.
 
 Running text is translated: paragraphs, headings, list items, table cells, and HTML blocks. Code, images,
 front matter, and targets and definitions of links stay. A changed paragraph is written on one line;
@@ -18,7 +18,14 @@ from markdown_it.token import Token
 
 from service.formats.html import parse_html_parts
 from service.formats.inline_runs import InlineItem, TextRun, entries_in, fill_runs, text_runs
-from service.formats.markdown_parser import BlockPosition, MarkdownParser, locate_cell, locate_lines, shape_of
+from service.formats.markdown_parser import (
+    BlockPosition,
+    MarkdownParser,
+    locate_cell,
+    locate_lines,
+    shape_of,
+    without_containers,
+)
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
 from service.markup.tokens import TokenKind
 
@@ -122,11 +129,11 @@ _SPECIAL = re.compile(
     | ~(?=~) | (?<=~)~
     | !\Z                                          # before a link
     | \#+\Z                                        # at the end of a heading
-    | \{(?=[{%])
+    | \{(?=[{%\#.:])
     """,
     re.VERBOSE,
 )
-_BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)])(?=\s|\Z))")
+_BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|]|!(?=!!)|\?(?=\?\?))|(\d{1,9})([.)])(?=\s|\Z))")
 """Beginnings of a block at the beginning of a line."""
 _PIPE = re.compile(r"(?<!\\)\|")
 
@@ -151,7 +158,8 @@ def write_inline(
     text = ""
     for spelling in spellings(_tidy_emphasis(fill_runs(found, texts))):
         text = _write_items(spelling, begins_line=begins_line)
-        if parser.shape(text) == shape_of(spelling):
+        alone = [replace(item, raw=without_containers(item.raw)) for item in spelling]
+        if parser.shape(_write_items(alone, begins_line=begins_line)) == shape_of(spelling):
             break
     return _PIPE.sub(r"\\|", text) if is_cell else text
 

@@ -14,6 +14,7 @@ from markdown_it.token import Token
 
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import InlineItem, pair_halves
+from service.formats.markdown_dialects import add_dialects
 from service.markup.tokens import TokenKind
 
 _VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
@@ -21,6 +22,7 @@ _VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*
 _TASK = re.compile(r"\[[ xX]\][ \t]+")
 """Checkbox of a task in a list, in GitHub's Markdown."""
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]++\]")
+_NEXT_LINE = re.compile(r"\n[ \t>]+")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)")
 _OPEN = {"link_open": "link", "em_open": "em", "strong_open": "strong", "s_open": "s"}
 _CLOSE = {"link_close": "link", "em_close": "em", "strong_close": "strong", "s_close": "s"}
@@ -37,6 +39,7 @@ class MarkdownParser:
 
     def __init__(self) -> None:
         self._markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+        add_dialects(self._markdown)
         rules = self._markdown.inline.ruler
         rules.before("link", "verbatim", _verbatim_rule)
         names = rules.get_active_rules()
@@ -91,9 +94,14 @@ def shape_of(items: Iterable[InlineItem]) -> list[str]:
         if item.kind is TokenKind.TEXT or item.text:
             said += item.text.split()
             continue
-        shape += ["".join(said), item.note or item.raw.strip()]
+        shape += ["".join(said), item.note or without_containers(item.raw).strip()]
         said = []
     return [*shape, "".join(said)]
+
+
+def without_containers(raw: str) -> str:
+    """Return a mark without what begins the next line in a quotation or a list."""
+    return _NEXT_LINE.sub("\n", raw)
 
 
 def _link_definition_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
@@ -176,7 +184,8 @@ def _items(tokens: list[Token], written: SourceSlice) -> Iterator[InlineItem]:
                 TokenKind.CLOSE, raw=_closing_source(token, written), note=f"/{_CLOSE[token.type]}"
             )
         else:
-            yield _verbatim_item(token, written(*span))
+            to_item = _dialect_item if token.type == "dialect" else _verbatim_item
+            yield to_item(token, written(*span))
 
 
 def _closing_source(token: Token, written: SourceSlice) -> str:
@@ -185,6 +194,21 @@ def _closing_source(token: Token, written: SourceSlice) -> str:
     if token.type == "link_close" and raw in {"]", "][]"}:
         return f"][{' '.join(token.meta['label'].split())}]"  # the label was the text, which has changed
     return raw
+
+
+_DIALECT_KINDS = {
+    "break": TokenKind.BREAK,
+    "word": TokenKind.WORD,
+    "point": TokenKind.POINT,
+    "open": TokenKind.OPEN,
+    "close": TokenKind.CLOSE,
+}
+
+
+def _dialect_item(token: Token, raw: str) -> InlineItem:
+    kind = _DIALECT_KINDS[token.meta["kind"]]
+    note = {TokenKind.OPEN: "wiki", TokenKind.CLOSE: "/wiki"}.get(kind)
+    return InlineItem(kind, raw=raw, note=note, ends_line="\n" in raw)
 
 
 def _verbatim_item(token: Token, raw: str) -> InlineItem:

@@ -2,6 +2,7 @@
 """Markdown, compared with what markdown-it makes of it."""
 
 import re
+import time
 from random import Random
 
 import pytest
@@ -53,6 +54,53 @@ def test_words_change_and_nothing_else(markdown: str, result: str) -> None:
     assert _shouted(markdown) == result
 
 
+@pytest.mark.parametrize(
+    ("markdown", "result"),
+    [
+        ("## Haus {#haus-kopf}\n\nText {: .klasse }\n", "## HAUS {#haus-kopf}\n\nTEXT {: .klasse }\n"),
+        ("> [!NOTE]\n> Das *ist* eins\n> und zwei.\n", "> [!NOTE]\n> DAS *IST* EINS UND ZWEI.\n"),
+        ("> [!tip]- Ein Titel\n> Text\n> dazu\n", "> [!tip]- EIN TITEL\n> TEXT DAZU\n"),
+        (":::note\nEin Satz\nmehr\n:::\nText\n", ":::note\nEIN SATZ MEHR\n:::\nTEXT\n"),
+        (":::tip[Guter *Hinweis*]{a=b}\n\nText\n\n:::\n", ":::tip[GUTER *HINWEIS*]{a=b}\n\nTEXT\n\n:::\n"),
+        ("::: warning Titel\nText\n:::\n", "::: warning TITEL\nTEXT\n:::\n"),
+        ("::: {.warning}\nText\n:::\n", "::: {.warning}\nTEXT\n:::\n"),
+        ('!!! note "Der *Titel*: "gut""\n    Text\n    mehr\n\n    - Punkt\n\nDanach\n', '!!! note "DER *TITEL*: "GUT""\n    TEXT MEHR\n\n    - PUNKT\n\nDANACH\n'),
+        ('??? tip\n    Text\n\n=== "Reiter"\n\n    Text\n', '??? tip\n    TEXT\n\n=== "REITER"\n\n    TEXT\n'),
+        ("- Punkt\n\n    !!! note\n        Text\n", "- PUNKT\n\n    !!! note\n        TEXT\n"),
+        ("Siehe [[Startseite]] und [[Seite|den Text]].\n", "SIEHE [[Startseite]] UND [[Seite|DEN TEXT]].\n"),
+        ("*[HTML]: Hyper Text\n*[CSS]: Mehr *davon*\n", "*[HTML]: HYPER TEXT\n*[CSS]: MEHR *DAVON*\n"),
+        ("Begriff\n:   Eine Erklärung\n    mehr.\n:   Zweite\n", "BEGRIFF\n:   EINE ERKLÄRUNG MEHR.\n:   ZWEITE\n"),
+        ("Gut :smile: um 12:30:45\n", "GUT :smile: UM 12:30:45\n"),
+        ("Der !!! Text\n\n!!! Achtung jetzt\n\n[!a](b)\n", "DER !!! TEXT\n\n\\!!! ACHTUNG JETZT\n\n[!A](b)\n"),
+    ],
+)  # fmt: skip
+def test_marks_of_dialects_stay_and_their_words_change(markdown: str, result: str) -> None:
+    """GitHub, Docusaurus, VuePress, Pandoc, MkDocs, Obsidian."""
+    assert _shouted(markdown) == result
+    assert rewritten(MARKDOWN, markdown.encode(), own).decode() == markdown
+
+
+@pytest.mark.parametrize(
+    "unit", ["!!! a\n", ":::a\n", "a\n: b\n", "*[a]: b\n", "[!a] ", "[[a|b]]", "{#a}", ":a:", '"', "[["]
+)
+@pytest.mark.parametrize("start", ["", '!!! a "', ":::a[", "> [!NOTE]\n> "])
+def test_marks_of_dialects_take_linear_time(unit: str, start: str) -> None:
+    """Of 40,000 characters: one of quadratic time would take minutes."""
+    markdown = start + (unit * 40_000)[:40_000]
+    started_s = time.process_time()
+
+    rewritten(MARKDOWN, markdown.encode(), own)
+
+    assert time.process_time() - started_s < 8
+
+
+def test_nested_admonitions_end_somewhere() -> None:
+    """A thousand in each other are no recursion."""
+    markdown = "".join(f"{'    ' * i}!!! note\n" for i in range(1000))
+
+    assert rewritten(MARKDOWN, markdown.encode(), own).decode() == markdown
+
+
 def test_links_by_their_text_keep_their_target() -> None:
     result = _shouted("Siehe [hier] und [dort][] und [da][hier].\n\n[hier]: http://x\n[dort]: http://y\n")
 
@@ -72,6 +120,7 @@ def test_a_paragraph_of_several_lines_is_one_entry_and_becomes_one_line() -> Non
         "# x", "1. x", "2) x", "- x", "+ x", "* x", "> x", "=", "---", "~~~ x", "``` x", "*x*", "_x_", "a_b_c",
         "[x](y)", "![x](y)", "[x]: y", "<b>x", "<!-- x", "&amp;", "&lt;x", "\\", "\\*", "`x`", "x #", "a | b",
         "~~x~~", "{{ x", "http://x", "<http://x>", "x*y*z", "_", "**", "| - |",
+        "!!! note", "??? tip", ":::note", ": x", '=== "x"', "[!NOTE]", "*[x]: y", "{#id}", "{: .x}", "[[x]]",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(
