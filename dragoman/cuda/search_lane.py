@@ -223,16 +223,10 @@ def _ids(history: _History, nth: int, rank: int, length: int) -> list[int]:
 
 
 def _facts(source: Source) -> tuple[int, ...]:
-    """Return the facts of a source that begins."""
-    facts = dict.fromkeys(Fact, 0) | {
-        Fact.MOST: source.limits.max_tokens,
-        Fact.LEAST: source.limits.min_tokens,
-        Fact.NUM_FORCED: source.num_forced,
-        Fact.CAN_REPLACE: int(source.can_spell_replacement),
-        Fact.STOPS_EARLY: int(source.early_stopping),
-        Fact.SOURCE_LENGTH: len(source.ids),
-    }
-    return tuple(facts.values())
+    """Return the `Fact`s of a source that begins, in their order."""
+    limits, num_tokens = source.limits, len(source.ids)
+    flags = (source.can_spell_replacement, source.early_stopping)
+    return (0, limits.max_tokens, limits.min_tokens, source.num_forced, *flags, 0, num_tokens, 0)
 
 
 def _release(model: CudaModel, slots: list[int]) -> None:
