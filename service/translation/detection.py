@@ -4,13 +4,15 @@ The detector is lingua (https://github.com/pemistahl/lingua-rs): n-grams of one 
 rules. It knows 75 languages; a served one that it does not know is never detected.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from lingua import IsoCode639_1, Language, LanguageDetector, LanguageDetectorBuilder
 
 from dragoman.text.segmentation import has_letters
 from dragoman.text.validation import check_text
+from service.translation.everyday_words import EVERYDAY_WORDS
 from service.translation.request import UNDETERMINED, DetectedSource
 
 MAX_LOOKED_AT = 2000
@@ -23,6 +25,15 @@ MAX_DETECTORS = 64
 """Sets of languages of which a detector is kept."""
 MACROLANGUAGES = {"no": "nb"}
 """Codes that models use, and the ones that the detector has for them."""
+MAX_SHORT_WORDS = 3
+"""Words up to which a text is short: then everyday words decide before n-grams do."""
+EVERYDAY_CONFIDENCE = 0.99
+MIN_UNSERVED_CHARACTERS = 20
+MIN_UNSERVED_CONFIDENCE, MIN_DETAILED_CONFIDENCE = 0.97, 0.85
+"""From where a text is in a language that is not served: by trigrams, and by n-grams of all lengths."""
+COMMON = ("de", "en", "fr", "es", "it", "pt", "nl", "pl", "sv", "da", "nb", "cs", "tr", "ro", "hu", "fi")
+"""Languages that texts are often in, whether or not they are served. Their trigrams take 27 MB."""
+WORD = re.compile(r"[^\W\d_]+")
 NOTHING = DetectedSource(UNDETERMINED, 0.0)
 
 
@@ -35,7 +46,7 @@ def detect(text: str, among: Sequence[str]) -> list[DetectedSource]:
 
     Returns:
         Those with a confidence above 0, which add up to 1; `und` alone if there is no letter in the text, or
-        nothing in it that any of these languages would have.
+        nothing in it that any of these languages would have, or it is in a common language besides these.
 
     Raises:
         InputError: the text has a lone surrogate, which the detector cannot read.
@@ -48,9 +59,53 @@ def detect(text: str, among: Sequence[str]) -> list[DetectedSource]:
     codes = _by_language(among)
     if len(codes) < 2:  # noqa: PLR2004 -- the detector compares two at least
         return [NOTHING]
+    if unserved_language(text, among) is not None:
+        return [NOTHING]
     values = _detector(frozenset(codes)).compute_language_confidence_values(text[:MAX_LOOKED_AT])
-    return [DetectedSource(codes[value.language], value.value) for value in values if value.value > 0] or [
-        NOTHING
+    found = [DetectedSource(codes[value.language], value.value) for value in values if value.value > 0]
+    everyday = _everyday_language(text, codes)
+    return (found if everyday is None else _with_best(found, everyday)) or [NOTHING]
+
+
+def unserved_language(text: str, among: Sequence[str]) -> str | None:
+    """Return the name of the common language that a text is in for certain, if none of `among` has it."""
+    codes = _by_language(among)
+    if len(text) < MIN_UNSERVED_CHARACTERS or len(codes) > MAX_DETAILED:
+        return None
+    others = {*_by_language(COMMON)} - {*codes}
+    if not others:
+        return None
+    detector = _detector(frozenset(codes) | others, has_all_lengths=False)
+    best = detector.compute_language_confidence_values(text[:MAX_LOOKED_AT])[0]
+    if best.language not in others or best.value < MIN_UNSERVED_CONFIDENCE:
+        return None
+    detector = _detector(frozenset(codes) | {best.language})  # with n-grams of all lengths: wrong less often
+    confidence = detector.compute_language_confidence(text[:MAX_LOOKED_AT], best.language)
+    return best.language.name.title() if confidence >= MIN_DETAILED_CONFIDENCE else None
+
+
+def is_short(text: str) -> bool:
+    """Return whether a text has so few words that n-grams say little about it."""
+    return len(WORD.findall(text[:MAX_LOOKED_AT])) <= MAX_SHORT_WORDS
+
+
+def _everyday_language(text: str, codes: Mapping[Language, str]) -> str | None:
+    """Return the only language whose everyday words a short text consists of."""
+    words = set(map(str.lower, WORD.findall(text[:MAX_LOOKED_AT])))
+    if not words or not is_short(text):
+        return None
+    found = [code for code in codes.values() if words <= EVERYDAY_WORDS.get(_base(code), frozenset())]
+    return found[0] if len(found) == 1 else None
+
+
+def _with_best(found: Sequence[DetectedSource], code: str) -> list[DetectedSource]:
+    """Return the languages with one that is certain before the others."""
+    others = [each for each in found if each.language != code]
+    total = sum(each.confidence for each in others) or 1.0
+    rest = (1 - EVERYDAY_CONFIDENCE) / total
+    return [
+        DetectedSource(code, EVERYDAY_CONFIDENCE),
+        *(DetectedSource(each.language, each.confidence * rest) for each in others),
     ]
 
 
@@ -80,9 +135,9 @@ def _languages() -> dict[str, Language]:
 
 
 @lru_cache(MAX_DETECTORS)
-def _detector(languages: frozenset[Language]) -> LanguageDetector:
+def _detector(languages: frozenset[Language], *, has_all_lengths: bool = True) -> LanguageDetector:
     codes: list[IsoCode639_1] = sorted((language.iso_code_639_1 for language in languages), key=str)
     builder = LanguageDetectorBuilder.from_iso_codes_639_1(*codes)
-    if len(languages) > MAX_DETAILED:
+    if len(languages) > MAX_DETAILED or not has_all_lengths:
         builder = builder.with_low_accuracy_mode()
     return builder.build()

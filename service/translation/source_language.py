@@ -7,12 +7,16 @@ from enum import Enum
 from dragoman import InputError
 from dragoman.routing.routes import Routes
 from dragoman.text.segmentation import has_letters
-from service.translation.detection import detect
+from service.translation.detection import detect, is_short, unserved_language
 from service.translation.request import AUTO, UNDETERMINED, DetectedSource
 
 CLEARLY = 1.5
 """How many times as likely as any other language the target language must be for a text to be left unchanged.
 "Hand" is German as well as English; who requests its translation wants one."""
+
+
+CLEARLY_IF_SHORT = 19.0
+"""The same for a text of few words: it is translated unless its language is certain."""
 
 
 class DetectionMode(Enum):
@@ -50,30 +54,41 @@ def resolve_source(text: str, target: str | None, model: str | None, routes: Rou
     Raises:
         UnsupportedPair: nothing translates into the target; or none is named, and there are several for the
             language that was detected.
-        InputError: there is no such model, or the text's language is none of these.
+        InputError: there is no such model, or the text's language is none of these or not served.
     """
     sources = routes.sources_of(target, model)
     if target is None and len(sources) > 1:
         return _find_pair(text, sources, model, routes)
     into = routes.find(None if target is None else sources[0], target, model).pair.target
-    found = detect(text, [into, *(code for code in sources if code != into)])
+    among = [into, *(code for code in sources if code != into)]
+    _check_served(text, among)
+    found = detect(text, among)
     best, others = found[0], found[1:]
     if best.language == UNDETERMINED:
         return ResolvedSource(_undetermined(text, sources), into, best)
     if best.language != into:
         return ResolvedSource(best.language, into, best)
-    if not others or best.confidence >= CLEARLY * others[0].confidence:
+    clearly = CLEARLY_IF_SHORT if is_short(text) else CLEARLY
+    if not others or best.confidence >= clearly * others[0].confidence:
         return ResolvedSource(None, into, best)
     return ResolvedSource(others[0].language, into, others[0])
 
 
 def _find_pair(text: str, sources: Sequence[str], model: str | None, routes: Routes) -> ResolvedSource:
     """Find source and target if no target is named: the only target of the detected language."""
+    _check_served(text, sources)
     best = detect(text, sources)[0]
     is_known = best.language != UNDETERMINED
     language = best.language if is_known else _undetermined(text, sources)
     pair = routes.find(sources[0] if language is None else language, None, model).pair
     return ResolvedSource(language, pair.target, best)
+
+
+def _check_served(text: str, among: Sequence[str]) -> None:
+    language = unserved_language(text, among)
+    if language is not None:
+        problem = f"seems to be {language}, which is not served; served are {', '.join(sorted(among))}"
+        raise InputError("text", f"{problem}; name another language as `source` to translate it anyway")
 
 
 def _undetermined(text: str, sources: Sequence[str]) -> str | None:
