@@ -9,6 +9,7 @@ DragomanError
 ├─ Overloaded           the queue is full: the caller may retry later
 ├─ MemoryBudgetExceeded  bundles in use leave no memory for another one: the caller may retry later
 ├─ DeadlineExceeded     the caller's own time limit passed first
+├─ TranslationCancelled  the caller cancelled the work itself
 └─ TranslatorClosed     the translator was closed before the text was done
 """
 
@@ -127,6 +128,10 @@ class DeadlineExceeded(DragomanError):  # noqa: N818 -- clear without the suffix
         return (
             f"the translation did not finish within {self.timeout_s:g} s; allow more time, or send less text"
         )
+
+
+class TranslationCancelled(DragomanError):  # noqa: N818 -- clear without the suffix
+    """The caller's `is_cancelled` returned true; its work was cancelled."""
 
 
 class TranslatorClosed(DragomanError):  # noqa: N818 -- clear without the suffix

@@ -10,7 +10,7 @@ from typing import Self, TypeVar, overload
 
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import InputError
+from dragoman.errors import InputError, TranslationCancelled
 from dragoman.loading import open_tokenizers, scheduler_options
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.pipeline.pacing import LARGE_CHARACTERS, Pacer, never_pause
@@ -34,6 +34,8 @@ JOB_REQUEST = EngineRequest(priority=Priority.JOB)
 SCORING = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
 READ_AHEAD_TEXTS = 512
 """Texts that `translate_many` has in progress at most, so that sources of like length meet in a batch."""
+CANCEL_POLL_S = 0.4
+"""Seconds between two calls of `is_cancelled` while a text is awaited."""
 QUEUE_SIZE = 4096
 """Segments of submitted texts that may wait."""
 
@@ -202,17 +204,21 @@ class Translator:
 
         Yields:
             Per text its translation, or the error that names it by its position.
+
+        Raises:
+            TranslationCancelled: `request.is_cancelled` returned true.
         """
         resolved = self._resolver.resolve(request)
+        is_cancelled = request.is_cancelled or _never
         in_progress: deque[Future[Translation]] = deque()
         try:
             for item, text in enumerate(texts):
                 in_progress.append(self._begin(text, item, resolved.for_next_text(), self._scheduler.enqueue))
                 if len(in_progress) >= read_ahead:
-                    yield _outcome(in_progress[0])
+                    yield _outcome(in_progress[0], is_cancelled)
                     in_progress.popleft()
             while in_progress:
-                yield _outcome(in_progress[0])
+                yield _outcome(in_progress[0], is_cancelled)
                 in_progress.popleft()
         finally:  # the caller may stop before the end
             for future in in_progress:
@@ -283,18 +289,44 @@ class Translator:
     ) -> Future[Translation]:
         """Submit a text of a list; its InputError is the future's."""
         try:
-            return self._submitter.submit(text, resolved, enqueue, item=item)
+            pause = _pause_of(text, resolved.request.is_cancelled)
+            return self._submitter.submit(text, resolved, enqueue, item=item, pause=pause)
         except InputError as error:
             rejected: Future[Translation] = Future()
             rejected.set_exception(error)
             return rejected
 
 
-def _outcome(future: Future[Translation]) -> Translation | InputError:
-    try:
-        return future.result()
-    except InputError as error:
-        return error
+def _never() -> bool:
+    return False
+
+
+def _pause_of(text: str, is_cancelled: Callable[[], bool] | None) -> Callable[[], None]:
+    """Return what is called between two pieces of a text's preparation: it raises TranslationCancelled."""
+    if is_cancelled is None or len(text) < LARGE_CHARACTERS:
+        return never_pause
+    pacer = Pacer()
+
+    def pause() -> None:
+        if is_cancelled():
+            raise TranslationCancelled
+        pacer.pause()
+
+    return pause
+
+
+def _outcome(
+    future: Future[Translation], is_cancelled: Callable[[], bool] = _never
+) -> Translation | InputError:
+    while not is_cancelled():
+        try:
+            return future.result(None if is_cancelled is _never else CANCEL_POLL_S)
+        except InputError as error:
+            return error
+        except TimeoutError:
+            if future.done():  # a callback raised it
+                raise
+    raise TranslationCancelled
 
 
 def _wait(

@@ -29,6 +29,9 @@ class EngineRequest:
     """Shared by all texts of one client request, for fair queueing; None if the text is the whole request."""
     cache_partition: str = ""
     """Partition of the segment cache to use; see `SegmentCache`."""
+    is_cancelled: Callable[[], bool] | None = None
+    """Called by `translate_many` at least twice a second, while it prepares a text or waits for it; if true,
+    the call raises `TranslationCancelled`. The future of a single text is cancelled instead."""
     on_segment: Callable[[SegmentTranslation], object] | None = None
     """Called with each segment once it and all segments before it are done."""
     on_token: Callable[[int, str], object] | None = None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
+from dragoman.errors import TranslationCancelled
 from dragoman.types import Pair
 from service.batch.errors import JobCancelled, JournalFailed
 from service.batch.files import JobFile, read_entries
@@ -70,6 +71,9 @@ class PendingEntriesPass:
                 self._check_stop()
         except JournalFailed:
             raise
+        except TranslationCancelled as error:
+            self._commit()
+            raise JobCancelled from error
         except BaseException:
             self._commit()
             raise

@@ -32,8 +32,8 @@ from service.formats.review_marks import unpack_text
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-MAX_ENTRY_CHARACTERS = 10_000_000
-"""Maximum length of an entry, like that of a line: the parent process holds many at a time."""
+MAX_ENTRY_CHARACTERS = 1_000_000
+"""Maximum length of an entry: the parent process holds many at a time, and each is prepared as a whole."""
 MAX_PLACE_CHARACTERS = 1000
 """Maximum length of an entry's location, which may include names from the file."""
 _BATCH_ENTRIES = 64

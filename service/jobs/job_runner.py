@@ -176,7 +176,7 @@ class JobRunner:
         def run() -> BatchReport:
             return run_job(
                 batch,
-                lambda pair: self._with_memory(self._translator(pair, job, options), memory),
+                lambda pair: self._with_memory(self._translator(pair, job, options, stop), memory),
                 journal,
                 on_progress=progress_reporter.update,
                 stop=stop,
@@ -207,9 +207,9 @@ class JobRunner:
         file = _job_file(job.job_request, reading, source, self._pair(job.job_request, reading))
         return _translated_characters(file, self.journal(job.id))
 
-    def _translator(self, pair: Pair, job: Job, options: DecodingOptions) -> EntryTranslator:
+    def _translator(self, pair: Pair, job: Job, options: DecodingOptions, stop: Event) -> EntryTranslator:
         return translator_for(
-            self.router,
+            self.router.cancelled_by(stop.is_set),
             pair,
             options,
             model=job.job_request.model,

@@ -1,5 +1,6 @@
 """Texts that are submitted: a future that tells, in time, what became of them."""
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -24,6 +25,7 @@ from dragoman import (
     Translator,
     TranslatorClosed,
 )
+from dragoman.errors import TranslationCancelled
 from dragoman.types import Pair
 from tests.engine.conftest import FP32, TIMEOUT_S
 
@@ -207,6 +209,31 @@ def test_stopping_a_list_early_gives_up_the_rest(single: Translator) -> None:
 
     assert single.submit("Nein.").result(TIMEOUT_S).text == "No."
     assert len(single._scheduler._shared.waiting) == 0
+
+
+def test_a_long_text_of_a_list_is_cancelled_while_it_is_prepared(single: Translator) -> None:
+    checks = itertools.count()
+    request = EngineRequest(LONG, is_cancelled=lambda: next(checks) == 10)
+
+    with pytest.raises(TranslationCancelled):
+        list(single.translate_many(["Ja. " * 50_000], request))
+
+    assert next(checks) == 11  # it was never asked again
+    assert len(single._scheduler._shared.waiting) == 0
+
+
+def test_a_text_of_a_list_is_cancelled_while_it_is_awaited(single: Translator) -> None:
+    checks = itertools.count()
+    with pytest.raises(TranslationCancelled):
+        list(single.translate_many(["Ja."] * 3, EngineRequest(LONG, is_cancelled=lambda: next(checks) == 1)))
+
+    assert single.submit("Nein.").result(TIMEOUT_S).text == "No."
+
+
+def test_a_list_that_nobody_cancels_is_complete(single: Translator) -> None:
+    request = EngineRequest(is_cancelled=lambda: False)
+    outcomes = list(single.translate_many(["Nein."] * 3, request))
+    assert outcomes == [single.translate("Nein.")] * 3
 
 
 def test_a_translator_left_open_does_not_hold_up_the_exit() -> None:

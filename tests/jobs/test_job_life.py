@@ -14,7 +14,7 @@ from service.formats.registry import open_format
 from service.settings import SettingsError
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
-from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send
+from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send, used
 from tests.openapi.documented import events_of
 from tests.postgres import Postgres
 from tests.routing.doubles import until
@@ -259,3 +259,21 @@ def test_jobs_survive_a_restart(serve_double: ServeJobs, serve_jobs: ServeJobs) 
     job = send(serve_double(jobs_at_a_time=0), b"ein haus\n")
 
     assert ended(serve_jobs(), job["id"])["state"] == "done"
+
+
+def test_cancelling_a_job_interrupts_the_text_that_is_being_translated(
+    serve_jobs: ServeJobs, keys: Keys
+) -> None:
+    client = serve_jobs()
+    client.headers.update(keys.bearer())
+    job = send(client, b"Das ist ein Haus. " * 50_000)
+    until(lambda: "dragoman_segments_running 0" not in client.get("/metrics").text)
+    client.delete(f"/v1/jobs/{job['id']}")
+
+    assert ended(client, job["id"])["state"] == "cancelled"
+    assert used(keys, client) == (0, 0)  # it was not translated to its end
+
+
+def test_a_text_that_cannot_be_interrupted_soon_is_rejected(serve_double: ServeJobs) -> None:
+    refused = post(serve_double(file_isolation="on"), b"ein haus " * 112_000)
+    assert "line 1: the text has 1,008,000 characters, more than 1,000,000; split it" in problem_of(refused)

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
@@ -54,8 +55,8 @@ class NotingRunner(JobRunner):
 
     translated: Path = Path("translated")
 
-    def _translator(self, pair: Pair, job: Job, options: DecodingOptions) -> EntryTranslator:
-        del pair, job, options
+    def _translator(self, pair: Pair, job: Job, options: DecodingOptions, stop: Event) -> EntryTranslator:
+        del pair, job, options, stop
         return Noting(self.translated)
 
 
