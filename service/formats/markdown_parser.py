@@ -134,7 +134,10 @@ def _record_positions(name: str, rule: _Rule) -> _Rule:
         if not rule(state, silent):
             return False
         if not silent:
-            tokens = state.tokens[num_before + (has_pending and len(state.tokens) > num_before) :]
+            tokens = state.tokens[num_before:]
+            # Text before comes first, unless it was blanks, of which a line break is made.
+            has_text = has_pending and bool(tokens) and tokens[0].type not in {"hardbreak", "softbreak"}
+            tokens = tokens[has_text:]
             _record_position(name, state, start, tokens)
         return True
 

@@ -47,6 +47,7 @@ def _texts(markdown: str) -> list[str]:
         ("<div>\n<p>a <i>b</i></p>\n</div>\n", "<div>\n<p>A <i>B</i></p>\n</div>\n"),
         ("Text\n\n    code\n\n```python\ncode\n```\n<!-- x -->\n", "TEXT\n\n    code\n\n```python\ncode\n```\n<!-- x -->\n"),
         ("***beides***\n", "***BEIDES***\n"),
+        ("> a *b*  \n> c *d*\\\n> e\n", "> A *B*  \n> C *D*\\\n> E\n"),
         ("# 1. eins\n\n2.1 zwei\n\n- 3 * 4 * x\n", "# 1. EINS\n\n2.1 ZWEI\n\n- 3 * 4 * X\n"),
     ],
 )  # fmt: skip
