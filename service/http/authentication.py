@@ -11,6 +11,7 @@ from service.accounts.keys import ANONYMOUS, Caller, Scope
 from service.accounts.rates import RateLimiter, identity_of
 from service.http.errors import ApiError, field_error
 from service.http.fields import Fields, read_fields, read_query
+from service.http.shares import current_client
 from service.http.threads import run_in_thread
 from service.http.uploads import UPLOAD, TrackedUpload
 
@@ -55,6 +56,7 @@ class Authenticator:
         if scope is not None:
             caller.require(scope)
         caller = replace(caller, client=identity_of(caller, address))
+        current_client.set(caller.client)
         upload: TrackedUpload | None = connection.scope.get(UPLOAD)
         if upload is not None:
             upload.authenticate(caller)

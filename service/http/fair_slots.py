@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from anyio.lowlevel import RunVar
+
 
 class _Waiter(NamedTuple):
     """A request that waits for a slot."""
@@ -89,3 +91,21 @@ class FairSlots:
             del self._num_running[client]
             if client not in self._waiting:
                 self._costs.pop(client, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsOfLoop:
+    """Slots for code that has no object of the application at hand; each event loop has its own."""
+
+    num_slots: int
+    max_of_client: int
+    _variable: RunVar[FairSlots] = field(default_factory=lambda: RunVar("slots"))
+
+    def get(self) -> FairSlots:
+        """Return the slots of the running event loop."""
+        try:
+            return self._variable.get()
+        except LookupError:
+            slots = FairSlots(self.num_slots, self.max_of_client)
+            self._variable.set(slots)
+            return slots

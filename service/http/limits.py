@@ -10,10 +10,11 @@ from typing import BinaryIO
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.accounts.rates import network_of
+from service.accounts.keys import ANONYMOUS
+from service.accounts.rates import identity_of, network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind, field_error
 from service.http.request_bodies import SPOOLED_FILES
-from service.http.shares import exceeds_share
+from service.http.shares import current_client, exceeds_share
 from service.http.uploads import UPLOAD, TrackedUpload, UploadLimits, Uploads, announced_bytes
 
 MIN_BYTES_PER_S = 16 * 1024
@@ -103,6 +104,7 @@ class BodyLimitMiddleware:
         if announced_bytes(scope) > max_bytes:
             await self.forms.respond(body_too_large_error(max_bytes), path)(scope, receive, send)
             return
+        current_client.set(identity_of(ANONYMOUS, client_address(scope)))
         with ExitStack() as stack:
             files: list[BinaryIO] = []
             stack.callback(_close, files)

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from os import SEEK_END
 from tempfile import TemporaryFile
 from typing import BinaryIO, TypeVar
 
-import anyio.to_thread
-from anyio import CapacityLimiter
-from anyio.lowlevel import RunVar
 from fastapi import Request
 
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
+from service.http.fair_slots import SlotsOfLoop
+from service.http.shares import current_client
 from service.http.threads import run_in_thread
 
 SPOOL_BYTES = 256 * 1024
@@ -21,7 +21,7 @@ SPOOL_BYTES = 256 * 1024
 MAX_PARSED_ON_LOOP_BYTES = 16 * 1024
 """Maximum bytes of a body that is parsed on the event loop, in less than a millisecond."""
 MAX_PARSED = 2
-"""Maximum number of larger bodies parsed at the same time; each is in memory meanwhile."""
+"""Maximum number of larger bodies parsed at the same time, one of each client; each is in memory then."""
 PIECE_BYTES = 64 * 1024
 SPOOLED_FILES = "spooled"
 """Key in a request's scope of its temporary files, which are closed with the request."""
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
-_parsing: RunVar[CapacityLimiter] = RunVar("_parsing")
+_parsing = SlotsOfLoop(MAX_PARSED, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,10 @@ class Body:
 
     content: bytes = b""
     file: BinaryIO | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.content) if self.file is None else self.file.seek(0, SEEK_END)
 
     def read(self) -> bytes:
         """Return the whole body."""
@@ -84,7 +88,8 @@ async def parsed(body: Body, parse: Callable[[Body], Result]) -> Result:
     if body.file is None and len(body.content) <= MAX_PARSED_ON_LOOP_BYTES:
         return parse(body)
     with _disk_errors():
-        return await anyio.to_thread.run_sync(parse, body, limiter=_limiter())
+        async with _parsing.get().hold(current_client.get(), body.size_bytes):
+            return await run_in_thread(lambda: parse(body))
 
 
 def require_no_encoding(request: Request) -> None:
@@ -113,13 +118,3 @@ def _disk_errors() -> Iterator[None]:
         logger.error("cannot store a request body on disk: %s", error)  # noqa: TRY400 -- the message is enough
         problem = "the body cannot be stored at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error
-
-
-def _limiter() -> CapacityLimiter:
-    """Return the limiter of the current event loop."""
-    try:
-        return _parsing.get()
-    except LookupError:
-        limiter = CapacityLimiter(MAX_PARSED)
-        _parsing.set(limiter)
-        return limiter

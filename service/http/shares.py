@@ -5,6 +5,11 @@ comes next always finds something free: Choudhury and Hahne, "Dynamic Queue Leng
 Shared-Memory Packet Switches", 1998.
 """
 
+from contextvars import ContextVar
+
+current_client: ContextVar[str] = ContextVar("current_client", default="")
+"""Client of the request that runs: its address, or its key once it is authenticated."""
+
 
 def exceeds_share(own: int, total: int, limit: int) -> bool:
     """Return whether a client has more than it leaves free.

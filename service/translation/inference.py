@@ -17,6 +17,8 @@ from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.translator import DEFAULT_REQUEST
 from dragoman.types import SegmentTranslation
+from service.http.fair_slots import FairSlots
+from service.http.shares import current_client
 
 WARM_UP_TEXT = "Guten Morgen."
 """German, for models of any language: nobody reads its translation, and it passes through tokenizer, encoder
@@ -55,8 +57,9 @@ class Inference:
         self.is_ready = not preloaded
         self._preloaded = tuple(preloaded)
         self._timeout_s = timeout_s
-        self._preparing = CapacityLimiter(MAX_PREPARING)
-        self._preparing_large = CapacityLimiter(1)
+        self._preparing = FairSlots(MAX_PREPARING, MAX_PREPARING - 1)
+        self._preparing_large = FairSlots(1, 1)
+        self._threads = CapacityLimiter(MAX_PREPARING + 1)
 
     async def run_in_thread(self, work: Callable[[], Result], num_characters: int = 0) -> Result:
         """Run CPU-bound work on a thread: on the event loop it would delay every other request.
@@ -66,8 +69,9 @@ class Inference:
             num_characters: how many characters it processes.
         """
         is_large = num_characters >= LARGE_CHARACTERS
-        limiter = self._preparing_large if is_large else self._preparing
-        return await anyio.to_thread.run_sync(work, limiter=limiter)
+        slots = self._preparing_large if is_large else self._preparing
+        async with slots.hold(current_client.get(), 1 + num_characters):
+            return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
     async def run(self, calls: Sequence[EngineCall]) -> list[Outcome]:
         """Translate texts; return per text its translation or its error.

@@ -3,10 +3,15 @@
 from dataclasses import dataclass, replace
 
 from service.accounts.keys import Caller
+from service.http.fair_slots import SlotsOfLoop
 from service.http.limits import TextLimits
+from service.http.shares import current_client
 from service.http.threads import run_in_thread
 from service.memories.memory_service import MemoryService
 from service.translation.request import AUTO, TranslationRequest
+
+_searching = SlotsOfLoop(2, 1)
+"""Searches for similar pairs at the same time, one of each client: each takes the interpreter for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +47,7 @@ async def apply_memory(
             matches=memories.find_matches(memory, request.texts, use.max_similar),
         )
 
-    return await run_in_thread(find)
+    if not use.max_similar:
+        return await run_in_thread(find)
+    async with _searching.get().hold(current_client.get(), request.num_characters):
+        return await run_in_thread(find)

@@ -2,12 +2,18 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from threading import Event
 
 import pytest
 
-from service.http.fair_slots import FairSlots
+from dragoman.pipeline.pacing import LARGE_CHARACTERS
+from service.http.fair_slots import FairSlots, SlotsOfLoop
+from service.http.shares import current_client
 from service.http.threads import run_stoppable
+from service.translation.inference import Inference
+from tests.service.conftest import router_of
+from tests.service.doubles import DoubleTranslator
 
 
 async def settle() -> None:
@@ -164,3 +170,30 @@ def test_slots_remember_nobody_who_has_left() -> None:
         assert not slots._num_running
 
     played(play, slots)
+
+
+def test_each_event_loop_has_slots_of_its_own_that_stay_the_same() -> None:
+    async def found() -> FairSlots:
+        slots = SlotsOfLoop(1, 1)
+        assert slots.get() is slots.get()
+        return slots.get()
+
+    assert asyncio.run(found()) is not asyncio.run(found())
+
+
+def test_long_texts_of_one_client_are_not_all_prepared_before_those_of_another(
+    translator: DoubleTranslator, models_dir: Path
+) -> None:
+    order: list[str] = []
+
+    async def prepare(inference: Inference, name: str) -> None:
+        current_client.set(name[0])
+        await inference.run_in_thread(lambda: order.append(name), LARGE_CHARACTERS)
+
+    async def run() -> None:
+        with router_of(translator, models_dir / "tiny") as router:
+            inference = Inference(router, 1.0, ())
+            await asyncio.gather(*(prepare(inference, name) for name in ("a0", "a1", "a2", "b0")))
+
+    asyncio.run(run())
+    assert order == ["a0", "a1", "b0", "a2"]
