@@ -16,6 +16,7 @@ from service.batch.run import BatchJob, run_job
 from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry
 from service.formats.entries import Entry, FileOptions
 from service.formats.registry import open_format
+from service.text.marked_text import MarkedText
 
 PAIR = Pair("de", "en")
 
@@ -25,7 +26,7 @@ class InstantTranslator:
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """Return each entry in upper case."""
-        return (TranslatedEntry(entry.text.upper()) for entry in entries)
+        return (TranslatedEntry(MarkedText(entry.text.upper())) for entry in entries)
 
 
 def make_job(folder: Path, source: Path) -> BatchJob:
@@ -51,7 +52,7 @@ def run_without_journal(folder: Path, source: Path, translator: EntryTranslator)
 def _text(outcome: Outcome) -> str:
     if not isinstance(outcome, TranslatedEntry):
         raise TypeError(outcome.problem)
-    return outcome.text
+    return outcome.marked.text
 
 
 if __name__ == "__main__":

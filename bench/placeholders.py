@@ -19,7 +19,7 @@ from dragoman import Router
 from service.batch.entry_translator import BATCH, RoutedEntryTranslator
 from service.batch.texts import UntranslatedEntry
 from service.formats.entries import Entry
-from service.protection.modes import PlaceholderMode
+from service.text.modes import PlaceholderMode
 
 SEED = 1
 MAX_CHARACTERS = 300
@@ -113,7 +113,7 @@ def count(router: Router, pair: tuple[str, str], texts: Sequence[str], mode: Pla
     for text, outcome in zip(texts, outcomes, strict=True):
         if isinstance(outcome, UntranslatedEntry):
             counts.num_sources_kept += 1
-        counts.add(text, text if isinstance(outcome, UntranslatedEntry) else outcome.text)
+        counts.add(text, text if isinstance(outcome, UntranslatedEntry) else outcome.marked.text)
     return counts
 
 

@@ -110,5 +110,5 @@ def translate_and_judge(router: Router, inputs: Sequence[Input], pair: Pair, bea
         if isinstance(outcome, UntranslatedEntry):
             verdicts.append(judge(given, given.text, pair))
         else:
-            verdicts.append(judge(given, outcome.text, pair, is_cut=outcome.is_cut))
+            verdicts.append(judge(given, outcome.marked.text, pair, is_cut=outcome.is_cut))
     return verdicts

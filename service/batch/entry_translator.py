@@ -1,4 +1,4 @@
-"""Translation of entries through a router: plain texts as a whole, marked-up ones block by block."""
+"""Translation of entries through a router, by the plans that requests have as well."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,16 +14,13 @@ from dragoman.translator import READ_AHEAD_TEXTS
 from dragoman.types import FinishReason, Pair, Priority, Translation
 from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry, UntranslatedEntry, failed_check
 from service.formats.entries import Entry
-from service.markup.options import MarkupError
-from service.markup.parsed_markup import ParsedMarkup, parse
-from service.protection.modes import PlaceholderMode
-from service.protection.text_context import TextContext
-from service.protection.text_plan import PlanResult, TextPlan, plan_text
-from service.protection.unknown_words import UnknownWords
+from service.text.context import TextContext
+from service.text.modes import PlaceholderMode
+from service.text.planning import Plan, plan_text
+from service.text.text_plan import Call
+from service.text.unknown_words import UnknownWords
 
 BATCH = DecodingOptions(return_scores=False)
-
-SegmentOutput = RoutedTranslation | InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +42,8 @@ class RoutedEntryTranslator:
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """Yield an outcome for each entry, in order.
 
-        Plain texts are not aligned, as alignment takes time. The engine runs empty between files with markup
-        and files without, but not within a file that has both.
+        Texts without marks are not aligned, as alignment takes time. The engine runs empty between files
+        with marks and files without, but not within a file that has both.
 
         Raises:
             UnsupportedPair: no model serves the pair.
@@ -55,38 +52,58 @@ class RoutedEntryTranslator:
         """
         route = self.router.route(self.source, self.target, self.model)
         unknown_words = UnknownWords(self.router, route, self.options.terminology)
-        context = TextContext(*route.pair, find_unknown=unknown_words.find)
-        plans = (_plan(entry, context, self.placeholders) for entry in entries)
+        context = TextContext(
+            *route.pair,
+            find_unknown=unknown_words.find,
+            find_terms=unknown_words.find_terms,
+            splitting=self.options.splitting,
+            placeholders=self.placeholders,
+        )
+        plans = (
+            _PlannedEntry(plan_text(entry.marked, replace(context, is_message=entry.is_message)))
+            for entry in entries
+        )
         for is_aligned, alike in groupby(_windows(plans, self.read_ahead), _needs_alignment):
             yield from self._translate(alike, is_aligned=is_aligned)
 
-    def _translate(self, windows: Iterable[Sequence["_Plan"]], *, is_aligned: bool) -> Iterator[Outcome]:
-        plans: deque[_Plan] = deque()
+    def _translate(
+        self, windows: Iterable[Sequence["_PlannedEntry"]], *, is_aligned: bool
+    ) -> Iterator[Outcome]:
+        """Yield the outcomes of entries that are translated as one stream.
 
-        def texts() -> Iterator[str]:
-            for window in windows:
-                for plan in window:
-                    plans.append(plan)
-                    yield from plan.texts
-
-        for piece in self._run(texts(), is_aligned=is_aligned):
-            yield from self._pop_complete(plans)
-            plans[0].pieces.append(piece)
-            yield from self._pop_complete(plans)
-        yield from self._pop_complete(plans)
-
-    def _pop_complete(self, plans: deque["_Plan"]) -> Iterator[Outcome]:
-        """Remove the first plans as long as all their texts are translated, and yield their outcomes.
-
-        Texts whose placeholders were damaged are tried again meanwhile.
+        What is to be tried again goes into the running stream before new texts. Only calls that need
+        alignment in a stream without are made apart, together with all such calls that wait.
         """
-        while plans and len(plans[0].pieces) == len(plans[0].texts):
-            plan = plans.popleft()
-            while texts := plan.texts_to_try_again():
-                plan.pieces = list(self._run(texts, is_aligned=plan.needs_alignment))
-            yield plan.outcome()
+        stream = _Stream(windows, is_aligned=is_aligned)
+        outcomes = self._run(stream.texts(), is_aligned=is_aligned)
+        while True:
+            for outcome in outcomes:
+                stream.take(outcome)
+                yield from self._pop_finished(stream)
+            if not stream.again:
+                break
+            outcomes = self._run(stream.retries(), is_aligned=is_aligned)
+        yield from self._pop_finished(stream)
 
-    def _run(self, texts: Iterable[str], *, is_aligned: bool) -> Iterator[SegmentOutput]:
+    def _pop_finished(self, stream: "_Stream") -> Iterator[Outcome]:
+        """Remove the first entries as long as they are finished, and yield their outcomes."""
+        unfinished = stream.unfinished
+        while unfinished:
+            if not stream.is_aligned and unfinished[0].needs_alignment:
+                self._align([planned for planned in unfinished if planned.needs_alignment])
+            if unfinished[0].calls:
+                return
+            yield unfinished.popleft().outcome()
+
+    def _align(self, planned: Sequence["_PlannedEntry"]) -> None:
+        """Make the calls of entries that need alignment, until none is left."""
+        while remaining := [each for each in planned if each.calls]:
+            calls = [(each, call) for each in remaining for call in each.calls]
+            outcomes = self._run([call.text for _, call in calls], is_aligned=True)
+            for (each, _), outcome in zip(calls, outcomes, strict=True):
+                each.take(outcome)
+
+    def _run(self, texts: Iterable[str], *, is_aligned: bool) -> Iterator[RoutedTranslation | InputError]:
         options = replace(self.options, return_alignment=True) if is_aligned else self.options
         request = EngineRequest(options, priority=Priority.JOB, cache_partition=self.cache_partition)
         return self.router.translate_many(
@@ -99,7 +116,7 @@ class UnchangedTranslator:
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """Yield each entry unchanged."""
-        return (TranslatedEntry(entry.text) for entry in entries)
+        return (TranslatedEntry(entry.marked) for entry in entries)
 
 
 def translator_for(
@@ -119,75 +136,97 @@ def translator_for(
 
 
 @dataclass(slots=True, eq=False)
-class _Plan:
-    """The texts to translate of one entry, and their results so far."""
+class _PlannedEntry:
+    """The plan of an entry, and the outcomes of its calls so far."""
 
-    texts: Sequence[str]
-    marked: ParsedMarkup | None = None
+    plan: Plan
     problem: str | None = None
     """Why the entry cannot be translated; None if it can."""
-    protection: TextPlan | None = None
-    pieces: list[SegmentOutput] = field(default_factory=list)
+    calls: Sequence[Call] = field(init=False)
+    """Calls to make now; none if the entry is finished."""
+    _taken: list[Translation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.calls = self.plan.calls
 
     @property
     def needs_alignment(self) -> bool:
-        return self.marked is not None or (self.protection is not None and self.protection.needs_alignment)
+        return any(call.is_aligned for call in self.calls)
 
-    def texts_to_try_again(self) -> Sequence[str]:
-        """Return texts whose placeholders are damaged."""
-        parts = self._parts()
-        if self.protection is None or len(parts) < len(self.pieces):
-            return ()
-        self.protection.take_translations(parts)
-        self.texts = self.protection.texts
-        return self.texts
+    def take(self, outcome: RoutedTranslation | InputError) -> bool:
+        """Take the outcome of the next call; return whether that was the last one, and others follow."""
+        if isinstance(outcome, InputError):
+            self.problem = self.problem or outcome.problem
+        else:
+            self._taken.append(outcome.translation)
+        if self.problem is not None:
+            self.calls = ()
+        if len(self._taken) < len(self.calls) or not self.calls:
+            return False
+        self.plan.take(self._taken)
+        self._taken = []
+        self.calls = self.plan.calls
+        return bool(self.calls)
 
     def outcome(self) -> Outcome:
-        problems = [piece.problem for piece in self.pieces if isinstance(piece, InputError)]
-        if self.problem is not None or problems:
-            return UntranslatedEntry(self.problem or problems[0])
-        parts = self._parts()
-        if self.protection is not None:
-            return _checked_outcome(self.protection.result)
-        text = parts[0].text if self.marked is None else self.marked.rejoin(parts)
-        return _translated(text, parts)
-
-    def _parts(self) -> list[Translation]:
-        return [piece.translation for piece in self.pieces if not isinstance(piece, InputError)]
-
-
-def _checked_outcome(found: PlanResult) -> Outcome:
-    if found.failures:
-        return UntranslatedEntry(failed_check(found.failures[0]))
-    return _translated(found.text, found.translations)
+        if self.problem is not None:
+            return UntranslatedEntry(self.problem)
+        found = self.plan.outcome
+        if found.is_source:
+            return UntranslatedEntry(failed_check(found.failed[0], is_source=True))
+        translation = found.translation
+        return TranslatedEntry(
+            found.marked,
+            is_cut=translation is not None and translation.finish_reason is FinishReason.LENGTH,
+            confidence=None if translation is None else translation.confidence,
+            problem=failed_check(found.failed[0], is_source=False) if found.failed else None,
+        )
 
 
-def _translated(text: str, parts: Sequence[Translation]) -> TranslatedEntry:
-    is_cut = any(part.finish_reason is FinishReason.LENGTH for part in parts)
-    confidences = [part.confidence for part in parts if part.confidence is not None]
-    return TranslatedEntry(text, is_cut, confidence=min(confidences, default=None))
+@dataclass(slots=True, eq=False)
+class _Stream:
+    """Entries that are translated as one stream of texts."""
+
+    windows: Iterable[Sequence[_PlannedEntry]]
+    is_aligned: bool = field(kw_only=True)
+    unfinished: deque[_PlannedEntry] = field(default_factory=deque)
+    """Entries in order, until their outcomes are yielded."""
+    again: deque[_PlannedEntry] = field(default_factory=deque)
+    """Entries with further calls."""
+    _in_progress: deque[_PlannedEntry] = field(default_factory=deque)
+    """The entry of each text that the engine has."""
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of all calls; what is to be tried again comes before new texts."""
+        for window in self.windows:
+            for planned in window:
+                yield from self.retries()
+                self.unfinished.append(planned)
+                yield from self._begin(planned)
+        yield from self.retries()
+
+    def retries(self) -> Iterator[str]:
+        """Yield the texts of further calls."""
+        while self.again:
+            yield from self._begin(self.again.popleft())
+
+    def take(self, outcome: RoutedTranslation | InputError) -> None:
+        """Take the outcome of the first text in progress."""
+        planned = self._in_progress.popleft()
+        if planned.take(outcome) and (self.is_aligned or not planned.needs_alignment):
+            self.again.append(planned)
+
+    def _begin(self, planned: _PlannedEntry) -> Iterator[str]:
+        for call in planned.calls:
+            self._in_progress.append(planned)
+            yield call.text
 
 
-def _plan(entry: Entry, context: TextContext, placeholders: PlaceholderMode) -> _Plan:
-    try:
-        marked = None if entry.markup is None else parse(entry.text, entry.markup)
-    except MarkupError as error:
-        return _Plan((), problem=error.problem)
-    protection: TextPlan | PlanResult | None = None
-    if placeholders is PlaceholderMode.AUTO:
-        protection = plan_text(entry.text, marked, replace(context, is_message=entry.is_message))
-    if isinstance(protection, PlanResult):
-        return _Plan((), problem=failed_check(protection.failures[0]))
-    if protection is not None:
-        return _Plan(protection.texts, marked, protection=protection)
-    return _Plan((entry.text,) if marked is None else marked.blocks, marked)
-
-
-def _windows(plans: Iterable[_Plan], size: int) -> Iterator[list[_Plan]]:
+def _windows(plans: Iterable[_PlannedEntry], size: int) -> Iterator[list[_PlannedEntry]]:
     remaining = iter(plans)
     while window := list(islice(remaining, size)):
         yield window
 
 
-def _needs_alignment(window: Sequence[_Plan]) -> bool:
-    return any(plan.needs_alignment for plan in window)
+def _needs_alignment(window: Sequence[_PlannedEntry]) -> bool:
+    return any(planned.needs_alignment for planned in window)

@@ -14,8 +14,6 @@ from service.batch.files import JobFile, read_entries
 from service.batch.journal import entry_key
 from service.batch.pending_entries import TranslatorOf
 from service.formats.entries import Entry
-from service.markup.options import MarkupError
-from service.markup.parsed_markup import parse
 
 SAMPLE_ENTRIES = 256
 SAMPLE_S = 10.0
@@ -97,7 +95,7 @@ def _unseen(window: Sequence[Entry], pair: Pair, seen: sqlite3.Connection) -> It
 def _count(entry: Entry, pair: Pair, contents: Contents) -> None:
     contents.num_entries += 1
     contents.num_characters += len(entry.text)
-    contents.num_segments += sum(len(segment(text, pair.source).segments) for text in _texts(entry))
+    contents.num_segments += len(segment(entry.text, pair.source).segments)
 
 
 def _count_distinct(entry: Entry, pair: Pair, contents: Contents, draw: random.Random) -> None:
@@ -108,12 +106,3 @@ def _count_distinct(entry: Entry, pair: Pair, contents: Contents, draw: random.R
         contents.sample.append((pair, entry))
     elif (place := draw.randrange(contents.num_distinct)) < SAMPLE_ENTRIES:
         contents.sample[place] = (pair, entry)
-
-
-def _texts(entry: Entry) -> tuple[str, ...]:
-    if entry.markup is None:
-        return (entry.text,)
-    try:
-        return parse(entry.text, entry.markup).blocks
-    except MarkupError:
-        return ()

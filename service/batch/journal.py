@@ -17,8 +17,8 @@ from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry
 from service.formats.review_marks import TextOrigin
-from service.markup.options import MarkupOptions
 from service.schema.tables import FACTS, TRANSLATIONS
+from service.text.marked_text import MarkedText
 
 CHECKSUM_SIZE_BYTES = 8
 MAX_KEYS = 512
@@ -149,10 +149,10 @@ def _row(job: str, key: bytes, outcome: Outcome) -> dict[str, object]:
         "confidence": None,
     }
     if isinstance(outcome, TranslatedEntry):
-        row["text"] = outcome.text.encode("utf-8", "surrogatepass")
+        row["text"] = _to_bytes(outcome.marked)
         row["is_cut"], row["confidence"] = outcome.is_cut, outcome.confidence
         row["origin"] = None if outcome.origin is TextOrigin.MACHINE else outcome.origin.value
-    else:
+    if outcome.problem is not None:
         row["problem"] = outcome.problem.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return {**row, "checksum": _checksum(row)}
 
@@ -160,10 +160,13 @@ def _row(job: str, key: bytes, outcome: Outcome) -> dict[str, object]:
 def _outcome(row: Mapping[Any, Any]) -> Outcome:
     if row["text"] is None:
         return UntranslatedEntry(row["problem"] or "")
-    text = row["text"].decode("utf-8", "surrogatepass")
-    return TranslatedEntry(
-        text, row["is_cut"], TextOrigin(row["origin"] or TextOrigin.MACHINE), row["confidence"]
-    )
+    origin = TextOrigin(row["origin"] or TextOrigin.MACHINE)
+    marked = MarkedText.from_json(json.loads(row["text"].decode("utf-8", "surrogatepass")))
+    return TranslatedEntry(marked, row["is_cut"], origin, row["confidence"], row["problem"])
+
+
+def _to_bytes(marked: MarkedText) -> bytes:
+    return json.dumps(marked.to_json(), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _checksum(row: Mapping[Any, Any]) -> bytes:
@@ -191,16 +194,15 @@ def entry_key(entry: Entry, pair: Pair) -> bytes:
     Returns:
         `KEY_SIZE_BYTES` bytes (BLAKE2b).
     """
-    digest = hashlib.blake2b(_context(entry.markup, pair, entry.is_message), digest_size=KEY_SIZE_BYTES)
-    digest.update(entry.text.encode("utf-8", "surrogatepass"))
+    digest = hashlib.blake2b(_context(pair, entry.is_message), digest_size=KEY_SIZE_BYTES)
+    digest.update(_to_bytes(entry.marked))
     return digest.digest()
 
 
 @lru_cache(maxsize=64)
-def _context(markup: MarkupOptions | None, pair: Pair, is_message: bool) -> bytes:  # noqa: FBT001 -- a cache's key
-    options_json = None if markup is None else markup.to_json()
+def _context(pair: Pair, is_message: bool) -> bytes:  # noqa: FBT001 -- a cache's key
     # JSON escapes line feeds, so the one at its end separates it from any text that follows.
-    return json.dumps([*pair, options_json, is_message], sort_keys=True).encode() + b"\n"
+    return json.dumps([*pair, is_message]).encode() + b"\n"
 
 
 WINDOW_ENTRIES = 256

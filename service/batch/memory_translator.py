@@ -13,6 +13,7 @@ from service.formats.entries import Entry, FileFormatError
 from service.formats.review_marks import TextOrigin
 from service.memories.pairs import SegmentPair, fitting_targets, source_digest
 from service.memories.tmx import TmxPairs
+from service.text.marked_text import MarkedText
 
 WINDOW_ENTRIES = 256
 FindTargets = Callable[[Sequence[str]], Sequence[str | None]]
@@ -22,7 +23,7 @@ _Window = list[tuple[Entry, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class MemoryTranslator:
-    """An `EntryTranslator` that uses a memory before another one, which gets all entries with markup."""
+    """An `EntryTranslator` that uses a memory before another one, which gets all entries with marks."""
 
     translator: EntryTranslator
     find_targets: FindTargets
@@ -32,15 +33,15 @@ class MemoryTranslator:
         # The translator reads ahead: windows without work for it must not gather in between.
         for is_known, windows in groupby(self._windows(entries), _is_known):
             if is_known:
-                yield from (TranslatedEntry(target, origin=TextOrigin.MEMORY) for target in _targets(windows))
+                yield from (_from_memory(target) for target in _targets(windows))
             else:
                 yield from self._translate(windows)
 
     def _windows(self, entries: Iterable[Entry]) -> Iterator[_Window]:
         remaining = iter(entries)
         while window := list(islice(remaining, WINDOW_ENTRIES)):
-            found = iter(self.find_targets([entry.text for entry in window if entry.markup is None]))
-            yield [(entry, next(found) if entry.markup is None else None) for entry in window]
+            found = iter(self.find_targets([entry.text for entry in window if entry.marked.is_plain]))
+            yield [(entry, next(found) if entry.marked.is_plain else None) for entry in window]
 
     def _translate(self, windows: Iterable[_Window]) -> Iterator[Outcome]:
         waiting: deque[str | None] = deque()
@@ -71,7 +72,11 @@ def _known_first(waiting: deque[str | None]) -> Iterator[Outcome]:
     """Remove the targets from the memory that come before the next entry of the translator; yield them."""
     while waiting and (target := waiting[0]) is not None:
         waiting.popleft()
-        yield TranslatedEntry(target, origin=TextOrigin.MEMORY)
+        yield _from_memory(target)
+
+
+def _from_memory(target: str) -> TranslatedEntry:
+    return TranslatedEntry(MarkedText(target), origin=TextOrigin.MEMORY)
 
 
 def read_tmx(path: Path, pair: Pair) -> Mapping[bytes, SegmentPair]:

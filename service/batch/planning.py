@@ -12,11 +12,9 @@ from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.errors import InputProblem, OutputProblem
 from service.batch.files import JobFile, read_entries
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import FileFormatError, FileOptions
 from service.formats.limits import FileLimits
 from service.formats.registry import open_format, output_name, output_suffix
-from service.markup.options import MarkupError
-from service.markup.parsed_markup import parse
 from service.translation.detection import MAX_LOOKED_AT
 from service.translation.request import AUTO, UNDETERMINED
 from service.translation.source_language import resolve_source
@@ -230,17 +228,8 @@ def read_beginning(file: JobFile) -> str:
     """
     texts, num_characters = list[str](), 0
     for entry in islice(read_entries(file), MAX_DETECTION_ENTRIES):
-        texts.append(_running_text(entry))
+        texts.append(entry.marked.words)
         num_characters += len(texts[-1])
         if num_characters >= MAX_LOOKED_AT:
             break
     return "\n".join(texts)
-
-
-def _running_text(entry: Entry) -> str:
-    if entry.markup is None:
-        return entry.text
-    try:
-        return "\n".join(parse(entry.text, entry.markup).blocks)
-    except MarkupError:
-        return ""  # reported when the entry is translated

@@ -28,6 +28,8 @@ class BatchReport:
     """Translated entries that reached a length limit and may be incomplete."""
     num_translated: int
     """Distinct entries translated in this run; 0 if a resumed run only had to write files."""
+    num_flagged: int = 0
+    """Translated entries that failed a check, such as a number that changed, and are to be reviewed."""
 
 
 OnProgress = Callable[[BatchProgress], object]

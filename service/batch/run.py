@@ -40,10 +40,12 @@ from service.batch.texts import OnFailure, Outcome, UntranslatedEntry
 from service.formats.entries import Entry
 from service.formats.isolation import IsolatedFormat
 from service.formats.review_marks import ReviewMarks, TargetText, TextOrigin
-from service.protection.modes import PlaceholderMode
+from service.text.marked_text import MarkedText
+from service.text.modes import PlaceholderMode
 from service.versions import installed_version
 
 UNTRANSLATED = "untranslated"
+FLAGGED = "flagged"
 CUT = "a length limit was reached; the translation may be incomplete"
 
 
@@ -53,6 +55,8 @@ class WriteCounts:
 
     num_failed: int = 0
     num_cut: int = 0
+    num_flagged: int = 0
+    """Entries whose translation failed a check and was used all the same."""
 
 
 def write_files(job: "BatchJob", surveys: Sequence[Survey], journal: Journal, *, stop: Event) -> WriteCounts:
@@ -93,21 +97,23 @@ def _write_file(file: JobFile, survey: Survey, texts: "_OutputTexts") -> None:
 
 
 def reports_failures(problems_path: Path) -> bool:
-    """Return whether the side file, if it exists, lists untranslated entries, and not only cut ones."""
-    return first_failure(problems_path) is not None
+    """Return whether the side file, if it exists, lists entries that failed, and not only cut ones."""
+    return any(_problems(problems_path, {UNTRANSLATED, FLAGGED}))
 
 
 def first_failure(problems_path: Path) -> str | None:
     """Return the position and the problem of the first untranslated entry; None if there is none."""
+    record = next(_problems(problems_path, {UNTRANSLATED}), None)
+    return None if record is None else f"{record['file']}: {record['place']}: {record['problem']}"
+
+
+def _problems(problems_path: Path, outcomes: Collection[str]) -> Iterator[Mapping[str, str]]:
+    """Yield the records of these outcomes; none if there is no file."""
     try:
         with problems_path.open(encoding="utf-8") as lines:
-            for line in lines:
-                record = json.loads(line)
-                if record["outcome"] == UNTRANSLATED:
-                    return f"{record['file']}: {record['place']}: {record['problem']}"
+            yield from (record for record in map(json.loads, lines) if record["outcome"] in outcomes)
     except FileNotFoundError:
-        return None
-    return None
+        return
 
 
 class _ProblemsFile:
@@ -163,20 +169,23 @@ class _OutputTexts:
         if isinstance(outcome, UntranslatedEntry):
             self.tally.num_failed += 1
             self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem, outcome.check)
-            return self._marked(entry.text) if self.job.on_failure is OnFailure.SOURCE else ""
+            return self._text_of(entry.marked) if self.job.on_failure is OnFailure.SOURCE else ""
         if outcome.is_cut:
             self.tally.num_cut += 1
             self.problems.add(self.file, entry, "cut", CUT)
-        return self._marked(outcome.text, outcome.origin, outcome.confidence)
+        if outcome.problem is not None:
+            self.tally.num_flagged += 1
+            self.problems.add(self.file, entry, FLAGGED, outcome.problem, outcome.check)
+        return self._text_of(outcome.marked, outcome.origin, outcome.confidence)
 
-    def _marked(
-        self, text: str, origin: TextOrigin = TextOrigin.SOURCE, confidence: float | None = None
+    def _text_of(
+        self, marked: MarkedText, origin: TextOrigin = TextOrigin.SOURCE, confidence: float | None = None
     ) -> str:
         """Return a text with its origin, unless it gets no marks: they are off, or nothing was to be done."""
         if self.job.review is ReviewMarks.OFF or self.file.pair.source == self.file.pair.target:
-            return text
+            return TargetText(marked)
         has_confidence = self.job.review is ReviewMarks.CONFIDENCE
-        return TargetText(text, origin, confidence if has_confidence else None)
+        return TargetText(marked, origin, confidence if has_confidence else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +196,7 @@ class BatchJob:
     facts: Mapping[str, str]
     """All that the output depends on besides the files, such as bundles and options, under readable names."""
     problems_path: Path
-    """Path of the side file that lists entries that were not translated or were cut, in JSON lines."""
+    """Path of the side file that lists entries that failed, were cut or are to be reviewed, as JSON lines."""
     on_failure: OnFailure = OnFailure.SOURCE
     chunks: ChunkLimits = field(default_factory=ChunkLimits)
     review: ReviewMarks = ReviewMarks.MARK
@@ -254,7 +263,7 @@ def finish(
     """Write the files, whose entries are all in the journal. Errors are those of `run_job`."""
     tally = write_files(job, surveys, journal, stop=stop)
     num_entries = sum(survey.num_entries for survey in surveys)
-    return BatchReport(num_entries, tally.num_failed, tally.num_cut, num_translated)
+    return BatchReport(num_entries, tally.num_failed, tally.num_cut, num_translated, tally.num_flagged)
 
 
 def _facts_of_files(job: BatchJob, surveys: Sequence[Survey]) -> dict[str, str]:

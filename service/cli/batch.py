@@ -10,8 +10,8 @@ from dragoman import DecodingOptions
 from service.batch.texts import OnFailure
 from service.cli import options as cli_options
 from service.formats.review_marks import ReviewMarks
-from service.protection.modes import PlaceholderMode
 from service.settings import load_settings
+from service.text.modes import PlaceholderMode
 
 EPILOG = """Exit status: 0 all entries are translated; 1 all files are written, but some entries could not be
 translated, or their translations failed a check (OUT.errors.jsonl lists them with the reasons); 2 rejected:

@@ -10,7 +10,7 @@ from service.batch.texts import OnFailure
 from service.cli.terms import NO_TERMS, TermOptions
 from service.cluster import ClusterOptions
 from service.formats.review_marks import ReviewMarks
-from service.protection.modes import PlaceholderMode
+from service.text.modes import PlaceholderMode
 
 
 @dataclass(frozen=True, slots=True)

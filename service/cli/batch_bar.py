@@ -42,7 +42,9 @@ def show_report(report: BatchReport, problems_path: Path) -> None:
     )
     if report.num_cut:
         typer.echo(f"dragoman: {report.num_cut:,} reached the length limit and may be incomplete", err=True)
-    if report.num_failed or report.num_cut:
+    if report.num_flagged:
+        typer.echo(f"dragoman: {report.num_flagged:,} failed a check and should be reviewed", err=True)
+    if report.num_failed or report.num_cut or report.num_flagged:
         typer.echo(f"dragoman: {problems_path} lists them", err=True)
 
 

@@ -73,7 +73,7 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
         typer.echo(f"dragoman: {error}; continue with the same command and --resume", err=True)
         return EXIT_STOPPED
     show_report(report, job_directory.problems_path)
-    return EXIT_INCOMPLETE if report.num_failed else EXIT_DONE
+    return EXIT_INCOMPLETE if report.num_failed or report.num_flagged else EXIT_DONE
 
 
 def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:

@@ -32,9 +32,11 @@ class TargetLine:
     content: bytes
     """The line with its ending."""
     problem: str | None
-    """Reason why the source is written unchanged; None if it was translated."""
+    """What is wrong; None if the line was translated and passed all checks."""
     is_cut: bool
     """Whether a segment reached its length limit, so that the translation may be incomplete."""
+    is_source: bool
+    """Whether the source is written unchanged."""
 
 
 def translate_lines(translator: EntryTranslator, source: Iterable[bytes]) -> Iterator[TargetLine]:
@@ -63,11 +65,12 @@ def translate_lines(translator: EntryTranslator, source: Iterable[bytes]) -> Ite
     for number, outcome in enumerate(translator.translate(entries()), start=1):
         line = in_progress.popleft()
         if isinstance(outcome, UntranslatedEntry):
-            text, problem, is_cut = line.text, outcome.problem, False
+            text, is_cut = line.text, False
         else:
             # The model may generate line feeds, but a line is translated as one line.
-            text, problem, is_cut = outcome.text.replace("\n", " "), None, outcome.is_cut
-        yield TargetLine(number, line.mark + text.encode() + line.ending, problem, is_cut)
+            text, is_cut = outcome.marked.text.replace("\n", " "), outcome.is_cut
+        content = line.mark + text.encode() + line.ending
+        yield TargetLine(number, content, outcome.problem, is_cut, isinstance(outcome, UntranslatedEntry))
     if undecodable:
         raise undecodable[0]
 
@@ -133,7 +136,7 @@ def open_output(output: Path | None, source: BinaryIO | None) -> BinaryIO:
 
 
 def write_lines(translator: EntryTranslator, source: LineSource, target: BinaryIO) -> bool:
-    """Translate all lines; return whether every line could be translated."""
+    """Translate all lines; return whether every line could be translated, and passed the checks."""
     is_interactive = target.isatty() or source.is_terminal
     has_bar = source.file is not None and not is_interactive and sys.stderr.isatty()
     is_complete = True
@@ -148,7 +151,8 @@ def write_lines(translator: EntryTranslator, source: LineSource, target: BinaryI
                 target.flush()
             if line.problem is not None:
                 is_complete = False
-                bar.write(f"dragoman: line {line.number}: {line.problem}; written unchanged", file=sys.stderr)
+                consequence = "; written unchanged" if line.is_source else ""
+                bar.write(f"dragoman: line {line.number}: {line.problem}{consequence}", file=sys.stderr)
             if line.is_cut:
                 bar.write(
                     f"dragoman: line {line.number}: reached the length limit and may be incomplete",

@@ -17,8 +17,8 @@ from service.cli.line_source import open_lines
 from service.cli.lines import open_output, write_lines
 from service.cli.terms import TermOptions
 from service.engine import open_router
-from service.protection.modes import PlaceholderMode
 from service.settings import load_settings
+from service.text.modes import PlaceholderMode
 
 DEFAULTS = DecodingOptions()
 

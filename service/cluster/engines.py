@@ -25,7 +25,7 @@ from service.batch.pending_entries import TranslatorOf
 from service.batch.run import translator_facts
 from service.cluster import ClusterOptions
 from service.cluster.partitions import read_partition, write_outcomes
-from service.protection.modes import PlaceholderMode
+from service.text.modes import PlaceholderMode
 
 if TYPE_CHECKING:
     from ray.data import Dataset

@@ -25,9 +25,9 @@ from service.batch.files import JobFile, output_errors, read_entries
 from service.batch.journal import Journal, look_up
 from service.batch.run import by_pair
 from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
-from service.formats.entries import Entry
+from service.formats.entries import Entry, entry_of
 from service.formats.review_marks import TextOrigin
-from service.markup.options import MarkupOptions
+from service.text.marked_text import MarkedText
 
 try:
     import pyarrow as pa
@@ -43,9 +43,7 @@ PAIR = b"pair"
 """Metadata key, in the schema of a file of entries, for its languages."""
 
 # Bytes, as UTF-8 cannot encode every Python string.
-ENTRIES = pa.schema(
-    [("key", pa.binary()), ("text", pa.large_binary()), ("markup", pa.string()), ("is_message", pa.bool_())]
-)
+ENTRIES = pa.schema([("key", pa.binary()), ("text", pa.large_binary()), ("is_message", pa.bool_())])
 OUTCOMES = pa.schema(
     [
         ("key", pa.binary()),
@@ -123,8 +121,7 @@ def write_partition(folder: Path, number: int, pair: Pair, entries: Mapping[byte
     table = pa.table(
         {
             "key": list(entries),
-            "text": [_bytes(entry.text) for entry in entries.values()],
-            "markup": [entry.markup and json.dumps(entry.markup.to_json()) for entry in entries.values()],
+            "text": [_bytes(entry.marked) for entry in entries.values()],
             "is_message": [entry.is_message for entry in entries.values()],
         },
         schema=ENTRIES.with_metadata({PAIR: json.dumps(list(pair)).encode()}),
@@ -143,10 +140,8 @@ def read_partition(path: Path) -> Partition:
     columns = table.to_pydict()
     pair = Pair(*json.loads(table.schema.metadata[PAIR]))
     entries = (
-        Entry(_string(text), "", markup and MarkupOptions.from_json(json.loads(markup)), is_message)
-        for text, markup, is_message in zip(
-            columns["text"], columns["markup"], columns["is_message"], strict=True
-        )
+        entry_of(_marked(text), "", is_message=is_message)
+        for text, is_message in zip(columns["text"], columns["is_message"], strict=True)
     )
     return Partition(pair, tuple(columns["key"]), tuple(entries))
 
@@ -165,10 +160,11 @@ def _outcome_row(outcome: Outcome) -> dict[str, object]:
     if isinstance(outcome, UntranslatedEntry):
         return {"problem": outcome.problem, "is_cut": False}
     return {
-        "text": _bytes(outcome.text),
+        "text": _bytes(outcome.marked),
         "is_cut": outcome.is_cut,
         "origin": outcome.origin.value,
         "confidence": outcome.confidence,
+        "problem": outcome.problem,
     }
 
 
@@ -184,7 +180,10 @@ def read_outcomes(path: Path) -> dict[bytes, Outcome]:
 def _read_outcome(row: Mapping[str, Any]) -> Outcome:
     if row["text"] is None:
         return UntranslatedEntry(row["problem"])
-    return TranslatedEntry(_string(row["text"]), row["is_cut"], TextOrigin(row["origin"]), row["confidence"])
+    marked = _marked(row["text"])
+    return TranslatedEntry(
+        marked, row["is_cut"], TextOrigin(row["origin"]), row["confidence"], row["problem"]
+    )
 
 
 def _write_whole(table: pa.Table, folder: Path, stem: str) -> Path:
@@ -218,12 +217,12 @@ def _digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=DIGEST_SIZE_BYTES).hexdigest()
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _bytes(marked: MarkedText) -> bytes:
+    return json.dumps(marked.to_json(), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _string(text: bytes) -> str:
-    return text.decode("utf-8", "surrogatepass")
+def _marked(text: bytes) -> MarkedText:
+    return MarkedText.from_json(json.loads(text.decode("utf-8", "surrogatepass")))
 
 
 class OccurrenceCounts:

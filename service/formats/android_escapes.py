@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from service.formats.inline_runs import InlineItem
 from service.formats.xml_tree import Chars, Element
-from service.markup.escaping import escape_xml
-from service.markup.tokens import TokenKind
+from service.text.escaping import escape_xml
+from service.text.tokens import TokenKind
 
 _CDATA = re.compile(r"\s*<!\[CDATA\[(?:(?!\]\]>).)*\]\]>\s*", re.DOTALL)
 _QUOTED = re.compile(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)

@@ -18,8 +18,8 @@ from service.formats.parts import TextPart, TextUnit, Unit
 from service.formats.plural_forms import missing_categories
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
-from service.markup.tokens import TokenKind
-from service.protection.plural_rules import OTHER
+from service.text.plural_rules import OTHER
+from service.text.tokens import TokenKind
 
 _ROOT = re.compile(r"<resources[\s/>]")
 _ITEM = Name("", "item")

@@ -26,8 +26,8 @@ from service.formats.language_tags import matches_language
 from service.formats.parts import TextPart, TextUnit, Unit, joined
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import XML_NAMESPACE, XmlFormat, through_root, xml_units
-from service.markup.escaping import escape_xml
-from service.markup.tokens import TokenKind
+from service.text.escaping import escape_xml
+from service.text.tokens import TokenKind
 
 _UNIT, _HEADER = Name("", "tu"), Name("", "header")
 UNDETERMINED = "und"

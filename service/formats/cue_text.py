@@ -1,28 +1,21 @@
-"""Text of a subtitle cue: tags as XML that a translation can place, and lines of about the same length."""
+"""Text of a subtitle cue: running text with tags, and lines of about the same length."""
 
 import html
 import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise
-from typing import Self
 
-from service.markup.escaping import escape_xml
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.formats.inline_runs import TextRun, text_runs
+from service.text.tokens import InlineItem, TokenKind
 
-_PAIR = "g"
-_SINGLE = "x"
-_MARKUP = MarkupOptions(
-    MarkupLanguage.XML, non_splitting_tags=frozenset({_PAIR, _SINGLE}), finds_outline=False
-)
-_PLACED_TAG = re.compile(r'<(?P<name>[gx]) i="(?P<number>\d+)"\s*(?P<empty>/?)>|</(?P<closed>[gx])\s*>')
 _SPACES = re.compile(r"[ \t\r\n]+")
 _OPENING = re.compile(r"<([A-Za-z]+)(?:[\s.][^<>]*)?>|\{\\([bius])1\}")
 _CLOSING = re.compile(r"</([A-Za-z]*)\s*>|\{\\([bius])0\}")
+_TIME = re.compile(r"<[\d:.]+>|\{\\[kK]")
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
 
 
@@ -48,94 +41,58 @@ _ASS_ESCAPE = re.compile("\\\\[h{}\u2060]")
 _ASS_WRITTEN = {character: escape for escape, character in _ASS_ESCAPES.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class CueText:
-    """Running text with its tags."""
+def cue_runs(text: str, style: TagStyle, place: str) -> list[TextRun | InlineItem]:
+    """Return the text of a cue, with its tags; it has at most one run.
 
-    entry_text: str
-    """Plain text, or XML with a numbered element for each tag or pair of tags."""
-    tags: tuple[tuple[str, str], ...]
-    """Source form of each numbered element: opening and closing tag, or a single tag and an empty string."""
-    style: TagStyle
-    is_blank: bool
-    """Whether the text holds only tags and white space."""
+    Args:
+        text: lines of the cue, joined with spaces.
+        style: tag syntax.
+        place: location of the entry.
+    """
+    return list(text_runs(list(_items(text, style)), place))
 
-    @property
-    def markup(self) -> MarkupOptions | None:
-        """Markup of the entry; None for plain text."""
-        return _MARKUP if self.tags else None
 
-    @classmethod
-    def of(cls, text: str, style: TagStyle) -> Self:
-        """Parse a cue's text.
+def _items(text: str, style: TagStyle) -> Iterator[InlineItem]:
+    found = list(_TAGS[style].finditer(text))
+    partners = _partners([tag[0] for tag in found])
+    at = 0
+    for i, tag in enumerate(found):
+        if at < tag.start():
+            yield InlineItem(TokenKind.TEXT, _unescape(text[at : tag.start()], style))
+        at = tag.end()
+        partner = partners.get(i)
+        kind = TokenKind.POINT if partner is None else TokenKind.OPEN if i < partner else TokenKind.CLOSE
+        yield InlineItem(kind, raw=tag[0], keeps_order=_TIME.match(tag[0]) is not None)
+    if at < len(text):
+        yield InlineItem(TokenKind.TEXT, _unescape(text[at:], style))
 
-        Args:
-            text: lines of the cue, joined with spaces.
-            style: tag syntax.
-        """
-        found = list(_TAGS[style].finditer(text))
-        partners = _partners([tag[0] for tag in found])
-        numbers: dict[int, int] = {}
-        tags: list[tuple[str, str]] = []
-        parts: list[str] = []
-        at = 0
-        for i, tag in enumerate(found):
-            parts.append(_unescape(text[at : tag.start()], style))
-            at = tag.end()
-            partner = partners.get(i)
-            if partner is not None and partner < i:
-                parts.append(f"</{_PAIR}>")
-                continue
-            numbers[i] = len(tags)
-            tags.append((tag[0], "" if partner is None else found[partner][0]))
-            number = f'i="{numbers[i]}"'
-            parts.append(f"<{_SINGLE} {number}/>" if partner is None else f"<{_PAIR} {number}>")
-        parts.append(_unescape(text[at:], style))
-        # Odd parts are tags.
-        words = "".join(parts[::2])
-        entry_text = (
-            "".join(part if i % 2 else escape_xml(part) for i, part in enumerate(parts)) if found else words
-        )
-        return cls(entry_text, tuple(tags), style, not words.strip())
 
-    def break_lines(self, translation: str, num_lines: int) -> list[str]:
-        """Return a translation of `entry_text` in the syntax of the cue, broken into up to `num_lines` lines.
+def break_lines(items: Sequence[InlineItem], style: TagStyle, num_lines: int) -> list[str]:
+    """Return the items of a cue as lines.
 
-        Args:
-            translation: plain text or XML, like `entry_text`.
-            num_lines: maximum number of lines, at least 1.
+    Args:
+        items: text and tags.
+        style: tag syntax.
+        num_lines: maximum number of lines, at least 1.
 
-        Returns:
-            non-blank lines of about the same length; an empty list for a blank translation.
-        """
-        pieces = list(self._pieces(_SPACES.sub(" ", translation).strip(" ")))
-        return _break_lines(pieces, num_lines) if any(not is_tag for _, is_tag in pieces) else []
+    Returns:
+        non-blank lines of about the same length; an empty list for a blank text.
+    """
+    pieces = list(_pieces(items, style))
+    return _break_lines(pieces, num_lines) if any(not is_tag for _, is_tag in pieces) else []
 
-    def _pieces(self, translation: str) -> Iterator[tuple[str, bool]]:
-        """Yield tags, and the text between them character by character; each with whether it is a tag."""
-        if not self.tags:
-            yield from self._characters(translation)
-            return
-        at = 0
-        open_tags: list[str] = []
-        for placed in _PLACED_TAG.finditer(translation):
-            yield from self._characters(html.unescape(translation[at : placed.start()]))
-            at = placed.end()
-            if placed["closed"]:
-                yield open_tags.pop() if open_tags else "", True
-                continue
-            number = int(placed["number"])
-            opening, closing = self.tags[number] if number < len(self.tags) else ("", "")
-            yield opening, True
-            if placed["empty"]:
-                yield closing, True
-            else:
-                open_tags.append(closing)
-        yield from self._characters(html.unescape(translation[at:]))
 
-    def _characters(self, text: str) -> Iterator[tuple[str, bool]]:
-        for character in text:
-            yield _escape(character, self.style), False
+def _pieces(items: Sequence[InlineItem], style: TagStyle) -> Iterator[tuple[str, bool]]:
+    """Yield tags, and the text between them character by character; each with whether it is a tag."""
+    texts = [_SPACES.sub(" ", item.text) for item in items if item.kind is TokenKind.TEXT]
+    is_blank = not "".join(texts).strip(" ")
+    remaining = iter(texts)
+    for item in items:
+        if item.kind is not TokenKind.TEXT:
+            yield item.raw, True
+            continue
+        for character in "" if is_blank else next(remaining):
+            yield _escape(character, style), False
 
 
 def strip_tags(text: str, style: TagStyle) -> str:

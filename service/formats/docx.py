@@ -22,8 +22,8 @@ from service.formats.parts import TextPart
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import xml_units
-from service.markup.escaping import escape_xml
-from service.markup.tokens import TokenKind
+from service.text.escaping import escape_xml
+from service.text.tokens import TokenKind
 
 FIELD_NOTE = "field:"
 """Prefix of `begin`, `separate`, `end` and `code` in the notes of field marks, which are breaks."""

@@ -6,7 +6,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from service.formats.pdf_lines import StyledText
 from service.formats.pdf_paragraphs import Paragraph
-from service.markup.escaping import escape_xml
+from service.text.escaping import escape_xml
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _OFFICE_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml"

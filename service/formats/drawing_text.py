@@ -16,8 +16,8 @@ from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_attributes import without_attributes
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import xml_units
-from service.markup.escaping import escape_xml
-from service.markup.tokens import TokenKind
+from service.text.escaping import escape_xml
+from service.text.tokens import TokenKind
 
 DRAWINGS = (".drawingml.chart+xml", ".chartshapes+xml", ".diagramdata+xml", ".diagramdrawing+xml")
 """Endings of content types of charts and diagrams. A diagram's drawing repeats the text of its data."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from service.markup.options import MarkupOptions
+from service.text.marked_text import Mark, MarkedText, Object
 
 
 @dataclass(eq=False)
@@ -18,7 +18,7 @@ class FileFormatError(Exception):
         return self.problem
 
 
-__all__ = ["Entry", "FileFormat", "FileFormatError", "FileOptions"]
+__all__ = ["Entry", "FileFormat", "FileFormatError", "FileOptions", "entry_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,22 @@ class Entry:
     text: str
     place: str
     """Human-readable location: `line 12`, `row 5, column title`, `paragraph 3`."""
-    markup: MarkupOptions | None = None
-    """Markup of the text; None for plain text."""
     is_message: bool = False
     """Whether it is a text of a user interface: it may have an accelerator key, and its translation must pass
     all checks."""
+    marks: tuple[Mark, ...] = ()
+    """Marks and objects of a text that is not plain; see `MarkedText`."""
+    objects: tuple[Object, ...] = ()
+
+    @property
+    def marked(self) -> MarkedText:
+        """The text with its marks and objects."""
+        return MarkedText(self.text, self.marks, self.objects)
+
+
+def entry_of(marked: MarkedText, place: str, *, is_message: bool = False) -> Entry:
+    """Return the entry of a text."""
+    return Entry(marked.text, place, is_message, marked.marks, marked.objects)
 
 
 @dataclass(frozen=True, slots=True)

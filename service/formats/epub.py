@@ -20,10 +20,10 @@ from service.formats.language_tags import matches_language, replace_language_tag
 from service.formats.parts import TextPart, Unit, decode, joined
 from service.formats.xml_tree import Element, Name
 from service.formats.xml_units import encoding_of, xml_units
-from service.markup.escaping import escape_xml
-from service.markup.html_names import BLOCKS, IGNORED
-from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
-from service.markup.xml_tokens import xml_tokens
+from service.text.escaping import escape_xml
+from service.text.html_names import BLOCKS, IGNORED
+from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.text.xml_tokens import xml_tokens
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"

@@ -11,7 +11,7 @@ from service.formats.inline_runs import InlineItem, TextRun, pair_halves, text_r
 from service.formats.json_values import JsonValue
 from service.formats.messages import runs_unit, split_tags
 from service.formats.parts import TextUnit
-from service.markup.tokens import TokenKind
+from service.text.tokens import TokenKind
 
 MESSAGE = "message"
 _PLACEHOLDERS = "placeholders"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Any
 
-from service.formats.entries import Entry
-from service.markup.options import MarkupOptions
+from service.formats.entries import Entry, entry_of
+from service.text.marked_text import MarkedText
 
 HEADER = struct.Struct(">cQ")
 """Kind, and number of bytes of the content."""
@@ -100,11 +100,10 @@ def unpack(content: bytes | bytearray) -> Any:
 
 def pack_entry(entry: Entry) -> list[object]:
     """Return an entry as a JSON list."""
-    markup = None if entry.markup is None else entry.markup.to_json()
-    return [entry.text, entry.place, markup, entry.is_message]
+    return [entry.marked.to_json(), entry.place, entry.is_message]
 
 
 def unpack_entry(packed: list[Any]) -> Entry:
     """Return the entry that `pack_entry` encoded."""
-    text, place, markup, is_message = packed
-    return Entry(text, place, None if markup is None else MarkupOptions.from_json(markup), is_message)
+    marked, place, is_message = packed
+    return entry_of(MarkedText.from_json(marked), place, is_message=is_message)

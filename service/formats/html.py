@@ -14,8 +14,8 @@ from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import token_blocks
 from service.formats.language_tags import replace_language_tags
 from service.formats.parts import TextPart, end, entries_of, written
-from service.markup.html_tokens import html_tokens
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.text.html_tokens import html_tokens
+from service.text.options import MarkupLanguage, MarkupOptions
 
 HEAD_BYTES = 1024
 """Prefix that declares the encoding (https://html.spec.whatwg.org/multipage/semantics.html#charset)."""

@@ -21,7 +21,7 @@ from service.formats.string_files import (
     join_keys,
     join_surrogates,
 )
-from service.protection.icu_parser import has_branches
+from service.text.icu_parser import has_branches
 
 _LATIN_1 = "iso8859-1"
 _LINE = re.compile(r"[ \t\f]*(?:([#!\r\n])|((?:[^\\\r\n]|\\(?:\r\n|.|\Z))+))", re.DOTALL)

@@ -27,7 +27,7 @@ from service.formats.markdown_parser import (
     without_containers,
 )
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
-from service.markup.tokens import TokenKind
+from service.text.tokens import TokenKind
 
 DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
 """Delimiters by meaning; unlike `_`, `*` may stand within a word."""

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import InlineItem, pair_halves
 from service.formats.markdown_dialects import add_dialects
-from service.markup.tokens import TokenKind
+from service.text.tokens import TokenKind
 
 _VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
 """Footnotes, as many applications support them, and template expressions."""

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.parts import TextUnit, Unit
-from service.markup.tokens import TokenKind
-from service.protection.icu_parser import has_branches
-from service.protection.patterns import find_spans
+from service.text.icu_parser import has_branches
+from service.text.patterns import find_spans
+from service.text.tokens import TokenKind
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
 def split_tags(text: str) -> Iterator[InlineItem]:
@@ -18,7 +19,9 @@ def split_tags(text: str) -> Iterator[InlineItem]:
     for found in () if has_branches(text) else _TAG.finditer(text):
         if at < found.start():
             yield InlineItem(TokenKind.TEXT, text[at : found.start()])
-        yield InlineItem(TokenKind.POINT, raw=found[0], note=_half_note(found[0]))
+        is_break = _BREAK.fullmatch(found[0]) is not None
+        kind = TokenKind.WORD if is_break or found[0].endswith("/>") else TokenKind.POINT
+        yield InlineItem(kind, raw=found[0], note=_half_note(found[0]), ends_line=is_break)
         at = found.end()
     if at < len(text):
         yield InlineItem(TokenKind.TEXT, text[at:])

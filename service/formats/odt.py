@@ -19,8 +19,8 @@ from service.formats.inline_runs import InlineItem, TextRun, collapse_space, pai
 from service.formats.parts import TextPart
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import xml_units
-from service.markup.escaping import escape_xml
-from service.markup.tokens import TokenKind
+from service.text.escaping import escape_xml
+from service.text.tokens import TokenKind
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"

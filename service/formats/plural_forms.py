@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gettext import c2py
 
 from service.formats.entries import FileFormatError
-from service.protection.plural_rules import OTHER, gettext_plural_forms, plural_rules
+from service.text.plural_rules import OTHER, gettext_plural_forms, plural_rules
 
 _PLURAL = re.compile(r"nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=\s*([^;]+)")
 _HEADER = re.compile(r"\s*msgid\s+\"\"\s*$")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from service.formats.plural_forms import missing_categories
-from service.protection.plural_rules import OTHER
+from service.text.plural_rules import OTHER
 
 _CATEGORY = "zero|one|two|few|many|other"
 _SUFFIX = re.compile(rf"(.*_)({_CATEGORY})")

@@ -19,9 +19,9 @@ from service.formats.plural_forms import read_plural_forms
 from service.formats.review_marks import TOOL, TextOrigin, confidence_of, origin_of
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
-from service.markup.escaping import escape_xml
-from service.markup.tokens import TokenKind
-from service.protection.plural_rules import gettext_plural_forms
+from service.text.escaping import escape_xml
+from service.text.plural_rules import gettext_plural_forms
+from service.text.tokens import TokenKind
 
 _MESSAGE = Name("", "message")
 _ROOT = re.compile(r"<TS(?=[\s/>])")

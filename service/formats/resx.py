@@ -12,7 +12,7 @@ from service.formats.messages import has_words, message_unit
 from service.formats.parts import TextPart
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
-from service.markup.escaping import escape_xml
+from service.text.escaping import escape_xml
 
 _DATA = Name("", "data")
 _ROOT = re.compile(r"<root[\s/>]")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
+from service.text.marked_text import MarkedText
+
 TOOL = "dragoman"
 """How a file names the author of a translation."""
 
@@ -33,18 +35,28 @@ class TextOrigin(StrEnum):
 
 
 class TargetText(str):
-    """A text for an entry, with its origin. Formats without marks use it as any other text."""
+    """A text for an entry, with its origin, marks and objects. Formats without these use it as any text."""
 
-    __slots__ = ("confidence", "origin")
-    origin: TextOrigin
+    __slots__ = ("confidence", "marked", "origin")
+    marked: MarkedText
+    origin: TextOrigin | None
+    """None if no review marks are written."""
     confidence: float | None
     """Confidence of the model, 0 to 1; None if it is unknown or not to be written."""
 
-    def __new__(cls, text: str, origin: TextOrigin, confidence: float | None = None) -> Self:
-        marked = super().__new__(cls, text)
-        marked.origin = origin
-        marked.confidence = confidence
-        return marked
+    def __new__(
+        cls, marked: MarkedText, origin: TextOrigin | None = None, confidence: float | None = None
+    ) -> Self:
+        text = super().__new__(cls, marked.text)
+        text.marked = marked
+        text.origin = origin
+        text.confidence = confidence
+        return text
+
+
+def marked_of(text: str) -> MarkedText:
+    """Return a text for an entry with its marks and objects."""
+    return text.marked if isinstance(text, TargetText) else MarkedText(text)
 
 
 def origin_of(texts: Sequence[str]) -> TextOrigin | None:
@@ -65,12 +77,12 @@ _MOST_REVIEW_FIRST = (TextOrigin.SOURCE, TextOrigin.MACHINE, TextOrigin.MEMORY)
 
 def pack_text(text: str) -> object:
     """Return a text as JSON can hold it."""
-    return [text, text.origin, text.confidence] if isinstance(text, TargetText) else text
+    return [text.marked.to_json(), text.origin, text.confidence] if isinstance(text, TargetText) else text
 
 
 def unpack_text(packed: Any) -> str:
     """Return the text that `pack_text` encoded."""
     if isinstance(packed, str):
         return packed
-    text, origin, confidence = packed
-    return TargetText(text, TextOrigin(origin), confidence)
+    marked, origin, confidence = packed
+    return TargetText(MarkedText.from_json(marked), origin and TextOrigin(origin), confidence)

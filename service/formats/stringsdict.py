@@ -18,8 +18,8 @@ from service.formats.plural_forms import missing_categories
 from service.formats.string_files import SelectedKeys, join_keys
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
-from service.markup.escaping import escape_xml
-from service.protection.plural_rules import CATEGORIES, OTHER
+from service.text.escaping import escape_xml
+from service.text.plural_rules import CATEGORIES, OTHER
 
 _ROOT = re.compile(r"<plist[\s/>]")
 _DICT, _KEY, _STRING = (Name("", local) for local in ("dict", "key", "string"))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from service.formats.inline_runs import InlineItem
-from service.markup.tokens import TokenKind
+from service.text.tokens import TokenKind
 
 _MORE_SPACES = re.compile("(?<= )( {2,})")
 

@@ -6,13 +6,13 @@ Timings, numbers, settings, comments and styles stay byte for byte.
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import groupby, pairwise
 from typing import BinaryIO
 
 from dragoman.text.segmentation import segment
-from service.formats.cue_text import CueText, TagStyle, strip_tags
-from service.formats.entries import Entry, FileFormatError
+from service.formats.cue_text import TagStyle, break_lines, cue_runs, strip_tags
+from service.formats.entries import FileFormatError
+from service.formats.inline_runs import InlineItem, entries_in, fill_runs
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.lines import Line, read_lines
 from service.formats.parts import BytesFormat, Part, Unit, slot
@@ -178,23 +178,30 @@ def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
     dash = _SPEAKER_DASH.match(lines[0].text)
     start = 0 if dash is None else dash.end()
     running = " ".join([lines[0].text[start:], *(line.text for line in lines[1:])])
-    text = CueText.of(" ".join(running.split()), style)
     own = _bytes_of(lines)
-    if text.is_blank:
+    first, last = lines[0].number, lines[-1].number
+    place = f"line {first}" if first == last else f"lines {first} to {last}"
+    found = cue_runs(" ".join(running.split()), style, place)
+    entries = entries_in(found)
+    if not entries:
         yield own
         return
     if lines[0].mark:
         yield lines[0].mark
         own = own[len(lines[0].mark) :]
-    first, last = lines[0].number, lines[-1].number
-    place = f"line {first}" if first == last else f"lines {first} to {last}"
-    spell = partial(_encode_turn, text, lines[0].text[:start], tuple(line.ending for line in lines))
-    yield slot(Entry(text.entry_text, place, text.markup), own, spell)
+    endings = tuple(line.ending for line in lines)
+
+    def spell(translation: str) -> bytes:
+        return _encode_turn(fill_runs(found, [translation]), style, lines[0].text[:start], endings)
+
+    yield slot(entries[0], own, spell)
 
 
-def _encode_turn(text: CueText, before: str, endings: Sequence[bytes], translation: str) -> bytes:
+def _encode_turn(
+    items: Sequence[InlineItem], style: TagStyle, before: str, endings: Sequence[bytes]
+) -> bytes:
     """Return the lines of a turn, none of them blank; nothing for a blank translation."""
-    lines = text.break_lines(translation, len(endings))
+    lines = break_lines(items, style, len(endings))
     if not lines:
         return b""
     lines[0] = before + lines[0]

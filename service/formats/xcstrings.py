@@ -27,7 +27,7 @@ from service.formats.string_files import (
     StringFormat,
     check_unicode,
 )
-from service.protection.plural_rules import CATEGORIES, OTHER, plural_rules
+from service.text.plural_rules import CATEGORIES, OTHER, plural_rules
 
 UNDETERMINED = "und"
 _STATES = {

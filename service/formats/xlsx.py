@@ -24,8 +24,8 @@ from service.formats.parts import TextPart, Unit
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_tree import Element, Miscellaneous, Name
 from service.formats.xml_units import encoding_of, xml_units
-from service.markup.escaping import escape_xml
-from service.markup.tokens import TokenKind
+from service.text.escaping import escape_xml
+from service.text.tokens import TokenKind
 
 MAX_CELL_CHARACTERS = 32_767
 """Maximum length of a cell's text in Excel."""

@@ -16,7 +16,7 @@ from service.formats.encodings import UTF_8, codec_of_label, encoding_from_mark
 from service.formats.entries import FileFormatError
 from service.formats.parts import TextFormat, TextPart
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
-from service.markup.xml_tokens import MAX_DEPTH
+from service.text.xml_tokens import MAX_DEPTH
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 

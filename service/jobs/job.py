@@ -10,7 +10,7 @@ from service.batch.texts import OnFailure
 from service.formats.registry import output_name
 from service.formats.review_marks import ReviewMarks
 from service.http.errors import SERVER_FAILED
-from service.protection.modes import PlaceholderMode
+from service.text.modes import PlaceholderMode
 
 MODEL_FAILED = "the model cannot be opened; the server's log says why"
 FILE_GONE = "its file no longer exists"

@@ -31,7 +31,7 @@ from service.jobs.addresses import parse_webhook_url, reject_private_literal
 from service.jobs.errors import AddressRejected
 from service.jobs.job import JobRequest
 from service.jobs.webhooks import WebhookOptions
-from service.protection.modes import PlaceholderMode
+from service.text.modes import PlaceholderMode
 from service.translation.source_language import DetectionMode
 from service.translation.terms import check_route
 

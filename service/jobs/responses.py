@@ -11,7 +11,7 @@ from service.batch.texts import OnFailure
 from service.formats.review_marks import ReviewMarks
 from service.http.openapi import DocumentedModel
 from service.jobs.job import Job, JobState, WebhookState
-from service.protection.modes import PlaceholderMode
+from service.text.modes import PlaceholderMode
 
 PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
 

@@ -12,8 +12,8 @@ from service.batch.texts import OnFailure
 from service.formats.review_marks import ReviewMarks
 from service.jobs.errors import JobUnreadable
 from service.jobs.job import Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
-from service.protection.modes import PlaceholderMode
 from service.schema.tables import JOBS
+from service.text.modes import PlaceholderMode
 
 JOBS_LOCK = 0x_D8A6_0AB5
 """Advisory lock in PostgreSQL that serialises programs that add jobs."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from service.memories.errors import MemoryInvalid
-from service.protection.checks import check_syntax
+from service.text.checks import check_syntax
 
 MAX_TEXT_CHARACTERS = 10_000
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")

@@ -4,18 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dragoman import EngineRequest, InputError
-from dragoman.pipeline.assembly import joint_finish_reason
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
-from dragoman.types import Alternative, FinishReason, Translation
-from service.markup.options import MarkupError, MarkupOptions
-from service.markup.parsed_markup import ParsedMarkup, parse
+from dragoman.types import Alternative, FinishReason, SegmentTranslation, Translation
 from service.memories.pairs import TextMatches
-from service.protection.modes import PlaceholderMode
-from service.protection.text_context import TextContext
-from service.protection.text_plan import PlanResult, TextPlan, plan_text
-from service.protection.unknown_words import UnknownWords
+from service.text.context import TextContext
+from service.text.marked_text import MarkedText
+from service.text.options import MarkupError, MarkupOptions
+from service.text.outcome import TextOutcome
+from service.text.planning import Plan, plan_text
+from service.text.reading import ReadText, read_markup
+from service.text.tokens import InlineItem
+from service.text.unknown_words import UnknownWords
+from service.text.writing import write_markup
 from service.translation.inference import EngineCall, Outcome
 from service.translation.request import (
     UNDETERMINED,
@@ -37,137 +39,127 @@ class TextsRejectedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class PlannedText:
-    """The plan for one text, and the translations so far."""
+    """The plans for one text, and the translations so far."""
 
-    text: str
-    target: str
-    detected: DetectedSource | None
+    unchanged: TranslationResult | None
+    """Result of a text that no model translates."""
+    route: Route | None = None
+    detected: DetectedSource | None = None
     """None if the caller named the source language."""
-    route: Route | None
-    """None if the text is left unchanged."""
-    marked: ParsedMarkup | None
-    request: EngineRequest
-    protection: TextPlan | PlanResult | None = None
-    """None if the text has no placeholders or the like."""
-    problem: str | None = None
-    """Why the text cannot be translated; None if it can."""
+    request: EngineRequest = field(default_factory=EngineRequest)
+    markup: MarkupOptions | None = None
+    parts: Sequence[ReadText | InlineItem] = ()
+    """The markup; empty for plain text."""
+    plans: Sequence[Plan] = ()
+    """One for each text of the markup, or for the plain text."""
     matches: TextMatches | None = None
     """What a translation memory has for the text; None without a memory."""
-    known: TranslationResult | None = None
-    """Result of a text that a translation memory translates."""
-    _calls: list[EngineCall] = field(default_factory=list)
-    _parts: list[RoutedTranslation] = field(default_factory=list)
-
-    @property
-    def calls(self) -> Sequence[EngineCall]:
-        """Calls to make now; none if the text is done."""
-        return self._calls
+    problem: str | None = None
+    """Why the text cannot be translated; None if it can."""
+    calls: Sequence[EngineCall] = ()
+    """Calls to make now; none if the text is done."""
+    num_streamed: int = 0
+    """Number of segments that were sent before the text was done."""
+    _routed: RoutedTranslation | None = None
 
     def prepare(self) -> None:
-        """Set the first calls."""
-        if self.route is None or isinstance(self.protection, PlanResult):
+        """Set the calls of the plans."""
+        if self.route is None:
             return
-        if self.protection is not None:
-            self._set_calls(self.route, self.protection.texts, is_aligned=self.protection.needs_alignment)
-        elif self.marked is not None:
-            self._set_calls(self.route, self.marked.blocks, is_aligned=True)
-        else:
-            self._set_calls(self.route, [self.text], is_aligned=False)
+        calls = [call for plan in self.plans for call in plan.calls]
+        self.calls = [EngineCall(self.route, call.text, call.request(self.request)) for call in calls]
 
     def take_outcomes(self, outcomes: Iterator[Outcome]) -> None:
-        """Take the outcome of each call; damaged placeholders make further calls."""
-        if not self._calls:
+        """Take the outcome of each call; segments that are not right make further calls."""
+        if not self.calls:
             return
-        found = [next(outcomes) for _ in self._calls]
-        self._calls = []
-        for outcome in found:
+        translations: list[Translation] = []
+        for _ in self.calls:
+            outcome = next(outcomes)
             if isinstance(outcome, InputError):
                 self.problem = self.problem or outcome.problem
+            else:
+                self._routed = outcome
+                translations.append(outcome.translation)
+        self.calls = ()
         if self.problem is not None:
             return
-        self._parts = [outcome for outcome in found if not isinstance(outcome, InputError)]
-        if self.route is not None and isinstance(self.protection, TextPlan):
-            self.protection.take_translations([part.translation for part in self._parts])
-            self._set_calls(self.route, self.protection.texts, is_aligned=self.protection.needs_alignment)
+        first = 0
+        for plan in self.plans:
+            if num_calls := len(plan.calls):
+                plan.take(translations[first : first + num_calls])
+                first += num_calls
+        self.prepare()
+
+    def take_segment(self, segment: SegmentTranslation) -> SegmentTranslation | None:
+        """Return a segment of the only call as one of the text, if it and all before it are right."""
+        [plan] = self.plans
+        taken = plan.take_segment(segment) if plan.can_stream else None
+        self.num_streamed += taken is not None
+        return taken
+
+    def shown_beginning(self, text: str) -> str | None:
+        """Return what may be sent of an unfinished segment: all before what may become a stand-in.
+
+        None if segments before it are not right, or if the text is not sent in segments.
+        """
+        [plan] = self.plans
+        return text.partition("%")[0] if plan.can_stream else None
 
     def result(self) -> TranslationResult:
         """Return the result, once there are no more calls."""
-        return replace(self._result(), matches=self.matches)
-
-    def _result(self) -> TranslationResult:
-        if self.known is not None:
-            return self.known
+        if self.unchanged is not None:
+            return replace(self.unchanged, matches=self.matches)
         if self.route is None:
-            language = UNDETERMINED if self.detected is None else self.detected.language
-            return TranslationResult(self.text, language, self.target, self.detected, None, ())
-        source = self.route.pair.source
-        if self.protection is not None:
-            protection = self.protection
-            found = protection if isinstance(protection, PlanResult) else protection.result
-            return self._protected_result(found, self.route)
-        text, alternatives = "", tuple[str, ...]()
-        if self.marked is not None:
-            text = self.marked.rejoin([part.translation for part in self._parts])
-        else:
-            (part,) = self._parts
-            text = part.translation.text
-            alternatives = tuple(other.text for other in part.translation.alternatives[1:])
-        return TranslationResult(
-            text, source, self.target, self.detected, self.route, tuple(self._parts), alternatives
-        )
-
-    def _protected_result(self, found: PlanResult, route: Route) -> TranslationResult:
-        parts: tuple[RoutedTranslation, ...] = ()
-        if self.marked is None and self._parts:
-            whole = _whole_translation(found)
-            parts = (replace(self._parts[-1], translation=whole),)
+            raise ValueError("the text has neither a result nor a route")
+        outcomes = [plan.outcome for plan in self.plans]
+        failed = tuple(failure for outcome in outcomes for failure in outcome.failed)
+        pair = self.route.pair
+        if self.markup is not None:
+            text = _write(self.parts, outcomes, self.markup)
+            return TranslationResult(
+                text, pair.source, pair.target, self.detected, self.route, (), (), failed, self.matches
+            )
+        [outcome] = outcomes
+        text, parts = outcome.marked.text, tuple[RoutedTranslation, ...]()
+        if self._routed is not None:
+            translation = _left(text) if outcome.is_source else outcome.translation
+            parts = (replace(self._routed, translation=translation or _left(text)),)
         alternatives = tuple(other.text for part in parts for other in part.translation.alternatives[1:])
         return TranslationResult(
-            found.text,
-            route.pair.source,
-            self.target,
+            text,
+            pair.source,
+            pair.target,
             self.detected,
-            route if parts or self.marked is not None else None,
+            self.route if parts else None,
             parts,
             alternatives,
-            found.failures,
+            failed,
+            self.matches,
         )
 
-    def _set_calls(self, route: Route, texts: Sequence[str], *, is_aligned: bool) -> None:
-        request = self.request
-        if is_aligned:
-            request = replace(request, options=replace(request.options, return_alignment=True))
-        self._calls = [EngineCall(route, text, request) for text in texts]
+
+def _left(text: str) -> Translation:
+    """Return the translation of a text that stays as it is."""
+    return Translation(text, None, FinishReason.COPIED, (), (Alternative(text, None),))
 
 
-def _whole_translation(found: PlanResult) -> Translation:
-    """Return the translation of plain text: its own, or one made of the sentences of an ICU message."""
-    if len(found.translations) == 1 and not found.failures and found.translations[0].text == found.text:
-        return found.translations[0]
-    scores = [translation.score for translation in found.translations if translation.score is not None]
-    confidences = [one.confidence for one in found.translations if one.confidence is not None]
-    score = sum(scores) / len(scores) if scores else None
-    return Translation(
-        found.text,
-        score,
-        FinishReason.COPIED
-        if found.failures
-        else joint_finish_reason([translation.finish_reason for translation in found.translations]),
-        (),
-        (Alternative(found.text, score),),
-        min(confidences, default=None),
+def _write(
+    parts: Sequence[ReadText | InlineItem], outcomes: Sequence[TextOutcome], markup: MarkupOptions
+) -> str:
+    remaining = iter(outcomes)
+    return "".join(
+        write_markup(part, next(remaining), markup.language) if isinstance(part, ReadText) else part.raw
+        for part in parts
     )
 
 
-def known_text(
-    text: str, matches: TextMatches, request: TranslationRequest, engine_request: EngineRequest
-) -> PlannedText | None:
+def known_text(matches: TextMatches, request: TranslationRequest) -> PlannedText | None:
     """Return the plan of a text that a translation memory translates; None if it does not."""
     if matches.target is None:
         return None
     target, source = request.target or UNDETERMINED, request.source or UNDETERMINED
-    result = TranslationResult(matches.target, source, target, None, None, ())
-    return PlannedText(text, target, None, None, None, engine_request, matches=matches, known=result)
+    return PlannedText(TranslationResult(matches.target, source, target, None, None, ()), matches=matches)
 
 
 def plan_one(
@@ -183,31 +175,40 @@ def plan_one(
         InputError: the text's markup or language cannot be read, or the request is wrong for all texts.
         UnsupportedPair: nothing translates the text.
     """
-    marked = None if request.markup is None else _parse(text, request.markup)
+    parts = () if request.markup is None else _parse(text, request.markup)
+    marked = [MarkedText(text)]
+    if request.markup is not None:
+        marked = [part.marked for part in parts if isinstance(part, ReadText)]
     source, detected = request.source, None
     if detection.is_wanted(source):
-        running = text if marked is None else "\n".join(marked.blocks)
+        running = "\n".join(one.words for one in marked)
         found = resolve_source(running, request.target, request.model, router.routes)
         source, detected = found.language, found.detected
         if source is None:
-            return PlannedText(text, found.target, detected, None, marked, engine_request)
+            result = TranslationResult(text, found.detected.language, found.target, detected, None, ())
+            return PlannedText(result)
     route = router.route(source, request.target, request.model)
     if request.terminology is not None:
         options = replace(engine_request.options, terminology=request.terminology.select(route.pair))
         engine_request = replace(engine_request, options=options)
-    planned = PlannedText(text, route.pair.target, detected, route, marked, engine_request)
-    # A prefix would have placeholders twice: it is forced as it is, and stand-ins are not in it.
-    if request.placeholders is PlaceholderMode.AUTO and not request.options.target_prefix:
-        unknown_words = UnknownWords(router, route, engine_request.options.terminology)
-        context = TextContext(*route.pair, find_unknown=unknown_words.find)
-        planned.protection = plan_text(text, marked, context)
+    unknown_words = UnknownWords(router, route, engine_request.options.terminology)
+    context = TextContext(
+        *route.pair,
+        find_unknown=unknown_words.find,
+        find_terms=unknown_words.find_terms,
+        splitting=request.options.splitting,
+        placeholders=request.placeholders,
+        has_prefix=request.options.target_prefix != "",
+    )
+    plans = [plan_text(one, context) for one in marked]
+    planned = PlannedText(None, route, detected, engine_request, request.markup, parts, plans)
     planned.prepare()
     return planned
 
 
-def _parse(text: str, options: MarkupOptions) -> ParsedMarkup:
+def _parse(text: str, options: MarkupOptions) -> Sequence[ReadText | InlineItem]:
     try:
-        return parse(text, options)
+        return read_markup(text, options)
     except MarkupError as error:
         raise InputError("text", str(error)) from error
 

@@ -6,10 +6,10 @@ from dragoman import DecodingOptions, Priority
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route
 from service.glossaries.terminology import RequestTerminology
-from service.markup.options import MarkupOptions
 from service.memories.pairs import TextMatches
-from service.protection.checks import CheckFailure
-from service.protection.modes import PlaceholderMode
+from service.text.checks import CheckFailure
+from service.text.modes import PlaceholderMode
+from service.text.options import MarkupOptions
 
 AUTO = "auto"
 """As a source: to be detected."""

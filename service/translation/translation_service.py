@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 
 import anyio
 
@@ -38,6 +39,8 @@ from service.translation.source_language import DetectionMode
 BRIEF_TEXTS = 4
 BRIEF_CHARACTERS = 1000
 """A request of no more than this is prepared within about half a millisecond."""
+LONG_CHARACTERS = 10_000
+"""Translations of requests from this length on are judged and put together on a thread."""
 
 logger = logging.getLogger(__name__)
 
@@ -217,7 +220,7 @@ class TranslationService:
     async def _follow(
         self, plans: Sequence[PlannedText], detail: StreamDetail
     ) -> AsyncGenerator[Progress | list[TranslationResult]]:
-        """Yield segments as they are done; of a text with placeholders, once the whole text is."""
+        """Yield segments as soon as they and all before them are right."""
         events: asyncio.Queue[Progress | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
@@ -225,9 +228,9 @@ class TranslationService:
             loop.call_soon_threadsafe(events.put_nowait, progress)
 
         calls = [
-            call
-            if plan.protection is not None
-            else replace(call, request=_with_callbacks(call.request, item, detail, notify))
+            replace(call, request=_with_callbacks(call.request, plan, item, detail, notify))
+            if len(plan.calls) == 1
+            else call
             for item, plan in enumerate(plans)
             for call in plan.calls
         ]
@@ -236,30 +239,41 @@ class TranslationService:
         try:
             while (progress := await events.get()) is not None:
                 yield progress
-            await working
-            results = results_of(plans)
+            results = await working
             for item, (plan, result) in enumerate(zip(plans, results, strict=True)):
-                segments = (segment for part in result.parts for segment in part.translation.segments)
-                for number, segment in enumerate(segments if plan.protection is not None else ()):
-                    yield SegmentDone(item, number, segment)
+                segments = [segment for part in result.parts for segment in part.translation.segments]
+                for number in range(plan.num_streamed, len(segments)):
+                    yield SegmentDone(item, number, segments[number])
             yield results
         finally:
             working.cancel()
 
-    async def _run(self, plans: Sequence[PlannedText], calls: Sequence[EngineCall]) -> None:
-        """Make calls, which may have callbacks, and those that damaged placeholders need after them."""
-        await self._finish(plans, await self.inference.run(calls))
+    async def _run(
+        self, plans: Sequence[PlannedText], calls: Sequence[EngineCall]
+    ) -> list[TranslationResult]:
+        """Make calls, which may have callbacks, and further ones for what is not right then."""
+        outcomes = await self.inference.run(calls)
+        return await self._finish(plans, outcomes, sum(len(call.text) for call in calls))
 
-    async def _finish(self, plans: Sequence[PlannedText], outcomes: Sequence[Outcome]) -> None:
-        """Give the plans the outcomes of their calls, and make further calls until none is left."""
+    async def _finish(
+        self, plans: Sequence[PlannedText], outcomes: Sequence[Outcome], num_characters: int
+    ) -> list[TranslationResult]:
+        """Give the plans their outcomes, and make further calls until none is left; return the results.
+
+        Much text is judged and put together on a thread.
+        """
         while True:
-            remaining = iter(outcomes)
-            for plan in plans:
-                plan.take_outcomes(remaining)
-            calls = [call for plan in plans for call in plan.calls]
+            if num_characters < LONG_CHARACTERS:
+                calls = _take_outcomes(plans, outcomes)
+            else:
+                take = partial(_take_outcomes, plans, outcomes)
+                calls = await self.inference.run_in_thread(take, num_characters)
             if not calls:
-                return
+                break
             outcomes = await self.inference.run(calls)
+        if num_characters < LONG_CHARACTERS:
+            return results_of(plans)
+        return await self.inference.run_in_thread(lambda: results_of(plans), num_characters)
 
     async def _translate(self, request: TranslationRequest, caller: Caller) -> list[TranslationResult]:
         async with self.charged(request.num_characters, caller):
@@ -273,10 +287,7 @@ class TranslationService:
                 outcomes = await self.inference.run_at_once(plan())
             else:
                 outcomes = await self.inference.run_planned(plan, request.num_characters)
-            await self._finish(plans, outcomes)
-            if request.markup is None:  # nothing to put together
-                return results_of(plans)
-            return await self.inference.run_in_thread(lambda: results_of(plans), request.num_characters)
+            return await self._finish(plans, outcomes, request.num_characters)
 
     def _is_brief(self, request: TranslationRequest) -> bool:
         """Return whether planning it takes less time than changing threads."""
@@ -299,7 +310,7 @@ class TranslationService:
             router.route(request.source, request.target, request.model)  # no text would find a pair amiss
         for item, text in enumerate(request.texts):
             matches = request.matches[item] if request.matches else None
-            known = matches and known_text(text, matches, request, engine_request)
+            known = matches and known_text(matches, request)
             try:
                 planned = known or plan_one(text, request, engine_request, router, detection)
                 planned.matches = matches
@@ -344,18 +355,29 @@ class TranslationService:
             logger.error("cannot refund %d characters to key %s: %s", charge.characters, charge.key_id, error)  # noqa: TRY400 -- a traceback says no more
 
 
-def _with_callbacks(
-    request: EngineRequest, item: int, detail: StreamDetail, notify: Callable[[Progress], None]
-) -> EngineRequest:
-    num_done = 0
+def _take_outcomes(plans: Sequence[PlannedText], outcomes: Sequence[Outcome]) -> list[EngineCall]:
+    """Give the plans the outcomes of their calls; return the next calls."""
+    remaining = iter(outcomes)
+    for plan in plans:
+        plan.take_outcomes(remaining)
+    return [call for plan in plans for call in plan.calls]
 
+
+def _with_callbacks(
+    request: EngineRequest,
+    plan: PlannedText,
+    item: int,
+    detail: StreamDetail,
+    notify: Callable[[Progress], None],
+) -> EngineRequest:
     def on_segment(segment: SegmentTranslation) -> None:
-        nonlocal num_done
-        notify(SegmentDone(item, num_done, segment))
-        num_done += 1
+        taken = plan.take_segment(segment)
+        if taken is not None:
+            notify(SegmentDone(item, plan.num_streamed - 1, taken))
 
     def on_token(number: int, text: str) -> None:
-        notify(SegmentSoFar(item, number, text))
+        if (shown := plan.shown_beginning(text)) is not None:
+            notify(SegmentSoFar(item, number, shown))
 
     return replace(
         request, on_segment=on_segment, on_token=on_token if detail is StreamDetail.TOKENS else None

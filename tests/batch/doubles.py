@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from dragoman.types import Pair
@@ -49,7 +50,7 @@ class UpperCase:
         self.on_outcome(number)
         if "unusable" in entry.text:
             return UntranslatedEntry("is not usable")
-        return TranslatedEntry(entry.text.upper(), "cut" in entry.text)
+        return TranslatedEntry(replace(entry.marked, text=entry.text.upper()), "cut" in entry.text)
 
 
 def lines_file(folder: Path, name: str, lines: Sequence[str], pair: Pair = PAIR) -> JobFile:

@@ -1,6 +1,7 @@
 """Entries that a translation memory has, and those that a translator gets."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polib
@@ -13,9 +14,9 @@ from service.batch.memory_translator import WINDOW_ENTRIES, MemoryTranslator, re
 from service.batch.run import run_job
 from service.batch.texts import OnFailure, Outcome, TranslatedEntry
 from service.formats.entries import Entry
-from service.formats.inline_runs import RUN_MARKUP
 from service.formats.review_marks import ReviewMarks, TextOrigin
 from service.memories.pairs import SegmentPair, source_digest
+from service.text.marked_text import OBJECT, MarkedText, Object
 from tests.batch.conftest import Run
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
 
@@ -45,9 +46,9 @@ def test_outcomes_are_in_order_and_only_unknown_texts_are_translated(
     found = list(MemoryTranslator(translator, find).translate(entries(texts)))
 
     assert found == [
-        TranslatedEntry(KNOWN[text], origin=TextOrigin.MEMORY)
+        TranslatedEntry(MarkedText(KNOWN[text]), origin=TextOrigin.MEMORY)
         if text in KNOWN
-        else TranslatedEntry(text.upper())
+        else TranslatedEntry(MarkedText(text.upper()))
         for text in texts
     ]
     assert translator.asked == [text for text in texts if text not in KNOWN]
@@ -64,14 +65,17 @@ def test_many_known_texts_come_one_window_at_a_time() -> None:
 
     outcomes: Iterator[Outcome] = MemoryTranslator(UpperCase(), find).translate(counted())
 
-    assert next(outcomes) == TranslatedEntry("yes", origin=TextOrigin.MEMORY)
+    assert next(outcomes) == TranslatedEntry(MarkedText("yes"), origin=TextOrigin.MEMORY)
     assert taken == WINDOW_ENTRIES
 
 
 def test_entries_with_markup_are_translated() -> None:
-    marked = Entry('ja<x i="0"/>', "", RUN_MARKUP)
+    marked = Entry(f"ja {OBJECT}", "", objects=(Object(3, 4, number=0),))
     found = list(MemoryTranslator(UpperCase(), lambda _: ["no"]).translate([Entry("nein", ""), marked]))
-    assert found == [TranslatedEntry("no", origin=TextOrigin.MEMORY), TranslatedEntry('JA<X I="0"/>')]
+    assert found == [
+        TranslatedEntry(MarkedText("no"), origin=TextOrigin.MEMORY),
+        TranslatedEntry(replace(marked.marked, text=f"JA {OBJECT}")),
+    ]
 
 
 def test_a_tmx_file_is_read_by_digests(tmp_path: Path) -> None:

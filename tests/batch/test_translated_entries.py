@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from dragoman.routing.router import Router
 from service.batch.entry_translator import BATCH, RoutedEntryTranslator, UnchangedTranslator
 from service.batch.texts import TranslatedEntry, UntranslatedEntry
-from service.formats.entries import Entry
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.formats.entries import Entry, entry_of
+from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object
 from tests.service.conftest import TINY_BUNDLE
 
-XML = MarkupOptions(MarkupLanguage.XML)
-HTML = MarkupOptions(MarkupLanguage.HTML)
+MARKED = MarkedText("Ich habe ein Haus.", (Mark(9, MarkKind.OPEN, 0, 1), Mark(12, MarkKind.CLOSE, 1, 0)))
+OBJECTS = MarkedText(f"{OBJECT} Haus {OBJECT}", (), (Object(0, 1, number=0), Object(7, 8, number=1)))
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,15 @@ def alone(router: Router, text: str) -> str:
 ENTRIES = {
     "plain": Entry("Ich habe ein Haus.", "1"),
     "other": Entry("Guten Morgen!", "1"),
-    "marked": Entry("Ich habe <b>ein</b> Haus.", "1", XML),
-    "blocks": Entry("<p>Guten Morgen!</p><p>Ich habe ein Haus.</p>", "1", HTML),
-    "no text": Entry("<br/>", "1", XML),
+    "marked": entry_of(MARKED, "1"),
+    "objects": entry_of(OBJECTS, "1"),
+    "message": Entry("Datei %s öffnen", "1", is_message=True),
+    "number": Entry("Das Haus kostet 2643333 Euro.", "1"),
+    "branches": Entry("{n, plural, one {ein Haus} other {# Häuser}}", "1", is_message=True),
+    "no branches": Entry("{n, plural, one {ein Haus}", "1", is_message=True),
     "empty": Entry("", "1"),
-    "not well-formed": Entry("<b>Haus", "1", XML),
     "no Unicode": Entry("\ud800", "1"),
-    "no Unicode in markup": Entry("<p>Haus</p><p>\ud800</p>", "1", HTML),
+    "no Unicode between marks": Entry("Haus \ud800", "1", marks=(Mark(2, MarkKind.POINT, 0),)),
 }
 
 
@@ -54,24 +56,22 @@ def test_entries_are_translated_independently(router: Router, names: list[str], 
     assert len(outcomes) == len(names)
 
 
-def test_plain_text_is_translated_as_without_markup_which_is_restored_around_its_text(
-    router: Router,
-) -> None:
-    greeting, house = alone(router, "Guten Morgen!"), alone(router, "Ich habe ein Haus.")
-    entries = [ENTRIES[name] for name in ("marked", "plain", "blocks")]
+def test_words_are_translated_as_without_marks_and_marks_are_placed(router: Router) -> None:
+    house = alone(router, "Ich habe ein Haus.")
 
-    assert list(RoutedEntryTranslator(router, "de", "en").translate(entries))[1:] == [
-        TranslatedEntry(house),
-        TranslatedEntry(f"<p>{greeting}</p><p>{house}</p>"),
-    ]
+    [outcome] = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES["marked"]])
+
+    assert isinstance(outcome, TranslatedEntry)
+    assert outcome.marked.text == house
+    assert sorted(mark.number for mark in outcome.marked.marks) == [0, 1]
 
 
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("not well-formed", "not well-formed XML"),
+        ("no branches", "check icu"),
         ("no Unicode", "surrogate"),
-        ("no Unicode in markup", "surrogate"),
+        ("no Unicode between marks", "surrogate"),
     ],
 )
 def test_an_entry_that_fails_has_a_reason(router: Router, name: str, problem: str) -> None:
@@ -105,5 +105,5 @@ def test_entries_in_the_target_language_are_unchanged() -> None:
     entries = [*ENTRIES.values()]
 
     assert list(UnchangedTranslator().translate(entries)) == [
-        TranslatedEntry(entry.text) for entry in entries
+        TranslatedEntry(entry.marked) for entry in entries
     ]

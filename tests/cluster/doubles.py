@@ -5,7 +5,7 @@ import pickle
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,9 @@ class UpperCase:
             if entry.text.startswith("fail"):
                 yield UntranslatedEntry(f"{entry.text!r} cannot be translated")
             else:
-                yield TranslatedEntry(entry.text.upper(), is_cut=entry.text.startswith("cut"))
+                yield TranslatedEntry(
+                    replace(entry.marked, text=entry.text.upper()), is_cut=entry.text.startswith("cut")
+                )
 
 
 def upper_case(pair: Pair) -> UpperCase:

@@ -21,8 +21,9 @@ from service.cluster.engines import RoutedEngine
 from service.cluster.partitions import write_outcomes
 from service.cluster.run import run_on_ray
 from service.formats.entries import Entry
-from service.protection.modes import PlaceholderMode
 from service.settings import Settings
+from service.text.marked_text import MarkedText
+from service.text.modes import PlaceholderMode
 from tests.cluster.conftest import ONE_WORKER, PAIR, TINY, Place
 from tests.cluster.doubles import DoubleEngine
 from tests.cluster.killed import lines, run_slow_job
@@ -40,9 +41,9 @@ def test_what_a_killed_run_had_finished_is_not_translated_again(place: Place) ->
     place.partitions.prepare()
     marked, whole, damaged = (entry_key(Entry(text, ""), PAIR) for text in "abc")
     folder = place.partitions.outcomes_path
-    journal.commit({marked: TranslatedEntry("from the journal")})
-    write_outcomes(folder, "0", [whole], [TranslatedEntry("from a file")])
-    path = write_outcomes(folder, "1", [damaged], [TranslatedEntry("from a damaged file")])
+    journal.commit({marked: TranslatedEntry(MarkedText("from the journal"))})
+    write_outcomes(folder, "0", [whole], [TranslatedEntry(MarkedText("from a file"))])
+    path = write_outcomes(folder, "1", [damaged], [TranslatedEntry(MarkedText("from a damaged file"))])
     path.write_bytes(path.read_bytes()[:-1])
 
     report = run_on_ray(wanted, journal)
@@ -55,7 +56,7 @@ def test_partitions_of_another_job_are_not_used(place: Place) -> None:
     job = place.job(["a"])
     place.partitions.prepare()
     key = entry_key(Entry("a", ""), PAIR)
-    write_outcomes(place.partitions.outcomes_path, "0", [key], [TranslatedEntry("another's")])
+    write_outcomes(place.partitions.outcomes_path, "0", [key], [TranslatedEntry(MarkedText("another's"))])
 
     run_on_ray(place.cluster_job(job, DoubleEngine()), place.journal())
 

@@ -22,24 +22,23 @@ from service.cluster.partitions import (
     write_partition,
 )
 from service.cluster.run import choose_size
-from service.formats.entries import Entry
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.formats.entries import Entry, entry_of
+from service.text.marked_text import Mark, MarkedText, MarkKind, Object, Shown
 from tests.cluster.conftest import PAIR, Place
 
 SIMPLIFIED = Pair("de", "zh-Hans")
 any_text = st.text(st.characters(), max_size=12)
 """Lone surrogates too, which UTF-8 has not."""
-tags = st.frozensets(st.sampled_from(["b", "p", "x:y"]))
-markups = st.builds(
-    MarkupOptions,
-    language=st.sampled_from(MarkupLanguage),
-    ignore_tags=tags,
-    splitting_tags=tags,
-    non_splitting_tags=tags,
-    finds_outline=st.booleans(),
+marks = st.lists(st.builds(Mark, st.integers(0, 9), st.sampled_from(MarkKind), st.integers(0, 9)), max_size=3)
+objects = st.lists(
+    st.builds(Object, st.integers(0, 9), st.integers(0, 9), st.sampled_from(Shown), st.integers(0, 9)),
+    max_size=3,
 )
-entries = st.builds(Entry, text=any_text, place=st.just(""), markup=st.none() | markups)
-outcomes = st.builds(TranslatedEntry, any_text, st.booleans()) | st.builds(
+texts = st.builds(MarkedText, any_text, marks.map(tuple), objects.map(tuple))
+entries = st.builds(
+    lambda marked, is_message: entry_of(marked, "", is_message=is_message), texts, st.booleans()
+)
+outcomes = st.builds(TranslatedEntry, texts, st.booleans(), problem=st.none() | st.text("ab")) | st.builds(
     UntranslatedEntry, st.text(st.characters(codec="utf-8"))
 )
 keys = st.binary(min_size=16, max_size=16)
@@ -65,7 +64,7 @@ def test_outcomes_come_back_as_they_were(
 
 
 def test_any_changed_byte_is_detected(tmp_path: Path) -> None:
-    path = write_outcomes(tmp_path, "1", [b"k" * 16], [TranslatedEntry("abc")])
+    path = write_outcomes(tmp_path, "1", [b"k" * 16], [TranslatedEntry(MarkedText("abc"))])
     content = path.read_bytes()
 
     for place in range(len(content)):
@@ -84,7 +83,7 @@ def test_a_failed_write_leaves_no_partial_file(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("os.fsync", full)
 
     with pytest.raises(OutputFailed, match="No space left on device"):
-        write_outcomes(tmp_path, "1", [b"k"], [TranslatedEntry("abc")])
+        write_outcomes(tmp_path, "1", [b"k"], [TranslatedEntry(MarkedText("abc"))])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -92,7 +91,7 @@ def test_whole_outcomes_of_a_run_before_outlive_preparing_and_entries_do_not(tmp
     folder = PartitionFolder(tmp_path / "job")
     folder.prepare()
     (folder.outcomes_path / "x.partial").write_bytes(b"begun")
-    kept = write_outcomes(folder.outcomes_path, "1", [b"k"], [TranslatedEntry("abc")])
+    kept = write_outcomes(folder.outcomes_path, "1", [b"k"], [TranslatedEntry(MarkedText("abc"))])
     write_partition(folder.entries_path, 1, SIMPLIFIED, {b"k": Entry("a", "")})
 
     folder.prepare()
@@ -105,7 +104,7 @@ def test_a_run_that_is_stopped_leaves_outcomes_and_nothing_else(tmp_path: Path) 
     folder = PartitionFolder(tmp_path / "out.partitions")
     folder.prepare()
     write_partition(folder.entries_path, 1, SIMPLIFIED, {b"1" * 16: Entry("eins", "")})
-    path = write_outcomes(folder.outcomes_path, "1", [b"1" * 16], [TranslatedEntry("one")])
+    path = write_outcomes(folder.outcomes_path, "1", [b"1" * 16], [TranslatedEntry(MarkedText("one"))])
 
     folder.leave()
     assert [each for each in folder.path.rglob("*") if each.is_file()] == [path]
@@ -123,7 +122,9 @@ def test_each_distinct_entry_that_the_journal_lacks_is_in_one_partition(place: P
     lines = [f"line {number % 300}" for number in range(900)] + ["failed", "failed"]
     job, journal = place.job(lines), place.journal()
     begin(job, journal, Event())
-    journal.commit({_key("line 7"): TranslatedEntry("x"), _key("failed"): UntranslatedEntry("why")})
+    journal.commit(
+        {_key("line 7"): TranslatedEntry(MarkedText("x")), _key("failed"): UntranslatedEntry("why")}
+    )
     place.partitions.prepare()
 
     with OccurrenceCounts() as occurrences:

@@ -9,12 +9,14 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from lxml import etree
 
 from service.formats.entries import Entry, FileFormat, FileOptions
-from service.markup.parsed_markup import parse
+from service.formats.review_marks import TargetText
+from service.text.marked_text import MarkedText
+from tests.markup.marked import noted, outcome, unnoted
 from tests.markup.translations import any_translation
 
 OPTIONS = FileOptions("de", "en")
 
-_PARTS = re.compile(r"(<[^>]*>|&[^;]*;)")
+_PARTS = re.compile(r"(<[^>]*>)")
 
 
 def entries(file_format: FileFormat, content: bytes) -> list[Entry]:
@@ -22,17 +24,24 @@ def entries(file_format: FileFormat, content: bytes) -> list[Entry]:
 
 
 def texts(file_format: FileFormat, content: bytes) -> list[str]:
-    return [entry.text for entry in entries(file_format, content)]
+    """Each text, with its marks and objects as numbered tags."""
+    return [noted(entry.marked) for entry in entries(file_format, content)]
 
 
 def places(file_format: FileFormat, content: bytes) -> list[tuple[str, str]]:
     """Each text with its place."""
-    return [(entry.text, entry.place) for entry in entries(file_format, content)]
+    return [(noted(entry.marked), entry.place) for entry in entries(file_format, content)]
 
 
 def written(file_format: FileFormat, content: bytes, *translations: str) -> bytes:
+    """The file with translations, whose numbered tags are those of their texts."""
     target = BytesIO()
-    file_format.write(BytesIO(content), iter(translations), target)
+    texts = [
+        translation if isinstance(translation, TargetText) else TargetText(unnoted(translation, entry.marked))
+        for translation, entry in zip(translations, entries(file_format, content), strict=False)
+    ]
+    texts += (TargetText(MarkedText(translation)) for translation in translations[len(texts) :])
+    file_format.write(BytesIO(content), iter(texts), target)
     return target.getvalue()
 
 
@@ -67,24 +76,22 @@ def others(xml: bytes) -> list[str]:
 
 
 def own(entry: Entry) -> str:
-    return entry.text
+    return TargetText(entry.marked)
 
 
 def shouted(entry: Entry) -> str:
-    """In capitals, markup aside."""
-    if entry.markup is None:
+    """In capitals, marks and objects aside."""
+    if entry.marked.is_plain:
         return entry.text.upper()
-    parts = _PARTS.split(entry.text)
-    return "".join(part if i % 2 else part.upper() for i, part in enumerate(parts))
+    parts = _PARTS.split(noted(entry.marked))
+    shout = "".join(part if i % 2 else part.upper() for i, part in enumerate(parts))
+    return TargetText(unnoted(shout, entry.marked))
 
 
 def anything(random: Random) -> Callable[[Entry], str]:
     """What a translator could say: the markup is kept, any text may be in it."""
 
     def say(entry: Entry) -> str:
-        if entry.markup is None:
-            return any_translation(random, entry.text).text
-        marked_up = parse(entry.text, entry.markup)
-        return marked_up.rejoin([any_translation(random, text) for text in marked_up.blocks])
+        return TargetText(outcome(entry.marked, lambda text: any_translation(random, text)).marked)
 
     return say

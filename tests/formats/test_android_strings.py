@@ -27,14 +27,14 @@ def test_strings_plurals_and_arrays_are_entries_without_escapes() -> None:
     assert places(XML, ANDROID) == [
         ("Hallo, %1$s! Das ist's.\nZeile ü", "string hello"),
         (
-            ('<t xml:space="preserve">Ein <g i="0">fetter</g> Text mit <g i="2">Link</g> &amp; mehr</t>'),
+            ('Ein <g i="0">fetter</g> Text mit <g i="2">Link</g> &amp; mehr'),
             "string styled",
         ),
-        ('<t xml:space="preserve"><x i="0"/> bis zum Urlaub</t>', "string countdown"),
+        ('<x i="0"/> bis zum Urlaub', "string countdown"),
         ("Viel   Platz 'hier'", "string quoted"),
         ("Viele Zeilen hier", "string multi"),
-        ('<t xml:space="preserve">Klicken Sie <g i="0">hier</g>!</t>', "string html"),
-        ('<t xml:space="preserve">Mit <g i="0">CDATA</g> &amp; so</t>', "string cdata"),
+        ('Klicken Sie <g i="0">hier</g>!', "string html"),
+        ('Mit <g i="0">CDATA</g> &amp; so', "string cdata"),
         ("%d Datei", "plurals files, one"),
         ("%d Dateien", "plurals files, other"),
         ("Montag", "string-array days, item 1"),

@@ -87,9 +87,9 @@ def test_plural_variations_have_the_categories_of_the_target_language() -> None:
 @pytest.mark.parametrize(
     ("mark", "state"),
     [
-        (lambda entry: TargetText(entry.text, TextOrigin.MACHINE), "needs_review"),
-        (lambda entry: TargetText(entry.text, TextOrigin.MEMORY), "translated"),
-        (lambda entry: TargetText(entry.text, TextOrigin.SOURCE), "new"),
+        (lambda entry: TargetText(entry.marked, TextOrigin.MACHINE), "needs_review"),
+        (lambda entry: TargetText(entry.marked, TextOrigin.MEMORY), "translated"),
+        (lambda entry: TargetText(entry.marked, TextOrigin.SOURCE), "new"),
         (own, "translated"),
     ],
     ids=["machine", "memory", "source", "off"],

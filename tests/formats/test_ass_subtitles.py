@@ -16,7 +16,7 @@ def _event(text: str) -> bytes:
 
 def test_texts_of_events_are_entries_and_all_else_stays() -> None:
     assert places(FORMAT, ASS) == [
-        ('<x i="0"/>Ich habe, ein <g i="1">kleines</g> Haus.', "line 11"),
+        ('Ich habe, ein <g i="0">kleines</g> Haus.', "line 11"),
         ("Gut.", "line 12"),
         ("Ja,\u00a0na{klar}.", "line 12"),
     ]
@@ -30,7 +30,8 @@ def test_texts_of_events_are_entries_and_all_else_stays() -> None:
     [
         (r"Ja,\ndas", "one two", r"one\ntwo"),
         ("Ja", "a {b} \\N c\u00a0d", "a \\{b\\} \\\u2060N c\\hd"),
-        (r"{\pos(1,2)}Ja", 'x<x i="0"/>', r"x{\pos(1,2)}"),
+        (r"{\pos(1,2)}Ja", "x", r"{\pos(1,2)}x"),
+        (r"Ja{\pos(1,2)} du", "x<?p 0?> y", r"x{\pos(1,2)} y"),
         ("Ja, eins, zwei", "one, two", "one, two"),
         ("Ja", "", ""),
     ],

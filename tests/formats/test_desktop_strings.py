@@ -69,7 +69,7 @@ def test_translations_of_properties_are_escaped(content: bytes, said: str, resul
 def test_messages_of_qt_without_a_translation_are_entries() -> None:
     assert places(TS, QT) == [
         ("%n Datei(en) gelöscht", "message 1, %n Datei(en) gelöscht"),
-        ('<t xml:space="preserve">&amp;Öffnen <g i="0">%1</g>…</t>', "message 2, &Öffnen <b>%1</b>…"),
+        ('&amp;Öffnen <g i="0">%1</g>…', "message 2, &Öffnen <b>%1</b>…"),
     ]
 
 
@@ -102,9 +102,9 @@ def test_messages_of_qt_have_the_numerus_forms_of_their_language(declared: str, 
 @pytest.mark.parametrize(
     ("mark", "start_tag"),
     [
-        (lambda entry: TargetText(entry.text, TextOrigin.MACHINE, 0.5), '<translation type="unfinished">'),
-        (lambda entry: TargetText(entry.text, TextOrigin.MEMORY), "<translation>"),
-        (lambda entry: TargetText(entry.text, TextOrigin.SOURCE), '<translation type="unfinished">'),
+        (lambda entry: TargetText(entry.marked, TextOrigin.MACHINE, 0.5), '<translation type="unfinished">'),
+        (lambda entry: TargetText(entry.marked, TextOrigin.MEMORY), "<translation>"),
+        (lambda entry: TargetText(entry.marked, TextOrigin.SOURCE), '<translation type="unfinished">'),
         (own, "<translation>"),
     ],
     ids=["machine", "memory", "source", "off"],
@@ -120,7 +120,7 @@ def test_types_of_qt_tell_what_is_to_be_reviewed(mark: Callable[[Entry], str], s
 @pytest.mark.skipif(
     LRELEASE is None, reason="lrelease of Debian's package qttools5-dev-tools is not installed"
 )
-@pytest.mark.parametrize("mark", [own, lambda entry: TargetText(entry.text, TextOrigin.MACHINE, 0.5)])
+@pytest.mark.parametrize("mark", [own, lambda entry: TargetText(entry.marked, TextOrigin.MACHINE, 0.5)])
 def test_qts_own_tools_read_translated_messages(tmp_path: Path, mark: Callable[[Entry], str]) -> None:
     file, catalogue = tmp_path / "a.ts", tmp_path / "a.po"
     file.write_bytes(rewritten(QtTsFormat(FileOptions("de", "pl")), QT, mark))
@@ -133,14 +133,10 @@ def test_qts_own_tools_read_translated_messages(tmp_path: Path, mark: Callable[[
 
 
 def test_strings_of_net_are_entries_and_all_else_stays() -> None:
-    said = '<t xml:space="preserve">A & ]]> {0}<g i="0">b</g></t>'.replace("&", "&amp;").replace(
-        "]]>", "]]&gt;"
-    )
+    said = 'A & ]]> {0}<g i="0">b</g>'.replace("&", "&amp;").replace("]]>", "]]&gt;")
     result = rewritten(NET, RESX, lambda _: said)
 
-    assert places(NET, RESX) == [
-        ('<t xml:space="preserve">Hallo {0}, <g i="0">willkommen</g>!</t>', "data Hello")
-    ]
+    assert places(NET, RESX) == [('Hallo {0}, <g i="0">willkommen</g>!', "data Hello")]
     assert ET.fromstring(result)[1][0].text == "A & ]]> {0}<b>b</b>"  # noqa: S314 -- ours
     assert len(result.splitlines()) == len(RESX.splitlines())
     assert result.replace(result.splitlines()[4], RESX.splitlines()[4]) == RESX

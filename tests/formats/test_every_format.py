@@ -39,7 +39,7 @@ RULES, MESSAGES, LINES = STRINGSDICT, EXTENSION, b"a=eins\na.b=zwei\nab=drei"
             "messages.json",
             MESSAGES,
             ("app_name",),
-            ['<t xml:space="preserve">Meine <g i="0">Erweiterung</g></t>'],
+            ['Meine <g i="0">Erweiterung</g>'],
         ),
         ("messages.json", MESSAGES, ("x",), None),
     ],

@@ -23,9 +23,9 @@ def _message(content: bytes) -> str:
 
 def test_messages_are_entries_and_notes_about_them_are_not() -> None:
     assert places(JSON, EXTENSION) == [
-        ('<t xml:space="preserve">Meine <g i="0">Erweiterung</g></t>', "line 2, key app_name"),
+        ('Meine <g i="0">Erweiterung</g>', "line 2, key app_name"),
         (
-            '<t xml:space="preserve">$USER$ hat <x i="0"/> Dateien für <x i="1"/> gefunden</t>',
+            '$USER$ hat <x i="0"/> Dateien für <x i="1"/> gefunden',
             "line 4, key found",
         ),
     ]
@@ -67,7 +67,7 @@ def test_dollar_signs_of_a_translation_are_doubled_except_around_the_names_of_pl
 def test_values_and_amounts_are_kept_as_they_are(text: str, entry: str) -> None:
     content = _file(text)
 
-    assert texts(JSON, content) == [f'<t xml:space="preserve">{entry}</t>']
+    assert texts(JSON, content) == [f"{entry}"]
     assert _message(rewritten(JSON, content, own)) == text
 
 

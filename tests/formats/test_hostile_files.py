@@ -12,10 +12,10 @@ from service.formats.entries import FileFormatError
 from service.formats.limits import FileLimitError, FileLimits
 from service.formats.registry import open_format
 from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
-from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
-from service.markup.parsed_markup import parse
+from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
 from tests.formats.hostile import HOSTILE, Hostile, count_calls
 from tests.formats.rewriting import OPTIONS, entries, texts
+from tests.markup.marked import parse
 
 SMALL, LARGE = 200, 800
 MOST_GROWTH = 1.5

@@ -18,7 +18,7 @@ from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStopped
 from service.formats.limits import FileLimitError, FileLimits
 from service.formats.records import RecordKind
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText, TextOrigin
+from service.formats.review_marks import TargetText, TextOrigin, marked_of
 from tests.formats.rewriting import OPTIONS, shouted
 from tests.formats.string_samples import SAMPLES
 from tests.fuzz.seeds import FILES
@@ -53,7 +53,7 @@ def _rewritten(file_format: FileFormat, folder: Path, content: bytes) -> tuple[l
         found = list(file_format.read(source))
     target = folder / "target"
     with _saved(folder, content) as source, target.open("wb") as written:
-        marked = [TargetText(shouted(entry), TextOrigin.MACHINE, 0.5) for entry in found]
+        marked = [TargetText(marked_of(shouted(entry)), TextOrigin.MACHINE, 0.5) for entry in found]
         file_format.write(source, iter(marked), written)
     return found, target.read_bytes()
 

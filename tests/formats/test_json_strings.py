@@ -15,7 +15,7 @@ POLISH = FileOptions("de", "pl")
 
 def test_strings_with_words_are_entries_with_their_keys() -> None:
     assert places(JSON, I18NEXT) == [
-        ('<t xml:space="preserve">Hallo {{name}}, <g i="0">willkommen</g>!</t>', "line 2, key greeting"),
+        ('Hallo {{name}}, <g i="0">willkommen</g>!', "line 2, key greeting"),
         ("{{count}} Datei gelöscht", "line 4, key file_one"),
         ("{{count}} Dateien gelöscht", "line 5, key file_other"),
         ("Ja", "line 6, key menu.items"),

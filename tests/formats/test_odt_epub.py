@@ -1,6 +1,7 @@
 # ruff: noqa: E501 -- markup is read more easily unbroken
 """OpenDocument texts and books, put together by hand."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -8,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from service.formats.entries import FileFormatError
+from service.formats.entries import Entry, FileFormatError
 from service.formats.epub import EpubFormat
 from service.formats.odt import OdtFormat
+from service.formats.review_marks import TargetText
+from service.text.marked_text import MarkedText
 from tests.formats.rewriting import (
     OPTIONS,
     anything,
@@ -156,10 +159,15 @@ _INSIDE = st.lists(
 def test_elements_that_reach_over_tab_stops_stay_nested() -> None:
     content = _odt("<text:p><text:a>a<text:tab/>b</text:a> und <text:span>c<text:tab/>d</text:span></text:p>")
 
-    result = rewritten(ODT, content, lambda entry: "<?p 1?>c und b<?p 0?>" if entry.markup else entry.text)
+    def say(entry: Entry) -> str:
+        if not entry.marks:
+            return entry.text
+        return TargetText(MarkedText("c und b", tuple(replace(mark, at=7) for mark in entry.marks)))
+
+    result = rewritten(ODT, content, say)
 
     assert _content(result) == _content(
-        _odt("<text:p><text:a>a<text:tab/></text:a>c und b<text:span><text:tab/>d</text:span></text:p>")
+        _odt("<text:p><text:a>a<text:tab/>c und b</text:a><text:span><text:tab/>d</text:span></text:p>")
     )
 
 

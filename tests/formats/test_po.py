@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from service.formats.entries import FileFormatError
 from service.formats.po import PoFormat
+from service.text.marked_text import MarkedText
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
 
@@ -70,9 +71,9 @@ def test_what_is_missing_is_filled_in_and_nothing_else(what: str, line_end: str)
 def test_tags_stay_and_may_move_and_placeholders_are_part_of_the_text() -> None:
     catalogue = _entry("%s hat <b>%d neue</b> Dateien")
     [text] = texts(PO, catalogue.encode())
-    assert text == '<t xml:space="preserve">%s hat <g i="0">%d neue</g> Dateien</t>'
+    assert text == '%s hat <g i="0">%d neue</g> Dateien'
 
-    said = '<t xml:space="preserve"><g i="0">New (%d)</g> files: %s</t>'
+    said = '<g i="0">New (%d)</g> files: %s'
 
     assert polib.pofile(rewritten(PO, catalogue.encode(), lambda _: said).decode())[0].msgstr == (
         "<b>New (%d)</b> files: %s"
@@ -82,9 +83,9 @@ def test_tags_stay_and_may_move_and_placeholders_are_part_of_the_text() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        '<t xml:space="preserve">files</t>',
-        '<t xml:space="preserve"><?p 0?><?p 0?> files</t>',
-        '<t xml:space="preserve"><?p 7?> files</t>',
+        "files",
+        "<?p 0?><?p 0?> files",
+        "<?p 7?> files",
     ],
 )
 def test_a_translation_that_lost_a_tag_is_refused(said: str) -> None:
@@ -96,7 +97,7 @@ def test_entries_are_messages_and_an_icu_message_with_tags_is_one_text() -> None
     message = "{n, plural, one {<b>#</b> Datei} other {# Dateien}}"
     [entry] = entries(PO, _entry(message).encode())
 
-    assert (entry.text, entry.markup, entry.is_message) == (message, None, True)
+    assert (entry.marked, entry.is_message) == (MarkedText(message), True)
 
 
 def test_other_encodings_are_kept_and_what_they_lack_is_refused() -> None:

@@ -9,7 +9,8 @@ from service.formats.bilingual_xml import TmxFormat, XliffFormat
 from service.formats.po import PoFormat
 from service.formats.registry import open_format
 from service.formats.review_marks import TargetText, TextOrigin
-from tests.formats.rewriting import OPTIONS, texts, written
+from service.text.marked_text import MarkedText
+from tests.formats.rewriting import OPTIONS, entries, written
 from tests.fuzz.seeds import FILES
 
 MACHINE, MEMORY, SOURCE = TextOrigin.MACHINE, TextOrigin.MEMORY, TextOrigin.SOURCE
@@ -53,7 +54,9 @@ def po_entries(*translations: str) -> list[polib.POEntry]:
 
 
 def test_a_machine_translation_is_fuzzy_with_its_confidence_and_other_flags_and_comments_stay() -> None:
-    first, second, third = po_entries(TargetText("one", MACHINE, 0.876), TargetText("two", MACHINE))
+    first, second, third = po_entries(
+        TargetText(MarkedText("one"), MACHINE, 0.876), TargetText(MarkedText("two"), MACHINE)
+    )
 
     assert (first.msgstr, first.flags, first.previous_msgid) == ("one", ["fuzzy", "c-format"], "alt")
     assert first.tcomment == "von Hand\ndragoman, confidence: 0.88"
@@ -65,7 +68,12 @@ def test_a_machine_translation_is_fuzzy_with_its_confidence_and_other_flags_and_
 def test_plural_forms_share_a_flag_and_the_lowest_confidence() -> None:
     content = b'msgid ""\nmsgstr ""\n"Plural-Forms: nplurals=2; plural=n != 1;\\n"\n\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] ""\n'
 
-    found = written(PoFormat(OPTIONS), content, TargetText("A", MACHINE, 0.9), TargetText("B", MACHINE, 0.4))
+    found = written(
+        PoFormat(OPTIONS),
+        content,
+        TargetText(MarkedText("A"), MACHINE, 0.9),
+        TargetText(MarkedText("B"), MACHINE, 0.4),
+    )
 
     (entry,) = polib.pofile(found.decode())
     assert (entry.flags, entry.tcomment) == (["fuzzy"], "dragoman, confidence: 0.40")
@@ -75,7 +83,7 @@ def test_plural_forms_share_a_flag_and_the_lowest_confidence() -> None:
 def test_carriage_returns_stay() -> None:
     content = b'msgid "eins"\r\nmsgstr ""\r\n'
 
-    found = written(PoFormat(OPTIONS), content, TargetText("one", MACHINE, 0.5))
+    found = written(PoFormat(OPTIONS), content, TargetText(MarkedText("one"), MACHINE, 0.5))
 
     assert found == b'# dragoman, confidence: 0.50\r\n#, fuzzy\r\nmsgid "eins"\r\nmsgstr "one"\r\n'
 
@@ -85,18 +93,21 @@ def test_carriage_returns_stay() -> None:
     [
         ("one", '<target state="translated">one</target>'),
         (
-            TargetText("one", MACHINE),
+            TargetText(MarkedText("one"), MACHINE),
             '<target state="needs-review-translation" state-qualifier="mt-suggestion">one</target>',
         ),
         (
-            TargetText("one", MACHINE, 0.5),
+            TargetText(MarkedText("one"), MACHINE, 0.5),
             (
                 '<target state="needs-review-translation" state-qualifier="mt-suggestion">one</target>'
                 '<note from="dragoman" annotates="target">confidence: 0.50</note>'
             ),
         ),
-        (TargetText("one", MEMORY), '<target state="translated" state-qualifier="exact-match">one</target>'),
-        (TargetText("eins", SOURCE), '<target state="needs-translation">eins</target>'),
+        (
+            TargetText(MarkedText("one"), MEMORY),
+            '<target state="translated" state-qualifier="exact-match">one</target>',
+        ),
+        (TargetText(MarkedText("eins"), SOURCE), '<target state="needs-translation">eins</target>'),
     ],
 )
 def test_targets_of_xliff_1_2_have_a_state(text: str, target: str) -> None:
@@ -108,9 +119,9 @@ def test_targets_of_xliff_1_2_have_a_state(text: str, target: str) -> None:
     ("text", "state"),
     [
         ("one", 'state="translated"'),
-        (TargetText("one", MACHINE), 'state="translated" subState="dragoman:machine"'),
-        (TargetText("one", MEMORY), 'state="translated" subState="dragoman:memory-exact"'),
-        (TargetText("one", SOURCE), 'state="initial" subState="dragoman:untranslated"'),
+        (TargetText(MarkedText("one"), MACHINE), 'state="translated" subState="dragoman:machine"'),
+        (TargetText(MarkedText("one"), MEMORY), 'state="translated" subState="dragoman:memory-exact"'),
+        (TargetText(MarkedText("one"), SOURCE), 'state="initial" subState="dragoman:untranslated"'),
     ],
 )
 def test_segments_of_xliff_2_have_a_state(text: str, state: str) -> None:
@@ -136,7 +147,9 @@ def test_the_confidence_in_xliff_2_is_a_note_of_the_unit(notes: str, expected: s
     note = '<note category="dragoman" appliesTo="target">confidence: 0.25</note>'
     content = XLIFF_2.format(notes=notes, state="", target="")
 
-    found = written(XliffFormat(OPTIONS), content.encode(), TargetText("one", MACHINE, 0.25)).decode()
+    found = written(
+        XliffFormat(OPTIONS), content.encode(), TargetText(MarkedText("one"), MACHINE, 0.25)
+    ).decode()
 
     assert found == XLIFF_2.format(
         notes=expected.format(note),
@@ -150,10 +163,22 @@ def test_the_confidence_in_xliff_2_is_a_note_of_the_unit(notes: str, expected: s
     ("text", "attributes", "properties"),
     [
         ("one", "", ""),
-        (TargetText("one", MACHINE), ' creationid="dragoman"', ""),
-        (TargetText("one", MACHINE, 0.5), ' creationid="dragoman"', '<prop type="x-confidence">0.50</prop>'),
-        (TargetText("one", MEMORY), ' creationid="dragoman"', '<prop type="x-memory">exact</prop>'),
-        (TargetText("one", SOURCE), ' creationid="dragoman"', '<prop type="x-state">untranslated</prop>'),
+        (TargetText(MarkedText("one"), MACHINE), ' creationid="dragoman"', ""),
+        (
+            TargetText(MarkedText("one"), MACHINE, 0.5),
+            ' creationid="dragoman"',
+            '<prop type="x-confidence">0.50</prop>',
+        ),
+        (
+            TargetText(MarkedText("one"), MEMORY),
+            ' creationid="dragoman"',
+            '<prop type="x-memory">exact</prop>',
+        ),
+        (
+            TargetText(MarkedText("one"), SOURCE),
+            ' creationid="dragoman"',
+            '<prop type="x-state">untranslated</prop>',
+        ),
     ],
 )
 def test_variants_of_tmx_name_their_author(text: str, attributes: str, properties: str) -> None:
@@ -165,8 +190,8 @@ def test_variants_of_tmx_name_their_author(text: str, attributes: str, propertie
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".jsonl", ".srt", ".html", ".md"])
 def test_other_formats_have_no_marks(suffix: str) -> None:
     content, file_format = FILES[suffix][0], open_format(f"a{suffix}", OPTIONS)
-    own = texts(file_format, content)
+    own = [entry.marked for entry in entries(file_format, content)]
 
-    marked = written(file_format, content, *(TargetText(text, MACHINE, 0.5) for text in own))
+    marked = written(file_format, content, *(TargetText(each, MACHINE, 0.5) for each in own))
 
-    assert marked == written(file_format, content, *own)
+    assert marked == written(file_format, content, *(TargetText(each) for each in own))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from service.formats.entries import Entry
 from service.formats.registry import open_format
-from service.markup.escaping import escape_xml
+from service.text.escaping import escape_xml
 from tests.formats.rewriting import OPTIONS, entries, own, rewritten
 from tests.formats.string_samples import BILINGUAL, SAMPLES
 

@@ -27,7 +27,7 @@ def test_strings_with_words_are_entries_with_their_keys() -> None:
         ("%d gelöschte Datei", f"{FILE}.files.one"),
         ("%d gelöschte Dateien", f"{FILE}.files.other"),
         ("einem Ordner", f"{FILE}.folders.one"),
-        ('<t xml:space="preserve">%d <g i="0">Ordnern</g> &amp; mehr</t>', f"{FILE}.folders.other"),
+        ('%d <g i="0">Ordnern</g> &amp; mehr', f"{FILE}.folders.other"),
         ("Hallo", "key greeting.NSStringVariableWidthRuleType.1"),
         ("Guten Morgen", "key greeting.NSStringVariableWidthRuleType.50"),
     ]

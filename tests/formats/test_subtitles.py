@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.formats.cue_text import CueText, TagStyle
+from service.formats.cue_text import TagStyle, break_lines, cue_runs
 from service.formats.entries import FileFormat
+from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.registry import open_format
-from service.markup.parsed_markup import parse
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, texts, written
+from service.formats.review_marks import TargetText
+from service.text.tokens import InlineItem, TokenKind
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, texts, written
+from tests.markup.marked import unnoted
 
 SRT, VTT = open_format("a.srt", OPTIONS), open_format("a.vtt", OPTIONS)
 SRT_FILE = (
@@ -33,14 +36,14 @@ CUES = {
             ("Hallo, wie geht es dir heute?", "lines 3 to 4"),
             ("Gut.", "line 8"),
             ("Und dir?", "line 9"),
-            ('<x i="0"/><g i="1">Leise</g> Musik &amp; &lt;3', "line 14"),
+            ('<g i="0">Leise</g> Musik &amp; &lt;3', "line 14"),
             ("Ende", "line 21"),
         ],
         (
             "Hello, how are you doing today?",
             "Fine.",
             "And you?",
-            '<x i="0"/>Soft <g i="1">music</g> &amp; &lt;3',
+            'Soft <g i="0">music</g> &amp; &lt;3',
             "The end",
         ),
         (
@@ -56,12 +59,12 @@ CUES = {
         "a.vtt",
         VTT_FILE,
         [
-            ('<x i="0"/>Hallo &amp; guten Tag', "line 15"),
-            ('<g i="0">Groß</g> <x i="1"/>und klein', "line 18"),
+            ("Hallo & guten Tag", "line 15"),
+            ('<g i="0">Groß</g> <?p 2?>und klein', "line 18"),
             ("Ja?", "line 21"),
             ("Nein <3", "line 22"),
         ],
-        ('<x i="0"/>Hello &amp; good day', '<x i="1"/>small and <g i="0">big</g>', "a --> b", "No <3"),
+        ("Hello & good day", '<?p 2?>small and <g i="0">big</g>', "a --> b", "No <3"),
         VTT_FILE.replace(b"Hallo &amp; guten Tag", b"Hello &amp; good day")
         .replace(
             b"<c.loud>Gro\xc3\x9f</c> <00:00:05.500>und klein", b"<00:00:05.500>small and <c.loud>big</c>"
@@ -116,21 +119,19 @@ def test_cues_are_read_with_their_place_and_written(rule: str) -> None:
     with_carriage_returns = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     for same in (content, with_carriage_returns):
         assert rewritten(subtitles, same, own) == same
-    for entry in entries(subtitles, content):  # what is marked up is one text for the translator
-        assert entry.markup is None or len(parse(entry.text, entry.markup).blocks) == 1
 
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
         (["Komm her!", "Ich warte."], ["Komm her!", "Ich warte."]),
-        (["<i>Komm her!</i>", "Ich warte."], ['<g i="0">Komm her!</g>', "Ich warte."]),
+        (["<i>Komm her!</i>", "Ich warte."], ["Komm her!", "Ich warte."]),
         (["Hallo.", "Wie geht", "es dir?"], ["Hallo.", "Wie geht es dir?"]),
         (["Hallo. Wie geht", "es dir?", "Gut."], ["Hallo. Wie geht es dir?", "Gut."]),
         (["Das ist Dr.", "Meier."], ["Das ist Dr. Meier."]),
         (["Er kam am 3.", "Mai zu uns."], ["Er kam am 3. Mai zu uns."]),
         (["- Ja.", "Nein.", "- Doch!"], ["Ja.", "Nein.", "Doch!"]),
-        (["<i>Komm <b>her</i> zu mir."], ['<g i="0">Komm <x i="1"/>her</g> zu mir.']),
+        (["<i>Komm <b>her</i> zu mir."], ['<g i="0">Komm <?p 1?>her</g> zu mir.']),
     ],
 )
 def test_a_line_of_a_cue_after_which_a_sentence_begins_is_an_entry(
@@ -149,7 +150,7 @@ def test_a_line_of_a_cue_after_which_a_sentence_begins_is_an_entry(
 def test_lines_are_as_many_as_before_none_is_blank_and_no_word_is_lost(
     words: list[str], num_lines: int
 ) -> None:
-    lines = CueText.of("x", TagStyle.SRT).break_lines(" ".join(words), num_lines)
+    lines = break_lines([InlineItem(TokenKind.TEXT, " ".join(words))], TagStyle.SRT, num_lines)
 
     assert len(lines) == min(num_lines, len(words))
     assert [word for line in lines for word in line.split(" ")] == words
@@ -157,7 +158,7 @@ def test_lines_are_as_many_as_before_none_is_blank_and_no_word_is_lost(
 
 @given(st.lists(st.text("abcdefg", min_size=4, max_size=6), min_size=8, max_size=20), st.integers(2, 4))
 def test_lines_are_about_as_long_as_one_another(words: list[str], num_lines: int) -> None:
-    lines = CueText.of("x", TagStyle.SRT).break_lines(" ".join(words), num_lines)
+    lines = break_lines([InlineItem(TokenKind.TEXT, " ".join(words))], TagStyle.SRT, num_lines)
 
     # Both ends of a line are within half a word and its space of where they would best be, and it has no
     # space at its end.
@@ -170,13 +171,16 @@ def test_lines_are_about_as_long_as_one_another(words: list[str], num_lines: int
     [
         ("x", "今日は良い天気ですね。散歩へ", ["今日は良い天気", "ですね。散歩へ"]),
         ("x", "はい。", ["は", "い。"]),
-        ("<i>eins</i> <b>zwei</b>", '<g i="0">one</g> <g i="1">two</g>', ["<i>one</i>", "<b>two</b>"]),
+        ("<i>eins</i> <b>zwei</b>", '<g i="0">one</g> <g i="2">two</g>', ["<i>one</i>", "<b>two</b>"]),
     ],
 )
 def test_lines_break_where_the_script_allows_and_before_the_tag_of_a_first_word(
     cue: str, translation: str, lines: list[str]
 ) -> None:
-    assert CueText.of(cue, TagStyle.SRT).break_lines(translation, 2) == lines
+    [found] = cue_runs(cue, TagStyle.SRT, "")
+    assert isinstance(found, TextRun)
+    items = found.with_text(TargetText(unnoted(translation, found.entry.marked)))
+    assert break_lines(items, TagStyle.SRT, 2) == lines
 
 
 TAGS = [
@@ -191,14 +195,11 @@ TAGS = [
 )
 def test_all_tags_come_back_from_what_the_translator_is_given(parts: list[str], style: TagStyle) -> None:
     running = " ".join("".join(parts).split())
-    text = CueText.of(running, style)
-    if text.is_blank:
-        return
-    if text.markup is not None:
-        parse(text.entry_text, text.markup)  # well-formed
-    [line] = text.break_lines(text.entry_text, 1)
+    found = cue_runs(running, style, "")
+    items = fill_runs(found, [entry.text for entry in entries_in(found)])
+    lines = break_lines(items, style, 1)
 
-    assert style is not TagStyle.SRT or line == running
+    assert style is not TagStyle.SRT or not lines or lines == [running]
 
 
 blocks = st.sampled_from(

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.formats.bilingual_xml import TmxFormat, XliffFormat
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import FileFormatError, FileOptions
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted
+from tests.markup.marked import noted
 from tests.markup.translations import SEEDS
 
 XLIFF = XliffFormat(OPTIONS)
@@ -24,10 +25,6 @@ def _v1(units: str) -> bytes:
         f"<?xml version='1.0' encoding='UTF-8'?>\r\n<xliff xmlns='{V1}' version=\"1.2\">"
         f'<file source-language="de" original="x&#10;y" datatype="plaintext"><body>{units}</body></file></xliff>\n'
     ).encode()
-
-
-def _inner(entry: Entry) -> str:
-    return entry.text.removeprefix('<t xml:space="preserve">').removesuffix("</t>")
 
 
 def _v2(units: str, attributes: str = "") -> bytes:
@@ -109,7 +106,7 @@ def test_segments_of_a_unit_of_1_2_are_translated_one_by_one(
 ) -> None:
     content = _v1(_SEGMENTED.format(target))
 
-    assert [_inner(entry) for entry in entries(XLIFF, content)] == texts
+    assert [noted(entry.marked) for entry in entries(XLIFF, content)] == texts
     assert rewritten(XLIFF, content, shouted) == _v1(
         _SEGMENTED.format(f'<target state="translated">{expected}</target>')
     )
@@ -151,7 +148,7 @@ def test_inline_codes_are_handed_over_without_their_names(source: str, text: str
     [entry] = entries(XLIFF, content)
 
     if text is not None:
-        assert _inner(entry) == text
+        assert noted(entry.marked) == text
     target = etree.fromstring(rewritten(XLIFF, content, own)).find(f".//{{{V1}}}target")
     wanted = etree.fromstring(content).find(f".//{{{V1}}}source")
     assert target is not None

@@ -16,6 +16,7 @@ from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal
 from service.batch.texts import TranslatedEntry, UntranslatedEntry
 from service.settings import SettingsError, load_settings
+from service.text.marked_text import MarkedText
 from tests.fuzz.target import TINY, Inputs, Target, World, seeded
 
 JSON_TOKENS = (
@@ -79,10 +80,10 @@ def journal(world: World, data: bytes) -> None:
             opened.facts()
             opened.begin({"source": "de"})
             assert set(opened.outcomes(KEYS).values()) <= {
-                TranslatedEntry("A", is_cut=False),
+                TranslatedEntry(MarkedText("A"), is_cut=False),
                 UntranslatedEntry("no"),
             }
-            opened.commit({KEYS[2]: TranslatedEntry("A", is_cut=False)})
+            opened.commit({KEYS[2]: TranslatedEntry(MarkedText("A"), is_cut=False)})
             opened.num_outcomes()
 
 
@@ -100,7 +101,9 @@ def _journal_seed() -> bytes:
         path = Path(folder) / "journal"
         with _opened(path) as opened:
             opened.begin({"source": "de"})
-            opened.commit({KEYS[0]: TranslatedEntry("A", is_cut=False), KEYS[1]: UntranslatedEntry("no")})
+            opened.commit(
+                {KEYS[0]: TranslatedEntry(MarkedText("A"), is_cut=False), KEYS[1]: UntranslatedEntry("no")}
+            )
         content = path.read_bytes()
         remove_journal(path)
     return content

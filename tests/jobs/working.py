@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
@@ -46,7 +46,7 @@ class Noting:
             time.sleep(TEXT_S)
             with self._path.open("a", encoding="utf8") as noted:
                 noted.write(entry.text + "\n")
-            yield TranslatedEntry(entry.text.upper())
+            yield TranslatedEntry(replace(entry.marked, text=entry.text.upper()))
 
 
 @dataclass(frozen=True, slots=True)

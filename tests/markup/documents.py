@@ -6,7 +6,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.text.options import MarkupLanguage, MarkupOptions
 
 
 def _few_or_many(parts: st.SearchStrategy[str]) -> st.SearchStrategy[list[str]]:

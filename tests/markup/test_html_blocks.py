@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.markup.options import MarkupLanguage, MarkupOptions
-from service.markup.parsed_markup import parse
+from service.text.options import MarkupLanguage, MarkupOptions
+from tests.markup.marked import parse
 
 HTML = MarkupOptions(MarkupLanguage.HTML)
 
@@ -31,14 +31,15 @@ def blocks(html: str, options: MarkupOptions = HTML) -> tuple[str, ...]:
         ("&#128;&#0;&#xD800;", ("\u20ac\ufffd\ufffd",)),
         ("&ampamp; &notnot", ("&amp; ¬not",)),
         # An ignored element without an end tag ends as in a browser.
-        ("<p>a <span translate=no>no<p>yes", ("a", "yes")),
+        ("<p>a <span translate=no>no<p>yes", ("a ", "yes")),
         ("<ul><li translate=no>no<b>no<li>yes</ul>", ("yes",)),
         ("<div class=notranslate>no<p>no</div>yes", ("yes",)),
-        # A line break parts texts.
-        ("One<br>two", ("One", "two")),
-        ("<p>One <b>two <br/> three</b></p>", ("One two", "three")),
-        ("<pre>  a\n   b<br>c</pre>", ("  a\n   b", "c")),
-        ("One<br><br><img><br>two", ("One", "two")),
+        # A line break parts lines, and is not part of the text at an edge.
+        ("One<br>two", ("One\ntwo",)),
+        ("<p>One <b>two <br/> three</b></p>", ("One two \nthree",)),
+        ("<pre>  a\n   b<br>c</pre>", ("a\n   b\nc",)),
+        ("One<br><br>two", ("One\n\ntwo",)),
+        ("<br>One<img><br> ", ("One",)),
     ],
 )
 def test_blocks_and_line_breaks_part_texts_and_references_are_read_as_browsers_read_them(
@@ -55,7 +56,7 @@ def test_blocks_and_line_breaks_part_texts_and_references_are_read_as_browsers_r
         ("one<img>two", "one two"),
         ("(<img>)", "()"),
         ("a\u00a0\u00a0b", "a\u00a0\u00a0b"),
-        ("<pre>a\n</pre> b", "a\n"),
+        ("<pre>a\n</pre> b", "a"),
     ],
 )
 def test_white_space_is_what_a_reader_sees(html: str, expected: str) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
-from service.markup.html_lexemes import LexemeKind, lex
+from service.text.html_lexemes import LexemeKind, lex
 from tests.markup.documents import BROKEN_HTML
 
 

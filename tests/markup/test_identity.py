@@ -3,11 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.markup.html_tokens import html_tokens
-from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
-from service.markup.parsed_markup import parse
-from service.markup.xml_tokens import xml_tokens
+from service.text.html_tokens import html_tokens
+from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.text.xml_tokens import xml_tokens
 from tests.markup.documents import HTML, HTML_OPTIONS, XML, XML_OPTIONS
+from tests.markup.marked import parse
 from tests.markup.translations import as_it_is
 
 
@@ -17,7 +17,7 @@ def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) 
     marked_up = parse(html, options)
 
     assert "".join(token.raw for token in html_tokens(html, options)) == html
-    assert marked_up.rejoin([as_it_is(text) for text in marked_up.blocks]) == html
+    assert marked_up.translate(as_it_is) == html
 
 
 @settings(max_examples=500)
@@ -26,7 +26,7 @@ def test_xml_translated_to_itself_is_itself(xml: str, options: MarkupOptions) ->
     marked_up = parse(xml, options)
 
     assert "".join(token.raw for token in xml_tokens(xml, options)) == xml
-    assert marked_up.rejoin([as_it_is(text) for text in marked_up.blocks]) == xml
+    assert marked_up.translate(as_it_is) == xml
 
 
 _ANYTHING = st.text(st.characters(exclude_categories=()) | st.sampled_from("<>&/!-#;"), max_size=40)
@@ -47,4 +47,4 @@ def test_any_text_is_html_and_is_xml_or_rejected(text: str, options: MarkupOptio
         assert options.language is MarkupLanguage.XML
         return
 
-    assert marked_up.rejoin([as_it_is(block) for block in marked_up.blocks]) == text
+    assert marked_up.translate(as_it_is) == text

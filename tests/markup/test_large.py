@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.markup.options import MarkupLanguage, MarkupOptions
-from service.markup.parsed_markup import parse
+from service.text.options import MarkupLanguage, MarkupOptions
+from tests.markup.marked import parse
 from tests.markup.translations import as_it_is, translation
 
 UNFINISHED = (
@@ -31,8 +31,8 @@ DOCUMENTS = {
 def test_time_is_linear_in_the_size_of_html(html: str) -> None:
     marked_up = parse(html, MarkupOptions(MarkupLanguage.HTML))
 
-    assert marked_up.rejoin([as_it_is(text) for text in marked_up.blocks]) == html
-    marked_up.rejoin([translation(f"x {text}", []) for text in marked_up.blocks])
+    assert marked_up.translate(as_it_is) == html
+    marked_up.translate(lambda text: translation(f"x {text}", []))
 
 
 @pytest.mark.timeout(60)
@@ -40,6 +40,6 @@ def test_xml_as_deep_as_may_be_is_translated() -> None:
     xml = "<b>a " * 999 + "x" + "</b>" * 999
     marked_up = parse(xml, MarkupOptions(MarkupLanguage.XML))
 
-    translated = marked_up.rejoin([translation(f"x {text}", []) for text in marked_up.blocks])
+    translated = marked_up.translate(lambda text: translation(f"x {text}", []))
 
     assert translated.count("<b>") == translated.count("</b>") == 999

@@ -2,9 +2,9 @@
 
 import pytest
 
-from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
-from service.markup.parsed_markup import parse
-from service.markup.xml_tokens import MAX_DEPTH
+from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.text.xml_tokens import MAX_DEPTH
+from tests.markup.marked import parse
 from tests.markup.translations import as_one, segment, shift, translation
 
 XML = MarkupOptions(MarkupLanguage.XML)
@@ -31,9 +31,9 @@ def blocks(xml: str, options: MarkupOptions = XML) -> tuple[str, ...]:
         ("<d><![CDATA[a <b> &amp;]]> c</d>", ("a <b> &amp; c",)),
         ("<d> a\n  b </d>", ("a b",)),
         ("<d>&#x80;&#xfdd0;&#65;&apos;&#x1F600;</d>", ("\x80\ufdd0A'\U0001f600",)),
-        ("<d xml:space='preserve'> a\n  b<i xml:space='default'> \n c</i></d>", (" a\n  b c",)),
+        ("<d xml:space='preserve'> a\n  b<i xml:space='default'> \n c</i></d>", ("a\n  b c",)),
         ("", ()),
-        ("<d>One<br/>two<br></br>three<h:br xmlns:h='x'/>four</d>", ("One", "two", "three", "four")),
+        ("<d>One<br/>two<br></br>three<h:br xmlns:h='x'/>four</d>", ("One\ntwo\nthree\nfour",)),
         ("<d>One<br>two</br>three</d>", ("Onetwothree",)),
     ],
 )

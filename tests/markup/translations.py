@@ -46,7 +46,7 @@ def as_it_is(text: str) -> Translation:
 
 def as_one(source: str, target: str, pairs: str = "") -> Translation:
     """One segment, whose words (and signs) are linked by their numbers, such as `0-1 1-0`."""
-    return translation(target, [segment(0, source, 0, target, links(source, target, pairs))])
+    return translation(target, [segment(0, source.rstrip(), 0, target, links(source, target, pairs))])
 
 
 def links(source: str, target: str, pairs: str) -> tuple[Link, ...]:
@@ -91,7 +91,7 @@ def any_translation(random: Random, source: str) -> Translation:
         edges = [0, len(source)]
     text, segments, source_at = "", [], 0
     for start, end in zip(edges[::2], edges[1::2], strict=False):
-        text += random.choice([source[source_at:start], _any_text(random)])
+        text += source[source_at:start]  # the engine keeps what is between segments
         said = random.choice([source[start:end], _any_text(random)])
         segments.append((start, source[start:end], len(text), said))
         text += said

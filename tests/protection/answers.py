@@ -3,7 +3,10 @@
 from collections.abc import Callable
 
 from dragoman.types import Alternative, FinishReason, SegmentTranslation, Span, Translation
-from service.protection.text_plan import PlanResult, TextPlan
+from service.text.context import TextContext
+from service.text.marked_text import MarkedText
+from service.text.outcome import TextOutcome
+from service.text.planning import plan_text
 
 
 def answer(source: str, *targets: str) -> Translation:
@@ -14,11 +17,9 @@ def answer(source: str, *targets: str) -> Translation:
     return Translation(targets[0], -1.0, FinishReason.STOP, (segment,), alternatives)
 
 
-def translate(plan: TextPlan | PlanResult | None, engine: Callable[[str], Translation]) -> PlanResult:
-    """The result of a plan whose texts an engine translates."""
-    if isinstance(plan, PlanResult):
-        return plan
-    assert plan is not None
-    while plan.texts:
-        plan.take_translations([engine(text) for text in plan.texts])
-    return plan.result
+def translate(text: str, context: TextContext, engine: Callable[[str], Translation]) -> TextOutcome:
+    """The outcome of a text that an engine translates."""
+    plan = plan_text(MarkedText(text), context)
+    while plan.calls:
+        plan.take([engine(call.text) for call in plan.calls])
+    return plan.outcome

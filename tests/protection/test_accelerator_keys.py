@@ -3,9 +3,10 @@
 import pytest
 
 from dragoman.types import Translation
-from service.protection.accelerators import find_label
-from service.protection.text_context import TextContext
-from service.protection.text_plan import plan_text
+from service.text.accelerators import find_label
+from service.text.context import TextContext
+from service.text.marked_text import MarkedText
+from service.text.planning import plan_text
 from tests.protection.answers import answer, translate
 
 
@@ -46,10 +47,12 @@ def test_the_engine_sees_the_label_without_its_accelerator() -> None:
         seen.append(text)
         return answer(text, "Open %s")
 
-    result = translate(plan_text("&Öffne %s", None, TextContext("de", "en", is_message=True)), engine)
+    result = translate("&Öffne %s", TextContext("de", "en", is_message=True), engine)
 
-    assert (seen, result.text) == (["Öffne %s"], "&Open %s")
+    assert (seen, result.marked.text) == (["Öffne %s"], "&Open %s")
 
 
 def test_only_messages_have_accelerators() -> None:
-    assert plan_text("&Öffnen", None, TextContext("de", "en")) is None
+    plan = plan_text(MarkedText("&Öffnen"), TextContext("de", "en"))
+
+    assert [call.text for call in plan.calls] == ["&Öffnen"]

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from service.protection.number_changes import number_forms
-from service.protection.numbers import find_numbers
+from service.text.number_changes import number_forms
+from service.text.numbers import find_numbers
 
 NUM_VALUES = 10_000
 GERMAN = ("Das Haus kostet %s Euro.", "Er hat %s Freunde.", "Nach %s Tagen", "(%s)", "Fast %s: viel", "%s €")

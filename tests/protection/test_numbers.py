@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from service.protection.numbers import NumberKind, find_numbers
+from service.text.numbers import NumberKind, find_numbers
 
 NUM_VALUES = 10_000
 FRAMES = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.protection.patterns import SpanForm, find_spans
+from service.text.patterns import SpanForm, find_spans
 
 PROTECTED = {
     "%s in %d": ["%s", "%d"],

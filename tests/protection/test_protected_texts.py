@@ -9,13 +9,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dragoman.types import Span
-from service.markup.options import MarkupLanguage, MarkupOptions
-from service.markup.parsed_markup import parse
-from service.protection.checks import Check
-from service.protection.patterns import SpanForm, find_spans
-from service.protection.text_context import TextContext
-from service.protection.text_plan import PlanResult, TextPlan, plan_text
+from dragoman.types import Span, Translation
+from service.text.checks import Check
+from service.text.context import TextContext
+from service.text.marked_text import MarkedText
+from service.text.objects import find_objects
+from service.text.options import MarkupLanguage, MarkupOptions
+from service.text.patterns import SpanForm, find_spans
+from service.text.planning import Plan, plan_text
+from tests.markup.marked import parse
 from tests.markup.translations import SEEDS, any_translation
 from tests.protection.answers import answer, translate
 
@@ -34,7 +36,7 @@ _TEXTS = st.lists(st.sampled_from(_PARTS), min_size=1, max_size=12).map("".join)
 
 
 def _spans(text: str) -> Counter[str]:
-    return Counter(text[span.start : span.end] for span in CONTEXT.find_spans(text))
+    return Counter(text[each.start : each.end] for each in find_objects(MarkedText(text), CONTEXT).objects)
 
 
 def _ordered(text: str) -> list[str]:
@@ -45,29 +47,23 @@ def _ordered(text: str) -> list[str]:
     ]
 
 
-def _done(plan: TextPlan | PlanResult | None, random: Random) -> PlanResult:
-    if isinstance(plan, TextPlan):
-        while plan.texts:
-            plan.take_translations([any_translation(random, text) for text in plan.texts])
-        return plan.result
-    assert plan is not None
-    return plan
+def _plan(text: str) -> Plan:
+    return plan_text(MarkedText(text), CONTEXT)
+
+
+def _take(plan: Plan, *translations: Translation) -> None:
+    plan.take(translations)
 
 
 @settings(max_examples=200)
 @example("Wort<b>https://a.example/b<b>Wort", Random(184))  # noqa: S311 -- words that put a tag into the address
 @given(_TEXTS, SEEDS)
 def test_whatever_is_answered_each_span_is_there_once_or_the_source_is(text: str, random: Random) -> None:
-    plan = plan_text(text, None, CONTEXT)
-    if plan is None:
-        assert not CONTEXT.find_spans(text)
-        return
+    result = translate(text, CONTEXT, lambda asked: any_translation(random, asked))
 
-    result = _done(plan, random)
-
-    assert all(result.text.count(span) >= number for span, number in _spans(text).items())
-    assert _ordered(result.text) == _ordered(text)
-    assert not result.failures or result.text == text
+    assert all(result.marked.text.count(span) >= number for span, number in _spans(text).items())
+    assert not _spans(text) or _ordered(result.marked.text) == _ordered(text)
+    assert not result.is_source or result.marked.text == text
 
 
 @settings(max_examples=100)
@@ -77,45 +73,43 @@ def test_the_same_holds_within_markup(text: str, random: Random) -> None:
     html = f"<p>{text.replace('<', '&lt;')} <i>{{z}}</i> Ende</p>"
     marked = parse(html, MarkupOptions(MarkupLanguage.HTML))
 
-    result = _done(plan_text(html, marked, CONTEXT), random)
+    result = marked.translate(lambda asked: any_translation(random, asked), CONTEXT)
 
-    assert result.text.count("{z}") == 1
-    assert result.text.count("<i>") == result.text.count("</i>") == 1
+    assert result.count("{z}") == 1
+    assert result.count("<i>") == result.count("</i>") == 1
 
 
 def test_the_engine_sees_numbered_stand_ins_and_positions_are_those_of_the_text() -> None:
-    plan = plan_text("Hallo {name}, siehe https://a.example/b.", None, CONTEXT)
-    assert isinstance(plan, TextPlan)
-    assert plan.texts == ["Hallo %1$s, siehe %2$s."]
+    plan = _plan("Hallo {name}, siehe https://a.example/b.")
+    assert [call.text for call in plan.calls] == ["Hallo %1$s, siehe %2$s."]
 
-    plan.take_translations([answer("Hallo %1$s, siehe %2$s.", "See %2$s, %1$s!")])
-    [translation] = plan.result.translations
+    _take(plan, answer("Hallo %1$s, siehe %2$s.", "See %2$s, %1$s!"))
+    text, translation = plan.outcome.marked.text, plan.outcome.translation
+    assert translation is not None
     [segment] = translation.segments
 
-    assert plan.result.text == "See https://a.example/b, {name}!"
+    assert text == "See https://a.example/b, {name}!"
     assert segment.source == "Hallo {name}, siehe https://a.example/b."
-    assert (segment.text, segment.span) == (plan.result.text, (0, len(plan.result.text)))
+    assert (segment.text, segment.span) == (text, (0, len(text)))
 
 
 @pytest.mark.parametrize("damaged", ["Hello!", "Hello %1$s %1$s!", "Hello %2$s!", "Hello %1s!", "%s %1$s!"])
 def test_a_damaged_stand_in_is_taken_out_and_placed_by_word_alignment(damaged: str) -> None:
-    plan = plan_text("Hallo {name}!", None, CONTEXT)
-    assert isinstance(plan, TextPlan)
-    plan.take_translations([answer(plan.texts[0], damaged)])
-    assert (plan.texts, plan.needs_alignment) == (["Hallo !"], True)
+    plan = _plan("Hallo {name}!")
+    _take(plan, answer(plan.calls[0].text, damaged))
+    assert [(call.text, call.is_aligned) for call in plan.calls] == [("Hallo !", True)]
 
-    plan.take_translations([answer("Hallo !", "Hello !")])
+    _take(plan, answer("Hallo !", "Hello !"))
 
-    assert plan.result.text == "Hello {name}!"
+    assert plan.outcome.marked.text == "Hello {name}!"
 
 
 def test_only_spans_that_are_missing_are_taken_out() -> None:
-    plan = plan_text("Hallo {a} und {b}!", None, CONTEXT)
-    assert isinstance(plan, TextPlan)
+    plan = _plan("Hallo {a} und {b}!")
 
-    plan.take_translations([answer(plan.texts[0], "Hello %1$s!")])
+    _take(plan, answer(plan.calls[0].text, "Hello %1$s!"))
 
-    assert plan.texts == ["Hallo %1$s und !"]
+    assert [call.text for call in plan.calls] == ["Hallo %1$s und !"]
 
 
 ANSWERED = {
@@ -155,9 +149,9 @@ ANSWERED = {
         "{n, plural, one {# мир here} other {мир there: #}}",
     ),
     "a message that lost a number is tried again with its numbers protected": (
-        "Schritt 3 von %s",
-        {"Schritt 3 von %s": "Step three of %s", "Schritt %1$s von %s": "Step %1$s of %s"},
-        "Step 3 of %s",
+        "Schritt 30 von %s",
+        {"Schritt 30 von %s": "Step thirty of %s", "Schritt %1$s von %s": "Step %1$s of %s"},
+        "Step 30 of %s",
     ),
 }
 
@@ -167,44 +161,43 @@ def test_what_the_engine_answers_becomes_the_text(rule: str) -> None:
     text, answers, expected = ANSWERED[rule]
     context = MESSAGE if "message" in rule else CONTEXT
 
-    result = translate(plan_text(text, None, context), lambda asked: answer(asked, answers[asked]))
+    result = translate(text, context, lambda asked: answer(asked, answers[asked]))
 
-    assert (result.text, result.failures) == (expected, ())
+    assert (result.marked.text, result.failed) == (expected, ())
 
 
 def test_alternatives_with_damaged_placeholders_are_left_out() -> None:
-    plan = plan_text("Hallo {name}!", None, CONTEXT)
-    assert isinstance(plan, TextPlan)
+    plan = _plan("Hallo {name}!")
 
-    plan.take_translations([answer("Hallo %1$s!", "Hello %1$s!", "Hello!", "Hi %1$s!")])
-    [translation] = plan.result.translations
+    _take(plan, answer("Hallo %1$s!", "Hello %1$s!", "Hello!", "Hi %1$s!"))
+    translation = plan.outcome.translation
 
+    assert translation is not None
     assert [other.text for other in translation.alternatives] == ["Hello {name}!", "Hi {name}!"]
 
 
 def test_lines_of_placeholders_alone_have_no_letters_for_the_engine() -> None:
-    plan = plan_text("{a}: %s\nDatei {b}", None, CONTEXT)
-
-    assert isinstance(plan, TextPlan)
-    assert plan.texts == ["%1$: %2$\nDatei %3$s"]
+    assert [call.text for call in _plan("{a}: %s\nDatei {b}").calls] == ["%1$: %2$\nDatei %1$s"]
 
 
-def test_ordinary_text_has_no_plan() -> None:
-    assert plan_text("Kein Platzhalter, 50% Rabatt.", None, CONTEXT) is None
+def test_ordinary_text_is_translated_as_it_is() -> None:
+    text = "Kein Platzhalter, 50% Rabatt."
+
+    assert [call.text for call in _plan(text).calls] == [text]
 
 
 def test_a_message_that_gets_a_placeholder_from_nowhere_stays_as_it_was() -> None:
-    result = translate(plan_text("Datei öffnen", None, MESSAGE), lambda text: answer(text, "Open {file}"))
+    result = translate("Datei öffnen", MESSAGE, lambda text: answer(text, "Open {file}"))
 
-    assert result.text == "Datei öffnen"
-    assert [failure.check for failure in result.failures] == [Check.PLACEHOLDERS]
+    assert result.marked.text == "Datei öffnen"
+    assert [failure.check for failure in result.failed] == [Check.PLACEHOLDERS]
 
 
 @pytest.mark.parametrize(
     ("target", "check"), [("", Check.EMPTY), ("  ", Check.EMPTY), ("Open " * 20, Check.LENGTH)]
 )
 def test_a_message_that_fails_a_check_keeps_its_source(target: str, check: Check) -> None:
-    result = translate(plan_text("Öffnen", None, MESSAGE), lambda text: answer(text, target))
+    result = translate("Öffnen", MESSAGE, lambda text: answer(text, target))
 
-    assert result.text == "Öffnen"
-    assert [failure.check for failure in result.failures] == [check]
+    assert result.marked.text == "Öffnen"
+    assert [failure.check for failure in result.failed] == [check]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.protection.checks import Check, check_content, check_syntax
+from service.text.checks import Check, check_content, check_syntax
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from dragoman import Router
 from dragoman.terms import Term, Terminology
-from service.protection.unknown_words import UnknownWords
+from service.text.unknown_words import UnknownWords
 from tests.service.conftest import TINY_BUNDLE
 
 TEXT = "Der Hund 北京 und das Kind 北京 und 東京."

@@ -30,6 +30,7 @@ from service.glossaries.store import GlossaryStore
 from service.jobs.store import JobStore
 from service.schema.tables import HEAD, METADATA
 from service.schema.upgrade import MIGRATIONS, REVISION
+from service.text.marked_text import MarkedText
 from tests.routing.doubles import until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -106,7 +107,9 @@ def test_every_row_is_kept(old_url: str) -> None:
             Dictionary(Pair("de", "en"), (Term("Haus", ("house",)),)),
         )
         assert JobStore(database).get(KEY_ID, JOB_ID).created_at == NOON
-        assert Journal(database, JOB_ID).outcomes([b"k" * 16]) == {b"k" * 16: TranslatedEntry("Good morning")}
+        assert Journal(database, JOB_ID).outcomes([b"k" * 16]) == {
+            b"k" * 16: TranslatedEntry(MarkedText("Good morning"))
+        }
 
 
 def test_an_upgraded_database_equals_a_new_one(old_url: str, tmp_path: Path, request: Any) -> None:

@@ -15,6 +15,7 @@ from service.batch.texts import TranslatedEntry
 from service.cli.lines import defer_interrupts, translate_lines
 from service.cli.score import write_scores
 from service.formats.entries import Entry
+from service.text.marked_text import MarkedText
 
 contents = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))
 endings = st.sampled_from([b"\n", b"\r\n"])
@@ -32,7 +33,7 @@ class Spelling:
         while window := list(islice(texts, self.ahead)):
             self.seen += window
             for text in window:
-                yield TranslatedEntry("o\nn\ne" if text == "eins" else text)
+                yield TranslatedEntry(MarkedText("o\nn\ne" if text == "eins" else text))
 
 
 def translated(source: bytes, translator: Spelling) -> bytes:

@@ -9,7 +9,7 @@ from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.glossaries.entries import EntriesFormat
 from service.http.errors import ErrorKind
 from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses
-from service.markup.options import MarkupLanguage
+from service.text.options import MarkupLanguage
 
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
 ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]

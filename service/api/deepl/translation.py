@@ -23,8 +23,8 @@ from service.http.openapi import FORM, JSON, query_parameters, request_of
 from service.http.threads import cancel_on_disconnect
 from service.jobs.job import JobRequest
 from service.jobs.request_fields import base_name
-from service.markup.options import MarkupLanguage, MarkupOptions
 from service.readiness import require_ready
+from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
 from service.translation.terms import find_terms
 from service.translation.translation_service import TranslationService, name_rejected_texts

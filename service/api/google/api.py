@@ -19,9 +19,9 @@ from service.http.fields import Fields
 from service.http.openapi import FORM as FORM_TYPE
 from service.http.openapi import JSON, WITH_KEY, operation_ids, query_parameters, request_of
 from service.http.threads import cancel_on_disconnect, run_in_thread
-from service.markup.options import MarkupLanguage, MarkupOptions
 from service.readiness import require_ready
 from service.services import ApiDefinition, Services
+from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.request import AUTO, TranslationRequest, TranslationResult
 from service.translation.translation_service import name_rejected_texts
 

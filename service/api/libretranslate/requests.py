@@ -11,7 +11,7 @@ from service.api.libretranslate.languages import Catalogue, present_code
 from service.http.errors import ApiError, ErrorKind
 from service.http.fields import Fields
 from service.http.limits import TextLimits
-from service.markup.options import MarkupLanguage, MarkupOptions
+from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.request import AUTO, TranslationRequest
 
 TEXT, HTML = "text", "html"

@@ -13,7 +13,7 @@ from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import read_request_terms
 from service.glossaries.terminology import MAX_TERMS
 from service.http.openapi import DocumentedModel
-from service.protection.modes import PlaceholderMode
+from service.text.modes import PlaceholderMode
 from service.translation.memory import MemoryUse
 from service.translation.request import TranslationRequest
 from service.translation.terms import find_terms

@@ -10,7 +10,7 @@ from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translat
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
 from service.memories.pairs import TextMatches
-from service.protection.checks import Check
+from service.text.checks import Check
 from service.translation.request import DetectedSource, TranslationResult
 from service.translation.translation_service import SegmentDone, SegmentSoFar
 
@@ -130,7 +130,7 @@ class TranslationOut(BaseModel):
     failed_checks: list[FailedCheckOut] = Field(
         default_factory=list,
         description="Only if the translation failed a check, for example of placeholders, after all tries. "
-        "`text` is then the source.",
+        "`text` is then the source, unless only numbers differ.",
     )
     memory: MemoryOut = Field(
         default_factory=lambda: MemoryOut(match="none", similar=[]),

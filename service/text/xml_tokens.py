@@ -6,10 +6,10 @@ from enum import StrEnum
 from itertools import pairwise
 from xml.parsers import expat
 
-from service.markup.escaping import Characters, escape_xml, read_xml
-from service.markup.html_names import LINE_BREAK
-from service.markup.options import MarkupError, MarkupOptions
-from service.markup.tokens import MarkupToken, TokenKind, join_empty_elements
+from service.text.escaping import escape_xml, read_xml
+from service.text.html_names import LINE_BREAK
+from service.text.options import MarkupError, MarkupOptions
+from service.text.tokens import InlineItem, TokenKind, join_empty_elements
 
 MAX_DEPTH = 1000
 """Maximum nesting of elements."""
@@ -52,7 +52,7 @@ class _Event:
     parent: int = -1
 
 
-def xml_tokens(xml: str, options: MarkupOptions) -> list[MarkupToken]:
+def xml_tokens(xml: str, options: MarkupOptions) -> list[InlineItem]:
     """Return the tokens of a document, or of a fragment of any number of elements with text between them.
 
     Raises:
@@ -70,8 +70,10 @@ def xml_tokens(xml: str, options: MarkupOptions) -> list[MarkupToken]:
     raws = [encoded[start:end].decode() for start, end in pairwise(bounds)]
     if before:
         raws[0] = raws[-1] = ""
-    start = MarkupToken(TokenKind.BREAK, encoded[: bounds[0]].decode())  # white space, or a byte order mark
-    return join_empty_elements([start, *_tokens(events, raws, options)])
+    start = InlineItem(
+        TokenKind.BREAK, raw=encoded[: bounds[0]].decode()
+    )  # white space, or a byte order mark
+    return join_empty_elements([start, *_tokens(events, raws, options)], TokenKind.WORD)
 
 
 class _Reader:
@@ -156,42 +158,42 @@ def _reject_entity(name: str, *_: object) -> None:
     raise MarkupError(f"entity {name!r} is declared, which is not supported; remove the declaration")
 
 
-def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> list[MarkupToken]:
+def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> list[InlineItem]:
     """Return one token for each event; the first token of an ignored element contains all of it."""
-    tokens: list[MarkupToken] = []
+    tokens: list[InlineItem] = []
     ignored_until = -1
     for i, (event, raw) in enumerate(zip(events, raws, strict=True)):
         if i <= ignored_until:
-            tokens.append(MarkupToken(TokenKind.POINT, ""))
+            tokens.append(InlineItem(TokenKind.POINT))
         elif (
             event.kind is _EventKind.START and event.name in options.ignore_tags and event.partner is not None
         ):
             ignored_until = event.partner
             kind = TokenKind.BREAK if _splits(event, events, options) else TokenKind.WORD
-            tokens.append(MarkupToken(kind, "".join(raws[i : ignored_until + 1])))
+            tokens.append(InlineItem(kind, raw="".join(raws[i : ignored_until + 1])))
         elif _is_line_break(event, i, options) and not _splits(event, events, options):
             ignored_until = i + 1
-            tokens.append(MarkupToken(TokenKind.BREAK, raw + raws[i + 1], ends_line=True))
+            tokens.append(InlineItem(TokenKind.BREAK, raw=raw + raws[i + 1], ends_line=True))
         else:
             tokens.append(_token(event, raw, events, options))
     return tokens
 
 
-def _token(event: _Event, raw: str, events: list[_Event], options: MarkupOptions) -> MarkupToken:
+def _token(event: _Event, raw: str, events: list[_Event], options: MarkupOptions) -> InlineItem:
     match event.kind:
         case _EventKind.TEXT:
             text, raws = read_xml(raw)
-            return MarkupToken(TokenKind.TEXT, raw, None, text, raws, event.keeps_space)
+            return InlineItem(TokenKind.TEXT, text, raw, raws=raws, keeps_space=event.keeps_space)
         case _EventKind.SECTION:
             return _section_token(raw, keeps_space=event.keeps_space)
         case _EventKind.START | _EventKind.END:
             if _splits(event, events, options):
-                return MarkupToken(TokenKind.BREAK, raw)
+                return InlineItem(TokenKind.BREAK, raw=raw)
             kind = TokenKind.OPEN if event.kind is _EventKind.START else TokenKind.CLOSE
             # Plus one: a token precedes those of all events.
-            return MarkupToken(kind, raw, None if event.partner is None else event.partner + 1)
+            return InlineItem(kind, raw=raw, partner=None if event.partner is None else event.partner + 1)
         case other:
-            return MarkupToken(_OTHERS[other], raw)
+            return InlineItem(_OTHERS[other], raw=raw)
 
 
 def _is_line_break(event: _Event, i: int, options: MarkupOptions) -> bool:
@@ -214,11 +216,11 @@ def _splits(event: _Event, events: list[_Event], options: MarkupOptions) -> bool
     return event.name not in options.non_splitting_tags and options.finds_outline and not is_among_text
 
 
-def _section_token(raw: str, *, keeps_space: bool) -> MarkupToken:
+def _section_token(raw: str, *, keeps_space: bool) -> InlineItem:
     """Return the token of a CDATA section. Its white space never collapses, as marks cannot be in it."""
     content = raw.removeprefix("<![CDATA[").removesuffix("]]>")
     if not content:
-        return MarkupToken(TokenKind.POINT, raw)
+        return InlineItem(TokenKind.POINT, raw=raw)
     text = content if keeps_space else _SPACES.sub(" ", content)
-    characters = Characters(text, [escape_xml(character) for character in text])
-    return MarkupToken(TokenKind.TEXT, raw, None, *characters, keeps_space=True, is_section=True)
+    raws = [escape_xml(character) for character in text]
+    return InlineItem(TokenKind.TEXT, text, raw, raws=raws, keeps_space=True, is_section=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dragoman.text.segmentation import has_letters
-from service.protection.icu_parser import IcuSyntaxError, has_branches, parse_icu
-from service.protection.patterns import NUMBER, ProtectedSpan, SpanForm, find_spans
+from service.text.icu_parser import IcuSyntaxError, has_branches, parse_icu
+from service.text.patterns import NUMBER, ProtectedSpan, SpanForm, find_spans
 
 
 class Check(StrEnum):
@@ -61,7 +61,7 @@ def check_syntax(source: str, target: str) -> tuple[CheckFailure, ...]:
 
 def check_content(source: str, target: str) -> tuple[CheckFailure, ...]:
     """Return failures that make a translation of an interface unlikely to be right: numbers, length."""
-    return (*_check_numbers(source, target), *_check_length(source, target))
+    return (*_check_numbers(source, target), *check_length(source, target))
 
 
 def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
@@ -124,7 +124,8 @@ def _check_numbers(source: str, target: str) -> tuple[CheckFailure, ...]:
     return (CheckFailure(Check.NUMBERS, f"{', '.join(missing)[:_MAX_SHOWN]} is missing"),)
 
 
-def _check_length(source: str, target: str) -> tuple[CheckFailure, ...]:
+def check_length(source: str, target: str) -> tuple[CheckFailure, ...]:
+    """Return a failure if a translation is far longer or shorter than its source."""
     kind = "long" if len(target) > len(source) else "short"
     longest, shortest = max(len(source), len(target)), min(len(source), len(target))
     if longest <= MAX_LENGTH_RATIO * shortest + LENGTH_MARGIN:

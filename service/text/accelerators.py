@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from unicodedata import category
 
-from service.protection.patterns import find_spans
+from service.text.patterns import find_spans
 
 MAX_LABEL_CHARACTERS = 100
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from service.markup import html_names
-from service.markup.html_lexemes import Lexeme, LexemeKind, lex
-from service.markup.options import MarkupOptions
-from service.markup.tokens import MarkupToken, TokenKind, join_empty_elements
+from service.text import html_names
+from service.text.html_lexemes import Lexeme, LexemeKind, lex
+from service.text.options import MarkupOptions
+from service.text.tokens import InlineItem, TokenKind, join_empty_elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +124,17 @@ class _OpenElements:
         return start
 
 
-_NOTHING = MarkupToken(TokenKind.POINT, "")
+_NOTHING = InlineItem(TokenKind.POINT)
 
 
-def html_tokens(html: str, options: MarkupOptions) -> list[MarkupToken]:
+def html_tokens(html: str, options: MarkupOptions) -> list[InlineItem]:
     """Return the tokens of a document or a fragment, however malformed."""
     lexemes = list(lex(html))
     rules = _Rules(options)
     nesting = nest(lexemes, rules.splits)
     merged = list(_merge_ignored(lexemes, nesting, rules))
     token_positions = {i: place for place, (i, _) in enumerate(merged)}
-    tokens: list[MarkupToken] = []
+    tokens: list[InlineItem] = []
     preserving_until = -1
     for i, token in merged:
         lexeme = lexemes[i]
@@ -147,7 +147,7 @@ def html_tokens(html: str, options: MarkupOptions) -> list[MarkupToken]:
         else:
             partner = nesting.partners.get(i)
             tokens.append(rules.tag(lexeme, None if partner is None else token_positions[partner]))
-    return join_empty_elements(tokens)
+    return join_empty_elements(tokens, TokenKind.POINT)
 
 
 class _Rules:
@@ -159,7 +159,7 @@ class _Rules:
         )
         self._ignored = options.names(options.ignore_tags) | html_names.IGNORED
         self._line_break = (
-            TokenKind.WORD
+            TokenKind.POINT
             if html_names.LINE_BREAK in options.names(options.non_splitting_tags)
             else TokenKind.BREAK
         )
@@ -176,32 +176,35 @@ class _Rules:
             or "notranslate" in attributes.get("class", "").split()
         )
 
-    def ignored(self, raw: str, name: str) -> MarkupToken:
+    def ignored(self, raw: str, name: str) -> InlineItem:
         """Return the token of a whole element whose content is not translated."""
         if self.splits(name):
-            return MarkupToken(TokenKind.BREAK, raw)
+            return InlineItem(TokenKind.BREAK, raw=raw)
         if name == html_names.LINE_BREAK:
-            return MarkupToken(self._line_break, raw, ends_line=True)
-        return MarkupToken(TokenKind.POINT if name in html_names.NO_ROOM else TokenKind.WORD, raw)
+            return InlineItem(self._line_break, raw=raw, ends_line=True)
+        is_blank = name in html_names.VOID or name in html_names.FOREIGN
+        kind = TokenKind.POINT if name in html_names.NO_ROOM else TokenKind.WORD
+        return InlineItem(kind, raw=raw, is_blank=is_blank)
 
-    def tag(self, lexeme: Lexeme, partner: int | None) -> MarkupToken:
+    def tag(self, lexeme: Lexeme, partner: int | None) -> InlineItem:
         """Return the token of a single tag, or of a lexeme that is not a tag."""
         if lexeme.kind is LexemeKind.OTHER:
             is_doctype = lexeme.raw[:9].lower() == "<!doctype"
-            return MarkupToken(TokenKind.BREAK if is_doctype else TokenKind.POINT, lexeme.raw)
+            return InlineItem(TokenKind.BREAK if is_doctype else TokenKind.POINT, raw=lexeme.raw)
         if self.splits(lexeme.name):
-            return MarkupToken(TokenKind.BREAK, lexeme.raw)
+            return InlineItem(TokenKind.BREAK, raw=lexeme.raw)
         is_start = lexeme.kind is LexemeKind.START
         if partner is not None:
-            return MarkupToken(TokenKind.OPEN if is_start else TokenKind.CLOSE, lexeme.raw, partner)
+            kind = TokenKind.OPEN if is_start else TokenKind.CLOSE
+            return InlineItem(kind, raw=lexeme.raw, partner=partner)
         if is_start and (lexeme.name in html_names.VOID or lexeme.name in html_names.FOREIGN):
             return self.ignored(lexeme.raw, lexeme.name)
-        return MarkupToken(TokenKind.POINT, lexeme.raw)
+        return InlineItem(TokenKind.POINT, raw=lexeme.raw)
 
 
 def _merge_ignored(
     lexemes: Sequence[Lexeme], nesting: Nesting, rules: _Rules
-) -> Iterator[tuple[int, MarkupToken]]:
+) -> Iterator[tuple[int, InlineItem]]:
     """Yield positions of lexemes, each with the token of an ignored element that begins there, if any."""
     end = 0
     for i, lexeme in zip(count(), lexemes, strict=False):
@@ -214,6 +217,6 @@ def _merge_ignored(
             yield i, _NOTHING
 
 
-def _text(lexeme: Lexeme, *, keeps_space: bool) -> MarkupToken:
+def _text(lexeme: Lexeme, *, keeps_space: bool) -> InlineItem:
     text, raws = lexeme.characters
-    return MarkupToken(TokenKind.TEXT, lexeme.raw, text=text, raws=raws, keeps_space=keeps_space)
+    return InlineItem(TokenKind.TEXT, text, lexeme.raw, raws=raws, keeps_space=keeps_space)

@@ -9,9 +9,19 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from dragoman.types import Link, Span
-from service.markup.stretches import Stretch
 
 _CUT_WORD = re.compile(r"\w+[-\u2212+]\d+|\w+")  # 10-3 may come from 10<sup>-3</sup>
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Part of a text, with its translation."""
+
+    source: Span
+    """Part of the source, never empty."""
+    target: Span
+    links: tuple[Link, ...]
+    """Links within the two spans."""
 
 
 @dataclass(frozen=True, slots=True)

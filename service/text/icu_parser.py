@@ -41,6 +41,8 @@ class Argument:
     """An argument without branches, such as `{name}` or `{when, date, short}`."""
 
     raw: str
+    number: int | None = None
+    """For an inline element of the message: which one it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """The words of a text that a route's model cannot read, without those that the request's terms translate."""
 
-from collections.abc import Sequence
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,7 +11,6 @@ from dragoman.routing.routes import Route
 from dragoman.terms import Terminology
 from dragoman.text.term_index import TermIndex
 from dragoman.types import Span
-from service.protection.text_context import without_overlaps
 
 CACHED_TERMINOLOGIES = 8
 
@@ -27,8 +28,21 @@ class UnknownWords:
         unknown = self.router.unknown_spans(self.route, text)
         if not unknown or self.terminology is None:
             return unknown
+        return _without_overlaps(unknown, self.find_terms(text))
+
+    def find_terms(self, text: str) -> Sequence[Span]:
+        """Return the terms of a text that have a translation, in order."""
+        if self.terminology is None:
+            return ()
         matches = _term_index(self.terminology, self.route.pair.source).find(text)
-        return without_overlaps(unknown, [match.span for match in matches if match.term.targets])
+        return [match.span for match in matches if match.term.targets]
+
+
+def _without_overlaps(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
+    """Return the spans that overlap none of the others, which are in order and apart from each other."""
+    ends = [other.end for other in others]
+    starts = [*(other.start for other in others), sys.maxsize]
+    return [span for span in spans if span.end <= starts[bisect_right(ends, span.start)]]
 
 
 @lru_cache(CACHED_TERMINOLOGIES)

@@ -14,8 +14,8 @@ from itertools import groupby
 
 from turbohtml import Token, Tokenizer, TokenType
 
-from service.markup.escaping import Characters
-from service.markup.html_names import FOREIGN, RAW_TEXT, RAW_TEXT_WITH_SCRIPTS
+from service.text.escaping import Characters
+from service.text.html_names import FOREIGN, RAW_TEXT, RAW_TEXT_WITH_SCRIPTS
 
 
 class LexemeKind(StrEnum):

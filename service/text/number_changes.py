@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from babel import Locale, UnknownLocaleError
 
-from service.protection.number_words import count_number_words, is_ordinal
-from service.protection.numbers import Number, NumberKind, find_numbers
+from service.text.number_words import count_number_words, is_ordinal
+from service.text.numbers import Number, NumberKind, find_numbers
 
 Spans = Sequence[tuple[int, int]]
 _NO_SPANS: Spans = ()

@@ -1,1 +1,0 @@
-"""Keeps placeholders, code, ICU messages and accelerator keys intact in translations, and checks these."""

@@ -1,0 +1,273 @@
+"""Puts objects and marks into the translation of a segment, and joins segments to a text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from dragoman.scripts import is_word_character
+from dragoman.types import Link, SegmentTranslation, Span
+from service.text.checks import CheckFailure
+from service.text.judging import FoundStandIn, match_stand_ins
+from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, with_partners
+from service.text.placement import Movable, Placed, Segment, place
+from service.text.positions import PositionMap, Run
+from service.text.showing import MarkedPart, ShownText
+
+_NO_SPACE_BEFORE = frozenset(".,;:!?)]}%\u2026\u3002\u3001\uff0c\uff01\uff1f")
+_NO_SPACE_AFTER = frozenset("([{\u00bf\u00a1")
+
+
+class PutObject(NamedTuple):
+    """An object in a translation."""
+
+    start: int
+    end: int
+    found: Object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Part of a text in translation: a segment, or what is between two, which does not change."""
+
+    own: Span
+    """Position in the text."""
+    text: str
+    objects: tuple[PutObject, ...] = ()
+    """With positions in `text`."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Position in `text` and index of each mark, in the order of the translation."""
+    links: tuple[Link, ...] | None = None
+    """Aligned words: positions in the whole source, and in `text`."""
+    translation: SegmentTranslation | None = None
+    """As the engine returned it; None between segments."""
+    failed: tuple[CheckFailure, ...] = ()
+    """Checks that it failed after all tries."""
+    is_retried: bool = False
+    """Whether the first call did not make it."""
+
+
+def unchanged_piece(
+    part: MarkedPart, own: Span, marks: range, translation: SegmentTranslation | None = None
+) -> Piece:
+    """Return a part of a text as it is, with some of its marks."""
+    marked = part.marked
+    objects = (marked.objects[i] for i in marked.objects_in(*own))
+    return Piece(
+        own,
+        marked.text[own.start : own.end],
+        tuple(PutObject(one.start - own.start, one.end - own.start, one) for one in objects),
+        tuple((min(max(marked.marks[i].at, own.start), own.end) - own.start, i) for i in marks),
+        None if translation is None or translation.links is None else (),
+        translation,
+    )
+
+
+def translated_piece(
+    part: MarkedPart,
+    shown: ShownText,
+    own: Span,
+    moving: range,
+    found: Sequence[FoundStandIn],
+    translation: SegmentTranslation,
+) -> Piece:
+    """Return the translation of a segment with all that belongs to it.
+
+    Args:
+        part: what was translated.
+        shown: the same as the model saw it.
+        own: position of the segment in the text.
+        moving: which of the movables belong to it.
+        found: the stand-ins in its translation.
+        translation: the segment as the engine returned it.
+    """
+    source, translated = translation.source_span, translation.text
+    shift = translation.span.start
+    moved = (
+        Link(one.source, Span(one.target.start - shift, one.target.end - shift))
+        for one in translation.links or ()
+    )
+    links_within = tuple(link for link in moved if _is_within(link, source, translated))
+    segment = Segment(source, Span(0, len(translated)), links_within)
+    placed = place(shown.text, translated, shown.movables, segment, moving)
+    renderer = _Renderer(part, shown.movables, found, translated, segment.target)
+    for each in placed:
+        renderer.put(each)
+    text = renderer.finish()
+    targets = PositionMap(renderer.runs, 0)
+    links = None
+    if translation.links is not None:
+        # A link of several stand-ins would be cut at the words between them.
+        links = tuple(
+            Link(shown.positions.span(link.source), targets.span(link.target))
+            for link in segment.links
+            if not shown.positions.has_several(link.source)
+        )
+    return Piece(own, text, tuple(renderer.objects), tuple(renderer.marks), links, translation)
+
+
+def _shifted(link: Link, by: int) -> Link:
+    return Link(link.source, Span(link.target.start + by, link.target.end + by))
+
+
+def _is_within(link: Link, source: Span, target: str) -> bool:
+    return (
+        source.start <= link.source.start < link.source.end <= source.end
+        and 0 <= link.target.start < link.target.end <= len(target)
+    )
+
+
+def restored_text(part: MarkedPart, shown: ShownText, translated: str) -> str | None:
+    """Return another translation of a text with its objects; None if it lacks one, or if some are hidden."""
+    names = [stand_in.text for stand_in in shown.stand_ins if "$" in stand_in.text]
+    if shown.movables or len(set(names)) < len(names) or any(one.text == "\n" for one in shown.stand_ins):
+        return None
+    target = Span(0, len(translated))
+    match = match_stand_ins(shown.stand_ins, translated, target)
+    return None if match.missing else _Renderer(part, (), match.found, translated, target).finish()
+
+
+@dataclass(slots=True, eq=False)
+class _Renderer:
+    """Writes the translation of a segment with its objects, and with the marks' positions."""
+
+    part: MarkedPart
+    movables: Sequence[Movable]
+    found: Sequence[FoundStandIn]
+    translated: str
+    target: Span
+    pieces: list[str] = field(default_factory=list)
+    objects: list[PutObject] = field(default_factory=list)
+    marks: list[tuple[int, int]] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    length: int = 0
+    at: int = field(init=False)
+    next_found: int = 0
+    last: str = ""
+    """Last character written."""
+    owes_space: bool = False
+    """Whether white space must precede the next text."""
+    parts_letters: bool = False
+    """The same for text that begins with a letter: what separated it from a hidden object is gone."""
+
+    def __post_init__(self) -> None:
+        self.at = self.target.start
+
+    def put(self, placed: Placed) -> None:
+        """Write the translation up to a movable, and the movable."""
+        self._copy_until(placed.at)
+        movable = self.movables[placed.movable]
+        following = self.translated[self.at : min(self.at + 1, self.target.end)]
+        if not movable.is_object:
+            if movable.kind is MarkKind.OPEN and not following.isspace():
+                self._write_pending_space(following)  # outside of the element
+            self.marks.append((self.length, movable.source_index))
+            return
+        found = self.part.marked.objects[movable.source_index]
+        if movable.kind is not MarkKind.POINT:
+            if movable.kind is MarkKind.OPEN and not following.isspace():
+                self._write_pending_space(following)
+            self._put_object(found)
+            return
+        before = self.part.marked.text[max(0, found.start - 1) : found.start]
+        after = self.part.marked.text[found.end : found.end + 1]
+        if before.isspace() and self.last and self.last not in _NO_SPACE_AFTER:
+            self.owes_space = True
+        self.owes_space = self.owes_space or (_is_word(self.last) and not _is_word(before) and before != "")
+        self._write_pending_space(OBJECT)
+        self._put_object(found)
+        self.owes_space, self.parts_letters = after.isspace(), not _is_word(after)
+
+    def finish(self) -> str:
+        """Write the rest, and return the text."""
+        self._copy_until(self.target.end)
+        return "".join(self.pieces)
+
+    def _copy_until(self, end: int) -> None:
+        while self.next_found < len(self.found) and self.found[self.next_found].span.start < end:
+            found = self.found[self.next_found]
+            self.next_found += 1
+            self._copy(found.span.start)
+            self._write_pending_space(OBJECT)
+            start = self.length
+            self._put_object(self.part.marked.objects[found.stand_in.object_index])
+            self.runs.append(Run(*found.span, Span(start, self.length), is_copy=False))
+            self.at = found.span.end
+        self._copy(end)
+
+    def _copy(self, end: int) -> None:
+        if self.at < end:
+            self._write_pending_space(self.translated[self.at])
+            self.runs.append(Run(self.at, end, Span(self.length, self.length + end - self.at)))
+            self._write(self.translated[self.at : end])
+            self.at = end
+
+    def _put_object(self, found: Object) -> None:
+        start = self.length
+        self._write(self.part.marked.text[found.start : found.end] if found.put is None else found.put)
+        self.objects.append(PutObject(start, self.length, found))
+
+    def _write(self, text: str) -> None:
+        self.pieces.append(text)
+        self.length += len(text)
+        self.last = text[-1:] or self.last
+
+    def _write_pending_space(self, following: str) -> None:
+        needs_space = self.owes_space or (self.parts_letters and following != OBJECT and _is_word(following))
+        is_apart = following == "" or following.isspace() or following in _NO_SPACE_BEFORE
+        if needs_space and not is_apart and self.last and not self.last.isspace():
+            self._write(" ")
+        self.owes_space = self.parts_letters = False
+
+
+def _is_word(character: str) -> bool:
+    return character != "" and is_word_character(character)
+
+
+class JoinedText(NamedTuple):
+    """A text put together from its pieces."""
+
+    marked: MarkedText
+    segments: tuple[SegmentTranslation, ...]
+    """With positions in the texts, not in what the model saw."""
+
+
+def join_pieces(source: MarkedText, pieces: Sequence[Piece]) -> JoinedText:
+    """Return the translation of a text.
+
+    Args:
+        source: the text.
+        pieces: parts that make up the text, in order.
+    """
+    length = 0
+    marks: list[Mark] = []
+    objects: list[Object] = []
+    segments: list[SegmentTranslation] = []
+    for piece in pieces:
+        marks += (replace(source.marks[i], at=length + at) for at, i in piece.marks)
+        objects += (
+            replace(put.found, start=length + put.start, end=length + put.end)
+            for put in piece.objects
+            if put.found.number is not None  # others are words again
+        )
+        if piece.translation is not None:
+            segments.append(segment_of(source, piece, piece.translation, length))
+        length += len(piece.text)
+    text = "".join(piece.text for piece in pieces)
+    return JoinedText(MarkedText(text, with_partners(marks), tuple(objects)), tuple(segments))
+
+
+def segment_of(
+    source: MarkedText, piece: Piece, translation: SegmentTranslation, length: int
+) -> SegmentTranslation:
+    """Return the translation of a segment that begins at this position of the text's translation."""
+    links = piece.links
+    if links is not None:
+        links = tuple(_shifted(link, length) for link in links)
+    return replace(
+        translation,
+        source=source.text[piece.own.start : piece.own.end],
+        text=piece.text,
+        source_span=piece.own,
+        span=Span(length, length + len(piece.text)),
+        links=links,
+    )

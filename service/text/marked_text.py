@@ -1,0 +1,163 @@
+"""The value that readers, plans, files and journals share: words, with marks between and objects among them.
+
+Source forms stay with the reader (`reading.ReadText`): a translation names them by number.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Self
+
+OBJECT = "\ufffc"
+"""The character of an object of markup: OBJECT REPLACEMENT CHARACTER."""
+
+
+class MarkKind(Enum):
+    """Role of a mark."""
+
+    OPEN = "open"
+    CLOSE = "close"
+    POINT = "point"
+    """Has no width and no other half: a comment, an anchor, a footnote reference, a cue time."""
+
+
+class Shown(Enum):
+    """How the model sees an object."""
+
+    COPY = "copy"
+    """As `%1$s`, with a number of its own: it may move in the sentence."""
+    STRING = "string"
+    """As `%s`: such objects keep their order, as their values are passed by position."""
+    NUMBER = "number"
+    """As `%d`; else like STRING."""
+    LITERAL = "literal"
+    """As it is."""
+    BREAK = "break"
+    """As a line break, across which nothing moves."""
+    OPEN = "open"
+    """Not at all: the first half of a pair around words, which word alignment places."""
+    CLOSE = "close"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something of the reader's between two characters."""
+
+    at: int
+    """Position of the character after it."""
+    kind: MarkKind
+    number: int
+    """Which of the reader's source forms it is."""
+    partner: int | None = None
+    """For OPEN and CLOSE: index of the other half among the text's marks; None if that is in another text."""
+    keeps_order: bool = False
+    """Whether it must not change places with other marks, as cue times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """Part of a text that is not translated."""
+
+    start: int
+    end: int
+    shown: Shown = Shown.COPY
+    number: int | None = None
+    """Which of the reader's source forms it is; None if it is its own characters, found among the words."""
+    partner: int | None = None
+    """For OPEN and CLOSE: index of the other half among the text's objects."""
+    put: str | None = None
+    """What the translation has in its place; None for its own characters."""
+    is_syntax: bool = True
+    """Whether a program reads it, so that a translation must not have more of it than the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A text, its marks and its objects. Texts are equal if words and places are, whatever the source forms.
+
+    Marks are in order of their positions, and at one position in that of the source; OPEN and CLOSE nest.
+    Objects are in order and do not overlap, and no mark is within one. An object of markup is one character,
+    `OBJECT`, and a line break of markup is a line feed, or has no width.
+    """
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+    objects: tuple[Object, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has neither marks nor objects."""
+        return not self.marks and not self.objects
+
+    @property
+    def words(self) -> str:
+        """The text without its objects: what its language is detected from."""
+        if not self.objects:
+            return self.text
+        pieces: list[str] = []
+        at = 0
+        for each in self.objects:
+            pieces += (self.text[at : each.start], "\n" if each.shown is Shown.BREAK else " ")
+            at = each.end
+        return "".join((*pieces, self.text[at:]))
+
+    def objects_in(self, start: int, end: int) -> range:
+        """Return the indexes of the objects that are within a part of the text."""
+        first = bisect_left(self.objects, start, key=lambda each: each.start)
+        last = first
+        while last < len(self.objects) and self.objects[last].end <= end:
+            last += 1
+        return range(first, last)
+
+    def part(self, start: int, end: int) -> "MarkedText":
+        """Return a part of the text with the objects within it, and without its marks."""
+        found = self.objects_in(start, end)
+        objects = tuple(
+            replace(
+                each,
+                start=each.start - start,
+                end=each.end - start,
+                partner=None if each.partner is None else each.partner - found.start,
+            )
+            for each in self.objects[found.start : found.stop]
+        )
+        return MarkedText(self.text[start:end], (), objects)
+
+    def to_json(self) -> Any:
+        """Return the text as JSON can hold it; a plain one is itself."""
+        if self.is_plain:
+            return self.text
+        marks = [
+            [mark.at, mark.kind.value, mark.number, mark.partner, mark.keeps_order] for mark in self.marks
+        ]
+        objects = [
+            [each.start, each.end, each.shown.value, each.number, each.partner, each.put, each.is_syntax]
+            for each in self.objects
+        ]
+        return [self.text, marks, objects]
+
+    @classmethod
+    def from_json(cls, packed: Any) -> Self:
+        """Return the text that `to_json` packed."""
+        if isinstance(packed, str):
+            return cls(packed)
+        text, marks, objects = packed
+        return cls(
+            text,
+            tuple(Mark(at, MarkKind(kind), *rest) for at, kind, *rest in marks),
+            tuple(Object(start, end, Shown(shown), *rest) for start, end, shown, *rest in objects),
+        )
+
+
+def with_partners(marks: Sequence[Mark]) -> tuple[Mark, ...]:
+    """Return marks with the halves that nest as partners of each other; other halves have none."""
+    partners: dict[int, int] = {}
+    opened: list[int] = []
+    for i, mark in enumerate(marks):
+        if mark.kind is MarkKind.OPEN:
+            opened.append(i)
+        elif mark.kind is MarkKind.CLOSE and opened:
+            start = opened.pop()
+            partners[start], partners[i] = i, start
+    return tuple(replace(mark, partner=partners.get(i)) for i, mark in enumerate(marks))

@@ -1,0 +1,176 @@
+"""Finds the objects among the words of a text: placeholders, code, addresses, identifiers, pairs, breaks."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from service.text.context import TextContext
+from service.text.marked_text import MarkedText, MarkKind, Object, Shown
+from service.text.numbers import NumberKind, find_numbers
+from service.text.patterns import ProtectedSpan, SpanForm, find_spans
+
+_SHOWN = {
+    SpanForm.NUMBERED: Shown.COPY,
+    SpanForm.STRING: Shown.STRING,
+    SpanForm.NUMBER: Shown.NUMBER,
+    SpanForm.LITERAL: Shown.LITERAL,
+    SpanForm.TAG: Shown.COPY,
+}
+_TAG = re.compile(r"<(/?)([\w:.-]+)")
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\(?:r\\n|[nrt])")
+_BACKSLASH = re.compile(r"\\(?:r\\n|[nrt])?")
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(?P<s>\*{1,3}|~~|'''|_{1,2})(?=[^\W_])(?:[^\s*~'_]|(?<=\w)['_](?=\w)|[ ](?=\S)){1,200}+"
+    r"(?<=[\w.!?])(?P=s)(?![\w*~])"
+)
+_STRING = re.compile(r"%(?:\d+\$)?[s@]")
+_MIN_LETTERS = 2
+
+
+def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
+    """Return a text with the objects among its words. Its own objects come first."""
+    text = marked.text
+    spans = find_spans(text)
+    objects = list(_spelt(text, spans))
+    free = _free([Object(*span, is_syntax=False) for span in context.find_unknown(text)], objects)
+    objects = sorted([*objects, *free], key=_place)
+    numbers = find_numbers(text, [_place(each) for each in objects])
+    identifiers = (number for number in numbers if number.kind is NumberKind.IDENTIFIER)
+    found = (Object(number.start, number.end, is_syntax=False) for number in identifiers)
+    objects += _free(found, objects)
+    objects += _free(_literal_breaks(text), objects)
+    if not objects and "*" not in text and "_" not in text and "~~" not in text and "'''" not in text:
+        return marked
+    objects = _without_marks(_free(objects, marked.objects), marked)
+    if terms := context.find_terms(text):
+        translated = [Object(*term) for term in terms]
+        kept = [each for each in objects if each.is_syntax]
+        objects = [*kept, *_free([each for each in objects if not each.is_syntax], translated)]
+    objects = sorted(objects, key=_place)
+    has_pairs = any(mark.kind is not MarkKind.POINT for mark in marked.marks)
+    objects = objects if has_pairs else _with_pairs(text, objects)
+    return replace(marked, objects=_joined(marked.objects, objects))
+
+
+def with_numbers(marked: MarkedText, numbers: Iterable[Object]) -> MarkedText:
+    """Return a text with further objects, where these overlap none and have no mark in them."""
+    free = _without_marks(_free(numbers, marked.objects), marked)
+    return replace(marked, objects=_joined(marked.objects, free)) if free else marked
+
+
+def _joined(first: Sequence[Object], second: Sequence[Object]) -> tuple[Object, ...]:
+    """Return the objects of both in their order; partners are indexes among their own."""
+    tagged = sorted(
+        [*((each, 0, i) for i, each in enumerate(first)), *((each, 1, i) for i, each in enumerate(second))],
+        key=lambda one: _place(one[0]),
+    )
+    places = {one[1:]: place for place, one in enumerate(tagged)}
+    return tuple(
+        each if each.partner is None else replace(each, partner=places[which, each.partner])
+        for each, which, _ in tagged
+    )
+
+
+def _place(each: Object) -> tuple[int, int]:
+    return each.start, each.end
+
+
+def _free(objects: Iterable[Object], others: Sequence[Object]) -> list[Object]:
+    """Return the objects that overlap none of the others; both are in order."""
+    found: list[Object] = []
+    i = 0
+    for each in objects:
+        while i < len(others) and others[i].end <= each.start:
+            i += 1
+        if i == len(others) or each.end <= others[i].start:
+            found.append(each)
+    return found
+
+
+def _without_marks(objects: Iterable[Object], marked: MarkedText) -> list[Object]:
+    """Return the objects that have no mark in them."""
+    found: list[Object] = []
+    i = 0
+    for each in objects:
+        while i < len(marked.marks) and marked.marks[i].at <= each.start:
+            i += 1
+        if i == len(marked.marks) or marked.marks[i].at >= each.end:
+            found.append(each)
+    return found
+
+
+def _spelt(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[Object]:
+    for span in spans:
+        is_break = _LINE_BREAK.fullmatch(text, span.start, span.end)
+        shown = Shown.BREAK if is_break else _SHOWN[span.form]
+        yield Object(span.start, span.end, shown, is_syntax=span.is_syntax)
+
+
+def _literal_breaks(text: str) -> Iterator[Object]:
+    r"""Yield each `\n` that is written as two characters, if all backslashes of the text begin one."""
+    if "\\" not in text or not all(map(_ESCAPE.fullmatch, _BACKSLASH.findall(text))):
+        return
+    for found in _ESCAPE.finditer(text):
+        yield Object(*found.span(), Shown.BREAK)
+
+
+def _with_pairs(text: str, objects: Sequence[Object]) -> list[Object]:
+    """Return objects with those as pairs that are around words: tags, placeholders that touch, emphasis."""
+    pairs = [*_tag_pairs(text, objects), *_touching_pairs(text, objects)]
+    paired = list(objects)
+    for first, last in pairs:
+        paired[first] = replace(objects[first], shown=Shown.OPEN, partner=last)
+        paired[last] = replace(objects[last], shown=Shown.CLOSE, partner=first)
+    emphasis: list[Object] = []
+    for found in _EMPHASIS.finditer(text):
+        width, (start, end) = len(found["s"]), found.span()
+        emphasis.append(Object(start, start + width, Shown.OPEN, partner=len(emphasis) + 1))
+        emphasis.append(Object(end - width, end, Shown.CLOSE, partner=len(emphasis) - 1))
+    return list(_joined(paired, _nesting(emphasis, paired)))
+
+
+def _nesting(emphasis: Sequence[Object], others: Sequence[Object]) -> list[Object]:
+    """Return the pairs of emphasis that overlap no other object, and have no half of another pair in them."""
+    halves = [each.start for each in others if each.shown in {Shown.OPEN, Shown.CLOSE}]
+    found: list[Object] = []
+    for first, last in zip(emphasis[::2], emphasis[1::2], strict=True):
+        is_apart = not any(_overlaps(each, others) for each in (first, last))
+        if is_apart and bisect_left(halves, first.end) == bisect_left(halves, last.start):
+            found.append(replace(first, partner=len(found) + 1))
+            found.append(replace(last, partner=len(found) - 1))
+    return found
+
+
+def _overlaps(each: Object, others: Sequence[Object]) -> bool:
+    i = bisect_right(others, each.start, key=lambda other: other.end)
+    return i < len(others) and others[i].start < each.end
+
+
+def _tag_pairs(text: str, objects: Sequence[Object]) -> Iterator[tuple[int, int]]:
+    """Yield the tags whose pair nests properly."""
+    opened: list[tuple[str, int]] = []
+    for i, each in enumerate(objects):
+        tag = _TAG.match(text, each.start, each.end)
+        if tag is None or each.shown is not Shown.COPY or text[each.end - 2 : each.end] == "/>":
+            continue
+        if not tag[1]:
+            opened.append((tag[2], i))
+        elif opened and opened[-1][0] == tag[2]:
+            yield opened.pop()[1], i
+
+
+def _touching_pairs(text: str, objects: Sequence[Object]) -> Iterator[tuple[int, int]]:
+    """Yield string placeholders around words: the first touches a letter to its right only, the second one to
+    its left only, with two letters or more and no other object between.
+    """
+    for i, (first, last) in enumerate(pairwise(objects)):
+        is_string = all(_STRING.fullmatch(text, one.start, one.end) for one in (first, last))
+        if not is_string or sum(map(str.isalpha, text[first.end : last.start])) < _MIN_LETTERS:
+            continue
+        outer = text[max(0, first.start - 1) : first.start] + text[last.end : last.end + 1]
+        inner = text[first.end] + text[last.start - 1]
+        if inner.isalpha() and not any(map(str.isalpha, outer)):
+            yield i, i + 1

@@ -1,0 +1,308 @@
+"""Divides the translation of a call into segments that are right, and segments to try again."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from dragoman.text.segmentation import has_letters
+from dragoman.types import SegmentTranslation, Span, Translation
+from service.text.checks import Check, CheckFailure
+from service.text.context import TextContext
+from service.text.joining import Piece, translated_piece, unchanged_piece
+from service.text.judging import match_stand_ins
+from service.text.marked_text import Object, Shown
+from service.text.number_changes import NumberChanges, number_forms
+from service.text.numbers import Number, find_numbers
+from service.text.objects import with_numbers
+from service.text.patterns import find_spans
+from service.text.placement import moving_in
+from service.text.showing import MarkedPart, ShownText, StandIn, show
+
+MAX_TRIALS = 3
+_DIGIT = re.compile(r"\d")
+_MAX_NAMED = 80
+"""Characters of what failed that a problem names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A call to the engine for a text, or for one segment of it."""
+
+    part: MarkedPart
+    shown: ShownText
+    hidden: frozenset[int]
+    """Where the objects begin that the model must not see."""
+    number: int = 1
+    """1 for the first call; each further one is for a segment alone."""
+
+
+def segments_of(trial: Trial, translation: Translation) -> Sequence[SegmentTranslation] | None:
+    """Return the segments of a call; None if one has a break in it.
+
+    A further call is one segment, and so is a translation whose segments are out of order.
+    """
+    shown = trial.shown
+    if trial.number > 1 or not _are_in_order(translation, shown.text):
+        segments: Sequence[SegmentTranslation] = [_as_one(shown.text, translation)]
+    else:
+        segments = translation.segments
+    breaks = (one.shown for one in shown.stand_ins if one.text == "\n")
+    spans = iter([segment.source_span for segment in segments])
+    span = next(spans, None)
+    for each in breaks:
+        while span is not None and span.end <= each.start:
+            span = next(spans, None)
+        if span is not None and span.start < each.end:
+            return None
+    return segments
+
+
+def _are_in_order(translation: Translation, source: str) -> bool:
+    """Return whether the segments are in order, and what is between them is the same in both texts."""
+    source_at = at = 0
+    for segment in translation.segments:
+        own, span = segment.source_span, segment.span
+        if not (source_at <= own.start < own.end <= len(source) and at <= span.start <= span.end):
+            return False
+        if source[source_at : own.start] != translation.text[at : span.start]:
+            return False
+        source_at, at = own.end, span.end
+    return source[source_at:] == translation.text[at:]
+
+
+def _as_one(source: str, translation: Translation) -> SegmentTranslation:
+    """Return a translation as a single segment."""
+    segments = translation.segments
+    links = [link for segment in segments for link in segment.links or ()]
+    tokens = [segment.tokens for segment in segments if segment.tokens is not None]
+    return SegmentTranslation(
+        source,
+        translation.text,
+        translation.score,
+        translation.finish_reason,
+        sum(segment.num_source_tokens for segment in segments),
+        sum(segment.num_target_tokens for segment in segments),
+        Span(0, len(source)),
+        Span(0, len(translation.text)),
+        None if segments and all(segment.links is None for segment in segments) else tuple(links),
+        tuple(token for found in tokens for token in found) if tokens else None,
+    )
+
+
+class SegmentCutter:
+    """Divides a part of a text in the order of its segments. What is between these does not change."""
+
+    def __init__(self, trial: Trial, context: TextContext) -> None:
+        """Take a trial whose segments follow."""
+        self.is_right = True
+        """Whether all segments so far were right."""
+        self._trial = trial
+        self._context = context
+        self._own_at = trial.part.own.start
+        self._mark = trial.part.marks.start
+        self._movable = self._stand_in = 0
+
+    def add(self, translation: SegmentTranslation) -> Iterator[Piece | Trial]:
+        """Yield what is before a segment, and the segment or a trial for it."""
+        shown, part = self._trial.shown, self._trial.part
+        source = translation.source_span
+        if self._trial.number == 1:
+            moving = moving_in(shown.movables, source, self._movable)
+        else:
+            moving = range(len(shown.movables))
+        own, marks = self._own(source, moving)
+        if self._own_at < own.start or self._mark < marks.start:
+            yield unchanged_piece(part, Span(self._own_at, own.start), range(self._mark, marks.start))
+        stand_ins = self._stand_ins_in(source)
+        self._own_at, self._mark, self._movable = own.end, marks.stop, moving.stop
+        judge = _Judge(self._trial, self._context, own, marks)
+        done = judge.judge(translation, moving, stand_ins)
+        self.is_right = isinstance(done, Piece)
+        yield done
+
+    def rest(self) -> Piece:
+        """Return what is after the last segment."""
+        part = self._trial.part
+        return unchanged_piece(part, Span(self._own_at, part.own.end), range(self._mark, part.marks.stop))
+
+    def _own(self, source: Span, moving: range) -> tuple[Span, range]:
+        """Return which part of the text a segment is, and which marks belong to it."""
+        shown, part = self._trial.shown, self._trial.part
+        if self._trial.number > 1:
+            return part.own, part.marks
+        own = shown.positions.span(source)
+        start, end = max(own.start, self._own_at), own.end
+        first = last = None
+        for i in moving:
+            movable = shown.movables[i]
+            if movable.is_object:
+                found = part.marked.objects[movable.source_index]
+                start, end = min(start, found.start), max(end, found.end)
+            else:
+                first = movable.source_index if first is None else first
+                last = movable.source_index
+        if first is None or last is None:
+            # Marks before the segment stay in place.
+            first = self._mark
+            for movable in shown.movables[self._movable : moving.start]:
+                first = first if movable.is_object else movable.source_index + 1
+            return Span(start, end), range(first, first)
+        return Span(start, end), range(first, last + 1)
+
+    def _stand_ins_in(self, source: Span) -> list[StandIn]:
+        """Return the stand-ins of which a segment has a part."""
+        stand_ins = self._trial.shown.stand_ins
+        while self._stand_in < len(stand_ins) and stand_ins[self._stand_in].shown.end <= source.start:
+            self._stand_in += 1
+        last = self._stand_in
+        while last < len(stand_ins) and stand_ins[last].shown.start < source.end:
+            last += 1
+        return list(stand_ins[self._stand_in : last])
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Decides whether a segment is right."""
+
+    trial: Trial
+    context: TextContext
+    own: Span
+    marks: range
+
+    def judge(
+        self, translation: SegmentTranslation, moving: range, stand_ins: list[StandIn]
+    ) -> Piece | Trial:
+        """Return the piece of a segment, or a trial for it."""
+        trial, source = self.trial, translation.source_span
+        text = translation.text
+        if text == trial.shown.text[source.start : source.end]:
+            return unchanged_piece(trial.part, self.own, self.marks, translation)
+        match = match_stand_ins(stand_ins, text, Span(0, len(text)))
+        cut = {one.own.start for one in stand_ins if not _is_within(one.shown, source)}
+        if match.missing or cut:
+            retried = self._retry(match.missing | cut, ())
+            if retried is not None:
+                return retried
+        piece = translated_piece(trial.part, trial.shown, self.own, moving, match.found, translation)
+        piece = replace(piece, is_retried=trial.number > 1)
+        return self._checked(piece, has_stand_ins=bool(stand_ins) or trial.number > 1)
+
+    def _checked(self, piece: Piece, *, has_stand_ins: bool) -> Piece | Trial:
+        if not self.context.shows_objects and not self.context.has_prefix:
+            return piece
+        if (has_stand_ins or self.context.is_message) and self._has_added(piece):
+            retried = self._retry(self._starts(), ())
+            if retried is not None:
+                return retried
+        changes = self._number_changes(piece)
+        if not changes:
+            return piece
+        numbers = changes.missing or self._numbers()
+        return self._retry(frozenset(), numbers) or replace(piece, failed=(_failure(piece, self, changes),))
+
+    def _retry(self, missing: frozenset[int], numbers: Sequence[Number]) -> Piece | Trial | None:
+        """Return the next trial of the segment; None if it would be the same again."""
+        trial = self.trial
+        if trial.number == MAX_TRIALS or not self.context.shows_objects:
+            return None
+        marked = trial.part.marked
+        words = marked.text[self.own.start : self.own.end]
+        forms = number_forms(self.context.source, self.context.target)
+        found = [
+            Object(
+                self.own.start + number.start,
+                self.own.start + number.end,
+                put=forms.put(words, number),
+                is_syntax=False,
+            )
+            for number in numbers
+        ]
+        part = MarkedPart(with_numbers(marked, found), self.own, self.marks, trial.part.language)
+        everything = _starts(part)
+        before = trial.hidden & everything
+        hidden = everything if trial.number > 1 or missing == everything else before | missing
+        if hidden == before and len(part.marked.objects) == len(marked.objects):
+            return None
+        shown = show(part, hidden)
+        if not has_letters(shown.text):
+            return unchanged_piece(part, self.own, self.marks)
+        return Trial(part, shown, hidden, MAX_TRIALS if hidden == everything else trial.number + 1)
+
+    def _starts(self) -> frozenset[int]:
+        return _starts(replace(self.trial.part, own=self.own))
+
+    def _has_added(self, piece: Piece) -> bool:
+        """Return whether the words of a translation have syntax that those of the source have not."""
+        marked = self.trial.part.marked
+        own = [marked.objects[i] for i in marked.objects_in(*self.own)]
+        shift = self.own.start
+        source = _masked(
+            marked.text[self.own.start : self.own.end], [(one.start - shift, one.end - shift) for one in own]
+        )
+        target = _masked(piece.text, [put[:2] for put in piece.objects])
+        return bool(_syntax(target) - _syntax(source))
+
+    def _number_changes(self, piece: Piece) -> NumberChanges | None:
+        source = self.trial.part.marked.text[self.own.start : self.own.end]
+        if _DIGIT.search(source) is None and _DIGIT.search(piece.text) is None:
+            return None
+        marked, shift = self.trial.part.marked, self.own.start
+        objects = [marked.objects[i] for i in marked.objects_in(*self.own)]
+        return number_forms(self.context.source, self.context.target).compare(
+            source,
+            piece.text,
+            [(one.start - shift, one.end - shift) for one in objects],
+            [put[:2] for put in piece.objects],
+        )
+
+    def _numbers(self) -> tuple[Number, ...]:
+        return find_numbers(self.trial.part.marked.text[self.own.start : self.own.end])
+
+
+def is_right(trial: Trial, translation: Translation, context: TextContext) -> bool:
+    """Return whether the segments of a text without marks and objects have the numbers of their sources."""
+    if not _are_in_order(translation, trial.shown.text):
+        return False
+    if not context.shows_objects and not context.has_prefix:
+        return True
+    if _DIGIT.search(translation.text) is None and _DIGIT.search(trial.shown.text) is None:
+        return True
+    forms = number_forms(context.source, context.target)
+    return not any(
+        forms.compare(segment.source, segment.text)
+        for segment in translation.segments
+        if segment.source != segment.text
+    )
+
+
+def _failure(piece: Piece, judge: _Judge, changes: NumberChanges) -> CheckFailure:
+    source = judge.trial.part.marked.text[judge.own.start : judge.own.end]
+    missing = ", ".join(source[one.start : one.end] for one in changes.missing)[:_MAX_NAMED]
+    added = ", ".join(piece.text[one.start : one.end] for one in changes.added)[:_MAX_NAMED]
+    problems = [f"{missing} is missing"] * bool(missing) + [f"{added} is not in the source"] * bool(added)
+    return CheckFailure(Check.NUMBERS, "; ".join(problems))
+
+
+def _starts(part: MarkedPart) -> frozenset[int]:
+    """Return where the objects of a part begin."""
+    objects = part.marked.objects
+    within = (objects[i] for i in part.marked.objects_in(*part.own))
+    return frozenset(each.start for each in within if each.shown is not Shown.BREAK)
+
+
+def _syntax(text: str) -> Counter[str]:
+    return Counter(text[span.start : span.end] for span in find_spans(text) if span.is_syntax)
+
+
+def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end in spans:
+        pieces += (text[at:start], "\n")
+        at = end
+    return "".join((*pieces, text[at:]))
+
+
+def _is_within(span: Span, whole: Span) -> bool:
+    return whole.start <= span.start and span.end <= whole.end

@@ -1,0 +1,327 @@
+"""Shows a text to the model: stand-ins for objects, line breaks for breaks, and neither marks nor pairs.
+
+The models are trained with `%1$s` to `%9$s`, so stand-ins are counted anew in each sentence if a text has
+more, and a tenth object of one sentence is hidden. On a line of objects only they have no letter, `%1$`, and
+the engine copies the line.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dragoman.scripts import is_word_character
+from dragoman.text.segmentation import has_letters, segment
+from dragoman.types import Span
+from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, Shown
+from service.text.placement import Movable
+from service.text.positions import PositionMap, Run
+
+MAX_SHOWN = 9
+"""Stand-ins of one sentence."""
+STAND_IN = re.compile(r"%%|%(?P<number>\d+)\$s?|(?<!\d)%[sd]")
+
+_PAIRS = {Shown.OPEN: MarkKind.OPEN, Shown.CLOSE: MarkKind.CLOSE}
+_ORDERED = {Shown.STRING: "%s", Shown.NUMBER: "%d"}
+_MAX_BESIDE = 10
+"""Characters in which the neighbour of a hidden object is looked for beyond other objects."""
+MAX_LETTERS = 40
+"""Letters that touch an object and are looked at."""
+_LETTERS_BEFORE = re.compile(r"[^\W\d_]*\Z")
+_LETTERS_AFTER = re.compile(rf"[^\W\d_]{{0,{MAX_LETTERS}}}")
+
+
+class StandIn(NamedTuple):
+    """What the model sees of an object."""
+
+    object_index: int
+    """Index of the object."""
+    text: str
+    own: Span
+    """Position of the object in its text."""
+    shown: Span
+    """Position in the text that the model sees, with added blanks."""
+    before: str
+    """Letters that touch the object, and are shown with a blank between."""
+    after: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownText:
+    """A text, or part of one, as the model sees it."""
+
+    text: str
+    stand_ins: tuple[StandIn, ...]
+    """One for each object that is shown, in order."""
+    movables: tuple[Movable, ...]
+    """Marks and hidden objects, in order."""
+    own: Span
+    """Which part of the text it is."""
+    positions: PositionMap
+    """Maps positions of the shown text to those of the text itself."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the text itself, with nothing to place."""
+        return not self.stand_ins and not self.movables
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPart:
+    """Part of a text that the model sees at once."""
+
+    marked: MarkedText
+    own: Span
+    """Position in the text."""
+    marks: range
+    """Which of the marks belong to it."""
+    language: str
+    """BCP-47 code of the text's language, for its sentences."""
+
+    def marks_before(self, each: Object, first: int) -> int:
+        """Return the end of the marks, from one on, that are before a break.
+
+        At one without width, these are those up to the last CLOSE there.
+        """
+        end = last = first
+        marks = self.marked.marks
+        while last < self.marks.stop and marks[last].at <= each.start:
+            last += 1
+            has_width = each.start < each.end
+            if has_width or marks[last - 1].at < each.start or marks[last - 1].kind is MarkKind.CLOSE:
+                end = last
+        return end
+
+
+def show(part: MarkedPart, hidden: Collection[int] = ()) -> ShownText:
+    """Return a part of a text as the model sees it.
+
+    Args:
+        part: the part.
+        hidden: where the objects begin that the model must not see.
+    """
+    objects = part.marked.objects
+    within = part.marked.objects_in(*part.own)
+    not_shown = {i for i in within if objects[i].start in hidden or objects[i].shown in _PAIRS}
+    shown = [i for i in within if i not in not_shown and objects[i].shown is not Shown.BREAK]
+    if shown and any(map(STAND_IN.search, _between(part, within))):
+        return _build(part, within, {})  # a stand-in could be mistaken for the text's own
+    copied = _on_copied_lines(part, within, not_shown)
+    stand_ins = {i: f"%{n}$" for n, i in enumerate(sorted(copied), 1)}
+    counted = [i for i in shown if i not in copied]
+    if sum(objects[i].shown is not Shown.LITERAL for i in counted) <= MAX_SHOWN:
+        return _build(part, within, stand_ins | _numbered(objects, counted))
+    draft = _build(part, within, stand_ins | dict.fromkeys(counted, "%1$s"))
+    is_counted = set(counted)
+    sentences = _sentences(draft.text, part.language)
+    sentence = next(sentences, Span(0, 0))
+    members: list[int] = []
+    for stand_in in draft.stand_ins:
+        while sentence.end < stand_in.shown.end and (following := next(sentences, None)) is not None:
+            stand_ins |= _numbered(objects, members[:MAX_SHOWN])
+            sentence, members = following, []
+        if stand_in.object_index in is_counted:
+            members.append(stand_in.object_index)
+    return _build(part, within, stand_ins | _numbered(objects, members[:MAX_SHOWN]))
+
+
+def _numbered(objects: Sequence[Object], indexes: Sequence[int]) -> dict[int, str]:
+    """Return a stand-in for each of these objects."""
+    found: dict[int, str] = {}
+    for i in indexes:
+        shown = objects[i].shown
+        found[i] = _ORDERED.get(shown) or ("%%" if shown is Shown.LITERAL else f"%{len(found) + 1}$s")
+    return found
+
+
+def _between(part: MarkedPart, within: range) -> Iterator[str]:
+    """Yield the words between objects."""
+    at = part.own.start
+    for i in within:
+        yield part.marked.text[at : part.marked.objects[i].start]
+        at = part.marked.objects[i].end
+    yield part.marked.text[at : part.own.end]
+
+
+def _on_copied_lines(part: MarkedPart, within: range, hidden: Collection[int]) -> set[int]:
+    """Return the indexes of objects that are shown on lines without letters."""
+    objects = part.marked.objects
+    copied: set[int] = set()
+    line: list[int] = []
+    is_worded = False
+    for i, words in zip([*within, None], _between(part, within), strict=True):
+        first, *others = words.split("\n")
+        is_worded = is_worded or has_letters(first)
+        is_break = i is None or objects[i].shown is Shown.BREAK
+        if (others or is_break) and not is_worded:
+            copied.update(line)
+        if others or is_break:
+            line, is_worded = [], not is_break and has_letters(others[-1])
+        if i is not None and i not in hidden and objects[i].shown not in {Shown.BREAK, Shown.LITERAL}:
+            line.append(i)
+    return copied
+
+
+def _sentences(text: str, language: str) -> Iterator[Span]:
+    document = segment(text, language)
+    at = len(document.gaps[0])
+    for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
+        yield Span(at, at + len(sentence))
+        at += len(sentence) + len(gap)
+
+
+def _build(part: MarkedPart, within: range, stand_ins: Mapping[int, str]) -> ShownText:
+    """Return a text with stand-ins for some of its objects, and without the others."""
+    builder = _Builder(part, stand_ins)
+    for i in within:
+        builder.add(i)
+    return builder.finish()
+
+
+@dataclass(slots=True, eq=False)
+class _Builder:
+    part: MarkedPart
+    stand_in_of: Mapping[int, str]
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    at: int = field(init=False)
+    next_mark: int = field(init=False)
+    stand_ins: list[StandIn] = field(default_factory=list)
+    movables: list[Movable] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    mark_places: dict[int, int] = field(default_factory=dict)
+    """Index among the movables of each mark."""
+    object_places: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.at = self.part.own.start
+        self.next_mark = self.part.marks.start
+
+    def add(self, i: int) -> None:
+        """Add an object, with the text and the marks before it."""
+        found = self.part.marked.objects[i]
+        self._copy_until(found.start, self.part.marks_before(found, self.next_mark))
+        if found.shown is Shown.BREAK:
+            self._show(i, found, "\n", ("", ""))
+        elif i in self.stand_in_of:
+            self._show(i, found, self.stand_in_of[i], self._letters_around(found))
+        else:
+            self._hide(i, found)
+
+    def finish(self) -> ShownText:
+        """Return the shown text."""
+        own = self.part.own
+        self._copy_until(own.end, self.part.marks.stop)
+        partners = _partners(self.mark_places, self.part.marked.marks)
+        partners |= _partners(self.object_places, self.part.marked.objects)
+        movables = [
+            movable._replace(at=min(movable.at, self.length), partner=partners.get(i))
+            for i, movable in enumerate(self.movables)
+        ]
+        positions = PositionMap(self.runs, own.start)
+        return ShownText("".join(self.pieces), tuple(self.stand_ins), tuple(movables), own, positions)
+
+    def _letters_around(self, found: Object) -> tuple[str, str]:
+        """Return the letters that touch an object: with them it would be a word that the model translates."""
+        text, own = self.part.marked.text, self.part.own
+        before = _LETTERS_BEFORE.search(text[max(own.start, found.start - MAX_LETTERS) : found.start])
+        after = _LETTERS_AFTER.match(text, found.end, own.end)
+        return (
+            before[0] if before is not None and self._touches(found.start) else "",
+            after[0]
+            if after is not None and _is_letter(after[0][:1]) and not self._has_mark(found.end)
+            else "",
+        )
+
+    def _copy_until(self, end: int, last_mark: int) -> None:
+        """Copy text and marks up to a position."""
+        marks = self.part.marked.marks
+        while self.next_mark < last_mark and marks[self.next_mark].at <= end:
+            mark = marks[self.next_mark]
+            self._copy(mark.at)
+            self.mark_places[self.next_mark] = len(self.movables)
+            self._move(self.next_mark, mark.kind, Span(mark.at, mark.at), None, keeps_order=mark.keeps_order)
+            self.next_mark += 1
+        self._copy(end)
+
+    def _copy(self, end: int) -> None:
+        if self.at < end:
+            self.runs.append(Run(self.length, self.length + end - self.at, Span(self.at, end)))
+            self._write(self.part.marked.text[self.at : end])
+            self.at = end
+
+    def _write(self, text: str) -> None:
+        self.pieces.append(text)
+        self.length += len(text)
+
+    def _show(self, i: int, found: Object, text: str, letters: tuple[str, str]) -> None:
+        start, own, self.at = self.length, Span(found.start, found.end), found.end
+        self._write(f"{' ' if letters[0] else ''}{text}{' ' if letters[1] else ''}")
+        self.runs.append(Run(start, self.length, own, is_copy=False))
+        self.stand_ins.append(StandIn(i, text, own, Span(start, self.length), *letters))
+
+    def _hide(self, i: int, found: Object) -> None:
+        kind = _PAIRS.get(found.shown, MarkKind.POINT)
+        self.object_places[i] = len(self.movables)
+        touches = self._touches(found.start)
+        if kind is MarkKind.POINT and found.end == self.part.own.end:
+            self._drop_last_spaces()
+        self._move(i, kind, Span(found.start, found.end), found, keeps_order=found.shown in _ORDERED)
+        self.at = found.end
+        if kind is not MarkKind.POINT:
+            return
+        following = self.part.marked.text[found.end : min(found.end + 1, self.part.own.end)]
+        if touches and _is_letter(following):
+            self._write(" ")  # its neighbours are two words
+        elif following == " " and not self._has_mark(found.end) and self._ends_with_space():
+            self.at += 1
+
+    def _move(
+        self, index: int, kind: MarkKind, own: Span, found: Object | None, *, keeps_order: bool
+    ) -> None:
+        text = self.part.marked.text
+        before = text[max(0, own.start - _MAX_BESIDE) : own.start].rstrip(OBJECT)[-1:]
+        after = text[own.end : own.end + _MAX_BESIDE].lstrip(OBJECT)[:1]
+        is_attached = before.isspace() and not after.isspace()
+        is_in_word = all(character and is_word_character(character) for character in (before, after))
+        self.movables.append(
+            Movable(self.length, kind, index, found is not None, None, keeps_order, is_attached, is_in_word)
+        )
+
+    def _drop_last_spaces(self) -> None:
+        """Drop the white space before an object at the end."""
+        if not self.runs or not self.runs[-1].is_copy or not self.pieces[-1].endswith(" "):
+            return
+        words, run = self.pieces[-1].rstrip(" "), self.runs[-1]
+        num_spaces = len(self.pieces[-1]) - len(words)
+        self.pieces[-1] = words
+        self.length -= num_spaces
+        other = Span(run.other.start, run.other.end - num_spaces)
+        self.runs[-1] = run._replace(end=run.end - num_spaces, other=other)
+
+    def _ends_with_space(self) -> bool:
+        last = next((piece for piece in reversed(self.pieces) if piece), "")
+        return last[-1:] in {"", " ", "\n"}
+
+    def _touches(self, at: int) -> bool:
+        """Return whether the last character shown is a letter that touches a position."""
+        own = self.part.own
+        is_copied = bool(self.runs) and self.runs[-1].is_copy and self.runs[-1].other.end == at
+        has_mark = bool(self.movables) and self.movables[-1].at == self.length
+        return is_copied and not has_mark and at > own.start and _is_letter(self.part.marked.text[at - 1])
+
+    def _has_mark(self, at: int) -> bool:
+        marks = self.part.marked.marks
+        return self.next_mark < self.part.marks.stop and marks[self.next_mark].at == at
+
+
+def _partners(places: Mapping[int, int], found: Sequence[Mark] | Sequence[Object]) -> dict[int, int]:
+    return {
+        place: places[partner]
+        for i, place in places.items()
+        if (partner := found[i].partner) is not None and partner in places
+    }
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalpha() and is_word_character(character)

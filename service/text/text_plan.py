@@ -1,0 +1,193 @@
+"""The plan of one text: what the engine translates, in up to three calls, and what becomes of the results.
+
+text -- objects --> its placeholders, code, identifiers, pairs of marks
+text -- showing --> text with stand-ins for the engine: the first call, of the whole text
+translation -- segment_trial (judging, placement, joining) --> pieces that are right; each other segment is
+tried again alone, with the objects hidden that were missing, and numbers that changed as objects; then
+with all hidden, which cannot fail
+pieces -- joining --> the translation -- checks --> kept, or the source instead
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from dragoman.pipeline.engine_request import EngineRequest
+from dragoman.types import Alternative, SegmentTranslation, Span, Splitting, Translation
+from service.text.accelerators import find_label
+from service.text.checks import CheckFailure, check_length, check_syntax
+from service.text.context import TextContext
+from service.text.joining import Piece, join_pieces, restored_text, segment_of, unchanged_piece
+from service.text.marked_text import MarkedText, Shown
+from service.text.modes import PlaceholderMode
+from service.text.objects import find_objects
+from service.text.outcome import TextOutcome
+from service.text.scores import first_translation, joint_translation
+from service.text.segment_trial import SegmentCutter, Trial, is_right, segments_of
+from service.text.showing import MarkedPart, show
+
+
+class Call(NamedTuple):
+    """A text for the engine."""
+
+    text: str
+    is_aligned: bool
+    """Whether the translation must have links."""
+
+    def request(self, request: EngineRequest) -> EngineRequest:
+        """Return an engine's request for this call."""
+        options = request.options
+        if options.return_alignment or not self.is_aligned:
+            return request
+        return replace(request, options=replace(options, return_alignment=True))
+
+
+class TextPlan:
+    """Calls for a text, and its outcome. It makes no call itself."""
+
+    def __init__(self, marked: MarkedText, context: TextContext) -> None:
+        """Find the objects among the words, and prepare the first call.
+
+        Args:
+            marked: any text but an ICU message.
+            context: languages, kind and model of the text.
+        """
+        self._context = context
+        self._marked = marked
+        self._label = find_label(marked.text) if context.is_message and marked.is_plain else None
+        own = marked if self._label is None else MarkedText(self._label.text)
+        self._source = find_objects(own, context) if context.shows_objects else own
+        hidden = frozenset[int]()
+        if not context.shows_objects:
+            hidden = frozenset(each.start for each in own.objects if each.shown is not Shown.BREAK)
+        whole = MarkedPart(self._source, Span(0, len(own.text)), range(len(own.marks)), context.source)
+        self._first = Trial(whole, show(whole, hidden), hidden)
+        self._slots: list[Piece | Trial] = [self._first]
+        if context.splitting is not Splitting.SENTENCES:
+            self._slots = list(_between_breaks(whole, hidden))
+        self._taken: list[Translation] = []
+        self._outcome: TextOutcome | None = None
+        self._streaming: SegmentCutter | None = None
+        self._num_streamed = 0
+
+    @property
+    def calls(self) -> list[Call]:
+        """Calls to make now; empty if the plan is done."""
+        return [Call(trial.shown.text, bool(trial.shown.movables)) for trial in self._trials()]
+
+    @property
+    def outcome(self) -> TextOutcome:
+        """What became of the text, once there are no more calls."""
+        if self._outcome is None:
+            raise ValueError("texts remain to be translated")
+        return self._outcome
+
+    def take(self, translations: Sequence[Translation]) -> None:
+        """Take one translation for each of `calls`."""
+        is_first = self._slots == [self._first]
+        self._taken += translations
+        if is_first and self._first.shown.is_plain and is_right(self._first, translations[0], self._context):
+            self._slots = []
+            self._outcome = self._checked(MarkedText(translations[0].text), translations[0], ())
+            return
+        remaining = iter(translations)
+        slots: list[Piece | Trial] = []
+        for slot in self._slots:
+            slots += self._advance(slot, next(remaining)) if isinstance(slot, Trial) else [slot]
+        self._slots = slots
+        pieces = [slot for slot in slots if isinstance(slot, Piece)]
+        if len(pieces) == len(slots):
+            self._outcome = self._finish(pieces)
+
+    def take_segment(self, segment: SegmentTranslation) -> SegmentTranslation | None:
+        """Return the next segment of the only first call as one of the text; None from a wrong one on.
+
+        The translation of the call, which comes later, has the same segments.
+        """
+        if self._streaming is None:
+            [trial] = self._trials()
+            self._streaming = SegmentCutter(trial, self._context)
+        elif not self._streaming.is_right:
+            return None
+        found: SegmentTranslation | None = None
+        for piece in self._streaming.add(segment):
+            if isinstance(piece, Trial):
+                return None
+            if piece.translation is not None:
+                found = segment_of(self._source, piece, piece.translation, self._num_streamed)
+            self._num_streamed += len(piece.text)
+        return found
+
+    @property
+    def can_stream(self) -> bool:
+        """Whether `take_segment` may be called."""
+        return len(self._slots) == 1 and self._label is None
+
+    def _trials(self) -> Iterator[Trial]:
+        return (slot for slot in self._slots if isinstance(slot, Trial))
+
+    def _advance(self, trial: Trial, translation: Translation) -> Iterator[Piece | Trial]:
+        """Yield the pieces of a call that are right, and what to try again."""
+        segments = segments_of(trial, translation)
+        if segments is None:  # a segment has a break in it
+            yield from _between_breaks(trial.part, trial.hidden)
+            return
+        cutter = SegmentCutter(trial, self._context)
+        for segment in segments:
+            yield from cutter.add(segment)
+        yield cutter.rest()
+
+    def _finish(self, pieces: Sequence[Piece]) -> TextOutcome:
+        joined = join_pieces(self._source, pieces)
+        failed = tuple(failure for piece in pieces for failure in piece.failed)
+        if len(self._taken) > 1:
+            return self._checked(joined.marked, joint_translation(self._taken, joined), failed)
+        [first] = self._taken
+        others = (self._restored(other) for other in first.alternatives[1:])
+        translation = first_translation(first, joined, [other for other in others if other is not None])
+        return self._checked(joined.marked, translation, failed)
+
+    def _restored(self, other: Alternative) -> Alternative | None:
+        """Return another hypothesis with the objects of the text; None if it lacks some."""
+        text = restored_text(self._first.part, self._first.shown, other.text)
+        return None if text is None else Alternative(text, other.score)
+
+    def _checked(
+        self, translated: MarkedText, translation: Translation, failed: tuple[CheckFailure, ...]
+    ) -> TextOutcome:
+        """Return a translation with its checks, or the source if one failed that would break a program."""
+        if self._label is not None:
+            translated = MarkedText(self._label.mark(translated.text))
+        context = self._context
+        syntax: tuple[CheckFailure, ...] = ()
+        if context.placeholders is PlaceholderMode.AUTO and (
+            context.is_message or context.has_prefix or self._source.objects
+        ):
+            syntax = check_syntax(self._marked.text, translated.text)
+        if context.is_message:
+            syntax = syntax or check_length(self._marked.text, translated.text)
+        if syntax and not context.has_prefix:
+            return TextOutcome(self._marked, translation, syntax, is_source=True)
+        return TextOutcome(translated, translation, (*syntax, *failed))
+
+
+def _between_breaks(part: MarkedPart, hidden: frozenset[int]) -> Iterator[Piece | Trial]:
+    """Yield a trial for each part of a text between breaks."""
+    marked, mark = part.marked, part.marks.start
+    at = part.own.start
+    breaks = [
+        marked.objects[i] for i in marked.objects_in(*part.own) if marked.objects[i].shown is Shown.BREAK
+    ]
+    for each in breaks:
+        last = part.marks_before(each, mark)
+        yield _trial(part, Span(at, each.start), range(mark, last), hidden)
+        yield unchanged_piece(part, Span(each.start, each.end), range(0))
+        at, mark = each.end, last
+    yield _trial(part, Span(at, part.own.end), range(mark, part.marks.stop), hidden)
+
+
+def _trial(whole: MarkedPart, own: Span, marks: range, hidden: frozenset[int]) -> Piece | Trial:
+    part = MarkedPart(whole.marked, own, marks, whole.language)
+    if own.start == own.end:
+        return unchanged_piece(part, own, marks)
+    return Trial(part, show(part, hidden), hidden)
