@@ -1,5 +1,7 @@
 # `make help` lists the targets. Everything lives in .venv; targets are re-runnable.
-PYTHON ?= python3.11
+# The first of these that is Python 3.11 to 3.13.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
+	$$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 HOST ?= 127.0.0.1
 PORT ?= 8000
 ENGINE ?= docker
@@ -27,6 +29,7 @@ PIP_LOCKED := $(BIN)/python -m pip install --quiet --no-deps --require-hashes --
 PIP_PROJECT := $(BIN)/python -m pip install --quiet --no-build-isolation --editable
 
 $(VENV)/.python: requirements/build.txt
+	@test -n "$(PYTHON)" || { echo "no Python 3.11, 3.12 or 3.13 found; name one: make PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_LOCKED) requirements/build.txt
 	@touch $@

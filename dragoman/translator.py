@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self, TypeVar, overload
 
 from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundled import find_bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError, TranslationCancelled
 from dragoman.loading import open_tokenizers, scheduler_options
@@ -111,7 +112,7 @@ class Translator:
         """Verify and load a bundle.
 
         Args:
-            path: the bundle's folder.
+            path: the bundle's folder, or the name of a bundled model, such as `de-en`.
             replicas: searches that run at the same time, each over many sources; they share the bundle's
                 memory. None for as many as there are CPUs for their threads, on a GPU for one.
             threads: cores that one replica uses. More replicas give more than more threads.
@@ -130,7 +131,7 @@ class Translator:
         session = SessionOptions(threads, tuple(providers))
         scheduling = replace(scheduler_options(session, replicas, queue_size), engine_metrics=engine_metrics)
         return cls(
-            open_bundle(Path(path)),
+            open_bundle(find_bundle(path)),
             session,
             scheduling,
             SegmentCache(segment_cache_size, engine_metrics),

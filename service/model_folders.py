@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from dragoman.bundled import bundled_models
 from dragoman.manifest import MANIFEST_FILE
 from dragoman.routing.bundle_scan import bundle_folders
-
-INSTALLED = Path(__file__).resolve().parent / "bundled_models"
-"""Folder of the bundled models of an installed package; a checkout has them in its own `models`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class ModelFolders:
         if models_dir is not None:
             return cls(models_dir)
         own = Path("models")
-        bundled = INSTALLED if INSTALLED.is_dir() else INSTALLED.parent.parent / "models"
+        bundled = bundled_models()
         return cls(own, None if bundled == own.resolve() else bundled)
 
     def __str__(self) -> str:

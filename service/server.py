@@ -1,9 +1,12 @@
 """The server process: opens the preloaded bundles, then listens."""
 
+import errno
 import gc
 import logging
 import signal
+import socket
 import sys
+from collections.abc import Sequence
 from types import FrameType
 
 import uvicorn
@@ -18,6 +21,7 @@ from service.settings import Settings, log_ignored_variables
 from service.sockets import open_sockets
 from service.telemetry.logs import configure_logs
 
+logger = logging.getLogger(__name__)
 KEEP_ALIVE_S = 75
 """Idle seconds before a connection is closed: clients that poll every few seconds keep theirs. Uvicorn's own
 5 s end just when DeepL's client polls."""
@@ -63,6 +67,12 @@ def serve(settings: Settings) -> None:
         _configure_gc()
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         with open_sockets(settings) as sockets:
+            if sockets is None and _is_port_in_use(settings):
+                logger.error(
+                    "port %d of %s is in use; choose another with --port", settings.port, settings.host
+                )
+                sys.exit(EXIT_NOT_STARTED)
+            logger.info("%s", describe_start([offer.name for offer in router.offers()], names, settings))
             server.run(sockets)
         if not server.started:
             sys.exit(EXIT_NOT_STARTED)
@@ -90,6 +100,29 @@ def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
     )
     start_draining = app.state.readiness.start_draining
     return DrainingServer(config, ShutdownOptions(settings.drain_s, settings.stop_timeout_s, start_draining))
+
+
+def describe_start(models: Sequence[str], preloaded_models: Sequence[str], settings: Settings) -> str:
+    """Return the line that says which models are served, and the address of the page."""
+    noun = "model" if len(models) == 1 else "models"
+    loaded = f"{', '.join(preloaded_models)} loaded" if preloaded_models else "loaded on first use"
+    line = f"{len(models)} {noun} ({', '.join(models)}), {loaded}"
+    if settings.uds is not None or not settings.port:
+        return line
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{line}; open http://{host}:{settings.port}{settings.root_path}"
+
+
+def _is_port_in_use(settings: Settings) -> bool:
+    """Return whether another process listens on the port. Any other problem is uvicorn's to report."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False
 
 
 def _limit_arenas() -> None:

@@ -22,7 +22,7 @@ COMMANDS = {
     ),
     "pull": ("service.cli.pull:app", "Download a model that an index names into the models folder."),
     "models": ("service.cli.models:app", "List the bundles in the models folder and verify their files."),
-    "info": ("service.cli.info:app", "Show the installed versions and the properties of a bundle."),
+    "info": ("service.cli.info:app", "Show the installed versions and the properties of each bundle."),
     "keys": ("service.cli.keys:keys", "Manage API keys."),
 }
 """Name of each command, its app, and the first sentence of its help."""

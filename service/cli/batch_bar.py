@@ -1,7 +1,8 @@
 """Output of `dragoman batch`: the progress bar, the report at the end, and the estimate."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,8 +18,11 @@ MINUTES_PER_HOUR = 60
 
 @contextmanager
 def progress_bar() -> Iterator[OnProgress]:
-    """Show on a terminal a job's progress, speed, time left and number of failed entries."""
-    with tqdm(unit=" entries", file=sys.stderr, disable=not sys.stderr.isatty(), total=0) as bar:
+    """Show a job's progress, speed, time left and failures: in a bar, or in lines without a terminal."""
+    if not sys.stderr.isatty():
+        yield ProgressLines().show
+        return
+    with tqdm(unit=" entries", file=sys.stderr, total=0) as bar:
 
         def show(progress: BatchProgress) -> None:
             bar.total = progress.num_entries
@@ -30,6 +34,32 @@ def progress_bar() -> Iterator[OnProgress]:
             bar.update(progress.num_done - bar.n)
 
         yield show
+
+
+class ProgressLines:
+    """Prints a line a minute, for the log of a job without a terminal."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began_s = self._shown_s = clock()
+        self._num_before: int | None = None
+        """Entries that earlier runs have done; they do not count towards this run's speed."""
+
+    def show(self, progress: BatchProgress) -> None:
+        """Print the progress if a minute has passed since the last line."""
+        if self._num_before is None:
+            self._num_before = progress.num_done
+        now_s = self._clock()
+        if now_s - self._shown_s < SECONDS_PER_MINUTE:
+            return
+        self._shown_s = now_s
+        rate = (progress.num_done - self._num_before) / (now_s - self._began_s)
+        line = f"dragoman: {progress.num_done:,} of {progress.num_entries:,} entries, {rate:,.1f} entries/s"
+        if rate:
+            line += f", about {_duration((progress.num_entries - progress.num_done) / rate)} left"
+        if progress.num_failed:
+            line += f", {progress.num_failed:,} failed"
+        typer.echo(line, err=True)
 
 
 def show_report(report: BatchReport, problems_path: Path) -> None:

@@ -12,13 +12,12 @@ app = cli_options.new_command()
 
 @app.command()
 def info(*, model: cli_options.ModelOption = None, config: cli_options.ConfigOption = None) -> None:
-    """Show the installed versions and the properties of a bundle."""
+    """Show the installed versions and the properties of each bundle."""
     settings = load_settings(config, {"model": model})
     print_versions()
     folders = find_models(settings)
-    if len(folders) != 1:
-        names = ", ".join(folders) or "none"
-        raise SettingsError(f"model: choose one with --model; models in {settings.model_folders}: {names}")
+    if not folders:
+        raise SettingsError(f"model: there is none in {settings.model_folders}")
     for folder in folders.values():
         bundle = read_bundle(folder)
         kernels, why_not_native = find_kernels(bundle, translator_options(settings).session, settings.kernels)

@@ -13,6 +13,7 @@ import typer
 
 from dragoman import InputError
 from dragoman.text.segmentation import has_letters
+from service.formats.registry import SUFFIXES
 
 STDIN = "-"
 MAX_BEGINNING_CHARACTERS = 2000
@@ -58,7 +59,7 @@ def open_lines(text: str | None, file: Path | None) -> Iterator[LineSource]:
     """Yield the lines of a text, a file, or standard input if neither is given.
 
     Raises:
-        InputError: both are given, or the text is the name of a file.
+        InputError: both are given, or the text is the name of a file or looks like one.
         OSError: the file cannot be read.
     """
     if text is not None and file is not None:
@@ -86,3 +87,6 @@ def _reject_file_name(text: str) -> None:
         raise InputError(
             "text", f"{text} is a file; use --file {text}, or a pipe to translate the name itself"
         )
+    if not any(map(str.isspace, text)) and text.lower().endswith(SUFFIXES):
+        problem = f"there is no file {text}; was one meant? Use a pipe to translate the name itself"
+        raise InputError("text", problem)

@@ -74,7 +74,7 @@ def print_facts(bundle: Bundle, kernels: str) -> None:
         ("search", f"beam {decoding.beam_size}, length penalty {decoding.length_penalty:g}"),
         ("early stopping", _yes_or_no(decoding.early_stopping)),
         ("licence", manifest.licence),
-        *((f"origin: {name}", str(value)) for name, value in manifest.origin.items()),
+        *((f"origin: {name}", _origin(value)) for name, value in manifest.origin.items()),
         *((f"score: {name}", _score(value)) for name, value in manifest.scores.items()),
     ]
     print_table(facts)
@@ -85,6 +85,19 @@ def _score(value: object) -> str:
     if not isinstance(value, dict):
         return str(value)
     return ", ".join(f"{key} {each}" for key, each in value.items() if not isinstance(each, list))
+
+
+def _origin(value: object) -> str:
+    """Format an entry of the origin on one line: of objects, the model card has the details."""
+    if isinstance(value, list):
+        return ", ".join(
+            str(each["name"] if isinstance(each, dict) and "name" in each else each) for each in value
+        )
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{name} {each}" for name, each in value.items() if not isinstance(each, dict | list)
+        )
+    return str(value)
 
 
 def describe_pairs(languages: Languages) -> str:

@@ -202,7 +202,7 @@ def _split_suffixes(name: str) -> tuple[str, str]:
     if suffix is None:
         shown = name if len(name) <= _MAX_SHOWN_NAME else f"...{name[-_MAX_SHOWN_NAME:]}"
         raise FileFormatError(
-            f"{shown!a} has no supported suffix; supported are {', '.join(SUFFIXES)}, also "
+            f"{shown!a} has no supported suffix; supported are {', '.join(installed_suffixes())}, also "
             f"followed by {' or '.join(COMPRESSIONS)}"
         )
     return suffix, name.lower().removeprefix(plain_name)
@@ -226,6 +226,6 @@ def _format_type(kind: _FormatEntry, suffix: str) -> _FormatType:
         if extra is None:
             raise
         raise FileFormatError(
-            f"{suffix} files need {error.name}, which is not installed: pip install 'dragoman[{extra}]'"
+            f"{suffix} files are not read here: the operator has to install dragoman[{extra}]"
         ) from error
     return cast("_FormatType", getattr(module, kind.name))

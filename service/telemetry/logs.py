@@ -55,7 +55,7 @@ class JsonFormatter(_Lines):
         line = {
             "time": time.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
-            "logger": record.name,
+            "logger": _logger_of(record),
             "message": _message(record),
             **_fields(record),
         }
@@ -69,10 +69,15 @@ class TextFormatter(_Lines):
 
     def format(self, record: logging.LogRecord) -> str:
         fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
-        line = f"{record.levelname}: {record.name}: {_message(record)}{fields}"
+        line = f"{record.levelname}: {_logger_of(record)}: {_message(record)}{fields}"
         if record.exc_info and record.exc_info[1] is not None:
             line += "\n" + self.formatException(record.exc_info)
         return line
+
+
+def _logger_of(record: logging.LogRecord) -> str:
+    """Return the logger's name. Uvicorn logs everything under `uvicorn.error`, which looks like a failure."""
+    return "uvicorn" if record.name == "uvicorn.error" else record.name
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -13,9 +13,10 @@ import httpx
 import pytest
 from filelock import FileLock
 
+from dragoman import bundled as bundled_models
 from dragoman.routing.options import RouterOptions
 from dragoman.routing.router import Router
-from service import model_admin, model_folders, model_index
+from service import model_admin, model_index
 from service.accounts.keys import Scope
 from service.model_admin import MAX_DOWNLOADS
 from service.model_errors import ModelBusy, NotEnoughModelSpace, UnknownModel
@@ -298,7 +299,7 @@ def test_bundled_models_stay_and_return_when_the_own_is_removed(
     bundled = tmp_path / "bundled"
     write_bundle(bundled / "a", "bundled a")
     write_bundle(bundled / "b", "bundled b", ["en"], ["de"])
-    monkeypatch.setattr(model_folders, "INSTALLED", bundled)
+    monkeypatch.setattr(bundled_models, "INSTALLED", bundled)
     monkeypatch.chdir(tmp_path)
     admin = start(ModelFolders(Path("models"), bundled), models_dir=None)
     (admin.models / "gpt").mkdir()

@@ -9,10 +9,10 @@ import anyio
 import pytest
 
 from dragoman import BundleError
+from dragoman import bundled as bundled_models
 from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.scheduling.metrics import NoMetrics
-from service import model_folders
 from service.engine import find_bundle, find_models, list_bundles, open_router, preloaded
 from service.model_folders import ModelFolders
 from service.model_watcher import ModelWatcher
@@ -27,7 +27,7 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "installed"
     write_bundle(folder / "de-en", "bundled de-en")
     write_bundle(folder / "en-de", "bundled en-de", ["en"], ["de"])
-    monkeypatch.setattr(model_folders, "INSTALLED", folder)
+    monkeypatch.setattr(bundled_models, "INSTALLED", folder)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return folder
@@ -130,7 +130,7 @@ def test_a_damaged_bundle_of_the_own_folder_is_reported(settings: Settings) -> N
 def test_a_checkout_has_one_folder_for_both(bundled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout = bundled.parent
     (checkout / "models").mkdir()
-    monkeypatch.setattr(model_folders, "INSTALLED", checkout / "service" / "bundled_models")
+    monkeypatch.setattr(bundled_models, "INSTALLED", checkout / "service" / "bundled_models")
 
     assert ModelFolders.of(None) == ModelFolders(Path("models"), checkout / "models")
     monkeypatch.chdir(checkout)
@@ -148,7 +148,7 @@ def test_commands_know_both_folders(
     names = [line.split()[0] for line in run("models").stdout.decode().splitlines()]
     assert names == ["NAME", "de-en", "en-de", "en-fr"]
     assert b"bundled en-de" in run("info", "--model", "en-de").stdout
-    assert b"models in models and" in run("info").stderr
+    assert b"bundled de-en" in run("info").stdout
     assert run("translate", "Hallo", "--source", "de", "--target", "fr").returncode == 0
 
 
