@@ -88,6 +88,11 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
         "throughput": ("throughput-gpu*.json", tables.devices_table),
         "origin": ("throughput-gpu.json", tables.gpu_origin_line),
     },
+    EXPLANATION / "gpu-kernels.md": {
+        "speed": ("gpu-kernels.json", tables.gpu_kernels_table),
+        "bits": ("gpu-kernels.json", tables.gpu_bits_table),
+        "origin": ("gpu-kernels.json", tables.gpu_origin_line),
+    },
     EXPLANATION / "native-kernels.md": {
         "equal": ("kernels-*.json", tables.kernels_table),
         "origin": ("kernels-de-en.json", origin_line),

@@ -249,6 +249,27 @@ def new_text_table(result: Result) -> str:
     )
 
 
+def gpu_kernels_table(result: Result) -> str:
+    """Render sentences per second of the engine's kernels on a GPU, and of PyTorch there."""
+    columns = ("ids to ids", "text to text", "PyTorch, ids to ids")
+    cells: dict[tuple[tuple[Any, ...], str], str] = defaultdict(str)
+    for column in columns:
+        for row in result["results"]:
+            if row["row"] == column:
+                cells[(row["batch"], row["beam_size"]), column] = f"{row['sentences_per_s']:,.0f}"
+    return pivot_table("sentences a call | beam", cells)
+
+
+def gpu_bits_table(result: Result) -> str:
+    """Render how many searches have the same bits in other company, and the same ids as on the CPU."""
+    found = {(row["row"], row.get("beam_size")): row for row in result["results"]}
+    return table(
+        "beam | in another order | among a tenth | alone | same ids as onnxruntime on the CPU",
+        "{beam_size} | {other_order} | {fewer} | {alone} | {same_ids} of {of}",
+        (found["same bits as together", size] | found["as onnxruntime on the CPU", size] for size in (1, 4)),
+    )
+
+
 def gpu_origin_line(result: Result) -> str:
     """Return the GPUs with memory and driver, and `origin_line`."""
     return f"{'; '.join(result['gpus'])}; {origin_line(result)}"

@@ -28,8 +28,6 @@ from dragoman.types import Method, SearchKind
 
 logger = logging.getLogger(__name__)
 Loaded = TypeVar("Loaded")
-AUTO_CUDA = False
-"""Whether `auto` takes the engine's kernels on a GPU: once they have been measured on one."""
 CUDA_PACKAGES = ("torch", "triton")
 
 
@@ -102,7 +100,7 @@ def open_backend(
     """
 
     def open_own(bundle: Bundle) -> Backend:
-        return _open_cuda(bundle, session, target) if session.is_gpu else NativeBackend(bundle)
+        return _open_cuda(bundle, session, target, kernels) if session.is_gpu else NativeBackend(bundle)
 
     native = _try_native(open_own, bundle, session, kernels)
     backend = _open_onnx(bundle, session, native) if isinstance(native, str) else native
@@ -111,11 +109,13 @@ def open_backend(
     return backend
 
 
-def _open_cuda(bundle: Bundle, session: SessionOptions, target: TargetVocabulary) -> Backend:
+def _open_cuda(
+    bundle: Bundle, session: SessionOptions, target: TargetVocabulary, kernels: Kernels
+) -> Backend:
     # PyTorch takes seconds to import, and a server on a CPU does without.
     from dragoman.cuda.backend import CudaBackend  # noqa: PLC0415
 
-    return CudaBackend(bundle, session, target)
+    return CudaBackend(bundle, session, target, kernels)
 
 
 def _open_onnx(bundle: Bundle, session: SessionOptions, why_not_native: str) -> Backend:
@@ -133,32 +133,34 @@ def find_kernels(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> t
     """
 
     def find_own(bundle: Bundle) -> tuple[str]:
-        return (_find_cuda(bundle) if session.is_gpu else read_programs(bundle).kernels,)
+        return (_find_cuda(bundle, kernels) if session.is_gpu else read_programs(bundle).kernels,)
 
     native = _try_native(find_own, bundle, session, kernels)
     return (ONNXRUNTIME, native) if isinstance(native, str) else (*native, "")
 
 
-def _find_cuda(bundle: Bundle) -> str:
-    from dragoman.cuda.backend import find_device  # noqa: PLC0415 -- as above
+def _find_cuda(bundle: Bundle, kernels: Kernels) -> str:
+    from dragoman.cuda.backend import check_heads, find_device  # noqa: PLC0415 -- as above
     from dragoman.cuda.program import read_programs as read_half_programs  # noqa: PLC0415
 
     read_half_programs(bundle)
-    return find_device()
+    name = find_device(kernels)
+    check_heads(bundle.manifest, kernels)
+    return name
 
 
 def has_native_kernels(session: SessionOptions, kernels: Kernels) -> bool:
     """Return whether the engine's own kernels run here what they can run of a bundle's graphs."""
-    if kernels == ONNXRUNTIME or _session_problem(session, kernels):
+    if kernels == ONNXRUNTIME or _session_problem(session):
         return False
-    return _has_gpu() if session.is_gpu else bool(best_kernels())
+    return _has_gpu(kernels) if session.is_gpu else bool(best_kernels())
 
 
-def _has_gpu() -> bool:
+def _has_gpu(kernels: Kernels) -> bool:
     from dragoman.cuda.backend import find_device  # noqa: PLC0415 -- as above
 
     try:
-        return bool(find_device())
+        return bool(find_device(kernels))
     except NotSupported:
         return False
 
@@ -169,7 +171,7 @@ def _try_native(
     """Return what `load` returns for the kernels, or why they do not run the bundle; "" if not wanted."""
     if kernels == ONNXRUNTIME:
         return ""
-    problem = _session_problem(session, kernels)
+    problem = _session_problem(session)
     if not problem:
         try:
             return load(bundle)
@@ -180,13 +182,11 @@ def _try_native(
     return problem
 
 
-def _session_problem(session: SessionOptions, kernels: Kernels) -> str:
+def _session_problem(session: SessionOptions) -> str:
     """Return why the engine's own kernels cannot run such sessions; "" if they can."""
     if session.providers[0] == "cuda":
         if any(find_spec(name) is None for name in CUDA_PACKAGES):
             return "dragoman[cuda] is not installed"
-        if kernels == "auto" and not AUTO_CUDA:
-            return "those for GPUs are new: `native` chooses them"
         return ""
     if session.device_type is not None:
         return f"they do not run on {session.providers[0]}"

@@ -15,22 +15,47 @@ from dragoman.cuda.search_lane import CudaSearchLane, SourceIds
 from dragoman.decoding.loop import AnyLane, FinishedSource
 from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.graphs.backend import OnnxBackend
+from dragoman.manifest import Manifest
 from dragoman.native.instructions import NotSupported
-from dragoman.providers import EXECUTION_PROVIDERS, SessionOptions
+from dragoman.providers import EXECUTION_PROVIDERS, Kernels, SessionOptions
 from dragoman.scheduling.policy import Capacity
 from dragoman.types import Method, SearchKind
 
+MEASURED_DEVICES = frozenset({"cuda-sm90"})
+MEASURED_HEADS = frozenset({(8, 32)})
+"""Numbers of heads and their sizes. `auto` chooses these kernels only where they have been measured."""
 
-def find_device() -> str:
+
+def find_device(kernels: Kernels) -> str:
     """Return the name of the kernels on this machine's GPU.
 
     Raises:
-        NotSupported: PyTorch finds none.
+        NotSupported: PyTorch finds none; with `auto`, or the kernels have not been measured there.
     """
     if not torch.cuda.is_available():
         raise NotSupported("PyTorch finds no NVIDIA GPU")
     major, minor = torch.cuda.get_device_capability()
-    return f"cuda-sm{major}{minor}"
+    name = f"cuda-sm{major}{minor}"
+    if kernels == "auto" and name not in MEASURED_DEVICES:
+        raise NotSupported(f"they have not been measured on {name}: `native` chooses them")
+    if kernels == "auto" and _has_cuda():
+        raise NotSupported("they have not been measured beside onnxruntime-gpu: `native` chooses them")
+    return name
+
+
+def check_heads(manifest: Manifest, kernels: Kernels) -> None:
+    """Check that `auto` may choose the kernels for a model's shape.
+
+    Raises:
+        NotSupported: the shape has not been measured.
+    """
+    heads = (manifest.sizes.heads, manifest.sizes.head_size)
+    if kernels == "auto" and heads not in MEASURED_HEADS:
+        raise NotSupported(f"{heads[0]} heads of {heads[1]} have not been measured: `native` chooses them")
+
+
+def _has_cuda() -> bool:
+    return EXECUTION_PROVIDERS["cuda"] in onnxruntime.get_available_providers()
 
 
 class CudaBackend:
@@ -39,7 +64,12 @@ class CudaBackend:
     why_not_native = ""
 
     def __init__(
-        self, bundle: Bundle, session: SessionOptions, target: TargetVocabulary, device: str = "cuda"
+        self,
+        bundle: Bundle,
+        session: SessionOptions,
+        target: TargetVocabulary,
+        kernels: Kernels,
+        device: str = "cuda",
     ) -> None:
         """Load a bundle; a device `cpu` is for Triton's interpreter.
 
@@ -47,12 +77,12 @@ class CudaBackend:
             BundleError: onnxruntime cannot load the graphs.
             NotSupported: there is no GPU, or there are no kernels for the bundle.
         """
-        self.kernels = find_device() if device == "cuda" else f"cuda-{device}"
+        self.kernels = find_device(kernels) if device == "cuda" else f"cuda-{device}"
+        check_heads(bundle.manifest, kernels)
         self._model = CudaModel(bundle, target, device)
         for beam_size in sorted({1, min(MAX_BEAMS, bundle.manifest.decoding.beam_size)}):
             self._model.prepare(beam_size)
-        has_cuda = EXECUTION_PROVIDERS["cuda"] in onnxruntime.get_available_providers()
-        self._onnx = OnnxBackend(bundle, session if has_cuda else SessionOptions(session.threads), "")
+        self._onnx = OnnxBackend(bundle, session if _has_cuda() else SessionOptions(session.threads), "")
 
     def capacity(self, replicas: int) -> Capacity:
         """Return the limits of each replica."""

@@ -3,7 +3,9 @@
 from functools import partial
 from pathlib import Path
 
+import onnxruntime
 import pytest
+import torch
 
 from dragoman import DecodingOptions, KernelsError, Translator
 from dragoman.bundle import open_bundle
@@ -63,10 +65,30 @@ def test_an_error_of_the_device_ends_its_requests_and_not_the_engine(
         assert translator.translate("Ja.", DecodingOptions(beam_size=1)).text
 
 
-def test_auto_takes_onnxruntime_until_the_kernels_are_measured_and_says_so(folder: Path) -> None:
-    kernels, reason = find_kernels(open_bundle(folder), CUDA, "auto")
+@pytest.fixture
+def _on_an_h100(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
 
-    assert (kernels, reason) == ("onnxruntime", "those for GPUs are new: `native` chooses them")
+
+@pytest.mark.usefixtures("_on_an_h100")
+def test_auto_takes_the_kernels_where_they_have_been_measured_and_says_why_it_does_not(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = open_bundle(folder)
+    measured = open_bundle(write_half(tmp_path / "bundle", heads=8, d_model=256))
+    assert find_kernels(measured, CUDA, "auto") == ("cuda-sm90", "")
+    assert find_kernels(small, CUDA, "native") == ("cuda-sm90", "")
+    assert find_kernels(small, CUDA, "onnxruntime") == ("onnxruntime", "")
+
+    found = find_kernels(small, CUDA, "auto")
+    assert found == ("onnxruntime", "2 heads of 16 have not been measured: `native` chooses them")
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CUDAExecutionProvider"])
+    assert "beside onnxruntime-gpu" in find_kernels(measured, CUDA, "auto")[1]
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (8, 0))
+    assert "have not been measured on cuda-sm80" in find_kernels(measured, CUDA, "auto")[1]
+    assert find_kernels(measured, CUDA, "native") == ("cuda-sm80", "")
 
 
 @pytest.mark.skipif(DEVICE == "cuda", reason="there is a GPU")

@@ -69,6 +69,14 @@ def test_without_the_library_onnxruntime_runs_all_and_says_why(monkeypatch: pyte
         Translator.open(INT8, replicas=1, kernels="native")
 
 
+def test_without_the_extra_a_gpu_runs_onnxruntime_and_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.search_model.find_spec", lambda _: None)
+
+    found = find_kernels(open_bundle(FP32), SessionOptions(providers=("cuda",)), "auto")
+
+    assert found == ("onnxruntime", "dragoman[cuda] is not installed")
+
+
 @pytest.mark.parametrize("kernels", ["auto", "native"])
 def test_native_kernels_run_here_what_they_can_unless_the_session_or_the_processor_has_none(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
