@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane
-from dragoman.decoding.strategy import TargetVocabulary
-from dragoman.errors import KernelsError
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.errors import BundleError, DragomanError, KernelsError
 from dragoman.graphs.process_memory import compacted_memory
 from dragoman.loading import open_shortlist
 from dragoman.native.instructions import NotSupported
@@ -210,7 +210,7 @@ class SearchModel:
             kernels: what runs the graphs; see `open_backend`.
 
         Raises:
-            BundleError: the shortlist does not fit the graphs.
+            BundleError: the shortlist or the manifest does not fit the graphs.
             KernelsError: the kernels cannot run the bundle.
             ProviderError: a provider cannot be used.
         """
@@ -224,6 +224,25 @@ class SearchModel:
         )
         self._backend = open_backend(bundle, session, kernels, self._target)
         self._shortlist = open_shortlist(bundle)
+        self._search_once(bundle)
+
+    def _search_once(self, bundle: Bundle) -> None:
+        """Search for the empty segment: if the manifest does not fit the graphs, each text would fail."""
+        manifest = bundle.manifest
+        begin = next(iter(manifest.languages.targets.values())).begin
+        limits = TargetLimits(len(begin) + 1, 0)
+        source = Source([manifest.special_ids.eos], limits, begin)
+        try:
+            lane = self.open_lane(SearchKind(beam_size=1, is_shortlisted=self.has_shortlist))
+            lane.join([source], self.encode([source.ids]))
+            while lane.sources:
+                lane.step()
+        except (MemoryError, DragomanError):
+            raise
+        except Exception as error:
+            first_line = next(iter(str(error).splitlines()), type(error).__name__)
+            problem = f"manifest.json: it does not fit the graphs: {first_line}"
+            raise BundleError(str(bundle.path), (problem,)) from error
 
     @property
     def has_shortlist(self) -> bool:

@@ -29,6 +29,8 @@ def check_shapes(
     """
     sizes = manifest.sizes
     width = sizes.heads * sizes.head_size
+    _require(sizes.model_width == width, "width")
+    _require(manifest.cache_dtype == "int8", "dtype of K/V")
     _check_layers(layers, width)
     for program in (encoder, decoder):
         _check_embedding(program.embedding, width)
