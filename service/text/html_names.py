@@ -11,7 +11,10 @@ VOID = _names("area base br col embed hr img input link meta param source track 
 LINE_BREAK = "br"
 """Element that ends a line, and the text in it."""
 
-NO_ROOM = _names("area param source track wbr script style")
+RUBY_TEXT = _names("rt rp rtc")
+"""Readings of words, which are no part of their sentence."""
+
+NO_ROOM = RUBY_TEXT | _names("area param source track wbr script style")
 """Zero-width elements."""
 
 _ENDS_P = _names(
@@ -26,7 +29,9 @@ BLOCKS = _ENDS_P | _names(
 )
 """Elements that separate texts."""
 
-IGNORED = _names("code kbd samp var script style textarea svg math iframe noembed noframes xmp plaintext")
+IGNORED = RUBY_TEXT | _names(
+    "code kbd samp var script style textarea svg math iframe noembed noframes xmp plaintext"
+)
 """Elements without running text, or with text that must stay as it is."""
 
 KEEPS_SPACE = _names("pre listing")

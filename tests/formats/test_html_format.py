@@ -91,3 +91,12 @@ def test_a_declared_encoding_is_kept_and_what_it_lacks_becomes_references() -> N
 
     assert texts(PAGES, page) == ["Tür"]
     assert rewritten(PAGES, page, lambda _: "Tür 字") == page.replace(b"</p>", b" &#23383;</p>")
+
+
+def test_readings_of_ruby_stay_and_are_no_part_of_the_sentence() -> None:
+    """They are readings of the words of the source."""
+    page = b"<p>Das <ruby>Haus<rp>(</rp><rt>H&uuml;tte</rt><rp>)</rp></ruby> ist <ruby>neu<rt>n</ruby></p>"
+    [entry] = entries(PAGES, page)
+
+    assert "tte" not in str(entry)
+    assert rewritten(PAGES, page, own) == page
