@@ -16,6 +16,7 @@ _SHOWN = {
     SpanForm.STRING: Shown.STRING,
     SpanForm.NUMBER: Shown.NUMBER,
     SpanForm.LITERAL: Shown.LITERAL,
+    SpanForm.BREAK: Shown.BREAK,
     SpanForm.TAG: Shown.COPY,
 }
 _TAG = re.compile(r"<(/?)([\w:.-]+)")

@@ -22,6 +22,8 @@ class SpanForm(Enum):
     """As `%d`; else like STRING."""
     LITERAL = "literal"
     """As it is."""
+    BREAK = "break"
+    """As a line break: what is before and after it are texts of their own."""
     TAG = "tag"
     """Not at all: word alignment places it."""
 
@@ -97,8 +99,13 @@ KINDS = (
         is_syntax=False,
     ),
     SpanKind(
+        "choice",
+        rf"\|[ ]?(?:[\[\]]{_RANGE_END},[ ]?{_RANGE_END}[\[\]]|\{{(?:\d{{1,9}}+|\*)\}})",
+        SpanForm.BREAK,
+    ),
+    SpanKind(
         "range",
-        rf"(?:\A|(?<=\|)|(?<=\|[ ]))[\[\]]{_RANGE_END},[ ]?{_RANGE_END}[\[\]]",
+        rf"\A[\[\]]{_RANGE_END},[ ]?{_RANGE_END}[\[\]]",
     ),
     SpanKind(
         "template",
@@ -197,7 +204,18 @@ _NAMES = [f"k{i}" for i in range(len(KINDS))]
 _ALL = re.compile(
     "|".join(f"(?P<{name}>{kind.pattern})" for name, kind in zip(_NAMES, KINDS, strict=True)), re.VERBOSE
 )
-_BY_NAME = dict(zip(_NAMES, KINDS, strict=True))
+_VARIANT = r"\*?\[[ ]?[A-Za-z0-9][\w.-]{0,60}+[ ]?\]"
+_SELECT = re.compile(
+    rf"\{{\s{{0,20}}+(?:-|\$)?[A-Za-z][\w.-]{{0,100}}+{_FLUENT_ARGUMENTS}?\s{{0,20}}+->\s{{0,20}}+{_VARIANT}"
+)
+"""Beginning of a choice in Fluent's messages, `{ $n -> [one]`; its variants are texts of their own."""
+_IN_SELECT = re.compile(
+    rf"(?P<select>{_SELECT.pattern}|(?:\s{{0,20}}+\}}\s{{0,20}}+)?{_VARIANT}|\}})|{_ALL.pattern}", re.VERBOSE
+)
+_BY_NAME = {
+    "select": SpanKind("select", "", SpanForm.BREAK),
+    **dict(zip(_NAMES, KINDS, strict=True)),
+}
 _SIGN = re.compile(
     rf"[%{{$<&@`~\\/]|\#\w|--|__|==[A-Z]|\[\[|[\[\]][-\d*I]|www\.|\d\.\d|\.(?:{_ENDINGS}|{_DOMAINS})\b"
 )
@@ -223,7 +241,8 @@ def find_spans(text: str) -> tuple[ProtectedSpan, ...]:
         return ()
     spans: list[ProtectedSpan] = []
     end = 0
-    for found in _ALL.finditer(text):
+    pattern = _ALL if _SELECT.search(text) is None else _IN_SELECT
+    for found in pattern.finditer(text):
         span = _span(text, found)
         if span is not None:
             span = _with_controls(text, span, end)

@@ -36,7 +36,7 @@ PROTECTED = {
         "{2,-10}",
         "{Name,8}",
     ],
-    "{0} Keine|[1,19] Einige| [20,*] Viele|]-Inf,0[ Ja": ["{0}", "[1,19]", "[20,*]", "]-Inf,0["],
+    "{0} Keine|[1,19] Einige| [20,*] Viele|]-Inf,0[ Ja": ["{0}", "|[1,19]", "| [20,*]", "|]-Inf,0["],
     '{ DATETIME($d, month: "short", x: ")") } { -brand-name } { $name } { "x }" } {\n $y }': [
         '{ DATETIME($d, month: "short", x: ")") }',
         "{ -brand-name }",
@@ -125,6 +125,22 @@ def test_ordinary_text_is_not_protected(text: str) -> None:
     assert find_spans(text) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "breaks"),
+    [
+        ("{ $n -> [one] Ein Hund *[other] { $n } Hunde }", ["{ $n -> [one]", "*[other]", "}"]),
+        ("Ja { NUMBER($n) ->\n  [0] nein\n *[other] gut\n} da", ["{ NUMBER($n) ->\n  [0]", "*[other]", "}"]),
+        ("[1,2] Ein|{3} Zwei| [4,*] Drei", ["|{3}", "| [4,*]"]),
+        ("Siehe [1] und a -> b } und { $n } *[x]", []),
+    ],
+)
+def test_variants_of_a_choice_are_texts_of_their_own(text: str, breaks: list[str]) -> None:
+    """Of Fluent's selects, and of Laravel's and Symfony's ranges."""
+    found = [text[span.start : span.end] for span in find_spans(text) if span.form is SpanForm.BREAK]
+
+    assert found == breaks
+
+
 def test_placeholders_without_name_or_number_keep_their_order() -> None:
     forms = [span.form for span in find_spans("{} %s %5.2f %1$s {0} <b>")]
 
@@ -163,7 +179,7 @@ _HOSTILE = (
     "&a", "{%", "<%", "v1.", "=a", ".tar", "~/", "$", "$a", "$a$", "@", "@a.",
     "#", "#a", "#_", "#1", "u/", "r/a", "a.de", "a.de.", "a-", "{ A(", '{ $a("', '{A(""', "[1,", "|[1,2]",
     "\u2068", "{x}\u0301",
-    "{0,", "{0:", "{\n",
+    "{0,", "{0:", "{\n", "{ $a -> [b]", "{a ->", "[a]", "}", "|[1", "|{1}",
 )  # fmt: skip
 
 
