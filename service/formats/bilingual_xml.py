@@ -109,6 +109,8 @@ def _insert_variant(unit: Element, variant: str) -> str:
 
 
 _CONTAINERS = frozenset(["g", "mrk", "pc", "hi"])
+_ANGULAR_HALF = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")
+"""Ids of the halves of an element in files that Angular writes: `START_LINK_1`, `CLOSE_LINK`."""
 _HALVES = {
     **dict.fromkeys(["bx", "bpt", "sc", "sm"], "open"),
     **dict.fromkeys(["ex", "ept", "ec", "em"], "close"),
@@ -174,7 +176,9 @@ def _content(parent: Element, translated_segments: Mapping[str, Element]) -> Ite
             yield InlineItem(TokenKind.POINT, raw=node.raw, note=f"{_HALVES[node.local]}:{key}")
         else:
             ends_line = (node.attribute("ctype") or node.attribute("type")) in _LINE_BREAKS
-            yield InlineItem(TokenKind.WORD, raw=node.raw, ends_line=ends_line)
+            half = _ANGULAR_HALF.fullmatch(node.attribute("id") or "")
+            note = None if half is None else f"{'open' if half[1] == 'START' else 'close'}:{half[2]}"
+            yield InlineItem(TokenKind.WORD, raw=node.raw, note=note, ends_line=ends_line)
 
 
 def _segment(segment: Element, translated_segments: Mapping[str, Element]) -> Iterator[InlineItem]:

@@ -80,6 +80,9 @@ def _with_blanks(stand_in: StandIn, translated: str, span: Span, target: Span) -
     A blank stays if other letters follow than in the text. One letter may: it is the ending of a name.
     """
     start, end = span
+    if stand_in.is_space:
+        has_before, has_after = translated[start - 1 : start] == " ", translated.startswith(" ", end)
+        return Span(start - (has_before and start > target.start), end + (has_after and end < target.end))
     if stand_in.before and translated.endswith(f"{stand_in.before} ", target.start, start):
         start -= 1
     elif any(map(is_word_character, translated[max(target.start, start - 1) : start])):

@@ -17,6 +17,7 @@ from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object,
 from service.text.placement import Movable
 from service.text.positions import PositionMap, Run
 
+_SPACES = frozenset(["&nbsp;", "&#160;", "&#xa0;"])
 MAX_SHOWN = 9
 """Stand-ins of one sentence."""
 STAND_IN = re.compile(r"%%|%(?P<number>\d+)\$s?|(?<!\d)%[sd]")
@@ -44,6 +45,8 @@ class StandIn(NamedTuple):
     before: str
     """Letters that touch the object, and are shown with a blank between."""
     after: str
+    is_space: bool = False
+    """Whether the object is a reference to a space, so that blanks around it were added in any case."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,7 +261,8 @@ class _Builder:
         start, own, self.at = self.length, Span(found.start, found.end), found.end
         self._write(f"{' ' if letters[0] else ''}{text}{' ' if letters[1] else ''}")
         self.runs.append(Run(start, self.length, own, is_copy=False))
-        self.stand_ins.append(StandIn(i, text, own, Span(start, self.length), *letters))
+        is_space = self.part.marked.text[own.start : own.end].lower() in _SPACES
+        self.stand_ins.append(StandIn(i, text, own, Span(start, self.length), *letters, is_space))
 
     def _hide(self, i: int, found: Object) -> None:
         kind = _PAIRS.get(found.shown, MarkKind.POINT)

@@ -140,6 +140,7 @@ def test_missing_targets_of_2_are_filled_in_and_the_language_named() -> None:
         ('a <ph id="1">{0}</ph> b<x id="2" ctype="lb"/>c', 'a <x i="0"/> b<br i="1"/>c'),
         ('a <mrk mtype="protected">x</mrk> <mrk mtype="term">b</mrk> c', 'a <x i="0"/> <g i="1">b</g> c'),
         ("a <![CDATA[<b> & ]]>c", "a <b> & c"),
+        ('a <x id="START_LINK"/>b<x id="CLOSE_LINK"/> c', 'a <g i="0">b</g> c'),
     ],
 )  # fmt: skip
 def test_inline_codes_are_handed_over_without_their_names(source: str, text: str | None) -> None:

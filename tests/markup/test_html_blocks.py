@@ -31,7 +31,7 @@ def blocks(html: str, options: MarkupOptions = HTML) -> tuple[str, ...]:
         ("&#128;&#0;&#xD800;", ("\u20ac\ufffd\ufffd",)),
         ("&ampamp; &notnot", ("&amp; ¬not",)),
         # An ignored element without an end tag ends as in a browser.
-        ("<p>a <span translate=no>no<p>yes", ("a ", "yes")),
+        ("<p>a <span translate=no>no<p>yes", ("a", "yes")),
         ("<ul><li translate=no>no<b>no<li>yes</ul>", ("yes",)),
         ("<div class=notranslate>no<p>no</div>yes", ("yes",)),
         # A line break parts lines, and is not part of the text at an edge.

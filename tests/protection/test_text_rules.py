@@ -20,6 +20,7 @@ from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.outcome import TextOutcome
 from service.text.planning import plan_text
 from tests.markup.marked import outcome, parse
+from tests.markup.translations import as_it_is
 
 CONTEXT = TextContext("de", "en")
 HTML = MarkupOptions(MarkupLanguage.HTML)
@@ -160,6 +161,7 @@ def test_nothing_is_put_inside_a_word_or_apart_from_its_full_stop(words: list[st
         ("<i>Haus</i><b>Hund</b>", ["Haus", "Hund"]),
         ("<b>Donau</b><i>dampfer</i>", ["Donaudampfer"]),
         ("<b>A</b>lle Hunde", ["Alle Hunde"]),
+        ("<ruby>Haus<rt>Hütte</rt></ruby> ist groß", ["Haus ist groß"]),
     ],
 )
 def test_what_touches_is_one_text_or_several(html: str, texts: list[str]) -> None:
@@ -211,6 +213,12 @@ def test_numbers_come_out_as_they_went_in_or_are_named(words: list[str]) -> None
     said = [re.sub(r"\D", "", word) for word in re.findall(r"\d[\d.,]*", found.marked.text)]
     assert found.failed or not Counter(digits) - Counter(said)
     assert not found.is_source
+
+
+def test_a_reference_to_a_no_break_space_stays_one() -> None:
+    found = outcome(MarkedText("Haus&nbsp;und&nbsp;Hund"), lambda text: as_it_is(text.lower()), CONTEXT)
+
+    assert found.marked.text == "haus&nbsp;und&nbsp;hund"
 
 
 def test_a_number_that_no_call_keeps_is_named_and_the_translation_is_kept() -> None:
