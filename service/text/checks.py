@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from dragoman.text.segmentation import has_letters
 from service.text.icu_parser import IcuSyntaxError, has_branches, parse_icu
-from service.text.patterns import NUMBER, ProtectedSpan, SpanForm, find_spans
+from service.text.patterns import ProtectedSpan, SpanForm, find_spans
 
 
 class Check(StrEnum):
@@ -45,7 +45,6 @@ MAX_LENGTH_RATIO = 3
 LENGTH_MARGIN = 20
 """Characters that short texts may differ by: `OK`."""
 _MAX_SHOWN = 80
-_NOT_DIGIT = re.compile(r"\D")
 _TAG = re.compile(r"</?[A-Za-z\d]")
 
 
@@ -57,11 +56,6 @@ def check_syntax(source: str, target: str) -> tuple[CheckFailure, ...]:
         return ()
     failures = _check_icu(source, target)
     return failures or (*_check_tags(source, target), *_check_placeholders(source, target))
-
-
-def check_content(source: str, target: str) -> tuple[CheckFailure, ...]:
-    """Return failures that make a translation of an interface unlikely to be right: numbers, length."""
-    return (*_check_numbers(source, target), *check_length(source, target))
 
 
 def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
@@ -114,16 +108,6 @@ def _check_tags(source: str, target: str) -> tuple[CheckFailure, ...]:
     return (CheckFailure(Check.TAGS, _difference(own, found)),)
 
 
-def _check_numbers(source: str, target: str) -> tuple[CheckFailure, ...]:
-    own, found = (
-        [_NOT_DIGIT.sub("", one) for one in NUMBER.findall(_without_spans(text))] for text in (source, target)
-    )
-    missing = Counter(own) - Counter(found)
-    if not missing:
-        return ()
-    return (CheckFailure(Check.NUMBERS, f"{', '.join(missing)[:_MAX_SHOWN]} is missing"),)
-
-
 def check_length(source: str, target: str) -> tuple[CheckFailure, ...]:
     """Return a failure if a translation is far longer or shorter than its source."""
     kind = "long" if len(target) > len(source) else "short"
@@ -139,12 +123,3 @@ def _difference(own: list[str], found: list[str]) -> str:
     problems = [f"{', '.join(missing)[:_MAX_SHOWN]} is missing"] if missing else []
     problems += [f"{', '.join(added)[:_MAX_SHOWN]} is not in the source"] if added else []
     return "; ".join(problems)
-
-
-def _without_spans(text: str) -> str:
-    pieces: list[str] = []
-    at = 0
-    for span in find_spans(text):
-        pieces.append(text[at : span.start])
-        at = span.end
-    return " ".join((*pieces, text[at:]))

@@ -110,20 +110,6 @@ class MarkedText:
             last += 1
         return range(first, last)
 
-    def part(self, start: int, end: int) -> "MarkedText":
-        """Return a part of the text with the objects within it, and without its marks."""
-        found = self.objects_in(start, end)
-        objects = tuple(
-            replace(
-                each,
-                start=each.start - start,
-                end=each.end - start,
-                partner=None if each.partner is None else each.partner - found.start,
-            )
-            for each in self.objects[found.start : found.stop]
-        )
-        return MarkedText(self.text[start:end], (), objects)
-
     def to_json(self) -> Any:
         """Return the text as JSON can hold it; a plain one is itself."""
         if self.is_plain:
@@ -152,12 +138,18 @@ class MarkedText:
 
 def with_partners(marks: Sequence[Mark]) -> tuple[Mark, ...]:
     """Return marks with the halves that nest as partners of each other; other halves have none."""
+    partners = pair_nesting([mark.kind.value for mark in marks])
+    return tuple(replace(mark, partner=partners.get(i)) for i, mark in enumerate(marks))
+
+
+def pair_nesting(kinds: Sequence[str]) -> dict[int, int]:
+    """Return the index of the other half of each `open` and `close` that nest."""
     partners: dict[int, int] = {}
     opened: list[int] = []
-    for i, mark in enumerate(marks):
-        if mark.kind is MarkKind.OPEN:
+    for i, kind in enumerate(kinds):
+        if kind == MarkKind.OPEN.value:
             opened.append(i)
-        elif mark.kind is MarkKind.CLOSE and opened:
+        elif kind == MarkKind.CLOSE.value and opened:
             start = opened.pop()
             partners[start], partners[i] = i, start
-    return tuple(replace(mark, partner=partners.get(i)) for i, mark in enumerate(marks))
+    return partners

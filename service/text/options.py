@@ -1,9 +1,7 @@
 """Options for parsing markup, and the error for invalid markup."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
 
 
 class MarkupLanguage(StrEnum):
@@ -33,24 +31,6 @@ class MarkupOptions:
     def names(self, tags: frozenset[str]) -> frozenset[str]:
         """Return tags as tokens spell them."""
         return frozenset(map(str.lower, tags)) if self.language is MarkupLanguage.HTML else tags
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the options as an object that JSON can hold."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            name: sorted(value) if isinstance(value, frozenset) else value for name, value in values.items()
-        }
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options that `to_json` converted."""
-        return cls(
-            MarkupLanguage(values["language"]),
-            frozenset(values["ignore_tags"]),
-            frozenset(values["splitting_tags"]),
-            frozenset(values["non_splitting_tags"]),
-            values["finds_outline"],
-        )
 
 
 @dataclass(eq=False)

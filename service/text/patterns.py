@@ -198,8 +198,6 @@ KINDS = (
 )  # fmt: skip
 """All kinds; of two that match at one position, the first counts."""
 
-NUMBER = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f]\d+)*+")
-
 _NAMES = [f"k{i}" for i in range(len(KINDS))]
 _ALL = re.compile(
     "|".join(f"(?P<{name}>{kind.pattern})" for name, kind in zip(_NAMES, KINDS, strict=True)), re.VERBOSE
@@ -277,10 +275,3 @@ def _is_number_of_heading(text: str, start: int, end: int) -> bool:
     """Return whether `2.1.3 Title` begins a line: segmentation keeps such a number."""
     is_at_start = start == 0 or text[start - 1] == "\n"
     return is_at_start and _HEADING.match(text, end) is not None
-
-
-def find_numbers(text: str) -> list[ProtectedSpan]:
-    """Return the numbers of a text."""
-    return [
-        ProtectedSpan(*found.span(), SpanForm.NUMBERED, is_syntax=False) for found in NUMBER.finditer(text)
-    ]

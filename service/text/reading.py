@@ -5,7 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from service.text.html_tokens import html_tokens
-from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, Shown, with_partners
+from service.text.marked_text import (
+    OBJECT,
+    Mark,
+    MarkedText,
+    MarkKind,
+    Object,
+    Shown,
+    pair_nesting,
+    with_partners,
+)
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.tokens import InlineItem, TokenKind
 from service.text.touching import touching_breaks
@@ -120,7 +129,7 @@ def _without_edges(
 ) -> tuple[list[InlineItem], list[InlineItem], list[InlineItem]]:
     """Divide items at the edges of their text: white space, points, line breaks, images, pairs."""
     start, end = 0, len(items)
-    partners = _partners(items)
+    partners = pair_nesting([item.kind for item in items])
     while True:
         if _is_edge(items[start]) or (items[start].kind in _HALVES and start not in partners):
             start += 1
@@ -151,18 +160,6 @@ def _is_edge(item: InlineItem) -> bool:
     if item.kind is TokenKind.TEXT:
         return not item.text.strip() and not item.is_section
     return item.kind is TokenKind.POINT or item.ends_line or item.is_blank
-
-
-def _partners(items: Sequence[InlineItem]) -> dict[int, int]:
-    partners: dict[int, int] = {}
-    opened: list[int] = []
-    for i, item in enumerate(items):
-        if item.kind is TokenKind.OPEN:
-            opened.append(i)
-        elif item.kind is TokenKind.CLOSE and opened:
-            start = opened.pop()
-            partners[start], partners[i] = i, start
-    return partners
 
 
 @dataclass(slots=True)

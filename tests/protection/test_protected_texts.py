@@ -18,7 +18,7 @@ from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.patterns import SpanForm, find_spans
 from service.text.planning import Plan, plan_text
 from tests.markup.marked import parse
-from tests.markup.translations import SEEDS, any_translation
+from tests.markup.translations import SEEDS, any_translation, segment
 from tests.protection.answers import answer, translate
 
 UNKNOWN = re.compile(r"[\u0430-\u044f]+")
@@ -174,6 +174,23 @@ def test_alternatives_with_damaged_placeholders_are_left_out() -> None:
 
     assert translation is not None
     assert [other.text for other in translation.alternatives] == ["Hello {name}!", "Hi {name}!"]
+
+
+def test_segments_are_ready_for_a_stream_until_one_is_wrong() -> None:
+    plan = _plan("Hallo {a}. Und {b}! Ende 5.")
+    shown = plan.calls[0].text
+    ends = [shown.index(".") + 1, shown.index("!") + 1, len(shown)]
+    sources = [shown[: ends[0]], shown[ends[0] + 1 : ends[1]], shown[ends[1] + 1 :]]
+    targets = ["Hello %1$s.", "And!", "End 5."]
+
+    streamed = []
+    at = source_at = 0
+    for source, target in zip(sources, targets, strict=True):
+        found = plan.take_segment(segment(source_at, source, at, target, ()))
+        streamed.append(None if found is None else (found.source, found.text, found.span))
+        source_at, at = source_at + len(source) + 1, at + len(target) + 1
+
+    assert streamed == [("Hallo {a}.", "Hello {a}.", (0, 10)), None, None]
 
 
 def test_lines_of_placeholders_alone_have_no_letters_for_the_engine() -> None:

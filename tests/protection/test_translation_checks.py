@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.text.checks import Check, check_content, check_syntax
+from service.text.checks import Check, check_length, check_syntax
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,10 @@ def test_sound_syntax_passes(source: str, target: str) -> None:
 @pytest.mark.parametrize(
     ("source", "target", "checks"),
     [
-        ("Schritt 3 von 5", "Step three of 5", [Check.NUMBERS]),
-        ("1.000,5 Meter", "1,000.5 metres", []),
-        ("Version 2.1.3", "Version 2.1.3", []),
         ("Öffnen", "Open " * 20, [Check.LENGTH]),
         ("Wort " * 30, "Word", [Check.LENGTH]),
         ("OK", "All right then", []),
     ],
 )
-def test_numbers_and_lengths_are_compared(source: str, target: str, checks: list[Check]) -> None:
-    assert [failure.check for failure in check_content(source, target)] == checks
+def test_lengths_are_compared(source: str, target: str, checks: list[Check]) -> None:
+    assert [failure.check for failure in check_length(source, target)] == checks
