@@ -50,10 +50,10 @@ def test_a_dropped_document_is_translated(documents: Page) -> None:
     expect(documents.locator("#files .state")).to_have_text("Done.")
 
 
-def test_the_servers_reason_is_shown_if_it_rejects_a_document(documents: Page) -> None:
+def test_an_unsupported_document_is_named_at_once(documents: Page) -> None:
     add(documents, "brief.exe", "guten tag")
 
-    expect(documents.locator("#files .state")).to_contain_text("has no supported suffix")
+    expect(documents.locator("#files .state")).to_have_text("This format is not supported.")
 
 
 def test_a_document_over_the_limit_is_not_uploaded(open_page: Open, serve_double: ServeDouble) -> None:

@@ -132,12 +132,12 @@ def test_swapping_translates_the_translation_back(page: Page) -> None:
     expect(page.locator("#output")).to_contain_text("Die Katze")
 
 
-def test_a_text_in_the_target_language_is_said_to_be(page: Page) -> None:
+def test_the_target_is_switched_for_a_text_that_is_in_it(page: Page) -> None:
     page.select_option("#target-language", "en")
 
     type_text(page, "The cat is sleeping in the garden.")
 
-    expect(page.locator("#notice")).to_have_text("The text is already in English.")
+    expect(page.locator("#target-language")).to_have_value("de")
 
 
 def test_a_shared_address_has_its_text_in_the_fragment_only(

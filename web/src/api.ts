@@ -1,5 +1,6 @@
 /** Requests to the server: API key, errors, server-sent events. All addresses are relative to the page. */
 import { load, save } from "./stored";
+import { translated } from "./strings";
 
 /** An error response of the server, or of a proxy in front of it. */
 export class ServerError extends Error {
@@ -22,7 +23,7 @@ export class ServerError extends Error {
 /** No response, or a response that broke off. */
 export class Unreachable extends Error {
   constructor() {
-    super("The server cannot be reached.");
+    super(translated("The server cannot be reached."));
   }
 }
 

@@ -1,6 +1,7 @@
 /** Documents: upload, progress, download and cancellation, by the server's jobs. */
 import { ServerError, Unreachable, isAbort, send, sendForJson, sleep } from "./api";
 import { announce, button, byId, element } from "./dom";
+import { translated } from "./strings";
 
 const POLL_S = 1;
 const MAX_POLL_S = 10;
@@ -75,18 +76,23 @@ class DocumentRow {
   }
 
   start(limits: DocumentLimits): void {
-    if (this.file.size > limits.maxBytes) {
-      this.end(`The file is too large: the limit is ${Math.floor(limits.maxBytes / 2 ** 20)} MiB.`);
+    const name = this.file.name.toLowerCase().replace(/\.(gz|zst)$/, "");
+    if (!limits.suffixes.some((suffix) => name.endsWith(suffix))) {
+      this.fail(translated("This format is not supported."));
       return;
     }
-    this.actions.append(button("Cancel", "quiet", () => this.cancel()));
+    if (this.file.size > limits.maxBytes) {
+      this.fail(`The file is too large: the limit is ${Math.floor(limits.maxBytes / 2 ** 20)} MiB.`);
+      return;
+    }
+    this.actions.append(button(translated("Cancel"), "quiet", () => this.cancel()));
     this.translate().catch((error: unknown) => {
-      if (!isAbort(error)) this.end(error instanceof Error ? error.message : String(error));
+      if (!isAbort(error)) this.fail(error instanceof Error ? error.message : String(error));
     });
   }
 
   private async translate(): Promise<void> {
-    this.state.textContent = "Uploading…";
+    this.state.textContent = translated("Uploading…");
     const form = new FormData();
     if (this.languages.source !== null) form.append("source", this.languages.source);
     form.append("target", this.languages.target);
@@ -98,7 +104,7 @@ class DocumentRow {
       this.showProgress(job);
       job = await this.poll(job.id);
     }
-    if (job.state !== "done") this.end(job.problem ?? "Cancelled.");
+    if (job.state !== "done") this.fail(job.problem ?? translated("Cancelled."));
     else this.offer(job);
   }
 
@@ -118,7 +124,7 @@ class DocumentRow {
 
   private showProgress({ state, progress }: Job): void {
     if (state === "queued" || !progress.entries) {
-      this.state.textContent = "Waiting…";
+      this.state.textContent = translated("Waiting…");
       return;
     }
     this.bar.max = progress.entries;
@@ -129,8 +135,8 @@ class DocumentRow {
 
   private offer({ id, progress, result }: Job): void {
     const failed = progress.failed ? ` ${progress.failed} texts could not be translated and are unchanged.` : "";
-    this.end(`Done.${failed}`);
-    const download = button("Download", "primary", () => {
+    this.end(`${translated("Done.")}${failed}`);
+    const download = button(translated("Download"), "primary", () => {
       this.download(id, result?.file_name ?? this.file.name).catch((error: unknown) => {
         this.state.textContent = error instanceof Error ? error.message : String(error);
       });
@@ -150,7 +156,7 @@ class DocumentRow {
   private cancel(): void {
     this.cancelled.abort();
     this.remove();
-    this.end("Cancelled.");
+    this.end(translated("Cancelled."));
   }
 
   /** Cancel the job, or delete one that has ended: the server need not keep the file. */
@@ -161,10 +167,15 @@ class DocumentRow {
     });
   }
 
+  private fail(message: string): void {
+    this.node.classList.add("failed");
+    this.end(message);
+  }
+
   private end(message: string): void {
     this.state.textContent = message;
     this.bar.hidden = true;
-    const remove = button("Remove", "quiet", () => {
+    const remove = button(translated("Remove"), "quiet", () => {
       this.remove();
       this.node.remove();
       byId("file", HTMLInputElement).focus();

@@ -1,6 +1,7 @@
 /** Languages of the server: the two menus, names, and directions of writing. */
 import { sendForJson } from "./api";
 import { element } from "./dom";
+import { INTERFACE } from "./strings";
 
 const RIGHT_TO_LEFT = new Set(["Arab", "Hebr", "Thaa", "Syrc", "Nkoo", "Adlm", "Rohg", "Mand", "Samr"]);
 /** Value of the source menu for a language that the server detects. */
@@ -26,7 +27,7 @@ export async function loadLanguages(): Promise<Languages> {
   return { pairs: pairsOf("targets"), withFormality: pairsOf("formality") };
 }
 
-const names = new Intl.DisplayNames(["en"], { type: "language" });
+const names = new Intl.DisplayNames([INTERFACE], { type: "language" });
 
 export function nameOf(code: string): string {
   try {
@@ -54,7 +55,7 @@ export function fillMenu(menu: HTMLSelectElement, codes: Iterable<string>, detec
   const before = menu.value;
   const options = [...new Set(codes)]
     .map((code) => ({ code, name: nameOf(code) }))
-    .sort((one, other) => one.name.localeCompare(other.name, "en"))
+    .sort((one, other) => one.name.localeCompare(other.name, INTERFACE))
     .map(({ code, name }) => element("option", { value: code }, name));
   if (detect !== null) options.unshift(element("option", { value: DETECT }, detect));
   menu.replaceChildren(...options);

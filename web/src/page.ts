@@ -1,5 +1,5 @@
 /** The page for translating texts and documents. */
-import { ServerError, Unreachable } from "./api";
+import { ServerError, Unreachable, apiKey } from "./api";
 import { Alternatives } from "./alternatives";
 import { announce, byId } from "./dom";
 import { setUpDocuments, type LanguageChoice } from "./documents";
@@ -12,6 +12,7 @@ import { Output } from "./output";
 import { addressOf, copy, readFragment } from "./share";
 import { SourceField } from "./source";
 import { load, save } from "./stored";
+import { INTERFACE, translated, translateInterface } from "./strings";
 import { setUpTheme } from "./theme";
 import { textOf, type Segment, type Translation } from "./translations";
 
@@ -36,7 +37,12 @@ const glossaryMenu = byId("glossary", HTMLSelectElement);
 const outputNode = byId("output", HTMLElement);
 const notice = byId("notice", HTMLElement);
 const retryButton = byId("retry", HTMLButtonElement);
-const openKeyDialog = setUpKeyDialog(() => void start());
+const openKeyDialog = setUpKeyDialog(
+  () => void start(),
+  () => {
+    if (pairs.size === 0) showNotice(translated("This server needs an API key."), { canRetry: true });
+  },
+);
 
 let pairs: Pairs = new Map();
 let withFormality: Pairs = new Map();
@@ -79,14 +85,19 @@ const live = new LiveTranslator({
     output.show(done);
     outputNode.classList.remove("stale");
     showDetected(done.detected);
+    if (switchTarget(done)) return;
     showNotice(noticeOf(done));
     setActions(true);
-    announce("Translated.");
+    announce(translated("Translated."));
     clearTimeout(historyTimer);
     historyTimer = setTimeout(remember, HISTORY_PAUSE_MS);
   },
   onError: (error, retryInS) => {
-    if (needsKey(error)) openKeyDialog(error.message);
+    if (needsKey(error)) {
+      openKeyDialog(keyMessage(error));
+      showNotice("");
+      return;
+    }
     const again = retryInS === null ? "" : ` Trying again in ${retryInS} s.`;
     showNotice(sentence(error.message) + again, { isError: true, canRetry: true });
   },
@@ -95,6 +106,23 @@ const history = new History((entry) => restore(entry));
 
 function needsKey(error: unknown): error is ServerError {
   return error instanceof ServerError && error.status === 401;
+}
+
+/** The server's words only if a key was sent: nothing is wrong before. */
+function keyMessage(error: ServerError): string {
+  return apiKey() === null ? translated("This server needs an API key.") : sentence(error.message);
+}
+
+/** Translate a text that is in the target language already into another one, as far as the server can. */
+function switchTarget(done: Translation): boolean {
+  if (done.finishReason !== "copied" || done.detected !== done.target || sourceMenu.value !== DETECT) return false;
+  const [other] = pairs.get(done.target) ?? [];
+  if (other === undefined || other === done.target) return false;
+  targetMenu.value = other;
+  onLanguages(0);
+  const values = { language: nameOf(done.target), target: nameOf(other) };
+  announce(translated("The text is in {language}; the target is now {target}.", values));
+  return true;
 }
 
 function sentence(message: string): string {
@@ -134,14 +162,14 @@ function hasFormality(): boolean {
 function countOf(text: string): string {
   let count = 0;
   for (const _ of text) count += 1;
-  return `${count.toLocaleString("en")} / ${options.max_characters.toLocaleString("en")}`;
+  return `${count.toLocaleString(INTERFACE)} / ${options.max_characters.toLocaleString(INTERFACE)}`;
 }
 
 function noticeOf(done: Translation): string {
-  if (done.finishReason === "length") return "A sentence reached the length limit, so its translation may be incomplete.";
-  if (done.finishReason === "unsupported") return "Some text is in a script that the model does not know; it is unchanged.";
+  if (done.finishReason === "length") return translated("A sentence reached the length limit, so its translation may be incomplete.");
+  if (done.finishReason === "unsupported") return translated("Some text is in a script that the model does not know; it is unchanged.");
   if (done.finishReason === "copied" && done.detected === done.target) {
-    return `The text is already in ${nameOf(done.target)}.`;
+    return translated("The text is already in {language}.", { language: nameOf(done.target) });
   }
   return "";
 }
@@ -162,7 +190,7 @@ function showDetected(code: string | null): void {
   const [option] = sourceMenu.options;
   if (option?.value !== DETECT) return;
   const isKnown = code !== null && code !== "und" && sourceMenu.value === DETECT;
-  option.textContent = isKnown ? `${nameOf(code)} (detected)` : "Detect language";
+  option.textContent = isKnown ? translated("{language} (detected)", { language: nameOf(code) }) : translated("Detect language");
   if (isKnown) field.setLanguage(code);
   setSwap();
 }
@@ -180,6 +208,7 @@ function onLanguages(pauseS?: number): void {
   fillMenu(targetMenu, targetsOf(pairs, sourceMenu.value), null);
   outputNode.dir = directionOf(targetMenu.value);
   byId("formality-choice", HTMLElement).hidden = !hasFormality();
+  nameFormality();
   fillGlossaryMenu(glossaryMenu, glossaries, sourceMenu.value, targetMenu.value);
   byId("glossary-choice", HTMLElement).hidden = glossaryMenu.options.length < 2;
   save("source", sourceMenu.value);
@@ -187,6 +216,16 @@ function onLanguages(pauseS?: number): void {
   translation = null;
   setSwap();
   update(pauseS);
+}
+
+/** Name the forms of address as the target language does. */
+function nameFormality(): void {
+  const isGerman = targetMenu.value.split(/[-_]/)[0] === "de";
+  const names = isGerman ? ["du", "Sie"] : [translated("informal"), translated("formal")];
+  names.forEach((name, position) => {
+    const option = formalityMenu.options[position + 1];
+    if (option) option.textContent = name;
+  });
 }
 
 function choose(source: string | null, target: string | null): void {
@@ -224,7 +263,11 @@ async function start(): Promise<void> {
   try {
     [{ pairs, withFormality }, glossaries] = await Promise.all([loadLanguages(), loadGlossaries()]);
   } catch (error) {
-    if (needsKey(error)) openKeyDialog(error.message);
+    if (needsKey(error)) {
+      openKeyDialog(keyMessage(error));
+      showNotice("");
+      return;
+    }
     const isTemporary = error instanceof Unreachable || (error instanceof ServerError && error.isTemporary);
     const message = error instanceof Error ? error.message : String(error);
     showNotice(sentence(message) + (isTemporary ? " Trying again." : ""), { isError: true, canRetry: true });
@@ -232,7 +275,7 @@ async function start(): Promise<void> {
     return;
   }
   showNotice("");
-  fillMenu(sourceMenu, pairs.keys(), options.detects_languages ? "Detect language" : null);
+  fillMenu(sourceMenu, pairs.keys(), options.detects_languages ? translated("Detect language") : null);
   const shared = readFragment();
   choose(shared ? shared.source : load("source"), shared?.target ?? load("target"));
   if (shared && !field.text) field.text = shared.text;
@@ -250,12 +293,12 @@ function setUpActions(): void {
     field.focus();
   });
   byId("copy", HTMLButtonElement).addEventListener("click", () => {
-    if (translation) void report(copy(textOf(translation.segments, translation.end)), "The translation is copied.");
+    if (translation) void report(copy(textOf(translation.segments, translation.end)), translated("The translation is copied."));
   });
   byId("share", HTMLButtonElement).addEventListener("click", () => {
     const address = addressOf(field.text, sourceMenu.value, targetMenu.value);
     window.history.replaceState(null, "", address);
-    void report(copy(address), "A link to this page with your text is copied.");
+    void report(copy(address), translated("A link to this page with your text is copied."));
   });
   formalityMenu.value = load("formality") ?? "";
   if (formalityMenu.selectedIndex < 0) formalityMenu.selectedIndex = 0;
@@ -278,7 +321,7 @@ function setUpActions(): void {
 }
 
 async function report(copied: Promise<boolean>, message: string): Promise<void> {
-  const text = (await copied) ? message : "The browser does not allow copying.";
+  const text = (await copied) ? message : translated("The browser does not allow copying.");
   announce(text);
   const toast = byId("toast", HTMLElement);
   toast.textContent = text;
@@ -286,6 +329,7 @@ async function report(copied: Promise<boolean>, message: string): Promise<void> 
   setTimeout(() => (toast.hidden = true), 3000);
 }
 
+translateInterface();
 setUpTheme();
 setUpActions();
 if (options.documents) {

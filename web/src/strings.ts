@@ -1,0 +1,90 @@
+/** Texts of the interface: English, or German if the browser prefers it. */
+
+const GERMAN: Record<string, string> = {
+  "Page": "Seite",
+  "API key": "API-Schlüssel",
+  "Dark": "Dunkel",
+  "Languages": "Sprachen",
+  "Language of the text": "Sprache des Textes",
+  "Language of the translation": "Sprache der Übersetzung",
+  "Swap languages": "Sprachen tauschen",
+  "Text": "Text",
+  "Text to translate": "Text zum Übersetzen",
+  "Type or paste a text": "Text eingeben oder einfügen",
+  "Clear": "Löschen",
+  "Translation": "Übersetzung",
+  "Use the arrow keys to move from word to word, and Enter to see other words.":
+    "Mit den Pfeiltasten von Wort zu Wort, mit der Eingabetaste zu anderen Wörtern.",
+  "Try now": "Jetzt versuchen",
+  "Underline sentences that the model is less sure of": "Sätze unterstreichen, bei denen das Modell unsicher ist",
+  "Show confidence": "Sicherheit zeigen",
+  "below 70 %": "unter 70 %",
+  "below 50 %": "unter 50 %",
+  "Form of address": "Anrede",
+  "automatic": "automatisch",
+  "informal": "vertraut",
+  "formal": "förmlich",
+  "Glossary": "Glossar",
+  "none": "keines",
+  "Share": "Teilen",
+  "Copy": "Kopieren",
+  "Documents": "Dokumente",
+  "Choose files": "Dateien wählen",
+  "or drop them here:": "oder hier ablegen:",
+  "Word, PowerPoint, Excel, EPUB, subtitles, HTML …": "Word, PowerPoint, Excel, EPUB, Untertitel, HTML …",
+  "All formats": "Alle Formate",
+  "History": "Verlauf",
+  "Kept in this browser only.": "Nur in diesem Browser gespeichert.",
+  "Clear history": "Verlauf löschen",
+  "Other words": "Andere Wörter",
+  "Key": "Schlüssel",
+  "Remember it in this browser": "In diesem Browser merken",
+  "It is sent to this server only.": "Er wird nur an diesen Server gesendet.",
+  "Cancel": "Abbrechen",
+  "Use key": "Verwenden",
+  "This server needs an API key.": "Dieser Server verlangt einen API-Schlüssel.",
+  "Detect language": "Sprache erkennen",
+  "{language} (detected)": "{language} (erkannt)",
+  "The text is already in {language}.": "Der Text ist schon auf {language}.",
+  "The text is in {language}; the target is now {target}.": "Der Text ist auf {language}; das Ziel ist jetzt {target}.",
+  "A sentence reached the length limit, so its translation may be incomplete.":
+    "Ein Satz hat die Längengrenze erreicht; seine Übersetzung kann unvollständig sein.",
+  "Some text is in a script that the model does not know; it is unchanged.":
+    "Ein Teil des Textes ist in einer Schrift, die das Modell nicht kennt; er ist unverändert.",
+  "Translated.": "Übersetzt.",
+  "The translation is copied.": "Die Übersetzung ist kopiert.",
+  "A link to this page with your text is copied.": "Ein Link auf diese Seite mit Ihrem Text ist kopiert.",
+  "The browser does not allow copying.": "Der Browser erlaubt das Kopieren nicht.",
+  "The server cannot be reached.": "Der Server ist nicht erreichbar.",
+  "Uploading…": "Wird hochgeladen …",
+  "Waiting…": "Wartet …",
+  "Done.": "Fertig.",
+  "Cancelled.": "Abgebrochen.",
+  "Download": "Herunterladen",
+  "Remove": "Entfernen",
+  "This format is not supported.": "Dieses Format wird nicht unterstützt.",
+};
+const ATTRIBUTES = ["aria-label", "title", "placeholder", "data-placeholder"];
+
+/** Language of the interface. */
+export const INTERFACE = navigator.language.toLowerCase().startsWith("de") ? "de" : "en";
+
+/** Return a text of the interface in its language, with values in place of `{name}`. */
+export function translated(text: string, values: Record<string, string> = {}): string {
+  const found = INTERFACE === "de" ? (GERMAN[text] ?? text) : text;
+  return found.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+}
+
+/** Put the page's own texts into the language of the interface. */
+export function translateInterface(): void {
+  if (INTERFACE === "en") return;
+  document.documentElement.lang = INTERFACE;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const text = node.nodeValue?.trim() ?? "";
+    if (text) node.nodeValue = (node.nodeValue ?? "").replace(text, () => translated(text));
+  }
+  for (const name of ATTRIBUTES) {
+    for (const each of document.querySelectorAll(`[${name}]`)) each.setAttribute(name, translated(each.getAttribute(name) ?? ""));
+  }
+}
