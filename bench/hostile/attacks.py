@@ -19,6 +19,7 @@ HUGE_BYTES = 3 * 2**20
 BOUNDARY = "hostile"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 NUM_NAMESPACES = 20_000
+NUM_NODES = 500_000
 DEPTH = 2000
 BOMB_BYTES = 64 * 2**20
 """Unpacked size of highly compressible content."""
@@ -93,6 +94,14 @@ def file_bomb(random: Random, _sentences: list[str]) -> Post:
     return Post(path, MULTIPART, encode_form(languages, name, content))
 
 
+def large_unit(random: Random, _sentences: list[str]) -> Post:
+    """Return a memory or a glossary whose only unit has millions of nodes."""
+    path, root, unit = random.choice([("/v1/memories", "tmx", "tu"), ("/v1/glossaries", "tbx", "termEntry")])
+    content = f"<{root}><{unit}>{'<a/>' * NUM_NODES}</{unit}></{root}>".encode()
+    fields = {"name": "x", "source": "de", "target": "en"}
+    return Post(path, MULTIPART, encode_form(fields, f"a.{root}", content))
+
+
 def bad_webhook(random: Random, _sentences: list[str]) -> Post:
     fields = {"source": "de", "target": "en", "webhook_url": random.choice(BAD_WEBHOOKS)}
     return Post("/v1/jobs", MULTIPART, encode_form(fields, "a.txt", b"Guten Tag.\n"))
@@ -107,6 +116,7 @@ ATTACKS: Mapping[str, Draw] = {
     "bad JSON": bad_json,
     "multipart flood": multipart_flood,
     "file bomb": file_bomb,
+    "large unit": large_unit,
     "bad webhook": bad_webhook,
 }
 """Kinds of attacks whose clients send a whole request and wait for the response."""

@@ -1,6 +1,7 @@
 """Hostile and ordinary clients, each on its own connections."""
 
 import asyncio
+import gzip
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ from bench.clients import (
     run_client,
     translation_request,
 )
-from bench.hostile.attacks import ATTACKS, with_key
+from bench.hostile.attacks import ATTACKS, MULTIPART, encode_form, with_key
 
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
@@ -31,6 +32,8 @@ MAX_RETRIES, RETRY_S = 60, 1.0
 PAUSE_S = 0.1
 """Pause in seconds between two requests of a hostile client."""
 HALF_SENT_S = 3.0
+ANNOUNCED_BYTES = 10 * 2**20
+NUM_LINES = 2_000_000
 SLOW_PIECE_BYTES = 64
 SLOW_PIECES = 40
 SLOW_PAUSE_S = 0.1
@@ -149,6 +152,29 @@ async def _send_half(site: Site, random: Random, sentences: list[str]) -> int:
     return LEFT
 
 
+async def _announce_much(site: Site, random: Random, _sentences: list[str]) -> int:
+    """Announce a large document with made-up credentials, send little of it, wait, and disconnect."""
+    head = (
+        f"POST /v2/document HTTP/1.1\r\nHost: x\r\nContent-Type: {MULTIPART}\r\n"
+        f"Authorization: Basic {random.random()}\r\nContent-Length: {ANNOUNCED_BYTES}\r\n\r\n"
+    )
+    async with site.connection() as (_, writer):
+        writer.write(head.encode() + b"-" * SLOW_PIECE_BYTES)
+        await asyncio.sleep(random.random() * HALF_SENT_S)
+    return LEFT
+
+
+async def _leave_check(site: Site, random: Random, _sentences: list[str]) -> int:
+    """Send a file that takes long to check, and disconnect before the response."""
+    lines = gzip.compress(b"ein Hund rennt\n" * NUM_LINES, mtime=0)
+    form = encode_form({"source": "de", "target": "en"}, "a.txt.gz", lines)
+    async with site.connection() as (_, writer):
+        writer.write(with_key(Post("/v1/jobs", MULTIPART, form), site.key))
+        await writer.drain()
+        await asyncio.sleep(random.random() * HALF_SENT_S)
+    return LEFT
+
+
 async def _read_slowly(site: Site, random: Random, sentences: list[str]) -> int:
     """Read a long response in pieces of a few bytes, and disconnect before its end."""
     text = " ".join(random.choices(sentences, k=50))
@@ -179,6 +205,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "leaving": _disconnect_early,
     "half a request": _send_half,
     "slow reader": _read_slowly,
+    "announced bytes": _announce_much,
+    "leaving a check": _leave_check,
     "wrong key": _send_wrong_key,
 }
 """Functions that make one request of a kind and return its status, `NO_RESPONSE` or `LEFT`."""
