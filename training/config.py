@@ -63,6 +63,8 @@ class Variants(RecipeTable):
     """Source whose final punctuation mark is repeated, preceded by a space or mixed with another."""
     spelt_umlauts: Fraction = 0.0
     """German source with ae, oe, ue and ss for ä, ö, ü and ß."""
+    swiss_spelling: Fraction = 0.0
+    """German source with ss for ß."""
     typo: Fraction = 0.0
     """Source with a letter doubled, dropped or swapped, one in about forty characters."""
 
@@ -71,6 +73,10 @@ class Variants(RecipeTable):
     """Both sides in upper case."""
     no_final_stop: Fraction = 0.0
     """Both sides without their final full stop."""
+    quoted: Fraction = 0.0
+    """Both sides in quotation marks of their language."""
+    list_mark: Fraction = 0.0
+    """Both sides after the mark of a list item, such as `2.`, `b)` or a dash."""
     copied_inside: Fraction = 0.0
     """A name or number that both sides share is replaced by something to copy, such as a placeholder."""
     copied_beside: Fraction = 0.0
@@ -85,6 +91,8 @@ class Variants(RecipeTable):
     """Source with the required translation next to some of its terms, from data.term_files."""
     formality: Fraction = 0.0
     """English source that requests the form of address of its German target."""
+    neutral_formality: Fraction = 0.0
+    """English source that requests a form of address although neither side addresses anybody."""
 
 
 class Corpus(RecipeTable):
@@ -98,6 +106,9 @@ class Corpus(RecipeTable):
     """Maximum number of pairs drawn from the files with the seed; unset: all of them."""
     weight: Positive
     """Share of training pairs drawn from this corpus, relative to the other corpora."""
+    back_translated: str | None = None
+    """Language that a model has written. Its text is only ever the source, after the control piece
+    `BACK_TRANSLATED` (Caswell et al. 2019, arXiv:1906.06442)."""
     variants: Variants = Variants()
     licence: str
     """Licence, copied word for word into the model card."""
@@ -144,6 +155,10 @@ class DataSettings(RecipeTable):
         backward = Direction(self.target_language, self.source_language)
         return (forward, backward) if self.is_bidirectional else (forward,)
 
+    def directions_of(self, corpus: Corpus) -> tuple[Direction, ...]:
+        """Return the directions in which a corpus is read."""
+        return tuple(each for each in self.directions if corpus.back_translated in {None, each.source})
+
     @model_validator(mode="after")
     def _check_names_differ(self) -> "DataSettings":
         names = [corpus.name for corpus in self.corpora]
@@ -160,8 +175,14 @@ class DataSettings(RecipeTable):
                     f"corpus {corpus.name}: generated_pairs are {GERMAN} and {ENGLISH}, "
                     f"not {languages[0]} and {languages[1]}"
                 )
-            if corpus.variants.spelt_umlauts and GERMAN not in {each.source for each in self.directions}:
-                raise ValueError(f"corpus {corpus.name}: spelt_umlauts needs source_language {GERMAN}")
+            for key in ("spelt_umlauts", "swiss_spelling"):
+                is_wanted = getattr(corpus.variants, key) > 0.0
+                if is_wanted and GERMAN not in {each.source for each in self.directions}:
+                    raise ValueError(f"corpus {corpus.name}: {key} needs source_language {GERMAN}")
+            if not self.directions_of(corpus):
+                raise ValueError(
+                    f"corpus {corpus.name}: back_translated {corpus.back_translated} is no direction's source"
+                )
             if corpus.variants.terms and not self.term_files:
                 raise ValueError(f"corpus {corpus.name}: variants.terms needs data.term_files")
         return self
@@ -299,9 +320,18 @@ class TrainingConfig(RecipeTable):
             )
         if self.only_direction not in {None, *(direction.name for direction in self.data.directions)}:
             problems.append(f"only_direction {self.only_direction} is no direction of [data]")
-        has_controls = any(corpus.variants.terms or corpus.variants.formality for corpus in self.data.corpora)
+        has_controls = any(
+            corpus.back_translated
+            or corpus.variants.terms
+            or corpus.variants.formality
+            or corpus.variants.neutral_formality
+            for corpus in self.data.corpora
+        )
         if has_controls and not self.vocabulary.has_controls:
-            problems.append("variants.terms and variants.formality need vocabulary.has_controls")
+            problems.append(
+                "back_translated, variants.terms, variants.formality and variants.neutral_formality need "
+                "vocabulary.has_controls"
+            )
         if self.optimisation.processes > 1 and self.optimisation.accelerator != "cpu":
             problems.append('optimisation.processes above 1 needs accelerator = "cpu"')
         if self.data.max_tokens >= self.model.max_positions:

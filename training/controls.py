@@ -21,6 +21,9 @@ FORMAL: Final = "<formal>"
 """Stands at the beginning of a source: address people formally, as with German Sie."""
 INFORMAL: Final = "<informal>"
 
+BACK_TRANSLATED: Final = "<control-0>"
+"""Stands at the beginning of a source that a model has written."""
+
 NUM_SPARE = 12
 CONTROLS: Final = (
     TERM,
@@ -32,7 +35,8 @@ CONTROLS: Final = (
     "<2en>",
     *(f"<control-{number}>" for number in range(NUM_SPARE)),
 )
-"""All control pieces in the order of their ids; the last `NUM_SPARE` have no meaning yet."""
+"""All control pieces in the order of their ids. Vocabularies name the last `NUM_SPARE` by number; the first
+of them is `BACK_TRANSLATED`, the others have no meaning yet."""
 
 _FIRST_MARK = 0xFDD0
 _MARKS = {control: chr(_FIRST_MARK + number) for number, control in enumerate(CONTROLS)}

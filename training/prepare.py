@@ -60,9 +60,10 @@ def prepare(config: TrainingConfig) -> list[WeightedCorpus]:
         _prepare(config, folder)
         recipe_path.write_text(recipe.model_dump_json(indent=2), encoding="utf8")
     return [
-        WeightedCorpus(TokenCorpus.load(_corpus_path(folder, corpus, direction)), corpus.weight)
+        WeightedCorpus(TokenCorpus.load(corpus_path(folder, corpus, direction)), corpus.weight)
         for corpus in config.data.corpora
         for direction in config.trained_directions
+        if direction in config.data.directions_of(corpus)
     ]
 
 
@@ -114,7 +115,11 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
     else:
         copy_vocabularies(config.start_from, folder)
     dictionaries = {direction: read_terms(config, direction) for direction in data.directions}
-    parts = [(config, corpus, *each) for corpus in data.corpora for each in dictionaries.items()]
+    parts = [
+        (config, corpus, direction, dictionaries[direction])
+        for corpus in data.corpora
+        for direction in data.directions_of(corpus)
+    ]
     if config.optimisation.data_processes == 0:
         for part in parts:
             log.info(_tokenise(*part))
@@ -142,7 +147,7 @@ def _tokenise(
     )
     if not len(tokenised):
         raise CorpusError(f"corpus {corpus.name} has no pair within data.max_tokens")
-    tokenised.save(_corpus_path(folder, corpus, direction))
+    tokenised.save(corpus_path(folder, corpus, direction))
     lengths = tokenised.lengths().mean(axis=0)
     return (
         f"{corpus.name} {direction.name}: {len(tokenised)} pairs, {lengths[0]:.1f} + {lengths[1]:.1f} tokens"
@@ -155,7 +160,7 @@ def _check_files(config: TrainingConfig) -> None:
         raise CorpusError(f"no such file: {', '.join(missing)}")
 
 
-def _corpus_path(folder: Path, corpus: Corpus, direction: Direction) -> Path:
+def corpus_path(folder: Path, corpus: Corpus, direction: Direction) -> Path:
     return folder / f"{corpus.name}.{direction.name}.npz"
 
 

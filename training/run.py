@@ -257,6 +257,7 @@ def run_record(config: TrainingConfig, counters: Counters, best: Event | None) -
         "data": [
             {"name": corpus.name, "weight": corpus.weight, "licence": corpus.licence}
             for corpus in config.data.corpora
+            if set(config.data.directions_of(corpus)) & set(config.trained_directions)
         ],
         "controls": controls_record(config),
         "pairs_seen": counters.pairs_seen,

@@ -10,7 +10,7 @@ from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH, SUBJEC
 from training import controls
 from training.controls import CONTROLS, FORMAL, INFORMAL, TERM, TERM_END, TRANSLATION, mark
 from training.corpus import TextPair
-from training.variants.formality import formality, german_address
+from training.variants.formality import formality, german_address, neutral_formality
 from training.variants.terms import TermDictionary, terms
 
 DICTIONARY = TermDictionary(
@@ -53,6 +53,43 @@ def test_the_form_of_address_is_detected_only_in_unambiguous_german_sentences(
     german: str, control: str | None
 ) -> None:
     assert german_address(german) == control
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "control"),
+    [
+        ("Go home!", "Geh nach Hause!", INFORMAL),
+        ("Please wait here!", "Bitte warte hier!", None),  # begins with a word that is no imperative
+        ("Open the file!", "Datei öffnen!", None),  # an infinitive addresses nobody in particular
+        ("Open the file!", "Öffnen Sie die Datei!", FORMAL),
+        ("Go home.", "Geh nach Hause.", None),  # a statement may begin like this
+    ],
+)
+def test_an_imperative_shows_its_form_of_address(english: str, german: str, control: str | None) -> None:
+    copy = formality(TextPair(english, german), ENGLISH_TO_GERMAN)
+    assert copy == (None if control is None else TextPair(f"{mark(control)} {english}", german))
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "is_neutral"),
+    [
+        ("The law must be followed.", "Das Gesetz muss befolgt werden.", True),
+        ("Her dog sleeps.", "Ihr Hund schläft.", False),  # `Ihr` may be `your`
+        ("Can you help?", "Hilft jemand?", False),
+        ("Open the file.", "Die Datei wird geöffnet.", False),
+        ("It is yours.", "Es ist das andere.", False),
+    ],
+)
+def test_a_control_changes_nothing_only_where_no_side_addresses_anybody(
+    english: str, german: str, *, is_neutral: bool
+) -> None:
+    rng = Random(1)  # noqa: S311 -- wanted the same again, not secret
+    copy = neutral_formality(TextPair(english, german), rng, ENGLISH_TO_GERMAN)
+    assert (copy is not None) == is_neutral
+    if copy is not None:
+        assert readable(copy.source).split(" ", 1) in ([FORMAL, english], [INFORMAL, english])
+        assert copy.target == german
+        assert neutral_formality(TextPair(german, english), rng, GERMAN_TO_ENGLISH) is None
 
 
 def test_the_formality_control_precedes_only_english_sources() -> None:

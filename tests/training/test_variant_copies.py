@@ -13,7 +13,7 @@ from training.variants.copies import add_variants, copied
 SENTENCES = [
     TextPair(f"Der größere Hund sah Tom um {n} Uhr.", f"The Dog saw Tom at {n}.") for n in range(400)
 ]
-CONTROLS = {"terms", "formality"}
+CONTROLS = {"terms", "formality", "neutral_formality"}
 """They have a test module of their own."""
 ALL = {name: 0.2 for name in Variants.model_fields if name not in {"single_words", *CONTROLS}}
 

@@ -1,5 +1,7 @@
 """Things to copy are inserted into both sides alike, and nothing else changes."""
 
+# ruff: noqa: RUF001 -- quotation marks of all kinds
+
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +17,14 @@ from tests.cases import read_cases
 from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH
 from training.corpus import TextPair
 from training.variants.drawing import stream
-from training.variants.inserts import Languages, copied_beside, copied_inside, other_number
+from training.variants.inserts import (
+    Languages,
+    copied_beside,
+    copied_inside,
+    list_mark,
+    other_number,
+    quoted,
+)
 from training.variants.tokens import shared_tokens, tokens_of
 from training.variants.verbatim import ADJACENT, ALONE, FOR_NAMES, FOR_NUMBERS, KINDS, around
 
@@ -206,3 +215,31 @@ def test_every_kind_of_thing_is_inserted_somewhere() -> None:
     used = {maker for table in (FOR_NAMES, FOR_NUMBERS, ADJACENT) for _, maker in table}
 
     assert used == set(KINDS.values()) == {maker for _, maker in ALONE}
+
+
+@given(pairs, seeds)
+def test_quoted_sides_are_in_marks_and_otherwise_unchanged(pair: TextPair, seed: int) -> None:
+    copy = quoted(pair, stream(seed, "quoted"), GERMAN_TO_ENGLISH)
+    if copy is None:
+        assert set(pair.source + pair.target) & set("\"'„“”»«‚‘`")
+    else:
+        assert (copy.source[1:-1], copy.target[1:-1]) == (pair.source, pair.target)
+        assert copy.target[0] + copy.target[-1] in {'""', "“”"}
+
+
+@given(pairs, seeds)
+def test_a_list_mark_is_the_same_before_both_sides(pair: TextPair, seed: int) -> None:
+    copy = list_mark(pair, stream(seed, "list_mark"))
+    if copy is not None:
+        item = copy.source.removesuffix(f" {pair.source}")
+        assert copy == TextPair(f"{item} {pair.source}", f"{item} {pair.target}")
+        assert not set(item) & {" "}
+
+
+def test_some_long_numbers_repeat_digits_and_keep_their_length() -> None:
+    pair = TextPair("Es kostet 1234567 Euro.", "It costs 1234567 euros.")
+    found = [other_number(pair, stream(seed, "number"), GERMAN_TO_ENGLISH) for seed in range(200)]
+    numbers = [re.findall(r"[0-9]+", copy.source) for copy in found if copy is not None]
+    assert len(numbers) > 150
+    assert all(len(number) == 7 for (number,) in numbers)
+    assert sum(re.search(r"([0-9])\1\1", number) is not None for (number,) in numbers) > 40

@@ -18,7 +18,16 @@ from training.variants import noise
 from training.variants.drawing import stream
 from training.variants.inserts import Languages
 
-NOISE = ("lower_source", "small_first", "title_case", "quotes", "punctuation", "spelt_umlauts", "typo")
+NOISE = (
+    "lower_source",
+    "small_first",
+    "title_case",
+    "quotes",
+    "punctuation",
+    "spelt_umlauts",
+    "swiss_spelling",
+    "typo",
+)
 ALWAYS = 1 - 1e-9
 CASES = read_cases(__file__)
 Variant = Callable[[TextPair, Random], str | None]
@@ -29,6 +38,7 @@ VARIANTS: dict[str, Variant] = {
     "quotes": partial(noise.quotes, language="de"),
     "punctuation": noise.punctuation,
     "spelt_umlauts": noise.spelt_umlauts,
+    "swiss_spelling": noise.swiss_spelling,
 }
 
 words = st.text(st.sampled_from("aeiounrstdhlmäöüßABEÄÖ'’\"„“”-–…."), min_size=1, max_size=9)

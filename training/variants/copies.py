@@ -7,11 +7,19 @@ from random import Random
 import numpy as np
 
 from training.config import GERMAN, Corpus, Variants
+from training.controls import BACK_TRANSLATED, mark
 from training.corpus import TextPair
 from training.variants import noise
 from training.variants.drawing import stream
-from training.variants.formality import formality
-from training.variants.inserts import Languages, copied_beside, copied_inside, other_number
+from training.variants.formality import formality, neutral_formality
+from training.variants.inserts import (
+    Languages,
+    copied_beside,
+    copied_inside,
+    list_mark,
+    other_number,
+    quoted,
+)
 from training.variants.terms import TermDictionary, terms
 from training.variants.tokens import tokens_of
 
@@ -32,16 +40,16 @@ def add_variants(
     """Yield every pair, followed by its copies if it has any.
 
     Args:
-        pairs: pairs of the corpus, read one at a time.
+        pairs: pairs of the corpus, read one at a time; back-translated sources get their control.
         corpus: says which variants to make, and the share of each.
         seed: decides every copy, together with the pairs and the corpus's name.
         languages: languages of source and target.
         dictionary: terms for `variants.terms`.
     """
+    control = "" if corpus.back_translated is None else f"{mark(BACK_TRANSLATED)} "
     for pair, copies in copied(pairs, corpus, seed, languages, dictionary):
-        yield pair
-        for _, copy in copies:
-            yield copy
+        for each in (pair, *(copy for _, copy in copies)):
+            yield TextPair(control + each.source, each.target)
 
 
 def copied(
@@ -94,12 +102,16 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
         "quotes": _of_source(lambda pair, rng: noise.quotes(pair, rng, languages[0])),
         "punctuation": _of_source(noise.punctuation),
         "spelt_umlauts": _of_source(noise.spelt_umlauts if languages[0] == GERMAN else _no_copy),
+        "swiss_spelling": _of_source(noise.swiss_spelling if languages[0] == GERMAN else _no_copy),
         "typo": _of_source(noise.typo),
+        "quoted": lambda pair, rng: quoted(pair, rng, languages),
+        "list_mark": list_mark,
         "copied_inside": copied_inside,
         "copied_beside": lambda pair, rng: copied_beside(pair, rng, languages),
         "other_number": lambda pair, rng: other_number(pair, rng, languages),
         "terms": lambda pair, rng: None if dictionary is None else terms(pair, rng, dictionary),
         "formality": lambda pair, _: formality(pair, languages),
+        "neutral_formality": lambda pair, rng: neutral_formality(pair, rng, languages),
     }
 
 

@@ -1,15 +1,35 @@
-"""Sources with a control for the German form of address, Sie or du (Sennrich et al. 2016, N16-1005)."""
+"""Sources with a control for the German form of address, Sie or du (Sennrich et al. 2016, N16-1005).
+
+A control must change nothing where nobody is addressed: some sources get one although their target has
+neither form.
+"""
 
 import re
+from random import Random
 
 from training.config import GERMAN
 from training.controls import FORMAL, INFORMAL, mark
 from training.corpus import TextPair
+from training.variants.drawing import word_list, words
 from training.variants.inserts import Languages
 
 _INFORMAL = re.compile(r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b", re.IGNORECASE)
 _FORMAL = re.compile(r"(?<=[\w,;)] )(?:Sie|Ihnen|Ihre?[mnrs]?)\b")
 """Matches only after a word or a comma: at the beginning of a sentence, `Sie` may mean `they` or `she`."""
+
+
+_ANY_GERMAN_ADDRESS = re.compile(
+    r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?|ihr)\b|\b(?:Sie|Ihnen|Ihre?[mnrs]?)\b"
+)
+_YOU = re.compile(r"\b(?:you|your|yours|yourself|yourselves|you're|thee|thou|thy)\b", re.IGNORECASE)
+_IMPERATIVES = frozenset(word_list("imperatives"))
+"""English verbs that often begin a request."""
+_BEFORE_IMPERATIVE = re.compile(
+    r"^(?:please|just|now|then|and|so|ok|okay|hey|first|always|never),? ", re.IGNORECASE
+)
+_NO_IMPERATIVES = frozenset(words("bitte nicht nie keine kein niemand niemals los schluss weg ruhe hilfe"))
+_LAST_INFINITIVE = re.compile(r"\b[a-zäöü]\w*n\W*$")
+_FIRST_WORD = re.compile(r"[^\W\d_]+(?:['\u2019]t)?")
 
 
 def address_forms(text: str) -> set[str]:
@@ -28,5 +48,39 @@ def formality(pair: TextPair, languages: Languages) -> TextPair | None:
     """Put the control before the source; return None unless the target is German and shows one form."""
     if languages[1] != GERMAN:
         return None
-    control = german_address(pair.target)
+    control = german_address(pair.target) or _informal_request(pair)
     return None if control is None else TextPair(f"{mark(control)} {pair.source}", pair.target)
+
+
+def _informal_request(pair: TextPair) -> str | None:
+    """Return the informal control for a German imperative without a pronoun, such as `Geh nach Hause!`.
+
+    An infinitive (`Datei öffnen`), a first person plural (`Gehen wir`) and a formal imperative end in -n; the
+    infinitive stands last.
+    """
+    first = _FIRST_WORD.search(pair.target)
+    is_informal = (
+        _is_request(pair.source)
+        and pair.target.endswith("!")
+        and first is not None
+        and first.group().lower() not in _NO_IMPERATIVES
+        and not first.group().endswith("n")
+        and not _LAST_INFINITIVE.search(pair.target)
+        and _ANY_GERMAN_ADDRESS.search(pair.target) is None
+    )
+    return INFORMAL if is_informal else None
+
+
+def neutral_formality(pair: TextPair, rng: Random, languages: Languages) -> TextPair | None:
+    """Put either control before the source; return None if a side may address somebody."""
+    if languages[1] != GERMAN or _is_request(pair.source) or _YOU.search(pair.source):
+        return None
+    if _ANY_GERMAN_ADDRESS.search(pair.target):
+        return None
+    return TextPair(f"{mark(rng.choice((FORMAL, INFORMAL)))} {pair.source}", pair.target)
+
+
+def _is_request(english: str) -> bool:
+    """Return whether the text begins like an imperative."""
+    first = _FIRST_WORD.search(_BEFORE_IMPERATIVE.sub("", english))
+    return first is not None and first.group().lower() in _IMPERATIVES

@@ -1,6 +1,6 @@
 """Numbers, amounts, prices and times as they are written in German and English.
 
-Both sides always have the same digits in the same order: `14:30 Uhr` is `14:30`, never `2:30 pm`.
+Both sides always have the same number: `14:30 Uhr` is `14:30`, never `2:30 pm`.
 """
 
 from dataclasses import dataclass
@@ -36,6 +36,7 @@ def bilingual_list(name: str) -> tuple[Bilingual, ...]:
 _DECIMALS = (1, 1, 2)
 """Numbers of decimals. Never three: `1.234` is over a thousand in German and just over one in English."""
 _UNITS = words("km m cm mm kg g mg t l ml km/h °C MB GB TB kB kWh W V Hz GHz m² ha dB px")
+HOURS_OF_A_CLOCK = 12
 _COUNTED = bilingual_list("counted")
 _SMALL_NUMBERS = bilingual_list("numbers")
 """Zero to nineteen."""
@@ -98,6 +99,13 @@ def time(rng: Random) -> Bilingual:
     """Make a time on the 24-hour clock, which is the same in both languages."""
     hour, minute = rng.randrange(24), rng.choice((0, 15, 30, 45, rng.randrange(60)))
     return Bilingual.alike(f"{hour:{rng.choice(('02d', 'd'))}}:{minute:02d}{rng.choice(('', '', '', ':00'))}")
+
+
+def clock(rng: Random) -> Bilingual:
+    """Make a full hour: `10 Uhr` is `10 o'clock`, and `15 Uhr` is `15:00`."""
+    hour = rng.randint(1, 24)
+    english = f"{hour} o'clock" if hour <= HOURS_OF_A_CLOCK else f"{hour}:00"
+    return Bilingual(f"{hour} Uhr", english)
 
 
 def number_word(rng: Random) -> Bilingual:

@@ -9,11 +9,22 @@ from random import Random
 
 from training.variants.dates import WEEKDAYS, day_and_month, full_date, in_figures, weekday_and_date
 from training.variants.drawing import Maker, Weighted, pick, word_list
-from training.variants.formats import Bilingual, any_number, bilingual_list, counted, percentage, price, time
+from training.variants.formats import (
+    Bilingual,
+    any_number,
+    bilingual_list,
+    clock,
+    counted,
+    percentage,
+    price,
+    time,
+)
 from training.variants.verbatim import (
     account,
     around,
     brace_placeholder,
+    code,
+    coordinates,
     email,
     emoji,
     file_path,
@@ -21,11 +32,13 @@ from training.variants.verbatim import (
     hash_code,
     identifier,
     ip_address,
+    long_number,
     made_up_word,
     mention,
     percent_placeholder,
     phone,
     url,
+    uuid,
     variable,
     version,
 )
@@ -102,6 +115,11 @@ SLOTS: dict[str, Maker[Bilingual]] = {
     "price": price,
     "percentage": percentage,
     "time": time,
+    "clock": clock,
+    "long": _alike(long_number),
+    "uuid": _alike(uuid),
+    "partnumber": _alike(code),
+    "coordinates": _alike(coordinates),
     "date": in_figures,
     "fulldate": full_date,
     "shortdate": day_and_month,

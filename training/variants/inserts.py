@@ -9,8 +9,9 @@ from training.config import ENGLISH, GERMAN
 from training.corpus import TextPair
 from training.variants.drawing import Maker, Weighted, pick
 from training.variants.formats import Bilingual, percentage, price, time
+from training.variants.noise import QUOTATION_MARKS
 from training.variants.tokens import WordToken, replaced, shared_tokens
-from training.variants.verbatim import ADJACENT, FOR_NAMES, FOR_NUMBERS, around
+from training.variants.verbatim import ADJACENT, FOR_NAMES, FOR_NUMBERS, around, repeated_digits
 
 Languages = tuple[str, str]
 """Languages of source and target."""
@@ -21,6 +22,18 @@ SHARE_AROUND = 0.25
 """Share of names that are put between tags instead of being replaced."""
 SHARE_LOCAL = 0.15
 """Share of things next to a sentence that German and English write differently."""
+
+SHARE_REPEATED_DIGITS = 0.4
+"""Share of the longer numbers of which a digit is repeated: models lose one of several equal digits."""
+MIN_REPEATING = 3
+SHARE_PLAIN_QUOTES = 0.3
+"""Share of quoted pairs with `"` on both sides."""
+LIST_MARKS: Weighted[Maker[str]] = (
+    (4, lambda rng: f"{rng.randint(1, 20)}."),
+    (2, lambda rng: f"{rng.choice('abcdefg')})"),
+    (2, lambda rng: f"({rng.randint(1, 9)})"),
+    (2, lambda rng: rng.choice("-–•*")),
+)
 
 _LOCAL: Weighted[Maker[Bilingual]] = ((2, price), (1, percentage), (1, time))
 _FIGURE = re.compile(r"(?<![\w.,:/+-])(?<![0-9] )[0-9]+(?:[.,][0-9]+)*(?![\w:/-]|[.,][0-9]| [0-9]{3})")
@@ -94,6 +107,28 @@ def other_number(pair: TextPair, rng: Random, languages: Languages) -> TextPair 
     )
 
 
+def quoted(pair: TextPair, rng: Random, languages: Languages) -> TextPair | None:
+    """Put both sides in quotation marks: plain ones, or a style of the source and the target's usual one."""
+    if any(set("\"'„“”»«‚‘`") & set(side) for side in (pair.source, pair.target)):
+        return None
+    if rng.random() < SHARE_PLAIN_QUOTES:
+        return TextPair(f'"{pair.source}"', f'"{pair.target}"')
+    styles, usual = (QUOTATION_MARKS.get(language, QUOTATION_MARKS[ENGLISH]) for language in languages)
+    return TextPair(_between(pair.source, rng.choice(styles)), _between(pair.target, usual[0]))
+
+
+def list_mark(pair: TextPair, rng: Random) -> TextPair | None:
+    """Put the mark of a list item before both sides."""
+    if not (pair.source[0].isalpha() and pair.target[0].isalpha()):
+        return None
+    item = pick(rng, LIST_MARKS)(rng)
+    return TextPair(f"{item} {pair.source}", f"{item} {pair.target}")
+
+
+def _between(text: str, marks: tuple[str, str]) -> str:
+    return f"{marks[0]}{text}{marks[1]}"
+
+
 def _can_replace(token: WordToken, pair: TextPair) -> bool:
     if token.is_code:
         return token.has_balanced_brackets and pair.source != token.core
@@ -158,6 +193,8 @@ def _other_digits(digits: str, rng: Random) -> str:
 
 def _as_many_digits(digits: str, rng: Random) -> str:
     first = "0" if digits[0] == "0" else rng.choice("123456789")
+    if len(digits) > MIN_REPEATING and rng.random() < SHARE_REPEATED_DIGITS:
+        return first + repeated_digits(rng, len(digits) - 1)
     return first + "".join(rng.choices("0123456789", k=len(digits) - 1))
 
 

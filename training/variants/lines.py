@@ -10,6 +10,7 @@ from training.variants.formats import (
     Bilingual,
     any_number,
     bilingual_list,
+    clock,
     counted,
     measure,
     number_word,
@@ -69,5 +70,6 @@ _KINDS: Weighted[Maker[Bilingual]] = (
     (0.5, percentage),
     (1, price),
     (0.5, time),
+    (0.5, clock),
     (0.5, number_word),
 )

@@ -20,7 +20,7 @@ MIN_TYPO_WORD_LEN = 5
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _CAPITAL_UMLAUTS = {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 
-_TYPOGRAPHIC = {
+QUOTATION_MARKS = {
     GERMAN: (("„", "“"), ("„", "”"), ("»", "«"), ("“", "”")),
     ENGLISH: (("“", "”"), ("“", "”"), ("«", "»")),
 }
@@ -70,7 +70,7 @@ def quotes(pair: TextPair, rng: Random, language: str) -> str | None:
     straight = _straight(pair.source)
     if straight != pair.source and rng.random() < 1 / 2:
         return straight
-    opening, closing = rng.choice(_TYPOGRAPHIC.get(language, _TYPOGRAPHIC[ENGLISH]))
+    opening, closing = rng.choice(QUOTATION_MARKS.get(language, QUOTATION_MARKS[ENGLISH]))
     source = straight
     if source.count('"') % 2 == 0:
         source = _STRAIGHT_QUOTED.sub(rf"{opening}\1{closing}", source)
@@ -103,6 +103,13 @@ def spelt_umlauts(pair: TextPair, _rng: Random) -> str | None:
         spelt = re.sub(f"{capital}(?=[A-Z])|(?<=[A-Z]){capital}", letters.upper(), spelt)
         spelt = spelt.replace(capital, letters)
     return _if_changed(spelt, pair)
+
+
+def swiss_spelling(pair: TextPair, _rng: Random) -> str | None:
+    """Write ss for ß, unless the target contains one of the words with ß, which it would keep."""
+    if any("ß" in word and word in pair.target for word in _words_with_umlauts(pair.source)):
+        return None
+    return _if_changed(pair.source.replace("ß", "ss"), pair)
 
 
 def typo(pair: TextPair, rng: Random) -> str | None:

@@ -6,6 +6,7 @@ All of them are random, including names of hosts and variables, so that a model 
 import string
 from collections.abc import Callable
 from random import Random
+from uuid import UUID
 
 from training.variants.drawing import Maker, Weighted, pick, word_list, words
 
@@ -194,6 +195,53 @@ def account(rng: Random) -> str:
     )
 
 
+def uuid(rng: Random) -> str:
+    text = str(UUID(int=rng.getrandbits(128), version=4))
+    return text.upper() if rng.random() < 1 / 5 else text
+
+
+def mac_address(rng: Random) -> str:
+    return rng.choice(":-").join(f"{rng.randrange(256):02x}" for _ in range(6))
+
+
+def coordinates(rng: Random) -> str:
+    """Make one coordinate with a decimal point, or a pair."""
+    places = rng.choice((4, 5, 6, 6, 7))
+    latitude, longitude = rng.uniform(-90, 90), rng.uniform(-180, 180)
+    return rng.choice((f"{latitude:.{places}f}", f"{latitude:.{places}f}, {longitude:.{places}f}"))
+
+
+def long_number(rng: Random) -> str:
+    """Make a number of 3 to 12 digits without separators; half of them repeat digits."""
+    count = rng.choice((3, 4, 5, 6, 7, 8, 9, 10, 12))
+    rest = repeated_digits(rng, count - 1) if rng.random() < 1 / 2 else _digits(rng, count - 1)
+    return rng.choice("123456789") + rest
+
+
+def repeated_digits(rng: Random, count: int) -> str:
+    """Make digits of which some follow themselves, such as `3333` or `44700`."""
+    digits = ""
+    while len(digits) < count:
+        digits += rng.choice(string.digits) * rng.choice((1, 2, 2, 3, 3, 4))
+    return digits[:count]
+
+
+def code(rng: Random) -> str:
+    """Make a token of letters and digits in turn, such as a part number or a key of a licence."""
+    alphabet = rng.choice((string.ascii_uppercase, string.ascii_uppercase, string.ascii_lowercase))
+    parts = [
+        "".join(rng.choices(rng.choice((alphabet, string.digits)), k=rng.choice((1, 2, 3, 4))))
+        for _ in range(rng.choice((2, 3, 4, 5)))
+    ]
+    return rng.choice(("", "", "-", "-", "/", "_")).join(parts)
+
+
+def user_name(rng: Random) -> str:
+    """Make the name of a user as forums write it."""
+    ending = rng.choice(("", f"_{word(rng)}", str(rng.randint(1, 99))))
+    return f"{rng.choice(('u/', 'r/', '@'))}{word(rng)}{ending}"
+
+
 def function(rng: Random) -> str:
     name, other = identifier(rng), word(rng)
     return rng.choice(
@@ -253,6 +301,12 @@ KINDS: dict[str, Maker[str]] = {
     "ip_address": ip_address,
     "hash_code": hash_code,
     "account": account,
+    "uuid": uuid,
+    "mac_address": mac_address,
+    "coordinates": coordinates,
+    "long_number": long_number,
+    "code": code,
+    "user_name": user_name,
     "function": function,
     "phone": phone,
     "emoji": emoji,
@@ -274,9 +328,20 @@ FOR_NAMES: Weighted[Maker[str]] = (
     (0.5, ip_address),
     (0.5, account),
     (1.5, function),
+    (2, code),
+    (1, uuid),
+    (0.5, user_name),
 )
 """Things that may replace a name."""
-FOR_NUMBERS: Weighted[Maker[str]] = (*_PLACEHOLDERS, (1, empty_tag), (1, version), (0.5, account))
+FOR_NUMBERS: Weighted[Maker[str]] = (
+    *_PLACEHOLDERS,
+    (1, empty_tag),
+    (1, version),
+    (0.5, account),
+    (6, long_number),
+    (2, coordinates),
+    (1, code),
+)
 """Things that may replace a number."""
 ADJACENT: Weighted[Maker[str]] = (
     *_PLACEHOLDERS,
@@ -291,6 +356,12 @@ ADJACENT: Weighted[Maker[str]] = (
     (1, hash_code),
     (1, account),
     (1, phone),
+    (1, uuid),
+    (0.5, mac_address),
+    (1, coordinates),
+    (2, long_number),
+    (2, code),
+    (1, user_name),
     (8, emoji),
 )
 """Things that may stand before or after a sentence."""
