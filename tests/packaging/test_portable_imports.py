@@ -22,7 +22,9 @@ if len(sys.argv) > 1:
     sys.modules.update(dict.fromkeys(sys.argv[1:]))
 for package in ("dragoman", "service"):
     for found in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
-        # _kernels is no module: it is loaded by ctypes
+        # _kernels is no module: it is loaded by ctypes. dragoman.cuda needs an extra for Linux alone.
+        if found.name.startswith("dragoman.cuda."):
+            continue
         if not found.name.endswith(("__main__", "._kernels")) and ".migrations" not in found.name:
             importlib.import_module(found.name)
 import export.__main__
