@@ -23,14 +23,11 @@ from service.accounts.accounts import Accounts
 from service.accounts.database import _SCHEMA_LOCK, Database, hold_lock
 from service.accounts.errors import SchemaUnknown
 from service.accounts.usage import Usage, UsageStore
-from service.batch.journal import Journal
-from service.batch.texts import TranslatedEntry
 from service.glossaries.entries import Dictionary
 from service.glossaries.store import GlossaryStore
 from service.jobs.store import JobStore
 from service.schema.tables import HEAD, METADATA
 from service.schema.upgrade import MIGRATIONS, REVISION
-from service.text.marked_text import MarkedText
 from tests.routing.doubles import until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -107,9 +104,11 @@ def test_every_row_is_kept(old_url: str) -> None:
             Dictionary(Pair("de", "en"), (Term("Haus", ("house",)),)),
         )
         assert JobStore(database).get(KEY_ID, JOB_ID).created_at == NOON
-        assert Journal(database, JOB_ID).outcomes([b"k" * 16]) == {
-            b"k" * 16: TranslatedEntry(MarkedText("Good morning"))
-        }
+    # Journals of before have other keys and rows: a job that was under way translates its texts again.
+    with reading(old_url) as connection:
+        assert connection.execute(sa.text("SELECT text FROM translations")).scalars().all() == [
+            b"Good morning"
+        ]
 
 
 def test_an_upgraded_database_equals_a_new_one(old_url: str, tmp_path: Path, request: Any) -> None:

@@ -203,7 +203,7 @@ def test_keys_are_checked_and_limited(serve: Serve, keys: Keys) -> None:
         (DEEPL, "PUT", "/v2/translate", 405),
         (DEEPL, "GET", "/v2/document", 405),
         (GOOGLE, "PUT", TRANSLATE, 405),
-        (GOOGLE, "POST", f"{TRANSLATE}/languages", 405),
+        (GOOGLE, "PUT", f"{TRANSLATE}/languages", 405),
         (GOOGLE, "GET", f"{TRANSLATE}/models", 404),
         (GOOGLE, "DELETE", f"{TRANSLATE}/detect", 405),
         (OPENAI, "GET", CHAT, 405),
