@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import torch
+
 from export.checkpoint import load_weights, untied_weights
 from export.model import TranslationModel, model_class
 
@@ -27,14 +29,13 @@ def grow_encoder(model: TranslationModel, encoder_layers: int, dropout: float) -
     origins = [index * num_old // encoder_layers for index in range(encoder_layers)]
     for index, origin in enumerate(origins):
         is_copy = index > 0 and origins[index - 1] == origin
+        prefix = f"encoder.{origin}."
         for name, weight in weights.items():
-            _, *rest = name.split(f"encoder.{origin}.", maxsplit=1)
-            if not name.startswith(f"encoder.{origin}."):
-                continue
-            is_zero = is_copy and rest[0].startswith(OUTPUT_MAPS)
-            grown[f"encoder.{index}.{rest[0]}"] = (
-                weight.new_zeros(weight.shape) if is_zero else weight.clone()
-            )
+            if name.startswith(prefix):
+                part = name.removeprefix(prefix)
+                is_zero = is_copy and part.startswith(OUTPUT_MAPS)
+                new = torch.zeros_like(weight) if is_zero else weight.clone()
+                grown[f"encoder.{index}.{part}"] = new
     result = model_class(config)(config)
     load_weights(result, grown, "the grown model")
     return result

@@ -43,7 +43,7 @@ AVERAGE_EVERY = 5
 
 @dataclass(frozen=True, slots=True)
 class TimedSettings:
-    """What a timed run is told besides its recipe."""
+    """Settings of a timed run that are not in its recipe."""
 
     train_s: float
     """Seconds of training; the learning rate reaches zero at their end."""
