@@ -9,7 +9,7 @@ from dragoman.providers import SessionOptions
 from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.scheduler import SchedulerOptions
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
-from dragoman.text.alphabet import Alphabet
+from dragoman.text.alphabet import Spelling
 from dragoman.text.tokenizer import Tokenizer
 
 GPU_CAPACITY = Capacity(
@@ -58,9 +58,9 @@ def open_tokenizers(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
     return source, target
 
 
-def open_alphabet(bundle: Bundle) -> Alphabet:
-    """Load the source's tokenizer alone. Raises BundleError."""
-    return Alphabet(_open_tokenizer(bundle, bundle.manifest.source_tokenizer))
+def open_spelling(bundle: Bundle) -> Spelling:
+    """Load the tokenizers alone. Raises BundleError."""
+    return Spelling(*open_tokenizers(bundle))
 
 
 def _open_tokenizer(bundle: Bundle, files: TokenizerFiles) -> Tokenizer:

@@ -27,7 +27,7 @@ from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.scheduling.segment_request import SegmentRequest
 from dragoman.search_model import SearchModel
-from dragoman.text.alphabet import Alphabet
+from dragoman.text.alphabet import Spelling
 from dragoman.types import Hypothesis, Pair, Priority, SegmentTranslation, Span, Translation
 
 DEFAULT_REQUEST = EngineRequest()
@@ -69,7 +69,7 @@ class Translator:
         if capacity is not None:
             scheduling = replace(scheduling, capacity=capacity)
         self._scheduler = Scheduler(model.encode, model.open_lane, scheduling)
-        self._alphabet = Alphabet(source_tokenizer)
+        self._spelling = Spelling(source_tokenizer, target_tokenizer)
         controls = self.manifest.controls
         term_model = TermModel(
             source_tokenizer, target_tokenizer, None if controls is None else controls.terms
@@ -144,7 +144,11 @@ class Translator:
 
     def unknown_spans(self, text: str) -> tuple[Span, ...]:
         """Return words of a text that the vocabulary cannot spell; see `Alphabet.unknown_spans`."""
-        return self._alphabet.unknown_spans(text)
+        return self._spelling.unknown_spans(text)
+
+    def can_spell(self, target: str) -> bool:
+        """Return whether the target's vocabulary can spell a text."""
+        return self._spelling.can_spell(target)
 
     @property
     def is_closed(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Self
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError
-from dragoman.loading import open_alphabet
+from dragoman.loading import open_spelling
 from dragoman.manifest import Manifest
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
@@ -25,6 +25,7 @@ from dragoman.routing.results import RoutedTranslation, single_step_result
 from dragoman.routing.routes import Offer, Route, Routes
 from dragoman.routing.windows import translate_windows
 from dragoman.scheduling.metrics import QueueState, add_queues
+from dragoman.text.alphabet import Spelling
 from dragoman.translator import (
     DEFAULT_REQUEST,
     JOB_REQUEST,
@@ -88,8 +89,8 @@ class Router:
         self._threads = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
         self._reloading = threading.Lock()
         self._is_cancelled: Callable[[], bool] | None = None
-        self._unopened: tuple[Bundle, Callable[[str], Sequence[Span]]] | None = None
-        """A bundle that is asked for unknown words before it is open, and what finds these."""
+        self._unopened: tuple[Bundle, Spelling] | None = None
+        """A bundle that is asked for unknown words before it is open, and what it can spell."""
 
     @classmethod
     def open(
@@ -173,21 +174,30 @@ class Router:
 
         There are none if the bundle cannot be read: the translation fails with that error.
         """
-        name = route.steps[0].offer.name
+        found = self._spelling(route.steps[0].offer.name)
+        return () if found is None else found.unknown_spans(text)
+
+    def can_spell(self, route: Route, target: str) -> bool:
+        """Return whether a route's last vocabulary can spell a translation; True if it cannot be read."""
+        found = self._spelling(route.steps[-1].offer.name)
+        return found is None or found.can_spell(target)
+
+    def _spelling(self, name: str) -> PairTranslator | Spelling | None:
+        """Return what knows what a bundle can spell; None if the bundle cannot be read."""
         opened = self._pool.opened_by_name().get(name)
         if opened is not None:
             self._unopened = None
-            return opened.unknown_spans(text)
+            return opened
         bundle = self._pool.bundles().get(name)
         if bundle is None:
-            return ()
+            return None
         unopened = self._unopened  # another thread may replace it
         if unopened is None or unopened[0] is not bundle:
             try:
-                self._unopened = unopened = bundle, open_alphabet(bundle).unknown_spans
+                self._unopened = unopened = bundle, open_spelling(bundle)
             except BundleError:
-                return ()
-        return unopened[1](text)
+                return None
+        return unopened[1]
 
     def translate(
         self,

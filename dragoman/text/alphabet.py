@@ -27,7 +27,7 @@ _NEVER_UNKNOWN = (*_JOINERS, "Cc", "Cs")
 
 
 class Alphabet:
-    """The characters that a source vocabulary can spell. Safe to use from several threads."""
+    """The characters that a vocabulary can spell. Safe to use from several threads."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -48,6 +48,10 @@ class Alphabet:
             for start, end in _unknown_spans(line[0], unknown)
         )
 
+    def can_spell(self, text: str) -> bool:
+        """Return whether the vocabulary can spell all of a text."""
+        return all(map(self._is_known, text))
+
     def _can_spell(self, character: str) -> bool:
         """Return whether a character has a piece, or has bytes and is one that models learn all the same."""
         category = unicodedata.category(character)
@@ -57,6 +61,17 @@ class Alphabet:
         unknown_ids = {self._tokenizer.unk_id, *(() if is_learnt else self._tokenizer.byte_ids)}
         small = character.lower()  # of a capital sharp s, which words in capitals have
         return any(map(unknown_ids.isdisjoint, self._tokenizer.encode([small, f"a{small}"])))
+
+
+class Spelling:
+    """What a pair's vocabularies can spell. Safe to use from several threads."""
+
+    def __init__(self, source: Tokenizer, target: Tokenizer) -> None:
+        alphabet = Alphabet(source)
+        self.unknown_spans = alphabet.unknown_spans
+        """See `Alphabet.unknown_spans`, of the source's vocabulary."""
+        self.can_spell = (alphabet if target is source else Alphabet(target)).can_spell
+        """See `Alphabet.can_spell`, of the target's vocabulary."""
 
 
 def _unknown_spans(line: str, unknown: set[str]) -> Iterator[Span]:

@@ -2,13 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.types import Span, Splitting
 from service.text.modes import PlaceholderMode
 
 
+class FoundTerm(NamedTuple):
+    """A term of a text that has a translation."""
+
+    start: int
+    end: int
+    put: str | None = None
+    """Its translation, if the model cannot spell that, or else None: the engine requires it of the model."""
+    alone: str | None = None
+    """Its translation where it is a line of its own; None for an inflected term."""
+
+
 def no_spans(_text: str) -> Sequence[Span]:
     """Return no part of a text."""
+    return ()
+
+
+def no_terms(_text: str) -> Sequence[FoundTerm]:
+    """Return no terms."""
     return ()
 
 
@@ -24,7 +41,7 @@ class TextContext:
     """Whether it is a text of a user interface: it may have an accelerator, and all checks count."""
     find_unknown: Callable[[str], Sequence[Span]] = no_spans
     """Returns the words of a text that the model cannot read, in order: these are kept like placeholders."""
-    find_terms: Callable[[str], Sequence[Span]] = no_spans
+    find_terms: Callable[[str], Sequence[FoundTerm]] = no_terms
     """Returns the terms of a text that have a translation, in order: these are translated in any case."""
     splitting: Splitting = Splitting.SENTENCES
     """How the request has texts split."""

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from dragoman.scripts import is_word_character
-from dragoman.types import Link, SegmentTranslation, Span
+from dragoman.types import FinishReason, Link, SegmentTranslation, Span
 from service.text.checks import CheckFailure
 from service.text.judging import FoundStandIn, match_stand_ins
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, with_partners
 from service.text.placement import Movable, Placed, Segment, place
 from service.text.positions import PositionMap, Run
-from service.text.showing import MarkedPart, ShownText
+from service.text.showing import MarkedPart, ShownText, StandIn
 
 _NO_SPACE_BEFORE = frozenset(".,;:!?)]}%\u2026\u3002\u3001\uff0c\uff01\uff1f")
 _NO_SPACE_AFTER = frozenset("([{\u00bf\u00a1")
@@ -49,9 +49,12 @@ class Piece:
 def unchanged_piece(
     part: MarkedPart, own: Span, marks: range, translation: SegmentTranslation | None = None
 ) -> Piece:
-    """Return a part of a text as it is, with some of its marks."""
+    """Return a part of a text as it is, with some of its marks, and with what is put for its objects."""
     marked = part.marked
-    objects = (marked.objects[i] for i in marked.objects_in(*own))
+    within = marked.objects_in(*own)
+    if any(marked.objects[i].put is not None for i in within):
+        return _put_piece(part, own, marks, translation)
+    objects = (marked.objects[i] for i in within)
     return Piece(
         own,
         marked.text[own.start : own.end],
@@ -60,6 +63,26 @@ def unchanged_piece(
         None if translation is None or translation.links is None else (),
         translation,
     )
+
+
+def _put_piece(part: MarkedPart, own: Span, marks: range, translation: SegmentTranslation | None) -> Piece:
+    """Return a part of a text whose words stay, as a segment: some of its objects are put otherwise."""
+    marked = part.marked
+    spans = {i: Span(marked.objects[i].start, marked.objects[i].end) for i in marked.objects_in(*own)}
+    found = [FoundStandIn(span, StandIn(i, "", span, span, "", "")) for i, span in spans.items()]
+    movables = [
+        Movable(min(max(marked.marks[i].at, own.start), own.end), MarkKind.POINT, i, is_object=False)
+        for i in marks
+    ]
+    renderer = _Renderer(part, movables, found, marked.text, own)
+    for i, movable in enumerate(movables):
+        renderer.put(Placed(movable.at, i))
+    text = renderer.finish()
+    segment = translation or SegmentTranslation(
+        marked.text[slice(*own)], text, None, FinishReason.COPIED, 0, 0, own, Span(0, len(text))
+    )
+    links = None if segment.links is None else ()
+    return Piece(own, text, tuple(renderer.objects), tuple(renderer.marks), links, segment)
 
 
 def translated_piece(

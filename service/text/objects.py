@@ -2,11 +2,11 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from service.text.context import TextContext
+from service.text.context import FoundTerm, TextContext
 from service.text.marked_text import MarkedText, MarkKind, Object, Shown
 from service.text.numbers import NumberKind, find_numbers
 from service.text.patterns import ProtectedSpan, SpanForm, find_spans
@@ -29,31 +29,57 @@ _EMPHASIS = re.compile(
 )
 _STRING = re.compile(r"%(?:\d+\$)?[s@]")
 _MIN_LETTERS = 2
+_MAX_BLANKS = 8
 
 
 def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     """Return a text with the objects among its words. Its own objects come first."""
     text = marked.text
-    spans = find_spans(text)
-    objects = list(_spelt(text, spans))
-    free = _free([Object(*span, is_syntax=False) for span in context.find_unknown(text)], objects)
-    objects = sorted([*objects, *free], key=_place)
+    objects = list(_spelt(text, find_spans(text)))
+    objects = _with(objects, [Object(*span, is_syntax=False) for span in context.find_unknown(text)])
     numbers = find_numbers(text, [_place(each) for each in objects])
     identifiers = (number for number in numbers if number.kind is NumberKind.IDENTIFIER)
-    found = (Object(number.start, number.end, is_syntax=False) for number in identifiers)
-    objects += _free(found, objects)
-    objects += _free(_literal_breaks(text), objects)
-    if not objects and "*" not in text and "_" not in text and "~~" not in text and "'''" not in text:
+    objects = _with(objects, (Object(number.start, number.end, is_syntax=False) for number in identifiers))
+    objects = _with(objects, _literal_breaks(text))
+    terms = context.find_terms(text)
+    if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "'''"))):
         return marked
+    if terms:
+        objects = _with_terms(text, objects, terms, marked)
     objects = _without_marks(_free(objects, marked.objects), marked)
-    if terms := context.find_terms(text):
-        translated = [Object(*term) for term in terms]
-        kept = [each for each in objects if each.is_syntax]
-        objects = [*kept, *_free([each for each in objects if not each.is_syntax], translated)]
-    objects = sorted(objects, key=_place)
     has_pairs = any(mark.kind is not MarkKind.POINT for mark in marked.marks)
     objects = objects if has_pairs else _with_pairs(text, objects)
     return replace(marked, objects=_joined(marked.objects, objects))
+
+
+def _with(objects: Sequence[Object], found: Iterable[Object]) -> list[Object]:
+    """Return objects with others that overlap none of them; all are in order."""
+    free = _free(found, objects)
+    return sorted([*objects, *free], key=_place) if free else list(objects)
+
+
+def _with_terms(
+    text: str, objects: Sequence[Object], terms: Sequence[FoundTerm], marked: MarkedText
+) -> list[Object]:
+    """Return objects without those that terms translate, and with the terms that the model need not."""
+    syntax = [each for each in objects if each.is_syntax]
+    spans = [Object(term.start, term.end) for term in terms]
+    kept = _with(syntax, _free([each for each in objects if not each.is_syntax], spans))
+    breaks = [each for each in (*marked.objects, *syntax) if each.shown is Shown.BREAK]
+    edges = {0, *(each.end for each in breaks)}, {len(text), *(each.start for each in breaks)}
+    puts = ((term, (term.alone if _is_line(text, term, *edges) else None) or term.put) for term in terms)
+    return _with(kept, [Object(term.start, term.end, put=put, is_syntax=False) for term, put in puts if put])
+
+
+def _is_line(text: str, term: FoundTerm, starts: Collection[int], ends: Collection[int]) -> bool:
+    """Return whether a term is a line of its own, with a few blanks at most."""
+    start, end = term.start, term.end
+    while start > max(0, term.start - _MAX_BLANKS) and start not in starts and text[start - 1] == " ":
+        start -= 1
+    while end < min(len(text), term.end + _MAX_BLANKS) and end not in ends and text[end] == " ":
+        end += 1
+    begins = start in starts or text[start - 1] == "\n"
+    return begins and (end in ends or text[end] == "\n")
 
 
 def with_numbers(marked: MarkedText, numbers: Iterable[Object]) -> MarkedText:

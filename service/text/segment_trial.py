@@ -237,10 +237,10 @@ class _Judge:
         marked = self.trial.part.marked
         own = [marked.objects[i] for i in marked.objects_in(*self.own)]
         shift = self.own.start
-        source = _masked(
+        source = masked(
             marked.text[self.own.start : self.own.end], [(one.start - shift, one.end - shift) for one in own]
         )
-        target = _masked(piece.text, [put[:2] for put in piece.objects])
+        target = masked(piece.text, [put[:2] for put in piece.objects])
         return bool(_syntax(target) - _syntax(source))
 
     def _number_changes(self, piece: Piece) -> NumberChanges | None:
@@ -295,7 +295,8 @@ def _syntax(text: str) -> Counter[str]:
     return Counter(text[span.start : span.end] for span in find_spans(text) if span.is_syntax)
 
 
-def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text with line feeds in place of some parts, which are in order."""
     pieces: list[str] = []
     at = 0
     for start, end in spans:

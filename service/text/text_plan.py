@@ -23,7 +23,7 @@ from service.text.modes import PlaceholderMode
 from service.text.objects import find_objects
 from service.text.outcome import TextOutcome
 from service.text.scores import first_translation, joint_translation
-from service.text.segment_trial import SegmentCutter, Trial, is_right, segments_of
+from service.text.segment_trial import SegmentCutter, Trial, is_right, masked, segments_of
 from service.text.showing import MarkedPart, show
 
 
@@ -121,7 +121,8 @@ class TextPlan:
     @property
     def can_stream(self) -> bool:
         """Whether `take_segment` may be called."""
-        return len(self._slots) == 1 and self._label is None
+        has_puts = any(each.put is not None for each in self._source.objects)
+        return len(self._slots) == 1 and self._label is None and not has_puts
 
     def _trials(self) -> Iterator[Trial]:
         return (slot for slot in self._slots if isinstance(slot, Trial))
@@ -164,6 +165,8 @@ class TextPlan:
             context.is_message or context.has_prefix or self._source.objects
         ):
             syntax = check_syntax(self._marked.text, translated.text)
+        if syntax and (terms := [term[:2] for term in context.find_terms(self._marked.text)]):
+            syntax = check_syntax(masked(self._marked.text, terms), translated.text)
         if context.is_message:
             syntax = syntax or check_length(self._marked.text, translated.text)
         if syntax and not context.has_prefix:

@@ -1,4 +1,4 @@
-"""The words of a text that a route's model cannot read, without those that the request's terms translate."""
+"""The words of a text that a route's model cannot read, and the terms that the request translates."""
 
 import sys
 from bisect import bisect_right
@@ -9,8 +9,9 @@ from functools import lru_cache
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.terms import Terminology
-from dragoman.text.term_index import TermIndex
+from dragoman.text.term_index import TermIndex, TermMatch
 from dragoman.types import Span
+from service.text.context import FoundTerm
 
 CACHED_TERMINOLOGIES = 8
 
@@ -28,14 +29,28 @@ class UnknownWords:
         unknown = self.router.unknown_spans(self.route, text)
         if not unknown or self.terminology is None:
             return unknown
-        return _without_overlaps(unknown, self.find_terms(text))
+        return _without_overlaps(unknown, [Span(*term[:2]) for term in self.find_terms(text)])
 
-    def find_terms(self, text: str) -> Sequence[Span]:
+    def find_terms(self, text: str) -> Sequence[FoundTerm]:
         """Return the terms of a text that have a translation, in order."""
         if self.terminology is None:
             return ()
         matches = _term_index(self.terminology, self.route.pair.source).find(text)
-        return [match.span for match in matches if match.term.targets]
+        return [self._found(match) for match in matches if match.term.targets]
+
+    def _found(self, match: TermMatch) -> FoundTerm:
+        target = _in_case_of(match)
+        put = None if self.router.can_spell(self.route, target) else target
+        is_inflected = match.surface.casefold() != match.term.source.strip().casefold()
+        return FoundTerm(*match.span, put, None if is_inflected else target)
+
+
+def _in_case_of(match: TermMatch) -> str:
+    """Return a term's preferred translation, with the capitals that the text has and the term has not."""
+    target, surface, own = match.term.targets[0], match.surface, match.term.source.strip()
+    if surface.isupper() and not own.isupper() and len(surface) > 1:
+        return target.upper()
+    return target[:1].upper() + target[1:] if surface[:1].isupper() and own[:1].islower() else target
 
 
 def _without_overlaps(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:

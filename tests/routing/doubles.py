@@ -228,6 +228,10 @@ class DoubleTranslator:
         del text
         return ()
 
+    def can_spell(self, target: str) -> bool:
+        """It spells all but Cyrillic."""
+        return not any("\u0400" <= letter <= "\u04ff" for letter in target)
+
     def close(self) -> None:
         assert not (self.num_under_way and self.minds_closing), "closed in use"
         self.is_closed = True
