@@ -24,26 +24,11 @@ from dragoman.providers import Kernels, parse_providers
 from service.accounts.errors import RatesInvalid
 from service.accounts.rates import RateLimits
 from service.model_folders import ModelFolders
-from service.service_links import describe_ignored, unknown_variables, without_service_links
+from service.service_links import describe_ignored, describe_misspelt, without_service_links
 
 ENV_PREFIX = "DRAGOMAN_"
 APIS = ("native", "libretranslate", "deepl", "google", "openai")
 
-
-SECURITY = frozenset(
-    (
-        "requires_key", "database_url", "metrics", "discovery", "rate_limit", "rate_storage_url",
-        "trusted_proxies", "cors_origins", "admin_api", "reload_endpoint", "file_isolation",
-        "file_memory_bytes", "file_cpu_s", "file_timeout_s", "webhook_secret",
-        "webhook_previous_secret", "webhook_private", "log_texts", "log_addresses",
-        "segment_cache", "host", "uds", "uds_mode", "max_body_bytes", "max_document_bytes",
-        "max_job_bytes", "max_connections", "max_connections_of_address", "max_bodies",
-        "max_bodies_of_address", "max_jobs_bytes", "max_jobs_bytes_of_key", "max_uploads_bytes",
-        "max_uploads_bytes_of_client", "max_jobs_of_key", "max_texts", "max_characters",
-        "request_timeout_s", "client_timeout_s",
-    )
-)  # fmt: skip
-"""Settings whose misspelt names end the start: without them the server may be open to others."""
 
 
 class SettingsError(Exception):
@@ -365,9 +350,10 @@ def read_settings(config: Path | None = None, overrides: Mapping[str, object] | 
 
     Raises:
         SettingsError: the file cannot be read, it has an unknown name, a value is not valid, or a variable of
-            the environment is probably a misspelt setting of `SECURITY`.
+            the environment is probably a misspelt setting near security.
     """
-    _reject_misspelt_security()
+    if problem := describe_misspelt(os.environ, ENV_PREFIX, tuple(Settings.model_fields)):
+        raise SettingsError(problem)
     given: dict[str, Any] = {name: value for name, value in (overrides or {}).items() if value is not None}
     if config is not None and not config.is_file():
         raise SettingsError(f"configuration file {config} does not exist or is not a file")
@@ -383,16 +369,6 @@ def read_settings(config: Path | None = None, overrides: Mapping[str, object] | 
         raise SettingsError(f"configuration file {config} cannot be read: {error}") from error
     except RecursionError as error:
         raise SettingsError(f"configuration file {config} cannot be read: it is nested too deeply") from error
-
-
-def _reject_misspelt_security() -> None:
-    problems = [
-        f"{each.name} is not a setting; did you mean {ENV_PREFIX}{each.nearest.upper()}?"
-        for each in unknown_variables(os.environ, ENV_PREFIX, tuple(Settings.model_fields))
-        if each.is_similar and each.nearest in SECURITY
-    ]
-    if problems:
-        raise SettingsError("; ".join([*problems, "correct the name, or remove the variable"]))
 
 
 def log_ignored_variables() -> None:
