@@ -14,7 +14,7 @@ from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError, TranslationCancelled
 from dragoman.loading import open_tokenizers, scheduler_options
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
-from dragoman.pipeline.pacing import LARGE_CHARACTERS, Pacer, never_pause
+from dragoman.pipeline.pacing import cancelling_pause_of, pause_of
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer
 from dragoman.pipeline.resolution import RequestResolver, ResolvedRequest
@@ -243,8 +243,7 @@ class Translator:
             TranslatorClosed: the translator is closed.
         """
         resolved = self._resolver.resolve(request)
-        pause = Pacer().pause if len(text) >= LARGE_CHARACTERS else never_pause
-        return self._submitter.submit(text, resolved, self._scheduler.submit, pause=pause)
+        return self._submitter.submit(text, resolved, self._scheduler.submit, pause=pause_of(len(text)))
 
     def score(
         self, source: str, target: str, request: EngineRequest = DEFAULT_REQUEST
@@ -294,7 +293,7 @@ class Translator:
     ) -> Future[Translation]:
         """Submit a text of a list; its InputError is the future's."""
         try:
-            pause = _pause_of(text, resolved.request.is_cancelled)
+            pause = cancelling_pause_of(len(text), resolved.request.is_cancelled)
             return self._submitter.submit(text, resolved, enqueue, item=item, pause=pause)
         except InputError as error:
             rejected: Future[Translation] = Future()
@@ -304,20 +303,6 @@ class Translator:
 
 def _never() -> bool:
     return False
-
-
-def _pause_of(text: str, is_cancelled: Callable[[], bool] | None) -> Callable[[], None]:
-    """Return what is called between two pieces of a text's preparation: it raises TranslationCancelled."""
-    if is_cancelled is None or len(text) < LARGE_CHARACTERS:
-        return never_pause
-    pacer = Pacer()
-
-    def pause() -> None:
-        if is_cancelled():
-            raise TranslationCancelled
-        pacer.pause()
-
-    return pause
 
 
 def _outcome(

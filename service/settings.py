@@ -30,7 +30,6 @@ ENV_PREFIX = "DRAGOMAN_"
 APIS = ("native", "libretranslate", "deepl", "google", "openai")
 
 
-
 class SettingsError(Exception):
     """Settings that cannot be used; the message names each of them."""
 

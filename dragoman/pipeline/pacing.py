@@ -1,6 +1,9 @@
 """Let other threads run while a large text is prepared."""
 
 import time
+from collections.abc import Callable
+
+from dragoman.errors import TranslationCancelled
 
 LARGE_CHARACTERS = 10_000
 """Minimum characters of a text whose preparation is paced: shorter texts take a few milliseconds."""
@@ -26,3 +29,22 @@ class Pacer:
         if time.thread_time() - self._resumed_s >= WORK_S:
             time.sleep(PAUSE_S)
             self._resumed_s = time.thread_time()
+
+
+def pause_of(num_characters: int) -> Callable[[], None]:
+    """Return what to call between two pieces of a text's preparation."""
+    return Pacer().pause if num_characters >= LARGE_CHARACTERS else never_pause
+
+
+def cancelling_pause_of(num_characters: int, is_cancelled: Callable[[], bool] | None) -> Callable[[], None]:
+    """Do the same for a job, which it ends by TranslationCancelled; None if nobody else waits."""
+    if is_cancelled is None or num_characters < LARGE_CHARACTERS:
+        return never_pause
+    pacer = Pacer()
+
+    def pause() -> None:
+        if is_cancelled():
+            raise TranslationCancelled
+        pacer.pause()
+
+    return pause

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -88,7 +87,6 @@ class Router:
         self._routes = (-1, Routes(()))
         self._threads = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
         self._reloading = threading.Lock()
-        self._is_cancelled: Callable[[], bool] | None = None
         self._unopened: tuple[Bundle, Spelling] | None = None
         """A bundle that is asked for unknown words before it is open, and what it can spell."""
 
@@ -292,8 +290,6 @@ class Router:
         Yields:
             Per text its translation, or the error that names it by its position.
         """
-        if self._is_cancelled is not None:
-            request = replace(request, is_cancelled=self._is_cancelled)
         route = self.route(source, target, model)
         if len(route.steps) > 1:
             yield from translate_windows(route, iter(texts), request, read_ahead, self._acquire)
@@ -303,12 +299,6 @@ class Router:
         with self._acquire(step.offer.name) as translator:
             for outcome in translator.translate_many(texts, request, read_ahead):
                 yield outcome if isinstance(outcome, InputError) else single_step_result(route, outcome)
-
-    def cancelled_by(self, is_cancelled: Callable[[], bool]) -> Self:
-        """Return this router for one job: its `translate_many` are cancelled when `is_cancelled` is true."""
-        router = copy(self)
-        router._is_cancelled = is_cancelled  # noqa: SLF001 -- of this class
-        return router
 
     def preload(self, names: Sequence[str]) -> None:
         """Open bundles now, and wait until all are open.

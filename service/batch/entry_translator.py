@@ -8,10 +8,11 @@ from itertools import groupby, islice
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
 from dragoman.pipeline.engine_request import EngineRequest
+from dragoman.pipeline.pacing import cancelling_pause_of
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
-from dragoman.translator import READ_AHEAD_TEXTS
-from dragoman.types import FinishReason, Pair, Priority, Translation
+from dragoman.translator import JOB_REQUEST, READ_AHEAD_TEXTS
+from dragoman.types import FinishReason, Pair, Translation
 from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry, UntranslatedEntry, failed_check
 from service.formats.entries import Entry
 from service.text.context import TextContext
@@ -35,8 +36,8 @@ class RoutedEntryTranslator:
     """The only bundle to use."""
     read_ahead: int = READ_AHEAD_TEXTS
     """Maximum number of texts in progress: enough to fill the engine, few enough to keep in memory."""
-    cache_partition: str = ""
-    """Partition of the engine's segment cache."""
+    request: EngineRequest = JOB_REQUEST
+    """Whose texts these are, and whether they are cancelled; its options are not used."""
     placeholders: PlaceholderMode = PlaceholderMode.AUTO
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
@@ -59,12 +60,15 @@ class RoutedEntryTranslator:
             splitting=self.options.splitting,
             placeholders=self.placeholders,
         )
-        plans = (
-            _PlannedEntry(plan_text(entry.marked, replace(context, is_message=entry.is_message)))
-            for entry in entries
-        )
+        plans = (self._plan(entry, context) for entry in entries)
         for is_aligned, alike in groupby(_windows(plans, self.read_ahead), _needs_alignment):
             yield from self._translate(alike, is_aligned=is_aligned)
+
+    def _plan(self, entry: Entry, context: TextContext) -> "_PlannedEntry":
+        pause = cancelling_pause_of(len(entry.text), self.request.is_cancelled)
+        return _PlannedEntry(
+            plan_text(entry.marked, replace(context, is_message=entry.is_message, pause=pause))
+        )
 
     def _translate(
         self, windows: Iterable[Sequence["_PlannedEntry"]], *, is_aligned: bool
@@ -105,7 +109,7 @@ class RoutedEntryTranslator:
 
     def _run(self, texts: Iterable[str], *, is_aligned: bool) -> Iterator[RoutedTranslation | InputError]:
         options = replace(self.options, return_alignment=True) if is_aligned else self.options
-        request = EngineRequest(options, priority=Priority.JOB, cache_partition=self.cache_partition)
+        request = replace(self.request, options=options)
         return self.router.translate_many(
             texts, self.source, self.target, request, self.read_ahead, model=self.model
         )
@@ -126,13 +130,13 @@ def translator_for(
     *,
     model: str | None = None,
     read_ahead: int = READ_AHEAD_TEXTS,
-    cache_partition: str = "",
+    request: EngineRequest = JOB_REQUEST,
     placeholders: PlaceholderMode = PlaceholderMode.AUTO,
 ) -> EntryTranslator:
     """Return the translator of a pair of languages; equal ones leave entries unchanged."""
     if pair.source == pair.target:
         return UnchangedTranslator()
-    return RoutedEntryTranslator(router, *pair, options, model, read_ahead, cache_partition, placeholders)
+    return RoutedEntryTranslator(router, *pair, options, model, read_ahead, request, placeholders)
 
 
 @dataclass(slots=True, eq=False)

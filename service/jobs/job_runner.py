@@ -14,6 +14,8 @@ from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
 from dragoman.routing.options import DEFAULT_TRANSLATORS, TranslatorOptions
 from dragoman.routing.router import Router
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.translator import JOB_REQUEST
 from dragoman.types import Pair
 from service.accounts.database import Database
 from service.batch.entry_translator import BATCH, translator_for
@@ -209,12 +211,17 @@ class JobRunner:
 
     def _translator(self, pair: Pair, job: Job, options: DecodingOptions, stop: Event) -> EntryTranslator:
         return translator_for(
-            self.router.cancelled_by(stop.is_set),
+            self.router,
             pair,
             options,
             model=job.job_request.model,
             read_ahead=self.max_texts,
-            cache_partition=self.cache_sharing.partition_of(job.key_id),
+            request=replace(
+                JOB_REQUEST,
+                flow=Flow(job.key_id),
+                cache_partition=self.cache_sharing.partition_of(job.key_id),
+                is_cancelled=stop.is_set,
+            ),
             placeholders=job.job_request.placeholders,
         )
 

@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from dragoman.text.segmentation import has_letters
 from service.text.icu_parser import IcuSyntaxError, has_branches, parse_icu
 from service.text.patterns import ProtectedSpan, SpanForm, find_spans
+from service.text.searching import never_pause
 
 
 class Check(StrEnum):
@@ -48,14 +49,19 @@ _MAX_SHOWN = 80
 _TAG = re.compile(r"</?[A-Za-z\d]")
 
 
-def check_syntax(source: str, target: str) -> tuple[CheckFailure, ...]:
+def check_syntax(
+    source: str, target: str, pause: Callable[[], None] = never_pause
+) -> tuple[CheckFailure, ...]:
     """Return failures that would break a program or a page: placeholders, tags, ICU syntax, emptiness."""
     if has_letters(source) and not target.strip():
         return (CheckFailure(Check.EMPTY, "the translation is empty"),)
     if source == target:
         return ()
     failures = _check_icu(source, target)
-    return failures or (*_check_tags(source, target), *_check_placeholders(source, target))
+    if failures:
+        return failures
+    spans = find_spans(source, pause), find_spans(target, pause)
+    return (*_check_tags(source, target, *spans), *_check_placeholders(source, target, *spans))
 
 
 def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
@@ -68,10 +74,11 @@ def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
     return ()
 
 
-def _check_placeholders(source: str, target: str) -> tuple[CheckFailure, ...]:
+def _check_placeholders(
+    source: str, target: str, own_spans: Sequence[ProtectedSpan], found_spans: Sequence[ProtectedSpan]
+) -> tuple[CheckFailure, ...]:
     if has_branches(source):
         return ()  # its branches are other ones in another language
-    own_spans, found_spans = find_spans(source), find_spans(target)
     literals = Counter(_text_of(source, span) for span in own_spans if not span.is_syntax)
     broken = [one for one, number in literals.items() if target.count(one) < number]
     if broken:
@@ -98,10 +105,12 @@ def _text_of(text: str, span: ProtectedSpan) -> str:
     return text[span.start : span.end]
 
 
-def _check_tags(source: str, target: str) -> tuple[CheckFailure, ...]:
+def _check_tags(
+    source: str, target: str, own_spans: Sequence[ProtectedSpan], found_spans: Sequence[ProtectedSpan]
+) -> tuple[CheckFailure, ...]:
     own, found = (
-        [one for span in find_spans(text) if _TAG.match(one := _text_of(text, span))]
-        for text in (source, target)
+        [one for span in spans if _TAG.match(one := _text_of(text, span))]
+        for text, spans in ((source, own_spans), (target, found_spans))
     )
     if Counter(own) == Counter(found):
         return ()

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from dragoman.types import Span, Splitting
 from service.text.modes import PlaceholderMode
+from service.text.searching import never_pause
 
 
 class FoundTerm(NamedTuple):
@@ -48,6 +49,8 @@ class TextContext:
     placeholders: PlaceholderMode = PlaceholderMode.AUTO
     has_prefix: bool = False
     """Whether the translation has a given beginning, in which there are no stand-ins."""
+    pause: Callable[[], None] = never_pause
+    """Called now and then while a text is planned and put together; it may sleep, or raise to end that."""
 
     @property
     def shows_objects(self) -> bool:

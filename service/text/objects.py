@@ -35,9 +35,9 @@ _MAX_BLANKS = 8
 def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     """Return a text with the objects among its words. Its own objects come first."""
     text = marked.text
-    objects = list(_spelt(text, find_spans(text)))
+    objects = list(_spelt(text, find_spans(text, context.pause)))
     objects = _with(objects, [Object(*span, is_syntax=False) for span in context.find_unknown(text)])
-    numbers = find_numbers(text, [_place(each) for each in objects])
+    numbers = find_numbers(text, [_place(each) for each in objects], context.pause)
     identifiers = (number for number in numbers if number.kind is NumberKind.IDENTIFIER)
     objects = _with(objects, (Object(number.start, number.end, is_syntax=False) for number in identifiers))
     objects = _with(objects, _literal_breaks(text))

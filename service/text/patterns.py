@@ -5,10 +5,13 @@ a run of characters from being tried again from each of its characters.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 from unicodedata import category
+
+from service.text.searching import find_all, never_pause
 
 
 class SpanForm(Enum):
@@ -233,14 +236,14 @@ class ProtectedSpan(NamedTuple):
     is_syntax: bool = True
 
 
-def find_spans(text: str) -> tuple[ProtectedSpan, ...]:
-    """Return the protected spans of a text, in order; they do not overlap."""
+def find_spans(text: str, pause: Callable[[], None] = never_pause) -> tuple[ProtectedSpan, ...]:
+    """Return the protected spans of a text, in order; they do not overlap. `pause` is called now and then."""
     if _SIGN.search(text) is None:
         return ()
     spans: list[ProtectedSpan] = []
     end = 0
     pattern = _ALL if _SELECT.search(text) is None else _IN_SELECT
-    for found in pattern.finditer(text):
+    for found in find_all(pattern, text, pause):
         span = _span(text, found)
         if span is not None:
             span = _with_controls(text, span, end)

@@ -63,6 +63,7 @@ class IcuPlan:
         self._message: IcuMessage | None = None
         self._plans: list[TextPlan] = []
         self._problem: CheckFailure | None = None
+        self._pause = context.pause
         try:
             self._message = icu_message(marked, context.source, context.target)
         except IcuSyntaxError as error:
@@ -99,7 +100,7 @@ class IcuPlan:
         written = self._message.rebuild([outcome.marked for outcome in outcomes])
         if any(outcome.is_source for outcome in outcomes):
             return TextOutcome(self._marked, None, failed, is_source=True)
-        if syntax := check_syntax(self._marked.text, written.text):
+        if syntax := check_syntax(self._marked.text, written.text, self._pause):
             return TextOutcome(self._marked, None, syntax, is_source=True)
         parts = [outcome.translation for outcome in outcomes if outcome.translation is not None]
         return TextOutcome(written, _joint_translation(written.text, parts), failed)

@@ -6,7 +6,7 @@ the engine copies the line.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from dragoman.types import Span
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, Shown
 from service.text.placement import Movable
 from service.text.positions import PositionMap, Run
+from service.text.searching import never_pause
 
 _SPACES = frozenset(["&nbsp;", "&#160;", "&#xa0;"])
 MAX_SHOWN = 9
@@ -80,6 +81,8 @@ class MarkedPart:
     """Which of the marks belong to it."""
     language: str
     """BCP-47 code of the text's language, for its sentences."""
+    pause: Callable[[], None] = never_pause
+    """Called now and then."""
 
     def marks_before(self, each: Object, first: int) -> int:
         """Return the end of the marks, from one on, that are before a break.
@@ -178,6 +181,7 @@ def _build(part: MarkedPart, within: range, stand_ins: Mapping[int, str]) -> Sho
     builder = _Builder(part, stand_ins)
     for i in within:
         builder.add(i)
+        part.pause()
     return builder.finish()
 
 

@@ -60,7 +60,8 @@ class TextPlan:
         hidden = frozenset[int]()
         if not context.shows_objects:
             hidden = frozenset(each.start for each in own.objects if each.shown is not Shown.BREAK)
-        whole = MarkedPart(self._source, Span(0, len(own.text)), range(len(own.marks)), context.source)
+        own_span, marks = Span(0, len(own.text)), range(len(own.marks))
+        whole = MarkedPart(self._source, own_span, marks, context.source, context.pause)
         self._first = Trial(whole, show(whole, hidden), hidden)
         self._slots: list[Piece | Trial] = [self._first]
         if context.splitting is not Splitting.SENTENCES:
@@ -136,6 +137,7 @@ class TextPlan:
         cutter = SegmentCutter(trial, self._context)
         for segment in segments:
             yield from cutter.add(segment)
+            self._context.pause()
         yield cutter.rest()
 
     def _finish(self, pieces: Sequence[Piece]) -> TextOutcome:
@@ -164,9 +166,9 @@ class TextPlan:
         if context.placeholders is PlaceholderMode.AUTO and (
             context.is_message or context.has_prefix or self._source.objects
         ):
-            syntax = check_syntax(self._marked.text, translated.text)
+            syntax = check_syntax(self._marked.text, translated.text, context.pause)
         if syntax and (terms := [term[:2] for term in context.find_terms(self._marked.text)]):
-            syntax = check_syntax(masked(self._marked.text, terms), translated.text)
+            syntax = check_syntax(masked(self._marked.text, terms), translated.text, context.pause)
         if context.is_message:
             syntax = syntax or check_length(self._marked.text, translated.text)
         if syntax and not context.has_prefix:
@@ -190,7 +192,7 @@ def _between_breaks(part: MarkedPart, hidden: frozenset[int]) -> Iterator[Piece 
 
 
 def _trial(whole: MarkedPart, own: Span, marks: range, hidden: frozenset[int]) -> Piece | Trial:
-    part = MarkedPart(whole.marked, own, marks, whole.language)
+    part = replace(whole, own=own, marks=marks)
     if own.start == own.end:
         return unchanged_piece(part, own, marks)
     return Trial(part, show(part, hidden), hidden)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dragoman import EngineRequest, InputError
+from dragoman.pipeline.pacing import pause_of
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
@@ -199,6 +200,7 @@ def plan_one(
         splitting=request.options.splitting,
         placeholders=request.placeholders,
         has_prefix=request.options.target_prefix != "",
+        pause=pause_of(len(text)),
     )
     plans = [plan_text(one, context) for one in marked]
     planned = PlannedText(None, route, detected, engine_request, request.markup, parts, plans)

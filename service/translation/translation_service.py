@@ -11,6 +11,7 @@ from functools import partial
 import anyio
 
 from dragoman import EngineRequest, InputError
+from dragoman.pipeline.pacing import pause_of
 from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.types import SegmentTranslation
@@ -305,10 +306,11 @@ class TranslationService:
             self._engine_request(caller), options=request.options, priority=request.priority
         )
         router, detection = self.inference.router, self.detection
-        plans, problems = [], []
+        plans, problems, pause = [], [], pause_of(request.num_characters)
         if not request.texts and not detection.is_wanted(request.source):
             router.route(request.source, request.target, request.model)  # no text would find a pair amiss
         for item, text in enumerate(request.texts):
+            pause()
             matches = request.matches[item] if request.matches else None
             known = matches and known_text(matches, request)
             try:

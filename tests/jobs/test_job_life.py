@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ from service.formats.registry import open_format
 from service.settings import SettingsError
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
-from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send, used
+from tests.jobs.conftest import ServeJobs, ended, look, post, problem_of, run_job, send, used
 from tests.openapi.documented import events_of
 from tests.postgres import Postgres
 from tests.routing.doubles import until
 from tests.service.conftest import fields_of
 from tests.service.doubles import DoubleTranslator
-from tests.service.keys import Keys
+from tests.service.keys import Keys, id_of
 
+CANCELLED_S = 4.0
+"""Twice the time in which a job ends: the tests share their cores."""
 LINES = b"ein haus\nunusable\n\nzwei\nein haus\n"
 
 
@@ -272,6 +275,31 @@ def test_cancelling_a_job_interrupts_the_text_that_is_being_translated(
 
     assert ended(client, job["id"])["state"] == "cancelled"
     assert used(keys, client) == (0, 0)  # it was not translated to its end
+
+
+def test_cancelling_a_job_interrupts_the_planning_of_a_long_text(serve_jobs: ServeJobs) -> None:
+    client = serve_jobs()
+    text = "Der Hund sieht {name} am 3. Mai. " * 30_000  # its planning, in turns with others, takes 10 s
+    job = send(client, text.encode())
+    until(lambda: look(client, job["id"])["state"] == "running")
+    time.sleep(0.5)
+    began_s = time.monotonic()
+    client.delete(f"/v1/jobs/{job['id']}")
+
+    assert ended(client, job["id"])["state"] == "cancelled"
+    assert time.monotonic() - began_s < CANCELLED_S
+
+
+def test_texts_of_a_job_count_for_its_key_in_the_engine(
+    serve_double: ServeJobs, double: DoubleTranslator, keys: Keys
+) -> None:
+    client, key = serve_double(), keys.make()
+    client.headers["Authorization"] = f"Bearer {key}"
+    run_job(client, b"eins\n")
+    flow = double.requests[-1].flow
+
+    assert flow is not None
+    assert flow.owner == id_of(key)
 
 
 def test_a_text_that_cannot_be_interrupted_soon_is_rejected(serve_double: ServeJobs) -> None:
