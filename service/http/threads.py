@@ -12,13 +12,18 @@ import anyio.to_thread
 from fastapi import Request
 
 from service.http.errors import ClientDisconnectedError
+from service.http.fair_slots import SlotsOfLoop
+from service.http.shares import current_client
 
 Result = TypeVar("Result")
+_threads = SlotsOfLoop(40, 20)
+"""As many as anyio has threads, and how many of them one client may use."""
 
 
 async def run_in_thread(work: Callable[[], Result]) -> Result:
-    """Run work that waits for a disk or a database, on a thread."""
-    return await anyio.to_thread.run_sync(work)
+    """Run work that waits for a disk or a database on a thread, each client in its share of the threads."""
+    async with _threads.get().hold(current_client.get()):
+        return await anyio.to_thread.run_sync(work)
 
 
 async def run_stoppable(work: Callable[[Event], Result]) -> Result:

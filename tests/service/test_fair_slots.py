@@ -10,7 +10,7 @@ import pytest
 from dragoman.pipeline.pacing import LARGE_CHARACTERS
 from service.http.fair_slots import FairSlots, SlotsOfLoop
 from service.http.shares import current_client
-from service.http.threads import run_stoppable
+from service.http.threads import run_in_thread, run_stoppable
 from service.translation.inference import Inference
 from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator
@@ -170,6 +170,25 @@ def test_slots_remember_nobody_who_has_left() -> None:
         assert not slots._num_running
 
     played(play, slots)
+
+
+def test_a_client_whose_calls_hang_leaves_threads_to_others() -> None:
+    may_end = Event()
+
+    async def ask(client: str, work: Callable[[], object]) -> object:
+        current_client.set(client)
+        return await run_in_thread(work)
+
+    async def run() -> object:
+        hanging = [asyncio.create_task(ask("a", may_end.wait)) for _ in range(100)]
+        await settle()
+        try:
+            return await asyncio.wait_for(ask("b", lambda: "done"), 30)
+        finally:
+            may_end.set()
+            await asyncio.gather(*hanging)
+
+    assert asyncio.run(run()) == "done"
 
 
 def test_each_event_loop_has_slots_of_its_own_that_stay_the_same() -> None:
