@@ -5,7 +5,7 @@ python -m bench.controls CHECKPOINT training/recipes/both.toml --pairs SOURCE TA
 
 Lines are annotated as in training, from the recipe's dictionary, and translated greedily. Of the required
 terms, 90 % must be in the translations. Of German translations with a form of address, 95 % must have only
-the requested one.
+the requested one. Where nobody is addressed, a form changes at most 1 % of the translations.
 """
 
 import re
@@ -17,22 +17,25 @@ from typing import Any
 
 from bench.command import Command, show
 from bench.quality import scores_of
+from dragoman.text.address import is_order, may_address
 from dragoman.text.normalization import normalise_segment
 from export.checkpoint import load_checkpoint
 from export.confidence import add_pairs_argument, read_line_pairs
 from export.shortlist.text import evenly_spaced
 from training import controls
-from training.config import GERMAN, load_config
+from training.config import ENGLISH, GERMAN, load_config
 from training.controls import FORMAL, INFORMAL, TERM_END, TRANSLATION, mark
 from training.corpus import TextPair
 from training.prepare import orient_pairs, read_terms
 from training.validation import translate_greedily
-from training.variants.formality import address_forms, german_address
+from training.variants.formality import address_forms, german_address, shows_second_person
 from training.variants.terms import TermDictionary, find_occurrence, terms
 from training.vocabulary import load_vocabularies
 
 BARS = {"terms": 0.9, "formal": 0.95, "informal": 0.95}
 """Minimum share by control."""
+MAX_CHANGED = 0.01
+"""Maximum share of the translations of sentences to nobody that a form of address changes."""
 SEED = 1
 _REQUIRED = re.compile(f"{mark(TRANSLATION)}(.*?){mark(TERM_END)}")
 
@@ -84,6 +87,36 @@ def measure_formality(translate: Translate, pairs: Sequence[TextPair], num_lines
     return found
 
 
+def measure_orders(translate: Translate, pairs: Sequence[TextPair], num_lines: int) -> Result:
+    """Return the shares of orders with a formal pronoun if that was requested, and without if not."""
+    orders = evenly_spaced([pair.source for pair in pairs if is_order(pair.source)], num_lines)
+    result: Result = {"lines": len(orders)}
+    for name, control in (("formal", FORMAL), ("informal", INFORMAL)):
+        outputs = translate([f"{mark(control)} {source}" for source in orders])
+        is_formal = [FORMAL in address_forms(output) for output in outputs]
+        result[name] = _share([formal == (control == FORMAL) for formal in is_formal])
+    return result
+
+
+def measure_neutral(translate: Translate, pairs: Sequence[TextPair], num_lines: int) -> Result:
+    """Return the shares of translations that a form of address changes, of sentences that address nobody.
+
+    They show no second person in either language, and begin with no order. The engine sends the control with
+    those that may have an order inside.
+    """
+    neutral = [pair.source for pair in pairs if not shows_second_person(pair) and not is_order(pair.source)]
+    chosen = evenly_spaced(neutral, num_lines)
+    plain = translate(chosen)
+    result: Result = {"lines": len(chosen)}
+    for name, control in (("formal", FORMAL), ("informal", INFORMAL)):
+        outputs = translate([f"{mark(control)} {source}" for source in chosen])
+        sent = [may_address(source, ENGLISH) for source in chosen]
+        changed = [output != text for output, text in zip(outputs, plain, strict=True)]
+        both = [is_sent and is_changed for is_sent, is_changed in zip(sent, changed, strict=True)]
+        result |= {f"changed_{name}": _share(both), f"changed_{name}_if_always_sent": _share(changed)}
+    return result
+
+
 def form_share(control: str, outputs: Sequence[str]) -> Result:
     """Return how many outputs show a form of address, and the share of these with only the requested one."""
     forms = [form for output in outputs if (form := address_forms(output))]
@@ -92,11 +125,17 @@ def form_share(control: str, outputs: Sequence[str]) -> Result:
 
 def misses_of(results: dict[str, dict[str, Result]]) -> list[str]:
     """Return the measured shares that are below their bars, by direction and control."""
-    return [
-        f"{direction} {name}: share {part['share']} is below {BARS[name]}"
+    found = [
+        f"{direction} {name}: share {parts[name]['share']} is below {bar}"
         for direction, parts in results.items()
-        for name, part in parts.items()
-        if part["share"] is None or part["share"] < BARS[name]
+        for name, bar in BARS.items()
+        if name in parts and (parts[name]["share"] or 0) < bar
+    ]
+    return found + [
+        f"{direction} neutral: {parts['neutral'][key]} of the translations changed, {MAX_CHANGED} at most"
+        for direction, parts in results.items()
+        for key in ("changed_formal", "changed_informal")
+        if "neutral" in parts and (parts["neutral"][key] or 0) > MAX_CHANGED
     ]
 
 
@@ -133,6 +172,8 @@ def main() -> int:
         results[direction.name] = {"terms": measure_terms(translate, pairs, dictionary, arguments.lines)}
         if direction.target == GERMAN:
             results[direction.name] |= measure_formality(translate, pairs, arguments.lines)
+            results[direction.name]["orders"] = measure_orders(translate, pairs, arguments.lines)
+            results[direction.name]["neutral"] = measure_neutral(translate, pairs, arguments.lines)
     show({"direction": name, **part} for name, parts in results.items() for part in parts.values())
     command.write(arguments.checkpoint, {"directions": results})
     misses = misses_of(results)

@@ -78,7 +78,7 @@ class Postprocessor:
         if self._confidence is not None:
             mean_logprob = normalised_score(best.logprob, best.num_tokens, length_penalty=1.0)
             log_confidence = self._confidence.log_confidence(len(segment), len(targets[0]), mean_logprob)
-        around = self._preparer.around(text.pair, text.controls)
+        around = self._preparer.around_segment(segment, text.pair, text.controls)
         links = self.links(source.read(segment), targets[0], around, best, source.spans)
         if source.respelled is not None:
             targets, links = _in_capitals(source.respelled, targets, links, text.pair.target)

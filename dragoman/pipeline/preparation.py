@@ -11,6 +11,7 @@ from dragoman.manifest import ModelLimits
 from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
+from dragoman.text.address import may_address
 from dragoman.text.respelling import RespelledSegment, Respeller
 from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
@@ -63,7 +64,7 @@ class PreparedText:
     """One for each segment: its input, or the reason why it is copied instead."""
     pair: Pair
     controls: tuple[int, ...] = ()
-    """Control ids before the pieces of each segment."""
+    """Control ids before the pieces of each segment that may address somebody."""
 
 
 class Preparer:
@@ -92,7 +93,7 @@ class Preparer:
             pair: one that the bundle serves, in its own codes.
             item: position in the caller's list, for the error; None where there is no list.
             options: say where it may be cut, and with what its translation begins.
-            controls: control ids to put before the pieces of each segment.
+            controls: control ids to put before the pieces of each segment that may address somebody.
             term_finder: finds the terms of a segment; None if there are none.
             pause: called between pieces of work, so that other threads may run.
 
@@ -122,11 +123,12 @@ class Preparer:
         num_searched = 0
         for segment in document.segments:
             pause()
-            source = self._source(segment, respelled.get(segment), pieces, (before, after), num_searched)
+            around = self.around_segment(segment, pair, controls)
+            source = self._source(segment, respelled.get(segment), pieces, around, num_searched)
             if isinstance(source, SegmentInput):
-                source = self._with_written(segment, source, (before, after))
+                source = self._with_written(segment, source, around)
                 if term_finder is not None:
-                    source = self._with_terms(segment, source, (before, after), term_finder)
+                    source = self._with_terms(segment, source, around, term_finder)
             sources.append(source)
             num_searched += isinstance(source, SegmentInput)
         return PreparedText(document, tuple(sources), pair, controls)
@@ -233,6 +235,10 @@ class Preparer:
         """Return the ids before and after the pieces of a source."""
         source, target = self._languages.sources[pair.source], self._languages.targets[pair.target]
         return (*target.source_before, *source.before, *controls), source.after
+
+    def around_segment(self, segment: str, pair: Pair, controls: tuple[int, ...]) -> IdsAround:
+        """Return the ids around a segment's pieces: without controls where nobody can be addressed."""
+        return self.around(pair, controls if controls and may_address(segment, pair.source) else ())
 
     def begin(self, pair: Pair) -> tuple[int, ...]:
         """Return the ids that a target begins with."""

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from bench.controls import form_share, measure_formality, measure_terms, misses_of, required_terms, term_share
+from bench.controls import (
+    form_share,
+    measure_formality,
+    measure_neutral,
+    measure_orders,
+    measure_terms,
+    misses_of,
+    required_terms,
+    term_share,
+)
 from training.controls import FORMAL, INFORMAL, TERM, TERM_END, TRANSLATION, has_control, mark
 from training.corpus import TextPair
 from training.variants.terms import TermDictionary
@@ -99,13 +108,44 @@ def test_both_forms_are_requested_for_the_lines_whose_reference_shows_one() -> N
     assert (found["informal"]["share"], found["informal"]["share_without_control"]) == (1.0, 1.0)
 
 
+def test_orders_are_formal_if_their_output_has_a_formal_pronoun() -> None:
+    pairs = [
+        TextPair("Close the door.", "Schließ die Tür."),
+        TextPair("The door is open.", "Die Tür ist auf."),
+    ]
+
+    found = measure_orders(lambda sources: ["Schließen Sie die Tür."] * len(sources), pairs, num_lines=300)
+
+    assert found == {"lines": 1, "formal": 1.0, "informal": 0.0}
+
+
+def test_a_control_changes_sentences_to_nobody_only_where_the_engine_sends_it() -> None:
+    pairs = [
+        TextPair("The dog is sleeping.", "Der Hund schläft."),
+        TextPair("Dogs bark and sleep.", "Hunde bellen und schlafen."),  # `sleep` may be an order
+        TextPair("I see you.", "Ich sehe dich."),
+        TextPair("Close the door.", "Schließ die Tür."),
+    ]
+
+    found = measure_neutral(lambda sources: [str(has_control(one)) for one in sources], pairs, num_lines=300)
+
+    assert found == {
+        "lines": 2,
+        **dict.fromkeys(("changed_formal", "changed_informal"), 0.5),
+        **dict.fromkeys(("changed_formal_if_always_sent", "changed_informal_if_always_sent"), 1.0),
+    }
+
+
 def test_shares_below_their_bars_are_named() -> None:
     results: dict[str, dict[str, dict[str, Any]]] = {
         "de-en": {"terms": {"share": 0.9}},
         "en-de": {"terms": {"share": 0.89}, "formal": {"share": 0.95}, "informal": {"share": None}},
     }
 
+    results["en-de"]["neutral"] = {"changed_formal": 0.01, "changed_informal": 0.011}
+
     assert misses_of(results) == [
         "en-de terms: share 0.89 is below 0.9",
         "en-de informal: share None is below 0.95",
+        "en-de neutral: 0.011 of the translations changed, 0.01 at most",
     ]

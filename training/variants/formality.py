@@ -7,10 +7,11 @@ neither form.
 import re
 from random import Random
 
-from training.config import GERMAN
+from dragoman.text.address import has_second_person, is_order, may_address
+from training.config import ENGLISH, GERMAN
 from training.controls import FORMAL, INFORMAL, mark
 from training.corpus import TextPair
-from training.variants.drawing import word_list, words
+from training.variants.drawing import words
 from training.variants.inserts import Languages
 
 _INFORMAL = re.compile(r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b", re.IGNORECASE)
@@ -20,12 +21,6 @@ _FORMAL = re.compile(r"(?<=[\w,;)] )(?:Sie|Ihnen|Ihre?[mnrs]?)\b")
 
 _ANY_GERMAN_ADDRESS = re.compile(
     r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?|ihr)\b|\b(?:Sie|Ihnen|Ihre?[mnrs]?)\b"
-)
-_YOU = re.compile(r"\b(?:you|your|yours|yourself|yourselves|you're|thee|thou|thy)\b", re.IGNORECASE)
-_IMPERATIVES = frozenset(word_list("imperatives"))
-"""English verbs that often begin a request."""
-_BEFORE_IMPERATIVE = re.compile(
-    r"^(?:please|just|now|then|and|so|ok|okay|hey|first|always|never),? ", re.IGNORECASE
 )
 _NO_IMPERATIVES = frozenset(words("bitte nicht nie keine kein niemand niemals los schluss weg ruhe hilfe"))
 _LAST_INFINITIVE = re.compile(r"\b[a-zäöü]\w*n\W*$")
@@ -60,7 +55,7 @@ def _informal_request(pair: TextPair) -> str | None:
     """
     first = _FIRST_WORD.search(pair.target)
     is_informal = (
-        _is_request(pair.source)
+        is_order(pair.source)
         and pair.target.endswith("!")
         and first is not None
         and first.group().lower() not in _NO_IMPERATIVES
@@ -73,14 +68,11 @@ def _informal_request(pair: TextPair) -> str | None:
 
 def neutral_formality(pair: TextPair, rng: Random, languages: Languages) -> TextPair | None:
     """Put either control before the source; return None if a side may address somebody."""
-    if languages[1] != GERMAN or _is_request(pair.source) or _YOU.search(pair.source):
-        return None
-    if _ANY_GERMAN_ADDRESS.search(pair.target):
+    if languages[1] != GERMAN or may_address(pair.source, ENGLISH) or shows_second_person(pair):
         return None
     return TextPair(f"{mark(rng.choice((FORMAL, INFORMAL)))} {pair.source}", pair.target)
 
 
-def _is_request(english: str) -> bool:
-    """Return whether the text begins like an imperative."""
-    first = _FIRST_WORD.search(_BEFORE_IMPERATIVE.sub("", english))
-    return first is not None and first.group().lower() in _IMPERATIVES
+def shows_second_person(pair: TextPair) -> bool:
+    """Return whether an English source or its German translation shows a second person."""
+    return has_second_person(pair.source) or _ANY_GERMAN_ADDRESS.search(pair.target) is not None

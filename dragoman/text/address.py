@@ -1,0 +1,67 @@
+"""Whether a text may address somebody: elsewhere a requested form of address must change nothing.
+
+A model that is asked for `du` where nobody is addressed inserts one at times.
+"""
+
+import re
+from functools import lru_cache
+from importlib.resources import files
+
+from dragoman.languages import primary_subtag
+
+_ENGLISH = frozenset({"en", "eng"})
+_YOU = re.compile(
+    r"\b(?:you|your|yours|yourself|yourselves|thee|thou|thy|thine|u|ur|ya|y'all)\b", re.IGNORECASE
+)
+_BEFORE_CLAUSE = re.compile(
+    r"(?:^|[.!?:;,()\N{EN DASH}\N{EM DASH}\"\N{LEFT DOUBLE QUOTATION MARK}]"
+    r"|\b(?:and|or|but|then|please) )\W*",
+    re.IGNORECASE,
+)
+_BEFORE_VERB = re.compile(
+    r"(?:(?:please|just|now|then|and|so|ok|okay|hey|first|always|never|not"
+    r"|do(?! (?:it|this|that|so|the|what)\b)|don['\N{RIGHT SINGLE QUOTATION MARK}]t),? ){0,4}",
+    re.IGNORECASE,
+)
+_DO = re.compile(r"do (?:it|this|that|so|the|what)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def may_address(text: str, language: str) -> bool:
+    """Return whether a text may address its reader: it has a second person, or a clause that may be an order.
+
+    Args:
+        text: any text.
+        language: its language, by the model's code; texts in others than English may always address somebody.
+    """
+    if primary_subtag(language) not in _ENGLISH:
+        return True
+    return has_second_person(text) or any(
+        _is_verb(text, match.end()) for match in _BEFORE_CLAUSE.finditer(text)
+    )
+
+
+def has_second_person(text: str) -> bool:
+    """Return whether an English text has a word such as `you`."""
+    return _YOU.search(text) is not None
+
+
+def is_order(text: str) -> bool:
+    """Return whether an English text begins like an order."""
+    return _is_verb(text, 0)
+
+
+def _is_verb(text: str, start: int) -> bool:
+    """Return whether a verb that may be an order begins there, or after words such as `please`."""
+    before = _BEFORE_VERB.match(text, start)
+    start = start if before is None else before.end()
+    if _DO.match(text, start):
+        return True
+    first = _WORD.match(text, start)
+    return first is not None and first[0].lower() in _order_verbs()
+
+
+@lru_cache(maxsize=1)
+def _order_verbs() -> frozenset[str]:
+    """Return English verbs: words that often follow `to` or `can` in the training text."""
+    return frozenset(files("dragoman.text").joinpath("order_verbs.txt").read_text("utf-8").split())

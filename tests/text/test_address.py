@@ -1,0 +1,55 @@
+"""Who is addressed: a form of address is requested of the model only there."""
+
+import pytest
+
+from dragoman import DecodingOptions, Translator
+from dragoman.text.address import may_address
+from dragoman.types import Formality
+from tests.engine.conftest import MODELS
+
+ADDRESSED = [
+    "Where is your house?",
+    "Close the door!",
+    "Please don't forget the milk.",
+    "If the light is red, press the button.",
+    "1. Open the file\n",
+    "Do it again.",
+    "Do not touch the glass.",
+    "And then call the police!",
+    "Save, then restart the program.",
+    '"Come in," she said.',
+    "Let's go home.",
+]
+NOBODY = [
+    "The law must be followed.",
+    "She will be there tomorrow.",
+    "He opened the door and left.",
+    "The youth of today has little time.",
+    "Yesterday the train was late.",
+    "Bern",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", ADDRESSED)
+def test_second_persons_and_orders_address_somebody(text: str) -> None:
+    assert may_address(text, "en")
+
+
+@pytest.mark.parametrize("text", NOBODY)
+def test_a_statement_about_others_addresses_nobody(text: str) -> None:
+    assert not may_address(text, "en")
+
+
+def test_a_text_in_a_language_without_rules_may_always_address_somebody() -> None:
+    assert may_address("La loi doit être respectée.", "fr")
+
+
+@pytest.mark.parametrize("formality", [Formality.FORMAL, Formality.INFORMAL])
+def test_a_form_of_address_changes_nothing_where_nobody_is_addressed(formality: Formality) -> None:
+    options = DecodingOptions(formality=formality, return_alignment=True)
+    with Translator.open(MODELS / "en-de", replicas=1) as translator:
+        for text in NOBODY:
+            plain = translator.translate(text, DecodingOptions(return_alignment=True))
+
+            assert translator.translate(text, options) == plain
