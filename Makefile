@@ -26,7 +26,8 @@ help: ## Show this list
 
 # Files of the versions that requirements/ names, and no others. Where pip finds no CPU build of torch, PyPI's is taken.
 PIP_LOCKED := $(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement
-PIP_PROJECT := $(BIN)/python -m pip install --quiet --no-build-isolation --editable
+# An editable installation is what is wanted here; setuptools warns of each.
+PIP_PROJECT := PYTHONWARNINGS="ignore:Editable installation" $(BIN)/python -m pip install --quiet --no-build-isolation --editable
 
 $(VENV)/.python: requirements/build.txt
 	@test -n "$(PYTHON)" || { echo "no Python 3.11, 3.12 or 3.13 found; name one: make PYTHON=..." >&2; exit 1; }
