@@ -41,7 +41,7 @@ $(VENV)/.serving: $(VENV)/.python pyproject.toml requirements/serving.txt setup.
 	@touch $@
 
 $(VENV)/.development: $(VENV)/.serving pyproject.toml requirements/torch-cpu.txt requirements/torch.txt requirements/development.txt
-	$(PIP_LOCKED) requirements/torch-cpu.txt || $(PIP_LOCKED) requirements/torch.txt
+	$(PIP_LOCKED) requirements/torch-cpu.txt 2>/dev/null || $(PIP_LOCKED) requirements/torch.txt
 	$(PIP_LOCKED) requirements/development.txt
 	$(PIP_PROJECT) ".[dev]"
 	@touch $@

@@ -73,31 +73,19 @@ def print_facts(bundle: Bundle, kernels: str) -> None:
         ("segment limits", f"{limits.max_source_tokens} source, {limits.max_target_tokens} target tokens"),
         ("search", f"beam {decoding.beam_size}, length penalty {decoding.length_penalty:g}"),
         ("early stopping", _yes_or_no(decoding.early_stopping)),
+        ("confidence", "calibrated" if manifest.confidence else "not calibrated"),
         ("licence", manifest.licence),
-        *((f"origin: {name}", _origin(value)) for name, value in manifest.origin.items()),
         *((f"score: {name}", _score(value)) for name, value in manifest.scores.items()),
     ]
+    typer.echo()
     print_table(facts)
 
 
 def _score(value: object) -> str:
-    """Return the scores on one test set; those of other precisions and searches are in the model card."""
+    """Return the scores on one test set; the model card has those of other precisions and searches."""
     if not isinstance(value, dict):
         return str(value)
-    return ", ".join(f"{key} {each}" for key, each in value.items() if not isinstance(each, list))
-
-
-def _origin(value: object) -> str:
-    """Format an entry of the origin on one line: of objects, the model card has the details."""
-    if isinstance(value, list):
-        return ", ".join(
-            str(each["name"] if isinstance(each, dict) and "name" in each else each) for each in value
-        )
-    if isinstance(value, dict):
-        return ", ".join(
-            f"{name} {each}" for name, each in value.items() if not isinstance(each, dict | list)
-        )
-    return str(value)
+    return ", ".join(f"{name} {value[name]}" for name in ("bleu", "chrf") if name in value)
 
 
 def describe_pairs(languages: Languages) -> str:

@@ -156,8 +156,11 @@ def open_page(browser: Browser, watched: Watched) -> Iterator[Open]:
     """
     with ExitStack() as contexts:
 
-        def open_address(address: str, *, width: int = 1280, height: int = 800, dark: bool = False) -> Page:
+        def open_address(
+            address: str, *, width: int = 1280, height: int = 800, dark: bool = False, locale: str = "en-US"
+        ) -> Page:
             context = browser.new_context(
+                locale=locale,
                 viewport={"width": width, "height": height},
                 color_scheme="dark" if dark else "light",
                 permissions=["clipboard-read", "clipboard-write"],

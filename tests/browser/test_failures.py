@@ -1,5 +1,6 @@
 """The page says plainly what is wrong, and goes on by itself as soon as it can."""
 
+import json
 import re
 from pathlib import Path
 
@@ -102,6 +103,25 @@ def test_a_text_that_cannot_be_translated_is_reported_with_the_servers_reason(do
 
     expect(double_page.locator("#notice")).to_contain_text("is not usable")
     expect(double_page.locator("#notice")).not_to_contain_text("Trying again")
+
+
+def test_errors_are_german_in_a_german_browser_with_the_servers_words_as_title(
+    open_page: Open, double: str
+) -> None:
+    page = open_page(double, locale="de-DE")
+    error = {"type": "invalid_input", "message": "text: seems to be French, which is not served"}
+    page.route(STREAM, lambda route: route.fulfill(status=422, body=json.dumps({"error": error})))
+
+    type_text(page, "La chatte dort.")
+    expect(page.locator("#notice")).to_have_text(
+        "Der Text scheint auf Französisch zu sein; das übersetzt dieser Server nicht."
+    )
+    expect(page.locator("#retry")).to_be_hidden()
+
+    error["message"] = "text: is not usable"
+    type_text(page, "unbrauchbar")
+    expect(page.locator("#notice")).to_have_text("Das kann der Server nicht übersetzen.")
+    expect(page.locator("#notice")).to_have_attribute("title", "text: is not usable")
 
 
 def test_an_error_within_the_stream_is_reported(double_page: Page) -> None:

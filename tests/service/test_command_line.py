@@ -174,10 +174,12 @@ def test_info_tells_versions_and_the_facts_of_the_bundle(run: Run) -> None:
         "model": "tiny-de-en",
         "languages": "de -> en",
         "segment limits": "256 source, 200 target tokens",
+        "confidence": "not calibrated",
         "licence": "CC-BY-4.0",
         "score: captions": "bleu 31.5",
     }
     assert facts | expected == facts
+    assert not [name for name in facts if name.startswith("origin")]
     assert facts["kernels"].startswith("onnxruntime, as the engine's own kernels cannot run it: ")
 
 

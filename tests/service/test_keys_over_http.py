@@ -105,6 +105,16 @@ def test_no_page_of_another_origin_may_call_unless_the_operator_says_so(serve: S
     assert opened.headers["access-control-allow-origin"] == "https://page.example"
 
 
+def test_a_page_of_a_named_origin_may_send_an_api_key(serve: Serve) -> None:
+    headers = {"Origin": "https://page.example", "Access-Control-Request-Method": "POST"}
+    headers["Access-Control-Request-Headers"] = "x-api-key,content-type"
+
+    preflight = serve(cors_origins="https://page.example").options(URL, headers=headers)
+
+    assert preflight.status_code == 200
+    assert "X-API-Key" in preflight.headers["access-control-allow-headers"].split(", ")
+
+
 def test_the_texts_of_a_request_wait_as_one_and_for_their_key(
     serve: Serve, keys: Keys, translator: DoubleTranslator
 ) -> None:

@@ -1,7 +1,8 @@
 /** Other words in place of one of the translation: the server continues the words before it in other ways. */
-import { isAbort, sendForJson } from "./api";
+import { isAbort, messageOf, sendForJson } from "./api";
 import { announce, button, byId, element } from "./dom";
 import type { Word } from "./output";
+import { translated } from "./strings";
 import { replacedSegment, tokensBefore, type Segment, type Translation, type TranslateResponse } from "./translations";
 
 const NUM_HYPOTHESES = 16;
@@ -74,7 +75,7 @@ export class Alternatives {
 
   private list(word: Word, words: string[], choose: (next: string) => Promise<void>): void {
     if (!words.length) {
-      this.open(word.node, "There are no other words here.");
+      this.open(word.node, translated("There are no other words here."));
       return;
     }
     const items = words.map((next) =>
@@ -86,7 +87,7 @@ export class Alternatives {
     this.panel.replaceChildren(...items);
     this.place(word.node);
     items[0]?.focus();
-    announce(`${words.length} other words`);
+    announce(translated("{count} other words", { count: String(words.length) }));
   }
 
   private open(anchor: HTMLElement, message: string): void {
@@ -131,8 +132,4 @@ export function nextWords(texts: string[], prefix: string, language: string): st
     if (/^[\p{L}\s.,;:!?…"”»)]/u.test(rest.slice(end))) words.add(rest.slice(0, end));
   }
   return [...words];
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

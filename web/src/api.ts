@@ -1,16 +1,17 @@
 /** Requests to the server: API key, errors, server-sent events. All addresses are relative to the page. */
 import { load, save } from "./stored";
-import { translated } from "./strings";
+import { errorSentence, translated } from "./strings";
 
 /** An error response of the server, or of a proxy in front of it. */
 export class ServerError extends Error {
   constructor(
     readonly status: number,
     readonly type: string,
-    message: string,
+    /** The server's own words. */
+    readonly detail: string,
     readonly retryAfterS: number | null,
   ) {
-    super(message);
+    super(errorSentence(type, detail));
   }
 
   /** Whether the same request may succeed a little later. */
@@ -132,9 +133,14 @@ async function toError(response: Response): Promise<ServerError> {
   return new ServerError(
     response.status,
     body?.error?.type ?? "",
-    body?.error?.message ?? `The server responded with status ${response.status}.`,
+    body?.error?.message ?? `the server responded with status ${response.status}`,
     Number.isNaN(after) ? null : after,
   );
+}
+
+/** Return what to show of an error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Wait, unless the signal aborts. */

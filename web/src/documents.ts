@@ -1,7 +1,7 @@
 /** Documents: upload, progress, download and cancellation, by the server's jobs. */
-import { ServerError, Unreachable, isAbort, send, sendForJson, sleep } from "./api";
+import { ServerError, Unreachable, isAbort, messageOf, send, sendForJson, sleep } from "./api";
 import { announce, button, byId, element } from "./dom";
-import { translated } from "./strings";
+import { errorSentence, translated } from "./strings";
 
 const POLL_S = 1;
 const MAX_POLL_S = 10;
@@ -69,7 +69,7 @@ class DocumentRow {
     private readonly file: File,
     private readonly languages: LanguageChoice,
   ) {
-    this.bar = element("progress", { "aria-label": `Progress of ${file.name}` });
+    this.bar = element("progress", { "aria-label": translated("Progress of {name}", { name: file.name }) });
     const name = element("span", { class: "name" }, file.name);
     this.node = element("li", {}, name, this.state, this.bar, this.actions);
     byId("files", HTMLElement).prepend(this.node);
@@ -82,12 +82,12 @@ class DocumentRow {
       return;
     }
     if (this.file.size > limits.maxBytes) {
-      this.fail(`The file is too large: the limit is ${Math.floor(limits.maxBytes / 2 ** 20)} MiB.`);
+      this.fail(translated("The file is too large: the limit is {size} MiB.", { size: String(Math.floor(limits.maxBytes / 2 ** 20)) }));
       return;
     }
     this.actions.append(button(translated("Cancel"), "quiet", () => this.cancel()));
     this.translate().catch((error: unknown) => {
-      if (!isAbort(error)) this.fail(error instanceof Error ? error.message : String(error));
+      if (!isAbort(error)) this.fail(messageOf(error), error instanceof ServerError ? error.detail : "");
     });
   }
 
@@ -104,7 +104,7 @@ class DocumentRow {
       this.showProgress(job);
       job = await this.poll(job.id);
     }
-    if (job.state !== "done") this.fail(job.problem ?? translated("Cancelled."));
+    if (job.state !== "done") this.fail(job.problem === null ? translated("Cancelled.") : errorSentence("invalid_input", job.problem), job.problem ?? "");
     else this.offer(job);
   }
 
@@ -117,7 +117,7 @@ class DocumentRow {
       } catch (error) {
         const isTemporary = error instanceof Unreachable || (error instanceof ServerError && error.isTemporary);
         if (!isTemporary) throw error;
-        this.state.textContent = `${error.message} Trying again…`;
+        this.state.textContent = translated("{text} Trying again.", { text: messageOf(error) });
       }
     }
   }
@@ -129,19 +129,20 @@ class DocumentRow {
     }
     this.bar.max = progress.entries;
     this.bar.value = progress.done;
-    const left = progress.time_left_s === null ? "" : `, ${duration(progress.time_left_s)} left`;
-    this.state.textContent = `${Math.floor((100 * progress.done) / progress.entries)} %${left}`;
+    const percent = String(Math.floor((100 * progress.done) / progress.entries));
+    const time = progress.time_left_s === null ? null : duration(progress.time_left_s);
+    this.state.textContent = time === null ? `${percent} %` : translated("{percent} %, {time} left", { percent, time });
   }
 
   private offer({ id, progress, result }: Job): void {
-    const failed = progress.failed ? ` ${progress.failed} texts could not be translated and are unchanged.` : "";
-    this.end(`${translated("Done.")}${failed}`);
+    const count = String(progress.failed);
+    this.end(translated(progress.failed ? "Done, but {count} texts could not be translated and are unchanged." : "Done.", { count }));
     const download = button(translated("Download"), "primary", () => {
       this.download(id, result?.file_name ?? this.file.name).catch((error: unknown) => {
-        this.state.textContent = error instanceof Error ? error.message : String(error);
+        this.state.textContent = messageOf(error);
       });
     });
-    download.setAttribute("aria-label", `Download the translation of ${this.file.name}`);
+    download.setAttribute("aria-label", translated("Download the translation of {name}", { name: this.file.name }));
     this.actions.prepend(download);
   }
 
@@ -163,12 +164,13 @@ class DocumentRow {
   private remove(): void {
     if (this.jobId === null) return;
     send(`v1/jobs/${this.jobId}`, { method: "DELETE" }).catch((error: unknown) => {
-      announce(error instanceof Error ? error.message : String(error));
+      announce(messageOf(error));
     });
   }
 
-  private fail(message: string): void {
+  private fail(message: string, detail = ""): void {
     this.node.classList.add("failed");
+    this.state.title = detail;
     this.end(message);
   }
 
@@ -180,7 +182,7 @@ class DocumentRow {
       this.node.remove();
       byId("file", HTMLInputElement).focus();
     });
-    remove.setAttribute("aria-label", `Remove ${this.file.name}`);
+    remove.setAttribute("aria-label", translated("Remove {name}", { name: this.file.name }));
     this.actions.replaceChildren(remove);
     announce(`${this.file.name}: ${message}`);
   }

@@ -1,5 +1,5 @@
 /** The page for translating texts and documents. */
-import { ServerError, Unreachable, apiKey } from "./api";
+import { ServerError, Unreachable, apiKey, messageOf } from "./api";
 import { Alternatives } from "./alternatives";
 import { announce, byId } from "./dom";
 import { setUpDocuments, type LanguageChoice } from "./documents";
@@ -67,7 +67,7 @@ const alternatives = new Alternatives((previous, segment) => {
   translation.segments[number] = segment;
   output.show(translation);
   outputNode.focus();
-  announce("The sentence has changed.");
+  announce(translated("The sentence has changed."));
   remember();
 });
 const live = new LiveTranslator({
@@ -98,8 +98,7 @@ const live = new LiveTranslator({
       showNotice("");
       return;
     }
-    const again = retryInS === null ? "" : ` Trying again in ${retryInS} s.`;
-    showNotice(sentence(error.message) + again, { isError: true, canRetry: true });
+    showError(error, retryInS === null ? "" : translated("{text} Trying again in {seconds} s.", { text: error.message, seconds: String(retryInS) }));
   },
 });
 const history = new History((entry) => restore(entry));
@@ -110,7 +109,7 @@ function needsKey(error: unknown): error is ServerError {
 
 /** The server's words only if a key was sent: nothing is wrong before. */
 function keyMessage(error: ServerError): string {
-  return apiKey() === null ? translated("This server needs an API key.") : sentence(error.message);
+  return apiKey() === null ? translated("This server needs an API key.") : error.message;
 }
 
 /** Translate a text that is in the target language already into another one, as far as the server can. */
@@ -123,11 +122,6 @@ function switchTarget(done: Translation): boolean {
   const values = { language: nameOf(done.target), target: nameOf(other) };
   announce(translated("The text is in {language}; the target is now {target}.", values));
   return true;
-}
-
-function sentence(message: string): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 /** Translate what the field has now; called on every change. */
@@ -174,11 +168,19 @@ function noticeOf(done: Translation): string {
   return "";
 }
 
-function showNotice(message: string, { isError = false, canRetry = false } = {}): void {
+function showNotice(message: string, { isError = false, canRetry = false, detail = "" } = {}): void {
+  notice.title = detail;
   if (notice.textContent !== message) notice.textContent = message;
   byId("notice-box", HTMLElement).hidden = message === "";
   byId("notice-box", HTMLElement).classList.toggle("error", isError);
   retryButton.hidden = !canRetry;
+}
+
+/** Show an error, the server's own words as a title, and a button where the same request may succeed. */
+function showError(error: unknown, message: string): void {
+  const detail = error instanceof ServerError ? error.detail : "";
+  const isRejected = error instanceof ServerError && error.status < 500 && !error.isTemporary;
+  showNotice(message || messageOf(error), { isError: true, canRetry: !isRejected, detail });
 }
 
 function setActions(hasTranslation: boolean): void {
@@ -269,8 +271,7 @@ async function start(): Promise<void> {
       return;
     }
     const isTemporary = error instanceof Unreachable || (error instanceof ServerError && error.isTemporary);
-    const message = error instanceof Error ? error.message : String(error);
-    showNotice(sentence(message) + (isTemporary ? " Trying again." : ""), { isError: true, canRetry: true });
+    showError(error, isTemporary ? translated("{text} Trying again.", { text: messageOf(error) }) : "");
     if (isTemporary) startTimer = setTimeout(() => void start(), RETRY_LANGUAGES_MS);
     return;
   }

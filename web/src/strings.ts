@@ -63,7 +63,38 @@ const GERMAN: Record<string, string> = {
   "Download": "Herunterladen",
   "Remove": "Entfernen",
   "This format is not supported.": "Dieses Format wird nicht unterstützt.",
+  "The file is too large: the limit is {size} MiB.": "Die Datei ist zu groß: Die Grenze ist {size} MiB.",
+  "{text} Trying again in {seconds} s.": "{text} Neuer Versuch in {seconds} s.",
+  "{text} Trying again.": "{text} Neuer Versuch läuft.",
+  "{percent} %, {time} left": "{percent} %, noch {time}",
+  "Done, but {count} texts could not be translated and are unchanged.":
+    "Fertig, aber {count} Texte konnten nicht übersetzt werden und sind unverändert.",
+  "Progress of {name}": "Fortschritt von {name}",
+  "Download the translation of {name}": "Übersetzung von {name} herunterladen",
+  "Remove {name}": "{name} entfernen",
+  "There are no other words here.": "Hier gibt es keine anderen Wörter.",
+  "{count} other words": "{count} andere Wörter",
+  "The sentence has changed.": "Der Satz ist geändert.",
+  "The text seems to be {language}, which this server does not translate.":
+    "Der Text scheint auf {language} zu sein; das übersetzt dieser Server nicht.",
 };
+/** What the server's errors mean, by their type. Its own words are in English. */
+const GERMAN_ERRORS: Record<string, string> = {
+  unauthenticated: "Dieser API-Schlüssel gilt nicht.",
+  forbidden: "Das ist mit diesem API-Schlüssel oder auf diesem Server nicht erlaubt.",
+  not_found: "Das gibt es auf dem Server nicht oder nicht mehr.",
+  too_large: "Der Text oder die Datei ist zu groß.",
+  invalid_input: "Das kann der Server nicht übersetzen.",
+  rate_limited: "Zu viele Anfragen.",
+  quota_exceeded: "Das Kontingent des API-Schlüssels ist verbraucht.",
+  overloaded: "Der Server ist ausgelastet.",
+  no_room: "Der Server hat keinen Platz mehr.",
+  store_unavailable: "Der Speicher des Servers ist nicht erreichbar.",
+  not_ready: "Der Server startet oder endet gerade.",
+  timeout: "Die Übersetzung hat zu lange gedauert.",
+};
+const NOT_SERVED = /seems to be (\w+), which is not served/;
+const OFTEN = ["fr", "es", "it", "pt", "nl", "pl", "sv", "da", "nb", "cs", "tr", "ro", "hu", "fi"];
 const ATTRIBUTES = ["aria-label", "title", "placeholder", "data-placeholder"];
 
 /** Language of the interface. */
@@ -73,6 +104,23 @@ export const INTERFACE = navigator.language.toLowerCase().startsWith("de") ? "de
 export function translated(text: string, values: Record<string, string> = {}): string {
   const found = INTERFACE === "de" ? (GERMAN[text] ?? text) : text;
   return found.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+}
+
+/** Return an error of the server as a sentence in the language of the interface. */
+export function errorSentence(type: string, message: string): string {
+  const language = NOT_SERVED.exec(message)?.[1];
+  if (language !== undefined) {
+    return translated("The text seems to be {language}, which this server does not translate.", { language: ownName(language) });
+  }
+  if (INTERFACE === "de") return GERMAN_ERRORS[type] ?? "Der Server hat einen Fehler gemeldet.";
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function ownName(english: string): string {
+  const names = (language: string) => new Intl.DisplayNames([language], { type: "language" });
+  const code = OFTEN.find((each) => names("en").of(each)?.includes(english));
+  return (code && names(INTERFACE).of(code)) ?? english;
 }
 
 /** Put the page's own texts into the language of the interface. */
