@@ -10,16 +10,17 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 from bench.command import Command, show
 from dragoman import Router
-from service.batch.entry_translator import BATCH, RoutedEntryTranslator
+from service.batch.entry_translator import RoutedEntryTranslator
 from service.batch.texts import UntranslatedEntry
 from service.formats.entries import Entry
 from service.text.modes import PlaceholderMode
+from service.translation.options import BATCH
 
 SEED = 1
 MAX_CHARACTERS = 300
@@ -106,7 +107,7 @@ def in_scripts(text: str, random: Random) -> str:
 def count(router: Router, pair: tuple[str, str], texts: Sequence[str], mode: PlaceholderMode) -> Counts:
     """Translate texts as messages and count their placeholders."""
     counts = Counts()
-    translator = RoutedEntryTranslator(router, *pair, BATCH, placeholders=mode)
+    translator = RoutedEntryTranslator(router, *pair, replace(BATCH, placeholders=mode))
     started_s = time.perf_counter()
     outcomes = list(translator.translate(Entry(text, "", is_message=True) for text in texts))
     counts.seconds = round(time.perf_counter() - started_s, 1)

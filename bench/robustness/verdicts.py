@@ -10,6 +10,7 @@ from dragoman import DecodingOptions, Pair, Router
 from service.batch.entry_translator import RoutedEntryTranslator
 from service.batch.texts import UntranslatedEntry
 from service.formats.entries import Entry
+from service.translation.options import TranslationOptions
 
 BEAM_SIZES = (1, 4)
 """Beam sizes with which every bundle is judged."""
@@ -103,7 +104,8 @@ def listed_pairs(router: Router) -> list[Pair]:
 
 def translate_and_judge(router: Router, inputs: Sequence[Input], pair: Pair, beam_size: int) -> list[Verdict]:
     """Translate the inputs as files, jobs and all APIs do; return verdicts in the order of the list."""
-    translator = RoutedEntryTranslator(router, *pair, DecodingOptions(beam_size=beam_size))
+    options = TranslationOptions(DecodingOptions(beam_size=beam_size))
+    translator = RoutedEntryTranslator(router, *pair, options)
     verdicts = []
     outcomes = translator.translate(Entry(given.text, "") for given in inputs)
     for given, outcome in zip(inputs, outcomes, strict=True):

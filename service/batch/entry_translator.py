@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pacing import cancelling_pause_of
@@ -16,12 +15,10 @@ from dragoman.types import FinishReason, Pair, Translation
 from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry, UntranslatedEntry, failed_check
 from service.formats.entries import Entry
 from service.text.context import TextContext
-from service.text.modes import PlaceholderMode
 from service.text.planning import Plan, plan_text
 from service.text.text_plan import Call
 from service.text.unknown_words import UnknownWords
-
-BATCH = DecodingOptions(return_scores=False)
+from service.translation.options import BATCH, TranslationOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +28,11 @@ class RoutedEntryTranslator:
     router: Router
     source: str | None
     target: str | None
-    options: DecodingOptions = BATCH
-    model: str | None = None
-    """The only bundle to use."""
+    options: TranslationOptions = BATCH
     read_ahead: int = READ_AHEAD_TEXTS
     """Maximum number of texts in progress: enough to fill the engine, few enough to keep in memory."""
     request: EngineRequest = JOB_REQUEST
     """Whose texts these are, and whether they are cancelled; its options are not used."""
-    placeholders: PlaceholderMode = PlaceholderMode.AUTO
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """Yield an outcome for each entry, in order.
@@ -51,14 +45,15 @@ class RoutedEntryTranslator:
             InputError: an option exceeds the model's limits.
             TranslatorClosed: the translator was closed.
         """
-        route = self.router.route(self.source, self.target, self.model)
-        unknown_words = UnknownWords(self.router, route, self.options.terminology)
+        route = self.router.route(self.source, self.target, self.options.model)
+        decoding = self.options.decoding
+        unknown_words = UnknownWords(self.router, route, decoding.terminology)
         context = TextContext(
             *route.pair,
             find_unknown=unknown_words.find,
             find_terms=unknown_words.find_terms,
-            splitting=self.options.splitting,
-            placeholders=self.placeholders,
+            splitting=decoding.splitting,
+            placeholders=self.options.placeholders,
         )
         plans = (self._plan(entry, context) for entry in entries)
         for is_aligned, alike in groupby(_windows(plans, self.read_ahead), _needs_alignment):
@@ -108,10 +103,11 @@ class RoutedEntryTranslator:
                 each.take(outcome)
 
     def _run(self, texts: Iterable[str], *, is_aligned: bool) -> Iterator[RoutedTranslation | InputError]:
-        options = replace(self.options, return_alignment=True) if is_aligned else self.options
-        request = replace(self.request, options=options)
+        decoding = self.options.decoding
+        decoding = replace(decoding, return_alignment=True) if is_aligned else decoding
+        request = replace(self.request, options=decoding)
         return self.router.translate_many(
-            texts, self.source, self.target, request, self.read_ahead, model=self.model
+            texts, self.source, self.target, request, self.read_ahead, model=self.options.model
         )
 
 
@@ -126,17 +122,15 @@ class UnchangedTranslator:
 def translator_for(
     router: Router,
     pair: Pair,
-    options: DecodingOptions = BATCH,
+    options: TranslationOptions = BATCH,
     *,
-    model: str | None = None,
     read_ahead: int = READ_AHEAD_TEXTS,
     request: EngineRequest = JOB_REQUEST,
-    placeholders: PlaceholderMode = PlaceholderMode.AUTO,
 ) -> EntryTranslator:
     """Return the translator of a pair of languages; equal ones leave entries unchanged."""
     if pair.source == pair.target:
         return UnchangedTranslator()
-    return RoutedEntryTranslator(router, *pair, options, model, read_ahead, request, placeholders)
+    return RoutedEntryTranslator(router, *pair, options, read_ahead, request)
 
 
 @dataclass(slots=True, eq=False)

@@ -160,8 +160,6 @@ class LanguageOptions:
     """Source language. None: the only possible one. `auto`: detected for each file, from its beginning."""
     target: str | None
     columns: tuple[str, ...] = ()
-    model: str | None = None
-    """The only bundle to use."""
     limits: FileLimits | None = None
     """Limits of file processing; None if files are trusted."""
 
@@ -177,7 +175,7 @@ def plan_files(
         OutputProblem: the name of an output file belongs to another format.
     """
     is_auto = options.source is not None and options.source.lower() == AUTO
-    pair = None if is_auto else router.route(options.source, options.target, options.model).pair
+    pair = None if is_auto else router.route(options.source, options.target).pair
     files, problems = [], list[tuple[str, str]]()
     for place in mappings:
         _check_kind(place)
@@ -212,7 +210,7 @@ def _detect(place: FileMapping, options: LanguageOptions, router: Router) -> Pai
     undetermined = Pair(UNDETERMINED, options.target or UNDETERMINED)
     file = _plan(place, undetermined, options)
     try:
-        found = resolve_source(read_beginning(file), options.target, options.model, router.routes)
+        found = resolve_source(read_beginning(file), options.target, None, router.routes)
     except InputError as error:
         if error.field != "text":
             raise

@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.manifest import Manifest
 from dragoman.providers import ONNXRUNTIME, Provider
 from dragoman.routing.options import DEFAULT_TRANSLATORS, TranslatorOptions
@@ -36,12 +35,12 @@ from service.batch.files import (
 from service.batch.journal import Journal, look_up
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass, TranslatorOf
 from service.batch.progress import BatchReport, OnProgress
-from service.batch.texts import OnFailure, Outcome, UntranslatedEntry
+from service.batch.texts import Outcome, UntranslatedEntry
 from service.formats.entries import Entry
 from service.formats.isolation import IsolatedFormat
 from service.formats.review_marks import ReviewMarks, TargetText, TextOrigin
 from service.text.marked_text import MarkedText
-from service.text.modes import PlaceholderMode
+from service.translation.options import BATCH, OnFailure, TranslationOptions
 from service.versions import installed_version
 
 UNTRANSLATED = "untranslated"
@@ -169,7 +168,7 @@ class _OutputTexts:
         if isinstance(outcome, UntranslatedEntry):
             self.tally.num_failed += 1
             self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem, outcome.check)
-            return self._text_of(entry.marked) if self.job.on_failure is OnFailure.SOURCE else ""
+            return self._text_of(entry.marked) if self.job.options.on_failure is OnFailure.SOURCE else ""
         if outcome.is_cut:
             self.tally.num_cut += 1
             self.problems.add(self.file, entry, "cut", CUT)
@@ -182,9 +181,9 @@ class _OutputTexts:
         self, marked: MarkedText, origin: TextOrigin = TextOrigin.SOURCE, confidence: float | None = None
     ) -> str:
         """Return a text with its origin, unless it gets no marks: they are off, or nothing was to be done."""
-        if self.job.review is ReviewMarks.OFF or self.file.pair.source == self.file.pair.target:
+        if self.job.options.review is ReviewMarks.OFF or self.file.pair.source == self.file.pair.target:
             return TargetText(marked)
-        has_confidence = self.job.review is ReviewMarks.CONFIDENCE
+        has_confidence = self.job.options.review is ReviewMarks.CONFIDENCE
         return TargetText(marked, origin, confidence if has_confidence else None)
 
 
@@ -197,9 +196,8 @@ class BatchJob:
     """All that the output depends on besides the files, such as bundles and options, under readable names."""
     problems_path: Path
     """Path of the side file that lists entries that failed, were cut or are to be reviewed, as JSON lines."""
-    on_failure: OnFailure = OnFailure.SOURCE
+    options: TranslationOptions = BATCH
     chunks: ChunkLimits = field(default_factory=ChunkLimits)
-    review: ReviewMarks = ReviewMarks.MARK
 
 
 def run_job(
@@ -268,8 +266,8 @@ def finish(
 
 def _facts_of_files(job: BatchJob, surveys: Sequence[Survey]) -> dict[str, str]:
     facts = {
-        "what stands for entries that fail": str(job.on_failure),
-        "review marks": str(job.review),
+        "what stands for entries that fail": str(job.options.on_failure),
+        "review marks": str(job.options.review),
         "number of files": str(len(job.files)),
     }
     for file, survey in zip(job.files, surveys, strict=True):
@@ -294,35 +292,32 @@ SHOWN_DIGITS = 16
 def translator_facts(
     router: Router,
     pairs: Collection[Pair],
-    options: DecodingOptions,
-    model: str | None = None,
+    options: TranslationOptions,
     translators: TranslatorOptions = DEFAULT_TRANSLATORS,
-    placeholders: PlaceholderMode = PlaceholderMode.AUTO,
 ) -> dict[str, str]:
     """Return bundles, versions and options, each under a readable name.
 
     Args:
         router: router that will translate.
         pairs: languages of all files.
-        options: decoding options.
-        model: the only bundle to use.
+        options: how texts are translated.
         translators: how the bundles are opened.
-        placeholders: whether placeholders are kept.
 
     Raises:
         UnsupportedPair: no model serves a pair.
         InputError: there is no such model.
     """
+    decoding = options.decoding
     manifests = {known.offer.name: known.manifest for known in router.models()}
     facts = {
         "engine": _engine(translators.providers),
         "kernels": _kernels(translators),
-        "decoding": json.dumps(asdict(replace(options, terminology=None)), sort_keys=True, default=str),
-        "terms": _terms_digest(options.terminology),
-        "placeholders": str(placeholders),
+        "decoding": json.dumps(asdict(replace(decoding, terminology=None)), sort_keys=True, default=str),
+        "terms": _terms_digest(decoding.terminology),
+        "placeholders": str(options.placeholders),
     }
     for pair in sorted(set(pairs)):
-        route = None if pair.source == pair.target else router.route(*pair, model)
+        route = None if pair.source == pair.target else router.route(*pair, options.model)
         names = [] if route is None else [step.offer.name for step in route.steps]
         bundles = [f"{name} (manifest {manifest_digest(manifests[name])})" for name in names]
         facts[f"bundles of {pair}"] = " then ".join(bundles) or "none, as nothing is to be done"

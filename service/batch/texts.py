@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from service.formats.entries import Entry
@@ -58,14 +57,6 @@ def failed_check(failure: CheckFailure, *, is_source: bool) -> str:
 
 
 Outcome = TranslatedEntry | UntranslatedEntry
-
-
-class OnFailure(StrEnum):
-    """What is written for an entry that could not be translated."""
-
-    SOURCE = "source"
-    """The source text of the entry."""
-    EMPTY = "empty"
 
 
 class EntryTranslator(Protocol):

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from dragoman import DecodingOptions
-from service.batch.texts import OnFailure
 from service.cli import options as cli_options
 from service.formats.review_marks import ReviewMarks
 from service.settings import load_settings
 from service.text.modes import PlaceholderMode
+from service.translation.options import OnFailure, TranslationOptions
 
 EPILOG = """Exit status: 0 all entries are translated; 1 all files are written, but some entries could not be
 translated, or their translations failed a check (OUT.errors.jsonl lists them with the reasons); 2 rejected:
@@ -137,13 +137,18 @@ def batch(  # noqa: PLR0913 -- the command's options
 
     start = StartMode.RESUME if resume else StartMode.OVERWRITE if force else StartMode.NEW
     settings = load_settings(config, {"model": model, "providers": providers, "kernels": kernels})
-    decoding = DecodingOptions(
-        beam_size=beam_size,
-        length_penalty=length_penalty,
-        max_length=max_length,
-        return_scores=review is ReviewMarks.CONFIDENCE,
-        use_shortlist=use_shortlist,
-        formality=formality,
+    options = TranslationOptions(
+        DecodingOptions(
+            beam_size=beam_size,
+            length_penalty=length_penalty,
+            max_length=max_length,
+            return_scores=review is ReviewMarks.CONFIDENCE,
+            use_shortlist=use_shortlist,
+            formality=formality,
+        ),
+        placeholders=placeholders,
+        on_failure=on_failure,
+        review=review,
     )
     cluster = ClusterOptions(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
     limits = file_limits(settings) if untrusted else None
@@ -152,12 +157,9 @@ def batch(  # noqa: PLR0913 -- the command's options
         tuple(inputs),
         output,
         languages,
-        decoding,
-        on_failure,
+        options,
         start,
-        placeholders,
         cluster,
-        review,
         memory,
         TermOptions(glossary, tuple(term or ())),
     )

@@ -26,12 +26,10 @@ def cluster_job(
         {name: folder.resolve() for name, folder in find_models(settings).items()},
         tuple(sorted({file.pair for file in job.files})),
         job.facts,
-        arguments.decoding,
-        model=arguments.languages.model,
+        arguments.options,
         pivots=split_names(settings.pivots),
         providers=settings.providers,
         kernels=settings.kernels,
-        placeholders=arguments.placeholders,
         threads=settings.threads,
         fallback_dir=folders.bundled,
     )

@@ -113,13 +113,10 @@ def _translate(
     files = plan_files(mappings, arguments.languages, router)
     arguments = _with_terms(arguments, files)
     pairs = {file.pair for file in files}
-    model, translators = arguments.languages.model, translator_options(resources.settings)
-    facts = translator_facts(router, pairs, arguments.decoding, model, translators, arguments.placeholders)
+    facts = translator_facts(router, pairs, arguments.options, translator_options(resources.settings))
     if arguments.memory is not None:
         facts["memory"] = _digest_memory(arguments.memory)
-    job = BatchJob(
-        files, facts, job_directory.problems_path, arguments.on_failure, CHUNKS, review=arguments.review
-    )
+    job = BatchJob(files, facts, job_directory.problems_path, arguments.options, CHUNKS)
     with progress_bar() as on_progress:
         if arguments.cluster is not None:
             from service.cli.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom needed
@@ -154,18 +151,12 @@ def _with_terms(arguments: BatchArguments, files: Sequence[JobFile]) -> BatchArg
         raise InputProblem(((name, error.problem),)) from error
     except OSError as error:
         raise InputProblem(((name, error.strerror or str(error)),)) from error
-    return replace(arguments, decoding=replace(arguments.decoding, terminology=terminology))
+    return replace(arguments, options=arguments.options.with_terms(terminology))
 
 
 def _translators(router: Router, arguments: BatchArguments) -> TranslatorOf:
     def translator_of(pair: Pair) -> EntryTranslator:
-        translator = translator_for(
-            router,
-            pair,
-            arguments.decoding,
-            model=arguments.languages.model,
-            placeholders=arguments.placeholders,
-        )
+        translator = translator_for(router, pair, arguments.options)
         if arguments.memory is None or pair.source == pair.target:
             return translator
         return with_tmx(translator, arguments.memory, pair)

@@ -1,7 +1,6 @@
 """`dragoman translate`: a text line by line."""
 
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from service.cli.terms import TermOptions
 from service.engine import open_router
 from service.settings import load_settings
 from service.text.modes import PlaceholderMode
+from service.translation.options import TranslationOptions
 
 DEFAULTS = DecodingOptions()
 
@@ -61,14 +61,17 @@ def translate(  # noqa: PLR0913 -- the command's options
     Output line n is the translation of input line n. A line that cannot be translated is written
     unchanged and reported on stderr; the exit status is then 1.
     """
-    options = DecodingOptions(
-        beam_size=beam_size,
-        length_penalty=length_penalty,
-        early_stopping=early_stopping,
-        max_length=max_length,
-        return_scores=False,
-        use_shortlist=use_shortlist,
-        formality=formality,
+    options = TranslationOptions(
+        DecodingOptions(
+            beam_size=beam_size,
+            length_penalty=length_penalty,
+            early_stopping=early_stopping,
+            max_length=max_length,
+            return_scores=False,
+            use_shortlist=use_shortlist,
+            formality=formality,
+        ),
+        placeholders=placeholders,
     )
     settings = load_settings(config, {"model": model, "providers": providers, "kernels": kernels})
     names = LanguageArguments(source, target)
@@ -78,7 +81,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         route = find_route(names, router, settings.detection, lines.beginning)
         if route is not None:
             terms = TermOptions(glossary, tuple(term or ()))
-            options = replace(options, terminology=terms.read(route.pair))
+            options = options.with_terms(terms.read(route.pair))
             preload(route, router)  # fail before the output is emptied if a bundle cannot be opened
         target_file = stack.enter_context(open_output(output, lines.file))
         if route is None:
@@ -86,9 +89,7 @@ def translate(  # noqa: PLR0913 -- the command's options
             return
         # A user who types a line waits for its translation.
         read_ahead = 1 if lines.is_terminal else READ_AHEAD_TEXTS
-        translator = RoutedEntryTranslator(
-            router, *route.pair, options, read_ahead=read_ahead, placeholders=placeholders
-        )
+        translator = RoutedEntryTranslator(router, *route.pair, options, read_ahead)
         is_complete = write_lines(translator, lines, target_file)
     if not is_complete:
         raise typer.Exit(EXIT_INCOMPLETE)

@@ -13,7 +13,6 @@ from queue import Empty, Queue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DragomanError
 from dragoman.providers import Kernels, parse_providers
 from dragoman.routing.options import RouterOptions, TranslatorOptions
@@ -25,7 +24,7 @@ from service.batch.pending_entries import TranslatorOf
 from service.batch.run import translator_facts
 from service.cluster import ClusterOptions
 from service.cluster.partitions import read_partition, write_outcomes
-from service.text.modes import PlaceholderMode
+from service.translation.options import TranslationOptions
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -56,13 +55,10 @@ class RoutedEngine:
     """Languages of all files."""
     facts: Mapping[str, str]
     """`translator_facts` of the driver process."""
-    options: DecodingOptions
-    model: str | None = None
-    """The only bundle to use."""
+    options: TranslationOptions
     pivots: tuple[str, ...] = ()
     providers: str = "cpu"
     kernels: Kernels = "auto"
-    placeholders: PlaceholderMode = PlaceholderMode.AUTO
     threads: int = 1
     """Threads of one replica: as many as without a cluster, so that the translations are the same."""
     fallback_dir: Path | None = None
@@ -80,12 +76,10 @@ class RoutedEngine:
         options = RouterOptions(pivots=self.pivots, fallback_dir=self.fallback_dir)
         with Router.open(dict(self.models), translators=translators, options=options) as router:
             self._check(router, translators)
-            yield lambda pair: translator_for(
-                router, pair, self.options, model=self.model, placeholders=self.placeholders
-            )
+            yield lambda pair: translator_for(router, pair, self.options)
 
     def _check(self, router: Router, translators: TranslatorOptions) -> None:
-        own = translator_facts(router, self.pairs, self.options, self.model, translators, self.placeholders)
+        own = translator_facts(router, self.pairs, self.options, translators)
         if own != dict(self.facts):
             differing = [name for name in {**self.facts, **own} if own.get(name) != self.facts.get(name)]
             raise EngineDiffers(

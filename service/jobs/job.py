@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 
-from dragoman.types import Formality
-from service.batch.texts import OnFailure
 from service.formats.registry import output_name
-from service.formats.review_marks import ReviewMarks
 from service.http.errors import SERVER_FAILED
-from service.text.modes import PlaceholderMode
+from service.translation.options import BATCH, TranslationOptions
 
 MODEL_FAILED = "the model cannot be opened; the server's log says why"
 FILE_GONE = "its file no longer exists"
@@ -59,19 +56,16 @@ class JobRequest:
     source: str | None
     """Language code; `auto` or None to detect it. If detection is off, None means the only possible one."""
     target: str | None
-    model: str | None = None
+    options: TranslationOptions = BATCH
+    """Without terms, which are in the job's file of terms."""
     columns: tuple[str, ...] = ()
-    on_failure: OnFailure = OnFailure.SOURCE
     webhook_url: str | None = None
-    formality: Formality | None = None
     glossary_id: str | None = None
     """Glossary that the client named; its entries at that time are in the job's file of terms."""
-    review: ReviewMarks = ReviewMarks.MARK
     memory_id: str | None = None
     """Translation memory whose exact matches are used."""
     output: str = ""
     """Suffix of the result; empty for the format's default; `UNCHANGED` if the file itself is the result."""
-    placeholders: PlaceholderMode = PlaceholderMode.AUTO
 
     @property
     def result_name(self) -> str:

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
 from dragoman.routing.options import DEFAULT_TRANSLATORS, TranslatorOptions
 from dragoman.routing.router import Router
@@ -18,7 +17,7 @@ from dragoman.scheduling.fair_queue import Flow
 from dragoman.translator import JOB_REQUEST
 from dragoman.types import Pair
 from service.accounts.database import Database
-from service.batch.entry_translator import BATCH, translator_for
+from service.batch.entry_translator import translator_for
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.files import JobFile, read_entries, survey
 from service.batch.journal import Journal, look_up
@@ -31,7 +30,6 @@ from service.batch.texts import EntryTranslator, TranslatedEntry
 from service.formats.entries import FileOptions
 from service.formats.limits import FileLimits
 from service.formats.registry import depends_on_languages, open_format
-from service.formats.review_marks import ReviewMarks
 from service.glossaries.terminology import RequestTerminology
 from service.jobs.errors import UnknownJob
 from service.jobs.job import Job, JobRequest, RunProgress, StoredFile
@@ -40,6 +38,7 @@ from service.memories.errors import MemoryInvalid, UnknownMemory
 from service.memories.memory_service import exact_targets
 from service.memories.store import Memory, MemoryStore
 from service.translation.cache_partitions import CachePartitioning
+from service.translation.options import TranslationOptions
 from service.translation.request import UNDETERMINED
 from service.translation.source_language import DetectionMode, ResolvedSource, resolve_source
 
@@ -158,22 +157,14 @@ class JobRunner:
         file = _job_file(job.job_request, reading, folder / "result", pair)
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
-        options = options_of(job.job_request)
+        options = job.job_request.options
         if terms is not None and pair.source != pair.target:
-            options = replace(options, terminology=terms.select(pair))
-        facts = translator_facts(
-            self.router,
-            [pair],
-            options,
-            job.job_request.model,
-            self.translators,
-            job.job_request.placeholders,
-        )
+            options = options.with_terms(terms.select(pair))
+        facts = translator_facts(self.router, [pair], options, self.translators)
         memory = self._memory(job, pair)
         if memory is not None:
             facts["memory"] = f"{memory.id}, version {memory.version}"
-        review = job.job_request.review
-        batch = BatchJob((file,), facts, errors, job.job_request.on_failure, CHUNKS, review)
+        batch = BatchJob((file,), facts, errors, options, CHUNKS)
 
         def run() -> BatchReport:
             return run_job(
@@ -209,12 +200,11 @@ class JobRunner:
         file = _job_file(job.job_request, reading, source, self._pair(job.job_request, reading))
         return _translated_characters(file, self.journal(job.id))
 
-    def _translator(self, pair: Pair, job: Job, options: DecodingOptions, stop: Event) -> EntryTranslator:
+    def _translator(self, pair: Pair, job: Job, options: TranslationOptions, stop: Event) -> EntryTranslator:
         return translator_for(
             self.router,
             pair,
             options,
-            model=job.job_request.model,
             read_ahead=self.max_texts,
             request=replace(
                 JOB_REQUEST,
@@ -222,7 +212,6 @@ class JobRunner:
                 cache_partition=self.cache_sharing.partition_of(job.key_id),
                 is_cancelled=stop.is_set,
             ),
-            placeholders=job.job_request.placeholders,
         )
 
     @property
@@ -268,14 +257,16 @@ class JobRunner:
     def _pair(self, job_request: JobRequest, reading: "_Reading") -> Pair:
         """Return the job's languages; the same code twice if there is nothing to translate."""
         if not self.detection.is_wanted(job_request.source):
-            return self.router.route(job_request.source, job_request.target, job_request.model).pair
+            return self.router.route(job_request.source, job_request.target, job_request.options.model).pair
         resolved = self._find_source(job_request, reading)
         return Pair(resolved.language or resolved.target, resolved.target)
 
     def _find_source(self, job_request: JobRequest, reading: "_Reading") -> ResolvedSource:
         undetermined = Pair(UNKNOWN.source, job_request.target or UNKNOWN.target)
         file = _job_file(job_request, reading, reading.source, undetermined)
-        return resolve_source(read_beginning(file), job_request.target, job_request.model, self.router.routes)
+        return resolve_source(
+            read_beginning(file), job_request.target, job_request.options.model, self.router.routes
+        )
 
 
 def keep(blob: str, file: Path) -> StoredFile:
@@ -283,12 +274,6 @@ def keep(blob: str, file: Path) -> StoredFile:
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return StoredFile(blob, file.stat().st_size, digest)
-
-
-def options_of(job_request: JobRequest) -> DecodingOptions:
-    """Return how a job's texts are translated."""
-    needs_scores = job_request.review is ReviewMarks.CONFIDENCE
-    return replace(BATCH, formality=job_request.formality, return_scores=needs_scores)
 
 
 @dataclass(frozen=True, slots=True)

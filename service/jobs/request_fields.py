@@ -12,11 +12,11 @@ from unicodedata import category
 
 from fastapi import Request
 
+from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
 from dragoman.pipeline.resolution import unknown_formality
 from dragoman.routing.router import Router
 from dragoman.types import Formality
-from service.batch.texts import OnFailure
 from service.formats.entries import FileFormatError
 from service.formats.registry import requested_output
 from service.formats.review_marks import ReviewMarks
@@ -32,6 +32,7 @@ from service.jobs.errors import AddressRejected
 from service.jobs.job import JobRequest
 from service.jobs.webhooks import WebhookOptions
 from service.text.modes import PlaceholderMode
+from service.translation.options import OnFailure, TranslationOptions
 from service.translation.source_language import DetectionMode
 from service.translation.terms import check_route
 
@@ -84,16 +85,25 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
         file_name=file_name,
         source=_code(fields, "source"),
         target=_code(fields, "target"),
-        model=_code(fields, "model"),
+        options=_options(fields),
         columns=_columns(fields.strings("columns") or ()),
-        on_failure=fields.choice("on_failure", OnFailure) or OnFailure.SOURCE,
         webhook_url=_webhook_url(fields.string("webhook_url"), webhooks),
-        formality=fields.choice("formality", Formality),
         glossary_id=_code(fields, "glossary"),
-        review=fields.choice("review", ReviewMarks) or ReviewMarks.MARK,
         memory_id=_code(fields, "memory"),
         output=_output(fields.string("output_format") or "", file_name),
-        placeholders=fields.choice("placeholders", PlaceholderMode) or PlaceholderMode.AUTO,
+    )
+
+
+def _options(fields: Fields) -> TranslationOptions:
+    review = fields.choice("review", ReviewMarks) or ReviewMarks.MARK
+    return TranslationOptions(
+        DecodingOptions(
+            formality=fields.choice("formality", Formality), return_scores=review is ReviewMarks.CONFIDENCE
+        ),
+        _code(fields, "model"),
+        fields.choice("placeholders", PlaceholderMode) or PlaceholderMode.AUTO,
+        fields.choice("on_failure", OnFailure) or OnFailure.SOURCE,
+        review,
     )
 
 
@@ -116,13 +126,14 @@ def require_pair(
         InputError: no model serves the pair, detection of the source is requested but not possible, no
             model knows the requested forms of address, or the terms are not for the pair.
     """
-    formality = job_request.formality
+    options = job_request.options
+    formality = options.decoding.formality
     if detection.is_wanted(job_request.source):
-        router.routes.sources_of(job_request.target, job_request.model)
+        router.routes.sources_of(job_request.target, options.model)
         if job_request.target is None and len(router.routes.targets()) > 1:
             raise InputError("target", "name the language to translate into")
     else:
-        route = router.route(job_request.source, job_request.target, job_request.model)
+        route = router.route(job_request.source, job_request.target, options.model)
         if formality in {Formality.FORMAL, Formality.INFORMAL} and not route.knows_formality:
             raise unknown_formality(formality, route.pair.target)
         check_route(terms, route)

@@ -7,11 +7,11 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from dragoman.types import Formality
-from service.batch.texts import OnFailure
 from service.formats.review_marks import ReviewMarks
 from service.http.openapi import DocumentedModel
 from service.jobs.job import Job, JobState, WebhookState
 from service.text.modes import PlaceholderMode
+from service.translation.options import OnFailure
 
 PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
 
@@ -182,6 +182,7 @@ class JobsResponse(DocumentedModel):
 def job_response(job: Job) -> JobResponse:
     """Return a job as its owner sees it."""
     job_request, result = job.job_request, job.result
+    options = job_request.options
     return JobResponse(
         id=job.id,
         state=job.state,
@@ -189,12 +190,12 @@ def job_response(job: Job) -> JobResponse:
         file_name=job_request.file_name,
         source=job.detected_source or job_request.source,
         target=job_request.target,
-        model=job_request.model,
+        model=options.model,
         columns=list(job_request.columns),
-        on_failure=job_request.on_failure,
-        formality=job_request.formality,
-        placeholders=job_request.placeholders,
-        review=job_request.review,
+        on_failure=options.on_failure,
+        formality=options.decoding.formality,
+        placeholders=options.placeholders,
+        review=options.review,
         memory=job_request.memory_id,
         output_format=job_request.output.removeprefix(".") or None,
         glossary=job_request.glossary_id,

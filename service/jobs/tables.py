@@ -1,22 +1,21 @@
 """Rows and conditions of the table of jobs. Translations of jobs are in the tables of the journal."""
 
-import json
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 
-from dragoman.types import Formality
+from dragoman.errors import InputError
 from service.accounts.database import Database
-from service.batch.texts import OnFailure
-from service.formats.review_marks import ReviewMarks
 from service.jobs.errors import JobUnreadable
 from service.jobs.job import Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
 from service.schema.tables import JOBS
-from service.text.modes import PlaceholderMode
 
 JOBS_LOCK = 0x_D8A6_0AB5
 """Advisory lock in PostgreSQL that serialises programs that add jobs."""
+
+_REQUESTS = TypeAdapter(JobRequest)
 
 # The source counts twice while it is kept, to reserve space for its translation of about the same size.
 _SIZES = (
@@ -68,25 +67,12 @@ def stored_bytes_by_key(database: Database) -> dict[str | None, int]:
 
 def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
     """Return the row of a new queued job."""
-    job_request = new.job_request
     return {
         "id": new.id,
         "key_id": new.key_id,
         "state": JobState.QUEUED,
-        "file_name": job_request.file_name,
-        "source": job_request.source,
-        "target": job_request.target,
-        "model": job_request.model,
-        "columns": json.dumps(job_request.columns),
-        "on_failure": job_request.on_failure,
-        "webhook_url": job_request.webhook_url,
-        "formality": job_request.formality,
-        "glossary_id": job_request.glossary_id,
+        "request": _REQUESTS.dump_json(new.job_request).decode(),
         "num_terms": new.num_terms,
-        "review": job_request.review,
-        "memory_id": job_request.memory_id,
-        "output": job_request.output,
-        "placeholders": job_request.placeholders,
         "input_size_bytes": new.input_size_bytes,
         "num_characters": new.num_characters,
         "charged_month": month,
@@ -97,7 +83,7 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
         "is_cancelling": False,
         "num_setbacks": 0,
         "webhook_tries": 0,
-        "webhook_state": None if job_request.webhook_url is None else WebhookState.PENDING,
+        "webhook_state": None if new.job_request.webhook_url is None else WebhookState.PENDING,
         "document_key_sha256": new.document_key_sha256,
     }
 
@@ -110,30 +96,15 @@ def as_job(row: sa.Row[Any]) -> Job:
     """
     try:
         return _as_job(row)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, InputError) as error:
         raise JobUnreadable(row.id) from error
 
 
 def _as_job(row: sa.Row[Any]) -> Job:
-    job_request = JobRequest(
-        row.file_name,
-        row.source,
-        row.target,
-        row.model,
-        tuple(json.loads(row.columns)),
-        OnFailure(row.on_failure),
-        row.webhook_url,
-        None if row.formality is None else Formality(row.formality),
-        row.glossary_id,
-        ReviewMarks(row.review or ReviewMarks.OFF),
-        row.memory_id,
-        row.output or "",
-        PlaceholderMode(row.placeholders or PlaceholderMode.AUTO),
-    )
     return Job(
         id=row.id,
         key_id=row.key_id,
-        job_request=job_request,
+        job_request=_REQUESTS.validate_json(row.request),
         state=JobState(row.state),
         is_cancelling=bool(row.is_cancelling),
         input_size_bytes=row.input_size_bytes,

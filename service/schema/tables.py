@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-HEAD = "0007"
+HEAD = "0001"
 """The latest migration: the revision of a database with the tables below."""
 JOB_LENGTH = 64
 
@@ -108,13 +108,7 @@ JOBS = sa.Table(
     sa.Column("id", sa.String(32), primary_key=True),  # sorts by creation time
     sa.Column("key_id", sa.String(8)),  # NULL: callers without a key
     sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("file_name", sa.Text, nullable=False),
-    sa.Column("source", sa.Text),  # NULL: detect it
-    sa.Column("target", sa.Text),
-    sa.Column("model", sa.Text),
-    sa.Column("columns", sa.Text, nullable=False),  # JSON
-    sa.Column("on_failure", sa.String(16), nullable=False),
-    sa.Column("webhook_url", sa.Text),
+    sa.Column("request", sa.Text, nullable=False),  # JSON of a `JobRequest`
     sa.Column("input_size_bytes", sa.BigInteger, nullable=False),
     sa.Column("num_characters", sa.BigInteger, nullable=False),
     sa.Column("charged_month", sa.String(7), nullable=False),
@@ -142,13 +136,7 @@ JOBS = sa.Table(
     sa.Column("webhook_problem", sa.Text),  # problem of the last try
     sa.Column("document_key_sha256", sa.String(64)),  # NULL: the job is not a document
     sa.Column("detected_source", sa.Text),
-    sa.Column("formality", sa.String(16)),  # NULL: the model chooses
-    sa.Column("glossary_id", sa.String(36)),  # NULL: none was named
     sa.Column("num_terms", sa.Integer),  # NULL: the job has no terms, and no file of them
-    sa.Column("review", sa.String(16)),  # NULL: an older release added the job, without marks
-    sa.Column("memory_id", sa.String(36)),  # NULL: none was named
-    sa.Column("output", sa.String(16)),  # suffix of the result; NULL: an older release added the job
-    sa.Column("placeholders", sa.String(16)),  # NULL: an older release added the job, which keeps them
     sa.Index("jobs_by_key", "key_id", "id"),
     sa.Index("jobs_by_state", "state", "id"),
 )

@@ -8,8 +8,6 @@ from service.schema.errors import SchemaError
 from service.schema.tables import HEAD, METADATA
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-OLD_VERSION_TABLE = "schema_version"
-"""Table of the version in databases of releases without Alembic."""
 
 REVISION = sa.Table(
     "alembic_version",
@@ -21,7 +19,7 @@ REVISION = sa.Table(
 
 
 def read_revision(connection: sa.Connection) -> str | None:
-    """Return the revision; empty before the first migration, None if there is no table of revisions."""
+    """Return the revision; None if there is no table of revisions."""
     if not sa.inspect(connection).has_table(REVISION.name):
         return None
     return ", ".join(connection.execute(sa.select(REVISION.c.version_num)).scalars())
@@ -41,16 +39,16 @@ def upgrade_schema(connection: sa.Connection) -> None:
     revision = read_revision(connection)
     if revision == HEAD:  # another program was faster
         return
-    if revision is None and not sa.inspect(connection).has_table(OLD_VERSION_TABLE):
+    if revision is None:
         # Fail if another program has tables with these names.
         METADATA.create_all(connection, checkfirst=False)
         REVISION.create(connection)
         connection.execute(sa.insert(REVISION).values(version_num=HEAD))
         return
-    _migrate(connection, revision or None)
+    _migrate(connection, revision)
 
 
-def _migrate(connection: sa.Connection, revision: str | None) -> None:
+def _migrate(connection: sa.Connection, revision: str) -> None:
     # Alembic's import takes a tenth of a second, which every start would take if it were above.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -60,7 +58,7 @@ def _migrate(connection: sa.Connection, revision: str | None) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if revision is not None and revision not in known:
+    if revision not in known:
         raise SchemaError(
             f"its schema has revision {revision}, which this release does not know, so a newer one upgraded "
             "it; use that release, or a backup from before the upgrade"

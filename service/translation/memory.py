@@ -34,7 +34,7 @@ async def apply_memory(
         MemoryInvalid: it is for other languages, or similar pairs are wanted for too many texts.
         StoreError: the database cannot be used.
     """
-    limits.check(request.texts, request.options.target_prefix)
+    limits.check(request.texts, request.options.decoding.target_prefix)
     source = None if (request.source or AUTO).lower() == AUTO else request.source
 
     def find() -> TranslationRequest:

@@ -183,12 +183,12 @@ def plan_one(
     source, detected = request.source, None
     if detection.is_wanted(source):
         running = "\n".join(one.words for one in marked)
-        found = resolve_source(running, request.target, request.model, router.routes)
+        found = resolve_source(running, request.target, request.options.model, router.routes)
         source, detected = found.language, found.detected
         if source is None:
             result = TranslationResult(text, found.detected.language, found.target, detected, None, ())
             return PlannedText(result)
-    route = router.route(source, request.target, request.model)
+    route = router.route(source, request.target, request.options.model)
     if request.terminology is not None:
         options = replace(engine_request.options, terminology=request.terminology.select(route.pair))
         engine_request = replace(engine_request, options=options)
@@ -197,9 +197,9 @@ def plan_one(
         *route.pair,
         find_unknown=unknown_words.find,
         find_terms=unknown_words.find_terms,
-        splitting=request.options.splitting,
-        placeholders=request.placeholders,
-        has_prefix=request.options.target_prefix != "",
+        splitting=request.options.decoding.splitting,
+        placeholders=request.options.placeholders,
+        has_prefix=request.options.decoding.target_prefix != "",
         pause=pause_of(len(text)),
     )
     plans = [plan_text(one, context) for one in marked]

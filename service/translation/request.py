@@ -2,20 +2,20 @@
 
 from dataclasses import dataclass
 
-from dragoman import DecodingOptions, Priority
+from dragoman import Priority
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route
 from service.glossaries.terminology import RequestTerminology
 from service.memories.pairs import TextMatches
 from service.text.checks import CheckFailure
-from service.text.modes import PlaceholderMode
 from service.text.options import MarkupOptions
+from service.translation.options import TranslationOptions
 
 AUTO = "auto"
 """As a source: to be detected."""
 UNDETERMINED = "und"
 """BCP-47's word for the language of a text that has none, as one of digits."""
-DEFAULTS = DecodingOptions()
+DEFAULTS = TranslationOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,10 @@ class TranslationRequest:
     """None where only one is possible."""
     source: str | None = None
     """None or `auto`: detected for each text by itself."""
-    model: str | None = None
-    """The only one to use."""
-    options: DecodingOptions = DEFAULTS
+    options: TranslationOptions = DEFAULTS
     markup: MarkupOptions | None = None
     """What the texts are marked up in; None for plain text."""
     priority: Priority = Priority.INTERACTIVE
-    placeholders: PlaceholderMode = PlaceholderMode.AUTO
     terminology: RequestTerminology | None = None
     """Terms of glossaries and of the request, from which each text's language pair selects."""
     matches: tuple[TextMatches, ...] = ()

@@ -129,9 +129,9 @@ class TranslationService:
             TextsRejectedError: texts cannot be translated; all such are named.
             DragomanError: see `Inference.run`.
         """
-        self.limits.check(request.texts, request.options.target_prefix)
+        self.limits.check(request.texts, request.options.decoding.target_prefix)
         record_texts(request.texts)
-        if request.options.sampling is not None and request.options.sampling.seed is None:
+        if request.options.decoding.sampling is not None and request.options.decoding.sampling.seed is None:
             return await self._translate(request, caller)
         key = (caller.key_id, request)
         return await self._sharing.join(key, lambda: self._translate(request, caller), request.linger_s)
@@ -162,7 +162,7 @@ class TranslationService:
         Arguments and errors are those of `translate`. Ending the iteration cancels the work; segments that
         were yielded stay charged.
         """
-        self.limits.check(request.texts, request.options.target_prefix)
+        self.limits.check(request.texts, request.options.decoding.target_prefix)
         record_texts(request.texts)
         async with self.charged(request.num_characters, caller) as delivery:
             plans = await self.inference.run_in_thread(
@@ -294,7 +294,7 @@ class TranslationService:
         """Return whether planning it takes less time than changing threads."""
         return (
             len(request.texts) <= BRIEF_TEXTS
-            and request.num_characters + len(request.options.target_prefix) <= BRIEF_CHARACTERS
+            and request.num_characters + len(request.options.decoding.target_prefix) <= BRIEF_CHARACTERS
             and request.markup is None
             and request.terminology is None  # an index of many terms takes long
             and not self.detection.is_wanted(request.source)
@@ -303,12 +303,14 @@ class TranslationService:
     def _plan_all(self, request: TranslationRequest, caller: Caller) -> list[PlannedText]:
         """Raise a TextsRejectedError that names all texts at fault."""
         engine_request = replace(
-            self._engine_request(caller), options=request.options, priority=request.priority
+            self._engine_request(caller), options=request.options.decoding, priority=request.priority
         )
         router, detection = self.inference.router, self.detection
         plans, problems, pause = [], [], pause_of(request.num_characters)
         if not request.texts and not detection.is_wanted(request.source):
-            router.route(request.source, request.target, request.model)  # no text would find a pair amiss
+            router.route(
+                request.source, request.target, request.options.model
+            )  # no text would find a pair amiss
         for item, text in enumerate(request.texts):
             pause()
             matches = request.matches[item] if request.matches else None

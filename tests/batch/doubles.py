@@ -11,9 +11,10 @@ from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
 from service.batch.pending_entries import ChunkLimits
 from service.batch.run import BatchJob
-from service.batch.texts import OnFailure, Outcome, TranslatedEntry, UntranslatedEntry
+from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry, FileOptions
 from service.formats.registry import open_format
+from service.translation.options import OnFailure, TranslationOptions
 
 PAIR = Pair("de", "en")
 FACTS = {"bundles of de -> en": "double"}
@@ -64,7 +65,8 @@ def lines_file(folder: Path, name: str, lines: Sequence[str], pair: Pair = PAIR)
 def job_of(
     folder: Path, *files: JobFile, on_failure: OnFailure = OnFailure.SOURCE, chunk_entries: int = 4
 ) -> BatchJob:
-    return BatchJob(files, FACTS, folder / "errors.jsonl", on_failure, ChunkLimits(chunk_entries, 3600.0))
+    options = TranslationOptions(on_failure=on_failure)
+    return BatchJob(files, FACTS, folder / "errors.jsonl", options, ChunkLimits(chunk_entries, 3600.0))
 
 
 @contextmanager

@@ -2,15 +2,16 @@
 
 import pytest
 
-from dragoman import DecodingOptions, Pair, Router, TranslatorOptions
+from dragoman import Pair, Router, TranslatorOptions
 from dragoman.native.library import best_kernels
 from dragoman.providers import Kernels
 from service.batch.errors import EngineDiffers
 from service.batch.run import translator_facts
 from service.cluster.engines import RoutedEngine
+from service.translation.options import BATCH
 from tests.service.conftest import TINY_BUNDLE
 
-PAIR, DECODING = Pair("de", "en"), DecodingOptions()
+PAIR = Pair("de", "en")
 MODELS = {"tiny": TINY_BUNDLE}
 needs_kernels = pytest.mark.skipif(
     not best_kernels(), reason="the kernels are not built, or not for this CPU"
@@ -19,7 +20,7 @@ needs_kernels = pytest.mark.skipif(
 
 def facts(translators: TranslatorOptions) -> dict[str, str]:
     with Router.open(MODELS, translators=translators) as router:
-        return translator_facts(router, [PAIR], DECODING, None, translators)
+        return translator_facts(router, [PAIR], BATCH, translators)
 
 
 @needs_kernels
@@ -43,11 +44,11 @@ def test_providers_are_part_of_the_engines_fact() -> None:
 def test_a_node_opens_bundles_with_the_jobs_kernels_and_rejects_the_job_if_it_has_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    engine = RoutedEngine(MODELS, (PAIR,), facts(TranslatorOptions()), DECODING)
+    engine = RoutedEngine(MODELS, (PAIR,), facts(TranslatorOptions()), BATCH)
     with engine.open(1):
         pass
     on_onnxruntime = facts(TranslatorOptions(kernels="onnxruntime"))
-    with RoutedEngine(MODELS, (PAIR,), on_onnxruntime, DECODING, kernels="onnxruntime").open(1):
+    with RoutedEngine(MODELS, (PAIR,), on_onnxruntime, BATCH, kernels="onnxruntime").open(1):
         pass
     monkeypatch.setattr("dragoman.search_model.best_kernels", lambda: "")  # as without a compiler
 

@@ -16,8 +16,9 @@ from service.batch.journal import Journal
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import BatchJob, reports_failures, run_job
-from service.batch.texts import OnFailure, Outcome
+from service.batch.texts import Outcome
 from service.formats.entries import Entry
+from service.translation.options import OnFailure, TranslationOptions
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
 
 LINES = [f"satz {number}" for number in range(100)]
@@ -248,6 +249,9 @@ def test_an_input_that_changes_while_it_is_read_stops_the_job(
     assert list(target.parent.iterdir()) == []
 
 
+EMPTY = TranslationOptions(on_failure=OnFailure.EMPTY)
+
+
 def test_other_facts_stop_a_job_that_goes_on(tmp_path: Path, job: BatchJob, journal: Journal) -> None:
     stop_after(job, journal, 20)
     more = (*job.files, lines_file(tmp_path, "b.txt", ["eins"]))
@@ -256,7 +260,7 @@ def test_other_facts_stop_a_job_that_goes_on(tmp_path: Path, job: BatchJob, jour
     for other, difference in (
         (BatchJob(job.files, another, job.problems_path), "bundles of de -> en was double and is another"),
         (
-            BatchJob(job.files, job.facts, job.problems_path, OnFailure.EMPTY),
+            BatchJob(job.files, job.facts, job.problems_path, EMPTY),
             "what stands for entries that fail",
         ),
         (BatchJob(more, job.facts, job.problems_path), "number of files"),

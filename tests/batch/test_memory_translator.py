@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from service.batch.errors import InputProblem
 from service.batch.memory_translator import WINDOW_ENTRIES, MemoryTranslator, read_tmx
 from service.batch.run import run_job
-from service.batch.texts import OnFailure, Outcome, TranslatedEntry
+from service.batch.texts import Outcome, TranslatedEntry
 from service.formats.entries import Entry
 from service.formats.review_marks import ReviewMarks, TextOrigin
 from service.memories.pairs import SegmentPair, source_digest
 from service.text.marked_text import OBJECT, MarkedText, Object
+from service.translation.options import OnFailure
 from tests.batch.conftest import Run
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
 
@@ -93,7 +94,7 @@ def test_a_tmx_file_is_read_by_digests(tmp_path: Path) -> None:
 
 def test_another_mark_is_another_job(tmp_path: Path) -> None:
     job = job_of(tmp_path, lines_file(tmp_path, "a.txt", ["ja"]))
-    assert job.review is ReviewMarks.MARK
+    assert job.options.review is ReviewMarks.MARK
     with journal_in(tmp_path) as journal:
         run_job(job, UpperCase(), journal)
         assert journal.facts()["review marks"] == "mark"

@@ -2,17 +2,18 @@
 
 import operator
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman import DecodingOptions
 from dragoman.routing.router import Router
-from service.batch.entry_translator import BATCH, RoutedEntryTranslator, UnchangedTranslator
+from service.batch.entry_translator import RoutedEntryTranslator, UnchangedTranslator
 from service.batch.texts import TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry, entry_of
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object
+from service.translation.options import BATCH, TranslationOptions
 from tests.service.conftest import TINY_BUNDLE
 
 MARKED = MarkedText("Ich habe ein Haus.", (Mark(9, MarkKind.OPEN, 0, 1), Mark(12, MarkKind.CLOSE, 1, 0)))
@@ -26,7 +27,7 @@ def router() -> Iterator[Router]:
 
 
 def alone(router: Router, text: str) -> str:
-    return router.translate(text, "de", "en", BATCH).translation.text
+    return router.translate(text, "de", "en", BATCH.decoding).translation.text
 
 
 ENTRIES = {
@@ -82,7 +83,7 @@ def test_an_entry_that_fails_has_a_reason(router: Router, name: str, problem: st
 
 
 def test_a_translation_that_reached_its_limit_is_marked_as_truncated(router: Router) -> None:
-    short = RoutedEntryTranslator(router, "de", "en", replace(BATCH, max_length=1))
+    short = RoutedEntryTranslator(router, "de", "en", TranslationOptions(DecodingOptions(max_length=1)))
 
     (outcome,) = short.translate([ENTRIES["plain"]])
 

@@ -6,14 +6,13 @@ from threading import Event
 
 import pytest
 
-from dragoman.decoding.options import DecodingOptions
 from service.batch.errors import EngineDiffers, JobCancelled, OtherJob, PartitionDamaged
 from service.batch.job_directory import StartMode
 from service.batch.journal import entry_key
 from service.batch.planning import LanguageOptions
 from service.batch.progress import BatchProgress
 from service.batch.run import begin
-from service.batch.texts import OnFailure, TranslatedEntry
+from service.batch.texts import TranslatedEntry
 from service.cli.batch_arguments import BatchArguments
 from service.cli.batch_job import run_batch
 from service.cluster import partitions
@@ -23,7 +22,7 @@ from service.cluster.run import run_on_ray
 from service.formats.entries import Entry
 from service.settings import Settings
 from service.text.marked_text import MarkedText
-from service.text.modes import PlaceholderMode
+from service.translation.options import BATCH
 from tests.cluster.conftest import ONE_WORKER, PAIR, TINY, Place
 from tests.cluster.doubles import DoubleEngine
 from tests.cluster.killed import lines, run_slow_job
@@ -31,7 +30,6 @@ from tests.forked import ForkedProcess
 from tests.routing.doubles import TIMEOUT_S, until
 
 pytestmark = pytest.mark.usefixtures("no_ray")
-DECODING = DecodingOptions(return_scores=False)
 
 
 def test_what_a_killed_run_had_finished_is_not_translated_again(place: Place) -> None:
@@ -84,24 +82,20 @@ def test_a_damaged_partition_ends_the_job(place: Place, monkeypatch: pytest.Monk
         run_on_ray(place.cluster_job(place.job(["a"]), DoubleEngine()), place.journal())
 
 
-@pytest.mark.parametrize(("in_settings", "as_a_wish"), [("second", None), (None, "second")])
-def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(
-    tmp_path: Path, in_settings: str | None, as_a_wish: str | None
-) -> None:
+def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     for name, bundle in (
         ("first", "bundle-int4"),
         ("second", "bundle-int8"),
     ):  # of two alike the first is best
         (tmp_path / "models" / name).symlink_to(TINY / bundle)
-    settings = Settings(models_dir=tmp_path / "models", model=in_settings, replicas=1)
+    settings = Settings(models_dir=tmp_path / "models", model="second", replicas=1)
     source = tmp_path / "in.txt"
     source.write_text("Guten Morgen!\nGute Nacht!\n", encoding="utf8")
 
     for output, cluster in (("alone.txt", None), ("together.txt", ONE_WORKER)):
-        languages, modes = LanguageOptions("de", "en", model=as_a_wish), (StartMode.NEW, PlaceholderMode.AUTO)
         files = (str(source),), str(tmp_path / output)
-        arguments = BatchArguments(*files, languages, DECODING, OnFailure.SOURCE, *modes, cluster)
+        arguments = BatchArguments(*files, LanguageOptions("de", "en"), BATCH, StartMode.NEW, cluster)
         assert run_batch(arguments, settings) == 0
 
     assert (tmp_path / "together.txt").read_bytes() == (tmp_path / "alone.txt").read_bytes()
@@ -128,7 +122,7 @@ def _has_rows(journal: Path) -> bool:
 
 def test_a_node_with_other_bundles_ends_the_job(place: Place) -> None:
     facts = {"bundles of de -> en": "another (manifest 0)"}
-    engine = RoutedEngine({"tiny": TINY / "bundle-int8"}, (PAIR,), facts, DECODING)
+    engine = RoutedEngine({"tiny": TINY / "bundle-int8"}, (PAIR,), facts, BATCH)
 
     with pytest.raises(EngineDiffers, match=r"^a node.* and another \(manifest 0\) here"):
         run_on_ray(place.cluster_job(place.job(["a"]), engine), place.journal())

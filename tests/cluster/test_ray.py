@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
 from service.batch.entry_translator import RoutedEntryTranslator
@@ -16,6 +15,7 @@ from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import run_job, translator_facts
 from service.cluster.engines import RoutedEngine
 from service.cluster.run import run_on_ray
+from service.translation.options import BATCH
 from tests.cluster.conftest import PAIR, TINY, Place
 from tests.cluster.doubles import DoubleEngine, upper_case
 
@@ -25,7 +25,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),
     pytest.mark.filterwarnings("ignore::UserWarning:ray"),
 ]
-DECODING = DecodingOptions(return_scores=False)
 LINES = [f"line {number % 70}" for number in range(200)]
 LINES[20] = LINES[150] = "fail here"
 LINES[30] = "cut here"
@@ -88,13 +87,13 @@ def test_the_real_engine_translates_on_nodes_as_it_does_here(new_place: Callable
     bundle = TINY / "bundle-int8"
     alone, together = new_place("alone"), new_place("together")
     with Router.open({"tiny": bundle}, translators=TranslatorOptions(replicas=1)) as router:
-        facts = translator_facts(router, [PAIR], DECODING)
+        facts = translator_facts(router, [PAIR], BATCH)
         run_job(
             alone.job(sources, facts),
-            lambda pair: RoutedEntryTranslator(router, *pair, DECODING),
+            lambda pair: RoutedEntryTranslator(router, *pair, BATCH),
             alone.journal(),
         )
-    engine = RoutedEngine({"tiny": bundle}, (PAIR,), facts, DECODING)
+    engine = RoutedEngine({"tiny": bundle}, (PAIR,), facts, BATCH)
 
     run_on_ray(together.cluster_job(together.job(sources, facts), engine, len(sources)), together.journal())
 

@@ -6,11 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select, update
 
+from dragoman import DecodingOptions
+from dragoman.types import Formality
 from service.accounts.database import Database
 from service.accounts.errors import QuotaExceeded
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions
 from service.accounts.usage import Usage, UsageStore
+from service.formats.review_marks import ReviewMarks
 from service.jobs.documents import new_document_key
 from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
 from service.jobs.job import (
@@ -29,10 +32,19 @@ from service.jobs.job import (
 from service.jobs.store import JobStore
 from service.jobs.webhooks import WebhookQueue
 from service.schema.tables import JOBS
+from service.text.modes import PlaceholderMode
+from service.translation.options import OnFailure, TranslationOptions
 from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, claimed, end_next, new_job, pass_s
 
 MONTH = "2026-11"
+OPTIONS = TranslationOptions(
+    DecodingOptions(beam_size=2, formality=Formality.FORMAL, sampling=None),
+    "m",
+    PlaceholderMode.OFF,
+    OnFailure.EMPTY,
+    ReviewMarks.CONFIDENCE,
+)
 
 
 def add(
@@ -57,7 +69,9 @@ def used(database: Database, key_id: str) -> Usage:
 
 
 def test_a_job_is_read_as_it_was_added(store: JobStore) -> None:
-    job_request = JobRequest("ü.csv", None, "en", "m", ("title", "2"), webhook_url="https://example.com/?a=b")
+    job_request = JobRequest(
+        "ü.csv", None, "en", OPTIONS, ("title", "2"), webhook_url="https://example.com/?a=b"
+    )
     added = store.add(NewJob("0" * 32, None, job_request, 5, 6, 7))
 
     assert store.get(None, "0" * 32) == added
@@ -234,16 +248,23 @@ def test_webhooks_of_busy_keys_are_not_claimed(database: Database, store: JobSto
     assert None not in found
 
 
-@pytest.mark.parametrize("column", ["on_failure", "columns"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "{",
+        '{"file_name": "a.txt"}',
+        '{"file_name": "a.txt", "source": "de", "target": "en", "options": {"decoding": {"beam_size": 99}}}',
+    ],
+)
 def test_an_unreadable_row_does_not_block_other_jobs(
-    database: Database, store: JobStore, times: Times, column: str
+    database: Database, store: JobStore, times: Times, damage: str
 ) -> None:
     queue = WebhookQueue(database, store.clock)
     damaged = add(store, webhook=True)
     pass_s(times, 1)
     other = add(store, webhook=True)
     with database.writing() as connection:
-        connection.execute(update(JOBS).where(JOBS.c.id == damaged.id).values({column: "{"}))
+        connection.execute(update(JOBS).where(JOBS.c.id == damaged.id).values(request=damage))
 
     assert store.claim("first") is None
     job = claimed(store, "second")

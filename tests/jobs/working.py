@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.accounts import Clock
@@ -26,6 +25,7 @@ from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
 from service.jobs.worker import JobWorkers
+from service.translation.options import TranslationOptions
 from service.translation.source_language import DetectionMode
 
 TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
@@ -55,7 +55,7 @@ class NotingRunner(JobRunner):
 
     translated: Path = Path("translated")
 
-    def _translator(self, pair: Pair, job: Job, options: DecodingOptions, stop: Event) -> EntryTranslator:
+    def _translator(self, pair: Pair, job: Job, options: TranslationOptions, stop: Event) -> EntryTranslator:
         del pair, job, options, stop
         return Noting(self.translated)
 

@@ -25,6 +25,7 @@ from service.jobs.job import JobRequest
 from service.jobs.request_fields import base_name
 from service.readiness import require_ready
 from service.text.options import MarkupLanguage, MarkupOptions
+from service.translation.options import TranslationOptions
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
 from service.translation.terms import find_terms
 from service.translation.translation_service import TranslationService, name_rejected_texts
@@ -88,11 +89,13 @@ def read_parameters(fields: Fields) -> DeepLParameters:
         texts,
         target=read_target(fields),
         source=read_source(fields),
-        options=DecodingOptions(
-            beam_size=GREEDY if model_type == LATENCY else None,
-            splitting=_splitting(fields, tag_handling),
-            formality=read_formality(fields),
-            return_scores=False,
+        options=TranslationOptions(
+            DecodingOptions(
+                beam_size=GREEDY if model_type == LATENCY else None,
+                splitting=_splitting(fields, tag_handling),
+                formality=read_formality(fields),
+                return_scores=False,
+            )
         ),
         markup=markup,
         linger_s=LINGER_S,
@@ -123,7 +126,7 @@ def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
         name,
         read_source(fields),
         read_target(fields),
-        formality=read_formality(fields),
+        TranslationOptions(DecodingOptions(formality=read_formality(fields), return_scores=False)),
         glossary_id=glossary_ids[0] if len(glossary_ids) == 1 else None,
     )
 

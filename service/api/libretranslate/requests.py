@@ -12,6 +12,7 @@ from service.http.errors import ApiError, ErrorKind
 from service.http.fields import Fields
 from service.http.limits import TextLimits
 from service.text.options import MarkupLanguage, MarkupOptions
+from service.translation.options import TranslationOptions
 from service.translation.request import AUTO, TranslationRequest
 
 TEXT, HTML = "text", "html"
@@ -49,7 +50,7 @@ class LibreTranslateParameters:
             self.texts,
             self.pair.target,
             self.pair.source,
-            options=DecodingOptions() if self.is_html else alternatives_options(self.num_alternatives),
+            options=TranslationOptions(alternatives_options(0 if self.is_html else self.num_alternatives)),
             markup=MarkupOptions(MarkupLanguage.HTML) if self.is_html else None,
         )
 

@@ -15,6 +15,7 @@ from service.glossaries.terminology import MAX_TERMS
 from service.http.openapi import DocumentedModel
 from service.text.modes import PlaceholderMode
 from service.translation.memory import MemoryUse
+from service.translation.options import TranslationOptions
 from service.translation.request import TranslationRequest
 from service.translation.terms import find_terms
 
@@ -208,9 +209,7 @@ class TranslateRequest(StrictRequest):
             tuple(self.texts()),
             self.target,
             self.source,
-            self.model,
-            self.options(),
-            placeholders=self.placeholders,
+            TranslationOptions(self.options(), self.model, self.placeholders),
             terminology=terminology,
         )
 

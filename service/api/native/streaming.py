@@ -82,7 +82,7 @@ def streaming_routes(
         progress = translation_service.stream(translation_request, connection.caller, detail)
         with name_rejected_texts(request.field_name):  # an error before the first event has a status
             first = await cancel_on_disconnect(connection, anext(progress))
-        return EventStream(_events(first, progress, request, translation_request.options))
+        return EventStream(_events(first, progress, request, translation_request.options.decoding))
 
     return router
 

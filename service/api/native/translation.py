@@ -54,6 +54,6 @@ def translation_routes(
             results = await cancel_on_disconnect(
                 connection, translation_service.translate(translation_request, connection.caller)
             )
-        return present_results(results, translation_request.options)
+        return present_results(results, translation_request.options.decoding)
 
     return router
