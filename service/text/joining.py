@@ -9,6 +9,7 @@ from dragoman.types import FinishReason, Link, SegmentTranslation, Span
 from service.text.checks import CheckFailure
 from service.text.judging import FoundStandIn, match_stand_ins
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, with_partners
+from service.text.no_break_spaces import has_no_break_space, with_no_break_spaces
 from service.text.placement import Movable, Placed, Segment, place
 from service.text.positions import PositionMap, Run
 from service.text.showing import MarkedPart, ShownText, StandIn
@@ -115,7 +116,12 @@ def translated_piece(
     renderer = _Renderer(part, shown.movables, found, translated, segment.target)
     for each in placed:
         renderer.put(each)
-    text = renderer.finish()
+    text, words = renderer.finish(), part.marked.text[slice(*own)]
+    if has_no_break_space(words):
+        objects = [
+            ((put.found.start - own.start, put.found.end - own.start), put[:2]) for put in renderer.objects
+        ]
+        text = with_no_break_spaces(words, text, objects)
     targets = PositionMap(renderer.runs, 0)
     links = None
     if translation.links is not None:

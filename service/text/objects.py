@@ -24,8 +24,8 @@ _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\(?:r\\n|[nrt])")
 _BACKSLASH = re.compile(r"\\(?:r\\n|[nrt])?")
 _EMPHASIS = re.compile(
-    r"(?<![\w*])(?P<s>\*{1,3}|~~|'''|_{1,2})(?=[^\W_])(?:[^\s*~'_]|(?<=\w)['_](?=\w)|[ ](?=\S)){1,200}+"
-    r"(?<=[\w.!?])(?P=s)(?![\w*~])"
+    r"(?<![\w*|])(?P<s>\*{1,3}|~~|\|{1,2}|'''|_{1,2})(?=[^\W_])"
+    r"(?:[^\s*~'_|]|(?<=\w)['_](?=\w)|[ ](?=\S)){1,200}+(?<=[\w.!?])(?P=s)(?![\w*~|])"
 )
 _STRING = re.compile(r"%(?:\d+\$)?[s@]")
 _MIN_LETTERS = 2
@@ -42,7 +42,7 @@ def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     objects = _with(objects, (Object(number.start, number.end, is_syntax=False) for number in identifiers))
     objects = _with(objects, _literal_breaks(text))
     terms = context.find_terms(text)
-    if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "'''"))):
+    if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "|", "'''"))):
         return marked
     if terms:
         objects = _with_terms(text, objects, terms, marked)

@@ -12,6 +12,7 @@ from service.text.context import TextContext
 from service.text.joining import Piece, translated_piece, unchanged_piece
 from service.text.judging import match_stand_ins
 from service.text.marked_text import Object, Shown
+from service.text.no_break_spaces import has_no_break_space
 from service.text.number_changes import NumberChanges, number_forms
 from service.text.numbers import Number, find_numbers
 from service.text.objects import with_numbers
@@ -206,6 +207,8 @@ class _Judge:
         trial = self.trial
         if trial.number == MAX_TRIALS or not self.context.shows_objects:
             return None
+        if trial.number > 1:
+            numbers = self._numbers()  # the last call must not change those either that were right
         marked = trial.part.marked
         words = marked.text[self.own.start : self.own.end]
         forms = number_forms(self.context.source, self.context.target)
@@ -227,7 +230,7 @@ class _Judge:
         shown = show(part, hidden)
         if not has_letters(shown.text):
             return unchanged_piece(part, self.own, self.marks)
-        return Trial(part, shown, hidden, MAX_TRIALS if hidden == everything else trial.number + 1)
+        return Trial(part, shown, hidden, trial.number + 1)
 
     def _starts(self) -> frozenset[int]:
         return _starts(replace(self.trial.part, own=self.own))
@@ -261,8 +264,8 @@ class _Judge:
 
 
 def is_right(trial: Trial, translation: Translation, context: TextContext) -> bool:
-    """Return whether the segments of a text without marks and objects have the numbers of their sources."""
-    if not _are_in_order(translation, trial.shown.text):
+    """Return whether the translation of a text without marks and objects can be used as it is."""
+    if not _are_in_order(translation, trial.shown.text) or has_no_break_space(trial.shown.text):
         return False
     if not context.shows_objects and not context.has_prefix:
         return True

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dragoman.types import SegmentTranslation, Span
 from service.text.escaping import escape
 from service.text.marked_text import MarkedText
+from service.text.no_break_spaces import NO_BREAK_SPACE
 from service.text.options import MarkupLanguage
 from service.text.outcome import TextOutcome
 from service.text.reading import ReadText
@@ -28,7 +29,9 @@ class _Stretch(NamedTuple):
 def write_markup(read: ReadText, outcome: TextOutcome, language: MarkupLanguage) -> str:
     """Return the markup of a text around its translation; what that left unchanged stays as it was."""
     segments = () if outcome.is_source or outcome.translation is None else outcome.translation.segments
-    writer = _Writer(read, outcome.marked, language)
+    space = read.marked.text.find(NO_BREAK_SPACE)
+    no_break_space = read.characters[space] if space >= 0 else NO_BREAK_SPACE
+    writer = _Writer(read, outcome.marked, language, no_break_space)
     pieces = [item.raw for item in read.before]
     stretches = list(_stretches(read.marked.text, outcome.marked.text, segments))
     for stretch in stretches:
@@ -57,6 +60,8 @@ class _Writer:
     read: ReadText
     translated: MarkedText
     language: MarkupLanguage
+    no_break_space: str
+    """How the source writes one: `&nbsp;`."""
     next_mark: int = 0
     next_object: int = 0
 
@@ -85,13 +90,16 @@ class _Writer:
             end = min(self._mark_at(), stretch.target.end)
             start, after, raw = self._object_from(at)
             if start < end:
-                yield from (escape(text[at:start], self.language), raw)
+                yield from (self._escape(text[at:start]), raw)
                 at = after
             else:
-                yield escape(text[at:end], self.language)
+                yield self._escape(text[at:end])
                 at = end
             if at < stretch.target.end:
                 yield from self.marks_until(at, stretch)
+
+    def _escape(self, text: str) -> str:
+        return escape(text, self.language).replace(NO_BREAK_SPACE, self.no_break_space)
 
     def marks_until(self, at: int, stretch: _Stretch | None) -> Iterator[str]:
         """Yield the remaining marks up to a position of the translation, with their white space."""

@@ -1,19 +1,15 @@
-"""The rules that hold for every text, whatever a model makes of it.
-
-The model's double inflects words, drops, repeats and moves stand-ins, and changes digits, by chance that
-depends on the sentence alone: the same sentence always gets the same translation.
-"""
+"""The rules that hold for every text, whatever a model makes of it."""
 
 import re
 from collections import Counter
+from functools import partial
 from html.parser import HTMLParser
-from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.types import FinishReason, Link, SegmentTranslation, Span, Translation
+from dragoman.types import Translation
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
 from service.text.options import MarkupLanguage, MarkupOptions
@@ -21,78 +17,23 @@ from service.text.outcome import TextOutcome
 from service.text.planning import plan_text
 from tests.markup.marked import outcome, parse
 from tests.markup.translations import as_it_is
+from tests.protection.bad_model import translate_badly
 
 CONTEXT = TextContext("de", "en")
 HTML = MarkupOptions(MarkupLanguage.HTML)
-_WORDS = ["Haus", "und", "öffnen", "die", "Hunde", "sehr", "nicht", "Datei", "Wir"]
-_WORD = re.compile(r"\S+")
-
-
-def meddle(text: str, *, changes_digits: bool = False) -> Translation:
-    """A translation with one segment a line."""
-    translated, segments = "", list[SegmentTranslation]()
-    for i, line in enumerate(text.split("\n")):
-        at = len("\n".join(text.split("\n")[:i])) + (i > 0)
-        translated += "\n" * (i > 0)
-        words = [Span(*found.span()) for found in _WORD.finditer(line)]
-        if not any(map(str.isalpha, line)):
-            translated += line
-            continue
-        source = Span(at + words[0].start, at + words[-1].end)
-        translated += line[: words[0].start]
-        start, links = len(translated), list[Link]()
-        random = Random(line.strip())  # noqa: S311 -- the same for the same line
-        said = [(word, _meddled(random, line[word.start : word.end], changes_digits)) for word in words]
-        if random.random() < 0.4:
-            random.shuffle(said)
-        for word, other in said:
-            if other:
-                translated += " " * (len(translated) > start)
-                links.append(
-                    Link(
-                        Span(at + word.start, at + word.end),
-                        Span(len(translated), len(translated) + len(other)),
-                    )
-                )
-                translated += other
-        segments.append(
-            SegmentTranslation(
-                text[source.start : source.end],
-                translated[start:],
-                -1.0,
-                FinishReason.STOP,
-                len(words),
-                len(words),
-                source,
-                Span(start, len(translated)),
-                tuple(links),
-            )
-        )
-        translated += line[words[-1].end :]
-    return Translation(translated, -1.0, FinishReason.STOP, tuple(segments), ())
-
-
-def _meddled(random: Random, word: str, changes_digits: bool) -> str:  # noqa: FBT001 -- passed on
-    chance = random.random()
-    if "%" in word:
-        return (
-            "" if chance < 0.2 else f"{word} {word}" if chance < 0.3 else f"x{word}" if chance < 0.4 else word
-        )
-    if any(map(str.isdigit, word)):
-        return re.sub(r"\d\d", "7", word, count=1) if changes_digits and chance < 0.5 else word
-    return f"{word.upper()}S" if word.isalpha() else word.upper()
+WORDS = ["Haus", "und", "öffnen", "die", "Hunde", "sehr", "nicht", "Datei", "Wir"]
 
 
 def translate(text: str, context: TextContext = CONTEXT) -> TextOutcome:
-    return outcome(MarkedText(text), meddle, context)
+    return outcome(MarkedText(text), translate_badly, context)
 
 
 def translate_html(html: str) -> str:
-    return parse(html, HTML).translate(meddle, CONTEXT)
+    return parse(html, HTML).translate(translate_badly, CONTEXT)
 
 
-SENTENCES = st.lists(st.sampled_from([*_WORDS, "{app}", "{app}"]), min_size=1, max_size=7).filter(
-    lambda words: any(word in _WORDS for word in words)
+SENTENCES = st.lists(st.sampled_from([*WORDS, "{app}", "{app}"]), min_size=1, max_size=7).filter(
+    lambda words: any(word in WORDS for word in words)
 )
 
 
@@ -110,7 +51,7 @@ def test_an_element_is_translated_as_a_placeholder_is(sentences: list[list[str]]
 
 
 PIECES = ["<b>", "</b>", "<i>", "</i>", "<code>x</code>", "{app}", "<!-- c -->", " ", " ", ". ", "<br>", "%s"]
-DOCUMENTS = st.lists(st.sampled_from(PIECES) | st.sampled_from(_WORDS), max_size=14).map("".join)
+DOCUMENTS = st.lists(st.sampled_from(PIECES) | st.sampled_from(WORDS), max_size=14).map("".join)
 
 
 class _Tags(HTMLParser):
@@ -169,7 +110,7 @@ def test_what_touches_is_one_text_or_several(html: str, texts: list[str]) -> Non
 
     def engine(text: str) -> Translation:
         seen.append(text)
-        return meddle(text)
+        return translate_badly(text)
 
     parse(html, HTML).translate(engine, CONTEXT)
 
@@ -182,6 +123,8 @@ def test_what_touches_is_one_text_or_several(html: str, texts: list[str]) -> Non
         ("Klicken Sie %1$shier%2$s.", "Klicken Sie hier."),
         ("Das ist *sehr wichtig* heute.", "Das ist sehr wichtig heute."),
         ("Das ist ~~alt~~ neu.", "Das ist alt neu."),
+        ("Das ist |wichtig| und ||sehr geheim||.", "Das ist wichtig und sehr geheim."),
+        ("a | b | c", "a | b | c"),
         ("Klicke <b>hier</b>!", "Klicke hier!"),
         ("Ein %dx%d Bild", "Ein %d x %d Bild"),
         ("100 <b> Dateien", "100 %1$s Dateien"),
@@ -191,7 +134,7 @@ def test_what_touches_a_word_does_not_spoil_it(text: str, shown: str) -> None:
     assert [call.text for call in plan_text(MarkedText(text), CONTEXT).calls] == [shown]
 
 
-@given(st.lists(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4), min_size=2, max_size=4))
+@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=2, max_size=4))
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "<br>", "<br/>", "\\n"])
 def test_a_line_break_is_one_in_every_spelling(line_break: str, lines: list[list[str]]) -> None:
     texts = [" ".join(words) for words in lines]
@@ -205,9 +148,10 @@ NUMBERS = st.integers(100, 10**8).map(str) | st.integers(1, 10**7).map(lambda n:
 
 
 @settings(max_examples=300)
-@given(st.lists(st.sampled_from(_WORDS) | NUMBERS, min_size=2, max_size=8))
+@given(st.lists(st.sampled_from(WORDS) | NUMBERS, min_size=2, max_size=8))
 def test_numbers_come_out_as_they_went_in_or_are_named(words: list[str]) -> None:
-    found = outcome(MarkedText(" und ".join(words)), lambda text: meddle(text, changes_digits=True), CONTEXT)
+    text = " und ".join(words)
+    found = outcome(MarkedText(text), partial(translate_badly, changes_digits=True), CONTEXT)
 
     digits = [re.sub(r"\D", "", word) for word in words if word[0].isdigit()]
     said = [re.sub(r"\D", "", word) for word in re.findall(r"\d[\d.,]*", found.marked.text)]
@@ -221,9 +165,35 @@ def test_a_reference_to_a_no_break_space_stays_one() -> None:
     assert found.marked.text == "haus&nbsp;und&nbsp;hund"
 
 
+@pytest.mark.parametrize(
+    ("text", "translated"),
+    [
+        ("Das sind 10\u00a0km.", "das sind 10\u00a0km."),
+        ("Mit 10\u202f% und 10 %", "mit 10\u202f% und 10 %"),
+        ("Laut \u00a7\u00a05 sind 10 Tage", "laut \u00a7\u00a05 sind 10 tage"),
+        ("Mit {n}\u00a0Hunden", "mit {n}\u00a0hunden"),
+        ("Hund\u00a0und Haus", "hund und haus"),
+    ],
+)
+def test_a_no_break_space_stays_at_numbers_and_objects(text: str, translated: str) -> None:
+    def engine(shown: str) -> Translation:
+        return as_it_is(re.sub("[\u00a0\u202f]", " ", shown).lower())
+
+    assert outcome(MarkedText(text), engine, CONTEXT).marked.text == translated
+
+
+@pytest.mark.parametrize("space", ["&nbsp;", "&#160;", "\u00a0"])
+def test_a_no_break_space_is_written_as_the_page_writes_it(space: str) -> None:
+    html = parse(f"<p>Das sind 10{space}km.</p>", HTML)
+
+    translated = html.translate(lambda shown: as_it_is(shown.lower().replace("\u00a0", " ")), CONTEXT)
+
+    assert translated == f"<p>das sind 10{space}km.</p>"
+
+
 def test_a_number_that_no_call_keeps_is_named_and_the_translation_is_kept() -> None:
     def engine(text: str) -> Translation:
-        return meddle(text.replace("Haus", "Haus 99999"))
+        return translate_badly(text.replace("Haus", "Haus 99999"))
 
     found = outcome(MarkedText("Das Haus kostet 1234567 Euro"), engine, CONTEXT)
 
@@ -251,6 +221,6 @@ HOSTILE = [
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     text = "Haus " + unit * (100_000 // len(unit))
 
-    found = outcome(MarkedText(text), lambda shown: meddle(shown[:2000]), CONTEXT)
+    found = outcome(MarkedText(text), lambda shown: translate_badly(shown[:2000]), CONTEXT)
 
     assert found.is_source or found.marked.text
