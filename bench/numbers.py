@@ -18,6 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from uuid import UUID
 
 from bench.command import Command, show
@@ -147,25 +148,42 @@ def translate_lines(bundle: Path, lines: Iterable[str], pair: Sequence[str]) -> 
         return output.read_text(encoding="utf-8").splitlines(), reported
 
 
+class Trial(NamedTuple):
+    """A value in a sentence, and what became of it."""
+
+    kind: str
+    line: str
+    translation: str
+    outcome: Outcome
+
+
+def translate_values(bundle: Path, pair: tuple[str, str], num_values: int) -> list[Trial]:
+    """Translate random values, each in one of the frames."""
+    random = Random(SEED)  # noqa: S311 -- draws samples
+    values = [draw_value(random, *pair) for _ in range(num_values)]
+    frames = re.split(r"[|\n]", FRAMES[pair[0]])
+    lines = [frames[i % len(frames)].format(value.text) for i, value in enumerate(values)]
+    translations, reported = translate_lines(bundle, lines, pair)
+    judged = enumerate(zip(values, lines, translations, strict=True), 1)
+    return [
+        Trial(value.kind, line, translation, judge(value, translation, is_reported=i in reported))
+        for i, (value, line, translation) in judged
+    ]
+
+
 def main() -> None:
     """Run the command."""
     command = Command(
         "numbers", __doc__, {"bundle": Path, "--source": "de", "--target": "en", "--values": 10_000}
     )
     arguments = command.parse()
-    pair = (arguments.source, arguments.target)
-    random = Random(SEED)  # noqa: S311 -- draws samples
-    values = [draw_value(random, *pair) for _ in range(arguments.values)]
-    frames = re.split(r"[|\n]", FRAMES[arguments.source])
-    lines = [frames[i % len(frames)].format(value.text) for i, value in enumerate(values)]
-    translations, reported = translate_lines(arguments.bundle, lines, pair)
     counts: dict[str, Counter[Outcome]] = {}
     examples: list[str] = []
-    for i, (value, translation) in enumerate(zip(values, translations, strict=True), 1):
-        outcome = judge(value, translation, is_reported=i in reported)
-        counts.setdefault(value.kind, Counter())[outcome] += 1
-        if outcome is not Outcome.KEPT and len(examples) < MAX_SHOWN:
-            examples.append(f"  {outcome}: {lines[i - 1]}\n    {translation}")
+    pair = (arguments.source, arguments.target)
+    for trial in translate_values(arguments.bundle, pair, arguments.values):
+        counts.setdefault(trial.kind, Counter())[trial.outcome] += 1
+        if trial.outcome is not Outcome.KEPT and len(examples) < MAX_SHOWN:
+            examples.append(f"  {trial.outcome}: {trial.line}\n    {trial.translation}")
     total = sum(counts.values(), Counter[Outcome]())
     rows = [
         {

@@ -17,6 +17,7 @@ from dragoman.pipeline.resolution import formality_ids
 from dragoman.scheduling.metrics import QueueState
 from dragoman.translator import DEFAULT_REQUEST
 from service.cli import app as cli
+from tests.protection.bad_model import translate_badly
 from tests.routing import doubles
 from tests.routing.doubles import line_segments
 
@@ -52,6 +53,19 @@ class DoubleTranslator(doubles.DoubleTranslator):
         segments = line_segments(text.split("\n"), upper.split("\n"), done.score, done.finish_reason)
         alternatives = [replace(each, text=upper + "!" * rank) for rank, each in enumerate(done.alternatives)]
         return replace(done, text=upper, segments=segments, alternatives=tuple(alternatives))
+
+
+class BadTranslator(doubles.DoubleTranslator):
+    """Translates as `translate_badly` does, and changes digits."""
+
+    def _translate(self, text: str, options: DecodingOptions) -> Translation:
+        del options
+        return translate_badly(text, changes_digits=True)
+
+
+def open_bad(path: str | Path, **_options: object) -> BadTranslator:
+    """The same as `open_double`, badly."""
+    return BadTranslator(open_bundle(Path(path)).manifest)
 
 
 def open_double(path: str | Path, **_options: object) -> DoubleTranslator:
