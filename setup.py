@@ -39,10 +39,12 @@ GCC_FLAGS = ("-fno-tree-pre", "-fno-gcse", "-Wno-uninitialized", "-Wno-maybe-uni
 """The first two: otherwise GCC 12 keeps sums of products in memory instead of registers. The others: it warns
 of its own headers."""
 PORTABLE = ("self_check", "model", "steps", "search", "api")
+AVX512_FLAGS = ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512vnni", "-mfma")
 X86_FLAGS = {
     "avx2": ("-mavx2", "-mfma"),
     "avx_vnni": ("-mavx2", "-mfma", "-mavxvnni"),
-    "avx512": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512vnni", "-mfma"),
+    "avx512": AVX512_FLAGS,
+    "amx": AVX512_FLAGS,  # the source names AMX for its own functions, where the compiler knows it
 }
 ARM_FLAGS = {"neon": ("-march=armv8.2-a+dotprod",)}
 

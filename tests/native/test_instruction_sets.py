@@ -1,6 +1,9 @@
 """Kernels of all instruction sets give the same bits, also of those that this processor lacks."""
 
+import os
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +24,16 @@ EMULATED = {
     "avx_vnni": ("-D__AVXVNNI__", "-include", str(HERE / "emulated" / "avx_vnni.h")),
     "avx512": ("-include", str(HERE / "emulated" / "avx512.h")),
 }
+AVX512_FLAGS = ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512vnni", "-mfma")
 ARM_ROOT = "/usr/aarch64-linux-gnu"
 
 
 def kernel_bits(folder: Path, name: str, compiler: str, flags: tuple[str, ...], *runner: str) -> list[str]:
-    """Run every kernel of an instruction set; return a line for each case, with a hash of what it gave."""
+    """Run every kernel of an instruction set; return a line for each case, with a hash of what it gave.
+
+    The flags may define MAY_RUN: what the program asks before it uses the kernels.
+    """
+    flags = (*flags, *(() if any("MAY_RUN" in flag for flag in flags) else ("-DMAY_RUN=true",)))
     program = folder / name
     sources = [BITS, SOURCES / f"{name}.cpp"]
     compile_program(program, compiler, sources, ["-O1", f"-DKERNELS={name.upper()}_KERNELS", *flags])
@@ -55,6 +63,36 @@ def test_kernels_of_arm_processors_give_the_bits_of_avx2(avx2_bits: list[str], t
     flags = ("-march=armv8.2-a+dotprod",)
 
     assert kernel_bits(tmp_path, "neon", compiler, flags, emulator, "-L", ARM_ROOT) == avx2_bits
+
+
+@pytest.mark.skipif("amx-int8" not in x86_kernels(), reason="this processor has no AMX, which nothing emulates")
+def test_tiles_give_the_bits_of_avx2(avx2_bits: list[str], tmp_path: Path) -> None:
+    flags = (*AVX512_FLAGS, "-DMAY_RUN=may_use_amx()")
+
+    assert kernel_bits(tmp_path, "amx", require("g++", "g++"), flags) == avx2_bits
+
+
+@pytest.mark.skipif("amx-int8" not in x86_kernels(), reason="this processor has no AMX")
+def test_a_process_that_may_not_use_tiles_runs_the_next_best_kernels(tmp_path: Path) -> None:
+    refusing = tmp_path / "refusing.so"
+    source = tmp_path / "refusing.cpp"
+    source.write_text('extern "C" long syscall(long, ...) { return -1; }\n')
+    compile_program(refusing, require("g++", "g++"), [source], ["-shared", "-fPIC"])
+    program = "from dragoman.native.library import best_kernels; print(best_kernels())"
+
+    def best(**variables: str) -> str:
+        command = [sys.executable, "-c", program]
+        return subprocess.run(
+            command, env={**os.environ, **variables}, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    assert best() == "amx-int8"
+    assert best(LD_PRELOAD=str(refusing)) == "avx512-vnni"
+
+
+def test_kernels_that_this_processor_lacks_are_refused() -> None:
+    with pytest.raises(ValueError, match="the kernels do not know"):
+        NativeModel(open_bundle(MODEL), "of another processor")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one instruction set")

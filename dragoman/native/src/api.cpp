@@ -32,19 +32,6 @@ template <class Action> int32_t guarded(Action action) {
     }
 }
 
-const Kernels *kernels_of(const char *name) {
-    const Kernels *known[] = {
-#if defined(__x86_64__)
-        &AVX512_KERNELS, &AVX_VNNI_KERNELS, &AVX2_KERNELS,
-#elif defined(__aarch64__)
-        &NEON_KERNELS,
-#endif
-        nullptr};
-    for (const Kernels *const *each = known; *each; each++)
-        if (!std::strcmp((*each)->name, name)) return *each;
-    return nullptr;
-}
-
 #if defined(__x86_64__)
 bool has_avx_vnni() { // which older compilers cannot ask for by name
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -58,8 +45,10 @@ std::vector<const Kernels *> usable_kernels() {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw"))
+        __builtin_cpu_supports("avx512bw")) {
+        if (may_use_amx()) usable.push_back(&AMX_KERNELS);
         usable.push_back(&AVX512_KERNELS);
+    }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
         if (has_avx_vnni()) usable.push_back(&AVX_VNNI_KERNELS);
         usable.push_back(&AVX2_KERNELS);
@@ -68,6 +57,12 @@ std::vector<const Kernels *> usable_kernels() {
     if (neon_has_dot_product()) usable.push_back(&NEON_KERNELS);
 #endif
     return usable;
+}
+
+const Kernels &kernels_of(const char *name) {
+    for (const Kernels *each : usable_kernels())
+        if (!std::strcmp(each->name, name)) return *each;
+    throw std::logic_error("unknown kernels");
 }
 
 Program &program_of(Model *model, int32_t is_decoder) { return is_decoder ? model->decoder : model->encoder; }
@@ -127,10 +122,9 @@ const char *dragoman_best_kernels() {
 
 int32_t dragoman_new_model(const char *kernels, const ModelSizes *sizes, Model **model) {
     return guarded([&] {
-        const Kernels *chosen = kernels_of(kernels);
-        if (!chosen) throw std::logic_error("unknown kernels");
+        const Kernels &chosen = kernels_of(kernels);
         *model = new Model();
-        (*model)->kernels = chosen;
+        (*model)->kernels = &chosen;
         (*model)->sizes = *sizes;
         (*model)->is_alignment_head.assign(sizes->heads, 0);
     });

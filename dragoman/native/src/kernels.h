@@ -89,6 +89,8 @@ struct Kernels {
     float (*log_sum_exp)(const float *values, int64_t count);
     // Writes at most `wanted` best values, best first, of equal ones the first; returns how many.
     int64_t (*find_best)(const float *values, int64_t count, int64_t wanted, float *best, int64_t *places);
+    // From so many rows on, `score` is faster for all their lists together than list by list; 0: never.
+    int64_t rows_scored_together;
 };
 
 // Bytes of K and V of one layer in a block.
@@ -108,6 +110,9 @@ bool are_exact(const Kernels &kernels);
 extern const Kernels AVX2_KERNELS;
 extern const Kernels AVX_VNNI_KERNELS;
 extern const Kernels AVX512_KERNELS;
+extern const Kernels AMX_KERNELS;
+// Whether the processor has AMX, and the system lets this process use it.
+bool may_use_amx();
 extern const Kernels NEON_KERNELS;
 bool neon_has_dot_product();
 

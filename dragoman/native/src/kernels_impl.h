@@ -74,6 +74,20 @@ void pack(int8_t *packed, const int8_t *weight, int64_t inputs, int64_t outputs)
 
 int32_t correction(int32_t zero) { return zero - PRODUCT_ZERO; }
 
+// What is done with the product of a row and 16 columns from `n` on.
+INLINE void finish(Ints product, const Linear &linear, const Epilogue &epilogue, int64_t row, int64_t n) {
+    Floats value = to_floats(product - load_ints(linear.correction + n));
+    value = value * load(linear.scale + n) + load(linear.bias + n);
+    const int64_t place = row * epilogue.out_stride + n;
+    if (epilogue.kind == Epilogue::QUANTISE)
+        store_unsigned(epilogue.quantised + row * epilogue.quantised_stride + n,
+                       quantised(activated(value, epilogue), epilogue.step, epilogue.zero));
+    else if (epilogue.kind == Epilogue::ADD)
+        store(epilogue.out + place, load(epilogue.added + place) + value);
+    else
+        store(epilogue.out + place, value);
+}
+
 template <int M>
 INLINE void multiply_tile(const Prepared *rows, const Linear &linear, int64_t first, const Epilogue &epilogue,
                           int64_t first_row) {
@@ -81,19 +95,8 @@ INLINE void multiply_tile(const Prepared *rows, const Linear &linear, int64_t fi
     Ints products[M * GROUPS];
     tile<M>(rows, linear.depth, linear.weight + first * linear.depth, products);
     for (int m = 0; m < M; m++)
-        for (int g = 0; g < GROUPS; g++) {
-            const int64_t n = first + g * LANES;
-            Floats value = to_floats(products[m * GROUPS + g] - load_ints(linear.correction + n));
-            value = value * load(linear.scale + n) + load(linear.bias + n);
-            const int64_t place = (first_row + m) * epilogue.out_stride + n;
-            if (epilogue.kind == Epilogue::QUANTISE)
-                store_unsigned(epilogue.quantised + (first_row + m) * epilogue.quantised_stride + n,
-                               quantised(activated(value, epilogue), epilogue.step, epilogue.zero));
-            else if (epilogue.kind == Epilogue::ADD)
-                store(epilogue.out + place, load(epilogue.added + place) + value);
-            else
-                store(epilogue.out + place, value);
-        }
+        for (int g = 0; g < GROUPS; g++)
+            finish(products[m * GROUPS + g], linear, epilogue, first_row + m, first + g * LANES);
 }
 
 void multiply(const uint8_t *rows, int64_t num_rows, const Linear &linear, const Epilogue &epilogue,
@@ -384,5 +387,5 @@ int64_t find_best(const float *values, int64_t count, int64_t wanted, float *bes
 
 constexpr Kernels kernels_named(const char *name) {
     return {name,  pack, correction, multiply, score,    scale_scores,  embed,       norm,  quantise,
-            add,   activate, attend, attend_source, write_cache, recur, log_sum_exp, find_best};
+            add,   activate, attend, attend_source, write_cache, recur, log_sum_exp, find_best, 0};
 }

@@ -6,7 +6,7 @@ namespace dragoman {
 
 namespace {
 
-constexpr int64_t INPUTS = 100, OUTPUTS = 70, ROWS = 9; // no multiples of anything
+constexpr int64_t INPUTS = 100, OUTPUTS = 70, ROWS = 25; // no multiples of anything
 constexpr int32_t ZERO = 128;
 
 // Numbers that look random, the same at every start.
