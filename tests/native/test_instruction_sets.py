@@ -4,10 +4,12 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dragoman.bundle import open_bundle
 from dragoman.native.library import best_kernels
@@ -65,7 +67,7 @@ def test_kernels_of_arm_processors_give_the_bits_of_avx2(avx2_bits: list[str], t
     assert kernel_bits(tmp_path, "neon", compiler, flags, emulator, "-L", ARM_ROOT) == avx2_bits
 
 
-@pytest.mark.skipif("amx-int8" not in x86_kernels(), reason="this processor has no AMX, which nothing emulates")
+@pytest.mark.skipif("amx-int8" not in x86_kernels(), reason="this processor has no AMX")
 def test_tiles_give_the_bits_of_avx2(avx2_bits: list[str], tmp_path: Path) -> None:
     flags = (*AVX512_FLAGS, "-DMAY_RUN=may_use_amx()")
 
@@ -98,18 +100,28 @@ def test_kernels_that_this_processor_lacks_are_refused() -> None:
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one instruction set")
 def test_all_kernels_of_this_processor_translate_alike_to_the_last_bit() -> None:
     bundle = open_bundle(MODEL)
-    rng = np.random.default_rng(3)
-    sources = [
-        [*rng.integers(4, 4000, length).tolist(), bundle.manifest.special_ids.eos] for length in (3, 29, 60)
-    ]
-    targets = rng.integers(4, 4000, (20, 2 * len(sources)))
-    found = []
-    for name in x86_kernels():
-        model = NativeModel(bundle, name)
-        steps = NativeSteps(model, SearchKind(2))
-        steps.join(NativeEncoder(model).run(sources))
-        found.append([tuple(array.copy() for array in steps.step(last_ids, 50)) for last_ids in targets])
+    found = [list(steps_of_a_changing_batch(NativeModel(bundle, name))) for name in x86_kernels()]
 
     assert best_kernels() == x86_kernels()[0]
     for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
+        for arrays, expected in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(arrays, expected)
+
+
+def steps_of_a_changing_batch(model: NativeModel) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
+    """Yield what steps of 2 to 28 rows give, with shortlists and without, while sources join and leave."""
+    rng = np.random.default_rng(3)
+    for is_shortlisted in (False, True):
+        steps, num_sources = NativeSteps(model, SearchKind(2, is_shortlisted)), 0
+        for joining, staying in ((1, 1), (5, 6), (0, 3), (9, 12), (2, 14), (0, 4), (3, 7), (0, 1)):
+            lengths, sizes = rng.integers(1, 60, joining), rng.integers(0, 1500, joining)
+            sources = [[*rng.integers(4, 4000, length).tolist(), 3] for length in lengths]
+            listed = [np.sort(rng.choice(16000, size, replace=False)) for size in sizes]
+            steps.join(NativeEncoder(model).run(sources, listed))
+            num_sources += joining
+            last_ids = rng.integers(4, 4000, 2 * num_sources)
+            logprobs, ids = steps.step(last_ids, 50)
+            yield logprobs.copy(), ids.copy()
+            places = rng.permutation(num_sources)[:staying]
+            steps.select((2 * places[:, None] + np.arange(2)).ravel())
+            num_sources = staying

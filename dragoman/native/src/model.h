@@ -167,26 +167,29 @@ struct Block {
     int8_t *data;
 };
 
-// The tokens on the shortlists of several sources, and copies of their rows in the output projection's table.
+// Tokens on the shortlists of several sources, with copies of their rows in the output projection's table.
 class JoinedLists {
   public:
-    // Adds a source's list, and returns the place of each of its tokens.
-    std::shared_ptr<const std::vector<int32_t>> add(const Model &model, const Source &source);
+    using Places = std::shared_ptr<const std::vector<int32_t>>;
+    // Adds the tokens of a source's list; returns the place of each, and 0 for its padding.
+    Places add(const Model &model, const Source &source);
     void clear();
-    int64_t size() const { return size_; }
+    int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
     const int8_t *rows() const { return rows_.get(); }
 
   private:
-    std::vector<int32_t> places_; // of every token of the vocabulary, -1 if it is on no list
+    int32_t append(const Model &model, int32_t token);
+
+    std::vector<int32_t> places_; // of every token of the vocabulary; -1 if it is on no list
     std::vector<int32_t> tokens_;
     std::unique_ptr<int8_t, void (*)(void *)> rows_{nullptr, nullptr};
-    int64_t size_ = 0, space_ = 0;
+    int64_t space_ = 0;
 };
 
 struct Row {
     Source *source;
     int64_t length;
-    std::shared_ptr<const std::vector<int32_t>> places; // of its list's tokens in the joined lists
+    JoinedLists::Places places; // of its list's tokens in the joined lists; null before they are needed
     std::vector<Block *> blocks;
     std::vector<float> cells; // [num_cells][width]
 };
@@ -235,7 +238,6 @@ class Steps {
     void attend_cross(const Instruction &instruction, const AttentionResult *attention);
     void score_shortlists(LogitsReader &reader, Timer &timer);
     void join_lists();
-    int64_t score_joined_lists();
     void score_all(LogitsReader &reader, Timer &timer);
     Block *new_block();
     void drop(Row &row);
@@ -246,9 +248,9 @@ class Steps {
     std::vector<Row> rows_;
     Workspace workspace_;
     std::vector<const int8_t *> block_pointers_;
-    std::vector<int32_t> products_, listed_products_;
+    std::vector<int32_t> products_, joined_products_;
     JoinedLists joined_lists_;
-    int64_t most_joined_ = 0; // tokens, before lists are joined anew
+    int64_t most_joined_ = 0; // tokens; with more, most may be of sources that have left
     std::vector<std::unique_ptr<int8_t, void (*)(void *)>> block_memory_;
     std::vector<std::unique_ptr<Block>> all_blocks_;
     Block *unused_ = nullptr;

@@ -50,7 +50,7 @@ void Steps::join(Source *const *sources, int64_t num_sources) {
     for (int64_t i = 0; i < num_sources; i++)
         for (int64_t beam = 0; beam < beam_size_; beam++) {
             sources[i]->references.fetch_add(1);
-            Row row{sources[i], 0, {}, {}};
+            Row row{sources[i], 0, nullptr, {}, {}};
             row.cells.assign(model_.sizes.num_cells * padded(model_.sizes.width, WIDTH_MULTIPLE), 0.0f);
             rows_.push_back(std::move(row));
         }
@@ -79,6 +79,8 @@ void Steps::select(const int64_t *rows, int64_t num_rows) {
         unused_ = nullptr;
         all_blocks_.clear();
         block_memory_.clear();
+        joined_lists_ = JoinedLists();
+        most_joined_ = 0;
     }
 }
 
@@ -189,17 +191,81 @@ void Steps::attend_cross(const Instruction &instruction, const AttentionResult *
     }
 }
 
+JoinedLists::Places JoinedLists::add(const Model &model, const Source &source) {
+    places_.resize(model.num_outputs, -1);
+    auto places = std::make_shared<std::vector<int32_t>>(source.ids.size(), 0);
+    for (int64_t i = 0; i < source.num_listed; i++) {
+        const int32_t token = source.ids[i];
+        if (places_[token] < 0) places_[token] = append(model, token);
+        (*places)[i] = places_[token];
+    }
+    return places;
+}
+
+int32_t JoinedLists::append(const Model &model, int32_t token) {
+    const int64_t depth = model.output_depth;
+    if (size() == space_) {
+        space_ = std::max<int64_t>(1024, 2 * space_);
+        auto rows = allocate_bytes(space_ * depth);
+        if (rows_) std::memcpy(rows.get(), rows_.get(), size() * depth);
+        rows_.swap(rows);
+    }
+    std::memcpy(rows_.get() + size() * depth, model.output_rows + token * depth, depth);
+    tokens_.push_back(token);
+    return static_cast<int32_t>(size() - 1);
+}
+
+void JoinedLists::clear() {
+    for (int32_t token : tokens_) places_[token] = -1;
+    tokens_.clear();
+}
+
+// Joins the lists of rows that are new, or of all rows if many tokens may be of sources that have left.
+void Steps::join_lists() {
+    const bool any_is_new = std::any_of(rows_.begin(), rows_.end(), [](const Row &row) { return !row.places; });
+    if (!any_is_new) return;
+    const bool is_anew = joined_lists_.size() >= most_joined_;
+    if (is_anew) {
+        joined_lists_.clear();
+        for (Row &row : rows_) row.places = nullptr;
+    }
+    for (size_t i = 0; i < rows_.size(); i++) {
+        if (rows_[i].places) continue;
+        const bool is_alike = i && rows_[i - 1].source == rows_[i].source;
+        rows_[i].places = is_alike ? rows_[i - 1].places : joined_lists_.add(model_, *rows_[i].source);
+    }
+    if (is_anew) most_joined_ = 2 * joined_lists_.size();
+}
+
 void Steps::score_shortlists(LogitsReader &reader, Timer &timer) {
     const uint8_t *states = workspace_.bytes(model_.output_register);
     const Kernels &kernels = *model_.kernels;
+    const bool is_joined = kernels.rows_scored_together && num_rows() >= kernels.rows_scored_together;
+    int64_t joined_stride = 0;
+    if (is_joined) {
+        join_lists();
+        joined_stride = padded(joined_lists_.size(), LANES);
+        joined_products_.resize(num_rows() * joined_stride);
+        kernels.score(states, num_rows(), joined_lists_.rows(), model_.output_depth, nullptr, joined_lists_.size(),
+                      joined_products_.data(), joined_stride, workspace_.prepared());
+    }
     for (int64_t first = 0, end; first < num_rows(); first = end) {
         const Source &source = *rows_[first].source;
         end = first;
         while (end < num_rows() && rows_[end].source == &source) end++;
         const int64_t stride = padded(source.num_listed, LANES);
         products_.resize((end - first) * stride);
-        kernels.score(states + first * model_.output_depth, end - first, model_.output_rows, model_.output_depth,
-                      source.ids.data(), source.num_listed, products_.data(), stride, workspace_.prepared());
+        if (is_joined) {
+            for (int64_t row = first; row < end; row++) {
+                const int32_t *joined = joined_products_.data() + row * joined_stride, *places = rows_[row].places->data();
+                int32_t *products = products_.data() + (row - first) * stride;
+                for (int64_t i = 0; i < stride; i++) products[i] = joined[places[i]];
+            }
+        } else {
+            kernels.score(states + first * model_.output_depth, end - first, model_.output_rows,
+                          model_.output_depth, source.ids.data(), source.num_listed, products_.data(), stride,
+                          workspace_.prepared());
+        }
         for (int64_t row = first; row < end; row++) {
             int32_t *products = products_.data() + (row - first) * stride;
             float *values = reinterpret_cast<float *>(products);
