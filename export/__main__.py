@@ -17,7 +17,7 @@ from dragoman.manifest_json import ALIGNMENT_STEPS
 try:
     import onnx  # noqa: F401 -- of the packages that only an export needs
 except ModuleNotFoundError:
-    sys.exit("export: onnx is not installed; install it with pip install 'dragoman[export]'")
+    sys.exit("export: onnx is not installed; install dragoman[export]")
 
 from export.alignment import DEEP
 from export.bundle import ExportError

@@ -126,8 +126,7 @@ def _check_options(options: ExportOptions) -> None:
         try:
             import_module("export.pytorch")
         except ModuleNotFoundError as error:
-            advice = "install it with pip install 'dragoman[prove]'"
-            raise ExportError(f"--prove: PyTorch is not installed; {advice}") from error
+            raise ExportError("--prove: PyTorch is not installed; install dragoman[prove]") from error
     if options.is_parent and options.name is not None:
         _check_absent(options.folder / options.name, options)
 

@@ -111,7 +111,7 @@ class OutputBusy(_Named, BatchRejected):
 class ClusterMissing(_Problem, BatchRejected):
     """Ray, or a library that it needs, is not installed."""
 
-    MESSAGE = "a cluster needs Ray, which cannot be used ({problem}); pip install 'dragoman[ray]'"
+    MESSAGE = "a cluster needs Ray, which cannot be used ({problem}); install dragoman[ray]"
 
 
 class EngineDiffers(_Differences, BatchRejected):

@@ -12,8 +12,6 @@ from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_FAILED
 from service.settings import load_settings, split_names
 
-INSTALL = "pip install 'dragoman[export]'"
-
 app = cli_options.new_command()
 
 
@@ -76,7 +74,7 @@ def import_model(  # noqa: PLR0913 -- the command's options
         from export.original import ImportRejectedError, RequestedLanguages  # noqa: PLC0415
         from export.run import ExportOptions, export_model  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        _fail(f"import: {error.name} is not installed; install it with {INSTALL}")
+        _fail(f"import: {error.name} is not installed; install dragoman[export]")
     if precision not in PRECISIONS:
         _fail(f"--precision: {precision} is not one of {', '.join(PRECISIONS)}")
     settings = load_settings(config)

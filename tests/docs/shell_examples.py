@@ -56,10 +56,14 @@ VARYING = [
 class Page:
     """Run the examples of a page in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, commands: Path | None = None) -> None:
+        """Make the folder look like a checkout; leave it empty for the commands of an installation."""
         self._folder = folder
+        self._commands = commands or Path(sys.executable).parent
         self._address = SERVER_ON_PAGES
         self._job_ids: dict[str, str] = {}
+        if commands is not None:
+            return
         for path in ROOT.iterdir():
             if not path.name.startswith(".") and path.name not in OWN_FOLDERS:
                 (folder / path.name).symlink_to(path)
@@ -122,7 +126,7 @@ class Page:
 
     def _adapt(self, text: str) -> str:
         """Replace what differs from the reader's machine: the environment, the port, and ids of jobs."""
-        text = text.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+        text = text.replace(".venv/bin/", f"{self._commands}/")
         text = text.replace(SERVER_ON_PAGES, self._address)
         return JOB_ID.sub(lambda shown: self._job_ids.get(shown[0], shown[0]), text)
 

@@ -1,5 +1,6 @@
 """docs/reference/settings*.md and `dragoman serve --help` list every setting."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from service.cli import serve
 from service.cli.help import GROUPS, grouped_settings
 from service.cli.settings_page import PageError, update_tables
 from service.settings import ENV_PREFIX, Settings, load_settings
@@ -46,6 +48,16 @@ def test_the_pages_are_as_generated(name: str) -> None:
 def test_a_group_without_a_table_is_an_error() -> None:
     with pytest.raises(PageError, match=r"## Telemetry.* below it, for metrics"):
         update_tables(PAGE[: PAGE.index("## Telemetry")] + "## Telemetry\n\nSee there.\n")
+
+
+def test_the_page_names_the_settings_that_are_options() -> None:
+    (command,) = serve.app.registered_commands
+    assert command.callback is not None
+    options = [*inspect.signature(command.callback).parameters]
+    sentence = PAGE.partition("These settings are options of `dragoman serve`: ")[2].partition(". ")[0]
+    named = [name.removesuffix("_s") for name in re.findall(r"`(\w+)`", sentence)]
+
+    assert [*named, "config"] == options
 
 
 def test_text_around_the_tables_is_unchanged() -> None:
