@@ -12,7 +12,7 @@ from lingua import IsoCode639_1, Language, LanguageDetector, LanguageDetectorBui
 
 from dragoman.text.segmentation import has_letters
 from dragoman.text.validation import check_text
-from service.translation.everyday_words import EVERYDAY_WORDS
+from service.translation.everyday_words import everyday_words
 from service.translation.request import UNDETERMINED, DetectedSource
 
 MAX_LOOKED_AT = 2000
@@ -94,7 +94,7 @@ def _everyday_language(text: str, codes: Mapping[Language, str]) -> str | None:
     words = set(map(str.lower, WORD.findall(text[:MAX_LOOKED_AT])))
     if not words or not is_short(text):
         return None
-    found = [code for code in codes.values() if words <= EVERYDAY_WORDS.get(_base(code), frozenset())]
+    found = [code for code in codes.values() if words <= everyday_words(_base(code))]
     return found[0] if len(found) == 1 else None
 
 

@@ -54,8 +54,8 @@ def test_the_page_names_the_settings_that_are_options() -> None:
     (command,) = serve.app.registered_commands
     assert command.callback is not None
     options = [*inspect.signature(command.callback).parameters]
-    sentence = PAGE.partition("These settings are options of `dragoman serve`: ")[2].partition(". ")[0]
-    named = [name.removesuffix("_s") for name in re.findall(r"`(\w+)`", sentence)]
+    listed = PAGE.partition("an option of `dragoman serve` (")[2].partition(")")[0]
+    named = [name.removesuffix("_s") for name in re.findall(r"`(\w+)`", listed)]
 
     assert [*named, "config"] == options
 

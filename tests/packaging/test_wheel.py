@@ -22,6 +22,7 @@ NEEDED = {
     "service/bundled_models/de-en/encoder.onnx",
     "service/bundled_models/en-de/manifest.json",
     "service/page/static/index.html",
+    "service/translation/words/de.txt",
     "service/schema/migrations/versions/schema_0001.py",
     "training/recipes/both.toml",
 }
