@@ -1,7 +1,7 @@
 """Words that decide the language of a short text.
 
 N-grams of one or two words are too few: they take "Hallo" and "Was?" for English. `words/` has greetings,
-and of the words that are 20 times as frequent in one language as in the other the 2,000 most frequent ones, by
+and of the words that are 20 times as frequent in one language as in the other the 2,000 most frequent, by
 Tatoeba's sentences (CC BY 2.0 FR, tatoeba.org). Words of both, such as "so" and "Hand", are in neither.
 """
 

@@ -119,7 +119,18 @@ def test_confidence_is_shown_on_request(page: Page) -> None:
     assert unsure.evaluate("node => getComputedStyle(node).borderBottomWidth") == "2px"
     title = unsure.get_attribute("title")
     assert title is not None
-    assert re.fullmatch(r"Mean token probability \d+ %", title)
+    assert re.fullmatch(r"Confidence \d+ %", title)
+
+
+def test_the_confidence_of_a_sentence_is_the_servers(page: Page, bundled: str) -> None:
+    text = "Die Xylophonverleihgebühr ist hoch."
+    translate(page, text)
+    (said,) = httpx.post(f"{bundled}v1/translate", json={"text": text, "target": "en"}).json()["translations"]
+
+    assert (
+        page.locator("#output [title]").get_attribute("title")
+        == f"Confidence {said['confidence'] * 100:.0f} %"
+    )
 
 
 def test_swapping_translates_the_translation_back(page: Page) -> None:

@@ -1,6 +1,7 @@
 /** The translation: words, confidence, alignment, and movement from word to word by keyboard. */
 import { announce, element } from "./dom";
 import { directionOf } from "./languages";
+import { translated } from "./strings";
 import type { Segment, Span, Translation } from "./translations";
 
 const LOW_CONFIDENCE = 0.5;
@@ -83,7 +84,7 @@ export class Output {
 
   private segmentNode(segment: Segment, segmenter: Intl.Segmenter): HTMLElement {
     const node = element("span", { class: `segment ${confidenceClass(segment.confidence)}` });
-    if (segment.confidence !== null) node.title = `Mean token probability ${Math.round(100 * segment.confidence)} %`;
+    if (segment.confidence !== null) node.title = translated("Confidence {percent} %", { percent: String(Math.round(100 * segment.confidence)) });
     for (const part of segmenter.segment(segment.text)) {
       if (!part.isWordLike) {
         node.append(part.segment);

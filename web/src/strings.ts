@@ -18,6 +18,7 @@ const GERMAN: Record<string, string> = {
   "Try now": "Jetzt versuchen",
   "Underline sentences that the model is less sure of": "Sätze unterstreichen, bei denen das Modell unsicher ist",
   "Show confidence": "Sicherheit zeigen",
+  "Confidence {percent} %": "Sicherheit {percent} %",
   "below 70 %": "unter 70 %",
   "below 50 %": "unter 50 %",
   "Form of address": "Anrede",

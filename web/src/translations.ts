@@ -14,7 +14,7 @@ export interface Segment {
   text: string;
   /** Where its source is in the text; null through a pivot language. */
   source: Span | null;
-  /** Geometric mean of its token probabilities; null until the translation is complete. */
+  /** Its part of the server's confidence in the translation; null until the translation is complete. */
   confidence: number | null;
   /** Tokens of the translation, without the end of the segment. */
   tokens: string[];
@@ -110,6 +110,7 @@ export function completeTranslation(
       .map((link) => ({ source: link.source, target: [link.target[0] - from, link.target[1] - from] as const }));
     return segment;
   });
+  shareConfidence(segments, done.confidence);
   return {
     text,
     segments,
@@ -135,6 +136,7 @@ export function replacedSegment(previous: Segment, sourceText: string, done: Tra
     return { source: [start + offset, end + offset] as const, target: fromTarget(link.target) };
   });
   setTokens(segment, tokensOfSegments(done.tokens ?? [], 1)?.[0]);
+  shareConfidence([segment], done.confidence);
   return segment;
 }
 
@@ -164,6 +166,15 @@ function setTokens(segment: Segment, tokens: Token[] | undefined): void {
   if (!tokens?.length) return;
   segment.tokens = tokens.slice(0, -1).map((token) => token.text);
   segment.confidence = Math.exp(tokens.reduce((sum, token) => sum + token.logprob, 0) / tokens.length);
+}
+
+/** Scale the segments' token probabilities so that their mean is what the server says of the whole translation. */
+function shareConfidence(segments: Segment[], whole: number | null): void {
+  const known = segments.filter((segment) => segment.confidence);
+  const count = known.reduce((sum, { tokens }) => sum + tokens.length + 1, 0);
+  const mean = known.reduce((sum, { tokens, confidence }) => sum + (tokens.length + 1) * Math.log(confidence ?? 1), 0) / count;
+  if (!whole || !known.length) return;
+  for (const segment of known) segment.confidence = Math.min(1, ((segment.confidence ?? 1) * whole) / Math.exp(mean));
 }
 
 /** Split the tokens after each end of a segment; null unless every segment has an end. */
