@@ -69,12 +69,14 @@ class Clock:
 
     began: float
     seconds: float
+    is_enough: Callable[[], bool] = lambda: False
+    """Whether the load ends earlier."""
 
     def now_s(self) -> float:
         return time.perf_counter() - self.began
 
     def is_over(self) -> bool:
-        return self.now_s() >= self.seconds
+        return self.now_s() >= self.seconds or self.is_enough()
 
 
 def no_pause(_status: int) -> float:

@@ -3,8 +3,8 @@
 A third of the clients send ordinary texts, whose right responses are recorded first; the others send the
 requests of `bench.hostile.attacks` and `bench.hostile.clients`. All traffic stays on this machine.
 
-`--kind` disables all other kinds of attacks. Exit status 1: an ordinary response was wrong or lost, or the
-server answered 500.
+`--kind` disables all other kinds of attacks. Exit status 1: an ordinary response was wrong, lost or 5xx, or
+the server answered 500.
 """
 
 import asyncio
@@ -42,7 +42,8 @@ from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyOptions
 NUM_TEXTS = 200
 MAX_BINS = 60
 SAMPLE_S = 1.0
-SERVER_FAILED = 500
+SERVER_ERRORS = 500
+SHOWN = ("requests", "ordinary", "server_errors", "statuses_5xx", "memory")
 NAMES = {NO_RESPONSE: "no answer", LEFT: "left"}
 """Names of the values that stand for a status."""
 SETTINGS: Mapping[str, str] = {
@@ -59,9 +60,11 @@ async def load(
     clients: int,
     seconds: float,
     kinds: Sequence[str] = (*BEHAVIOURS,),
+    max_requests: int = sys.maxsize,
 ) -> Record:
     """Run all clients: a third of them are ordinary; the others are assigned the kinds of attacks in turn."""
-    record, clock = Record(), Clock(time.perf_counter(), seconds)
+    record = Record()
+    clock = Clock(time.perf_counter(), seconds, lambda: record.num_requests >= max_requests)
     num_ordinary = max(1, clients // 3)
     ordinary = [
         run_ordinary_client(site, known, record, clock, number * len(known) // num_ordinary)
@@ -76,20 +79,20 @@ async def load(
 
 
 def measure(
-    bundle: Path, texts: Sequence[str], clients: int, minutes: float, kinds: Sequence[str]
+    bundle: Path, texts: Sequence[str], clients: int, minutes: float, kinds: Sequence[str], max_requests: int
 ) -> dict[str, Any]:
     """Record the right responses, run the load, and compare the responses once more afterwards."""
     with ExitStack() as stack:
         url = f"sqlite:///{Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'dragoman.db'}"
-        key, settings = make_key(url), {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
+        settings = {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
         service = stack.enter_context(service_process(bundle, CPUS, settings))
-        site = Site(service.address, key, "drg_0000000000000000_nobody")
+        site = Site(service.address, make_key(url), make_key(url))
         known = asyncio.run(record_expected(site, texts))
         with (
             sample_memory(lambda: resident_bytes(service.pid), SAMPLE_S) as seen,
             sample_memory(lambda: resident_bytes(*descendants(service.pid)), SAMPLE_S) as children,
         ):
-            record = asyncio.run(load(site, known, clients, 60 * minutes, kinds))
+            record = asyncio.run(load(site, known, clients, 60 * minutes, kinds, max_requests))
         try:
             settled = asyncio.run(record_expected(site, texts))
         except RuntimeError as error:
@@ -114,8 +117,8 @@ def summarise(
     record: Record, seen: Sequence[MemorySample], children_bytes: int, wrong_afterwards: int
 ) -> dict[str, Any]:
     """Summarise the load: wrong, lost and failed responses, latencies, memory, and statuses by kind."""
-    everything = [*record.ordinary, *(one for answers in record.hostile.values() for one in answers)]
     return {
+        "requests": record.num_requests,
         "ordinary": {
             "requests": len(record.ordinary),
             "wrong": len(record.wrong),
@@ -124,7 +127,11 @@ def summarise(
             "statuses": count_statuses(record.ordinary, NAMES),
             **percentiles_ms(latencies_s(record.ordinary), 50, 99),
         },
-        "server_errors": sum(one.status == SERVER_FAILED for one in everything),
+        "server_errors": sum(one.status >= SERVER_ERRORS for one in record.ordinary)
+        + sum(one.status == SERVER_ERRORS for outcomes in record.hostile.values() for one in outcomes),
+        "statuses_5xx": count_statuses(
+            [one for one in record.everything if one.status >= SERVER_ERRORS], NAMES
+        ),
         "memory": {
             **summarise_memory(seen),
             **thirds(seen),
@@ -156,16 +163,21 @@ def has_failed(result: Mapping[str, Any]) -> bool:
 
 
 def main() -> int:
-    options: Options = {"--clients": 64, "--minutes": 30.0, "--kind of attacks": (*BEHAVIOURS,)}
+    options: Options = {
+        "--clients": 64,
+        "--minutes": 30.0,
+        "--requests after which the load ends earlier": int,
+        "--kind of attacks": (*BEHAVIOURS,),
+    }
     files = {"--sentences": SENTENCES, "--output": RESULTS / "hostile.json"}
     command = Command("hostile", __doc__, {"bundle": Path, **options, **files})
     arguments = command.parse()
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
     clients, minutes, kinds = arguments.clients, arguments.minutes, [*arguments.kind]
-    result = measure(arguments.bundle, texts, clients, minutes, kinds)
+    result = measure(arguments.bundle, texts, clients, minutes, kinds, arguments.requests or sys.maxsize)
     command.write(arguments.bundle, {"clients": clients, "minutes": minutes, "kinds": kinds, **result})
     show({"kind": kind, **answers} for kind, answers in result["hostile"].items())
-    show({name: result[name]} for name in ("ordinary", "server_errors", "memory"))
+    show({name: result[name]} for name in SHOWN)
     return int(has_failed(result))
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from io import BytesIO
@@ -9,6 +10,8 @@ from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import httpx
+import pyarrow as pa
+from pyarrow import parquet
 
 from bench.clients import JSON, Post, translation_request
 
@@ -20,6 +23,8 @@ BOUNDARY = "hostile"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 NUM_NAMESPACES = 20_000
 NUM_NODES = 500_000
+NUM_ROWS, REPEATED_CHARACTERS = 20_000, 5_000
+NUM_LINES, NUM_GZIP_LINES = 2_000, 500_000
 DEPTH = 2000
 BOMB_BYTES = 64 * 2**20
 """Unpacked size of highly compressible content."""
@@ -88,7 +93,7 @@ def multipart_flood(random: Random, _sentences: list[str]) -> Post:
 
 def file_bomb(random: Random, _sentences: list[str]) -> Post:
     """Return a small file that is costly to unpack or parse."""
-    name, content = random.choice(_bombs())
+    name, content = random.choice([*bombs().values()])
     path = random.choice(["/translate_file", "/v2/document", "/v1/jobs"])
     languages = {"source": "de", "target": "en"} if path != "/v2/document" else {"target_lang": "EN"}
     return Post(path, MULTIPART, encode_form(languages, name, content))
@@ -100,6 +105,22 @@ def large_unit(random: Random, _sentences: list[str]) -> Post:
     content = f"<{root}><{unit}>{'<a/>' * NUM_NODES}</{unit}></{root}>".encode()
     fields = {"name": "x", "source": "de", "target": "en"}
     return Post(path, MULTIPART, encode_form(fields, f"a.{root}", content))
+
+
+def large_job(random: Random, sentences: list[str]) -> Post:
+    """Return a job of many lines."""
+    lines = "\n".join(random.choices(sentences, k=NUM_LINES)).encode()
+    return Post("/v1/jobs", MULTIPART, encode_form({"source": "de", "target": "en"}, "a.txt", lines))
+
+
+def large_memory(random: Random, sentences: list[str]) -> Post:
+    """Return a memory of many pairs."""
+    pairs = [
+        {"source": f"{number} {random.choice(sentences)}", "target": str(number)}
+        for number in range(NUM_LINES)
+    ]
+    body = {"name": "x", "source": "de", "target": "en", "pairs": pairs}
+    return Post("/v1/memories", JSON, json.dumps(body).encode())
 
 
 def bad_webhook(random: Random, _sentences: list[str]) -> Post:
@@ -117,6 +138,8 @@ ATTACKS: Mapping[str, Draw] = {
     "multipart flood": multipart_flood,
     "file bomb": file_bomb,
     "large unit": large_unit,
+    "large job": large_job,
+    "large memory": large_memory,
     "bad webhook": bad_webhook,
 }
 """Kinds of attacks whose clients send a whole request and wait for the response."""
@@ -130,17 +153,58 @@ def encode_form(fields: Mapping[str, str], name: str, content: bytes) -> bytes:
 
 
 @cache
-def _bombs() -> list[tuple[str, bytes]]:
-    """Return names and contents of files that are costly to unpack or parse."""
+def bombs() -> Mapping[str, tuple[str, bytes]]:
+    """Return names and contents of files that are costly to unpack or parse, by what they are."""
     declared = "".join(f' xmlns:n{number}="u{number}"' for number in range(NUM_NAMESPACES))
     nested = "".join(f'<a xmlns:n{number}="u">' for number in range(DEPTH)) + "</a>" * DEPTH
-    return [
-        ("a.xliff", f"<xliff{declared}>{'<n1:a>' * 100}{'</n1:a>' * 100}</xliff>".encode()),
-        ("a.xlf", nested.encode()),
-        ("a.docx", _docx(f"<w:document{declared}>{'<w:p>' * 500}</w:document>".encode())),
-        ("a.docx", _docx(b" " * BOMB_BYTES)),
-        ("a.txt.gz", gzip.compress(b"a" * BOMB_BYTES, mtime=0)),
+    paragraphs = "<w:p><w:r><w:t>ein Hund</w:t></w:r></w:p>" * NUM_NODES
+    return {
+        "XLIFF with many namespaces": (
+            "a.xliff",
+            f"<xliff{declared}>{'<n1:a>' * 100}{'</n1:a>' * 100}</xliff>".encode(),
+        ),
+        "XLIFF with deep nesting": ("a.xlf", nested.encode()),
+        "Word with many namespaces": (
+            "a.docx",
+            _docx(f"<w:document{declared}>{'<w:p>' * 500}</w:document>".encode()),
+        ),
+        "Word of spaces": ("a.docx", _docx(b" " * BOMB_BYTES)),
+        "Word with many paragraphs": (
+            "a.docx",
+            _docx(f'<w:document xmlns:w="{_WORD}"><w:body>{paragraphs}</w:body></w:document>'.encode()),
+        ),
+        "compressed line": ("a.txt.gz", gzip.compress(b"a" * BOMB_BYTES, mtime=0)),
+        "compressed lines": ("a.txt.gz", gzip.compress(b"ein Hund\n" * NUM_GZIP_LINES, mtime=0)),
+        "PDF of spaces": ("a.pdf", _pdf(b" " * BOMB_BYTES)),
+        "PDF with many texts": ("a.pdf", _pdf(b"BT /F 1 Tf (a) Tj ET " * (BOMB_BYTES // 21))),
+        "Parquet with repeated texts": ("a.parquet", _parquet()),
+    }
+
+
+def _pdf(contents: bytes) -> bytes:
+    """Return a file with one page; it has no table of its objects, which readers then make."""
+    packed = zlib.compress(contents, 9)
+    page = b"/Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
+    font = b"/Resources << /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< %s %s >>" % (page, font),
+        b"<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream" % (len(packed), packed),
     ]
+    numbered = b"".join(b"%d 0 obj\n%s\nendobj\n" % (i, one) for i, one in enumerate(objects, 1))
+    return b"%PDF-1.7\n" + numbered + b"trailer\n<< /Root 1 0 R /Size 5 >>\n%%EOF\n"
+
+
+def _parquet() -> bytes:
+    """Return a table whose only text, which is stored once, is in every row."""
+    target = BytesIO()
+    rows = pa.array(["ein Hund " * (REPEATED_CHARACTERS // 9)] * NUM_ROWS).dictionary_encode()
+    parquet.write_table(pa.table({"text": rows.cast(pa.string())}), target, compression="zstd")
+    return target.getvalue()
+
+
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
 def _docx(document: bytes) -> bytes:

@@ -6,7 +6,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle
 from random import Random
@@ -54,14 +54,25 @@ class Record:
     hostile: dict[str, list[RequestOutcome]] = field(default_factory=dict)
     """Outcomes of hostile requests, by kind."""
 
+    @property
+    def everything(self) -> list[RequestOutcome]:
+        """Outcomes of all requests."""
+        return [*self.ordinary, *(one for outcomes in self.hostile.values() for one in outcomes)]
+
+    @property
+    def num_requests(self) -> int:
+        """Number of all requests."""
+        return len(self.ordinary) + sum(map(len, self.hostile.values()))
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A server, with a valid key and a wrong one."""
+    """A server, with the key of ordinary clients, that of hostile ones, and a wrong one."""
 
     address: str
     key: str
-    wrong_key: str
+    hostile_key: str
+    wrong_key: str = "drg_0000000000000000_nobody"
 
     @asynccontextmanager
     async def connection(
@@ -81,6 +92,12 @@ class Site:
         """Send a request, by default with the valid key; return status and body as `PlainClient.send`."""
         with closing(PlainClient(self.address, TIMEOUT_S)) as client:
             return await client.send(with_key(request, self.key if key is None else key))
+
+    async def look(self, path: str, method: str = "GET") -> tuple[int, bytes]:
+        """Send a request without a body, with the valid key."""
+        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.key}\r\n"
+        with closing(PlainClient(self.address, TIMEOUT_S)) as client:
+            return await client.send(f"{head}Connection: close\r\n\r\n".encode())
 
 
 async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, ExpectedResponse]:
@@ -104,7 +121,12 @@ async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, Expecte
 
 
 async def run_ordinary_client(
-    site: Site, known: Mapping[str, ExpectedResponse], record: Record, clock: Clock, start: int
+    site: Site,
+    known: Mapping[str, ExpectedResponse],
+    record: Record,
+    clock: Clock,
+    start: int,
+    pause_s: float = 0.0,
 ) -> None:
     """Send known texts until the time is over, at least one, and compare the responses."""
     texts = cycle([*known][start:] + [*known][:start])
@@ -116,13 +138,14 @@ async def run_ordinary_client(
             record.wrong.append(text)
         return status
 
-    await run_client(ask, clock, record.ordinary, lambda status: 0.0 if status == OK else PAUSE_S)
+    await run_client(ask, clock, record.ordinary, lambda status: pause_s if status == OK else PAUSE_S)
 
 
 async def run_hostile_client(
     site: Site, kind: str, sentences: list[str], record: Record, clock: Clock, seed: int
 ) -> None:
     """Send requests of one kind until the time is over, at least one."""
+    site = replace(site, key=site.hostile_key)
     random = Random(seed)  # noqa: S311 -- a workload, no secret
 
     async def ask() -> int:

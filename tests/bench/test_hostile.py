@@ -28,12 +28,12 @@ def site(tmp_path: Path) -> Iterator[Site]:
     bundle = write_bundle(tmp_path / "tiny", "tiny-de-en")
     double = DoubleTranslator(open_bundle(bundle).manifest)
     url = f"sqlite:///{tmp_path / 'accounts.db'}"
-    key = make_key(url)
+    keys = make_key(url), make_key(url)
     settings: dict[str, Any] = {
         name.removeprefix("DRAGOMAN_").lower(): value for name, value in SETTINGS.items()
     }
     with router_of(double, bundle) as router, ready_client(router, database_url=url, **settings) as client:
-        yield Site(str(client.base_url).rstrip("/"), key, "drg_0000000000000000_nobody")
+        yield Site(str(client.base_url).rstrip("/"), *keys)
         double.released.set()
 
 
