@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import cycle
 from random import Random
 from urllib.parse import urlsplit
@@ -187,12 +187,16 @@ async def _announce_much(site: Site, random: Random, _sentences: list[str]) -> i
     return LEFT
 
 
+@cache
+def _long_file() -> Post:
+    lines = gzip.compress(b"ein Hund rennt\n" * NUM_LINES, mtime=0)
+    return Post("/v1/jobs", MULTIPART, encode_form({"source": "de", "target": "en"}, "a.txt.gz", lines))
+
+
 async def _leave_check(site: Site, random: Random, _sentences: list[str]) -> int:
     """Send a file that takes long to check, and disconnect before the response."""
-    lines = gzip.compress(b"ein Hund rennt\n" * NUM_LINES, mtime=0)
-    form = encode_form({"source": "de", "target": "en"}, "a.txt.gz", lines)
     async with site.connection() as (_, writer):
-        writer.write(with_key(Post("/v1/jobs", MULTIPART, form), site.key))
+        writer.write(with_key(_long_file(), site.key))
         await writer.drain()
         await asyncio.sleep(random.random() * HALF_SENT_S)
     return LEFT

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from bench.clients import NO_RESPONSE, RequestOutcome
+from bench.hostile import shares
 from bench.hostile.__main__ import SETTINGS, has_failed, load, make_key, summarise, thirds
 from bench.hostile.attacks import ATTACKS, with_key
 from bench.hostile.clients import BEHAVIOURS, LEFT, Record, Site, record_expected
+from bench.hostile.shares import measure_kind
+from bench.hostile.uploads import send, uploads
 from bench.processes import MIB, MemorySample
 from dragoman.bundle import open_bundle
 from tests.routing.doubles import write_bundle
@@ -104,3 +107,28 @@ def test_ordinary_answers_are_right_among_all_kinds_of_clients(site: Site) -> No
     assert record.hostile.keys() == BEHAVIOURS.keys()
     assert {one.status for answers in record.hostile.values() for one in answers} & {500, 504} == set()
     assert {one.status for one in record.hostile["wrong key"]} == {401}
+
+
+def test_a_load_ends_after_a_number_of_requests(site: Site) -> None:
+    known = asyncio.run(record_expected(site, TEXTS))
+
+    record = asyncio.run(load(site, known, clients=6, seconds=600.0, kinds=["wrong key"], max_requests=20))
+
+    assert 20 <= record.num_requests < 40
+
+
+def test_small_requests_and_jobs_are_compared_with_those_beside_an_attack(site: Site) -> None:
+    compared = asyncio.run(measure_kind(site, "wrong key", TEXTS, clients=2, seconds=0.2))
+
+    assert not shares.has_failed(compared)
+    assert compared["jobs"]["beside"]["p99_ms"] > 0
+    assert compared["hostile"]["statuses"].keys() == {"401"}
+    compared["jobs"]["beside"]["statuses"] = {"200": 3, "503": 1}
+    assert shares.has_failed(compared)
+
+
+def test_uploads_fit_the_default_limit_of_a_body(site: Site) -> None:
+    found = uploads()
+
+    assert max(len(one.body) for one in found.values()) < 10 * MIB
+    assert asyncio.run(send(site, found["XLIFF with deep nesting"], 1.0)) == 422

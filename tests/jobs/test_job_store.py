@@ -376,3 +376,16 @@ def test_unfinished_jobs_are_filtered_from_many_ids(store: JobStore) -> None:
 
     assert store.filter_unfinished(ids) == {jobs[1].id, jobs[2].id}
     assert store.known(ids) == {job.id for job in jobs}
+
+
+@pytest.mark.parametrize("jump_s", [-86_400.0, 3600.0])
+def test_a_jump_of_the_clock_loses_no_job(store: JobStore, times: Times, jump_s: float) -> None:
+    added = {store.add(new_job(store)).id for _ in range(2)}
+    running = claimed(store, "first").id
+    pass_s(times, jump_s)
+
+    store.beat(running, "first", RunProgress(1, 0))  # nobody has taken it over yet
+    added.add(store.add(new_job(store)).id)
+    assert {claimed(store, worker).id for worker in ("second", "third")} == added - {running}
+    pass_s(times, LEASE_S + 1)
+    assert {claimed(store, worker).id for worker in ("fourth", "fifth", "sixth")} == added
