@@ -117,6 +117,8 @@ class Job:
     num_done: int
     """Processed entries, failed ones included."""
     num_failed: int
+    num_flagged: int
+    """Entries whose translation failed a check and was used all the same; 0 until the job is done."""
     entries_per_s: float | None
     """Latest measured rate; None before the first measurement."""
     problem: str | None
@@ -177,6 +179,7 @@ class JobOutcome:
 
     state: JobState
     num_failed: int = 0
+    num_flagged: int = 0
     problem: str | None = None
     result: StoredFile | None = None
     errors: StoredFile | None = None

@@ -67,6 +67,7 @@ class JobOutput:
     result: Path
     errors: Path | None
     num_failed: int
+    num_flagged: int
     first_failure: str | None
     """Position of the first entry that could not be translated, and why; None if there is none."""
     refund_characters: int
@@ -186,7 +187,8 @@ class JobRunner:
         if report.num_failed:
             refund = job.num_characters - _translated_characters(file, journal)
         kept = errors if errors.is_file() else None
-        return JobOutput(file.target, kept, report.num_failed, first_failure(errors), max(refund, 0))
+        failed, flagged = report.num_failed, report.num_flagged
+        return JobOutput(file.target, kept, failed, flagged, first_failure(errors), max(refund, 0))
 
     def translated_characters(self, job: Job, source: Path) -> int:
         """Count the characters of the translated entries of an unfinished job.

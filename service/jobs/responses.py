@@ -87,6 +87,9 @@ class JobProgress(DocumentedModel):
     """Number of processed texts, including failed ones."""
     failed: int
     """Number of texts that could not be translated; `/errors` lists them."""
+    flagged: int
+    """Number of translations that failed a check, as a number in them changed; `/errors` lists them. 0 until
+    the job is done."""
     characters: int
     """Number of characters of all texts."""
     entries_per_s: float | None = None
@@ -206,6 +209,7 @@ def job_response(job: Job) -> JobResponse:
             entries=job.num_entries,
             done=job.num_done,
             failed=job.num_failed,
+            flagged=job.num_flagged,
             characters=job.num_characters,
             entries_per_s=None if job.entries_per_s is None else round(job.entries_per_s, 1),
             time_left_s=None if job.time_left_s is None else round(job.time_left_s, 1),

@@ -353,6 +353,7 @@ class JobStore:
                 "result_sha256": result.sha256,
                 "num_done": job.num_entries,
                 "num_failed": ending.num_failed,
+                "num_flagged": ending.num_flagged,
             }
         if ending.detected_source is not None:
             ended["detected_source"] = ending.detected_source

@@ -327,7 +327,13 @@ class JobWorkers:
             blobs.put(errors.blob, finished.errors)
         source = assignment.progress_reporter.progress.detected_source
         return JobOutcome(
-            JobState.DONE, finished.num_failed, None, result, errors, finished.refund_characters, source
+            JobState.DONE,
+            finished.num_failed,
+            finished.num_flagged,
+            result=result,
+            errors=errors,
+            refund_characters=finished.refund_characters,
+            detected_source=source,
         )
 
     def _unfinished_outcome(

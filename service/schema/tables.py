@@ -115,6 +115,7 @@ JOBS = sa.Table(
     sa.Column("num_entries", sa.BigInteger, nullable=False),
     sa.Column("num_done", sa.BigInteger, nullable=False),
     sa.Column("num_failed", sa.BigInteger, nullable=False),
+    sa.Column("num_flagged", sa.BigInteger, nullable=False),
     sa.Column("entries_per_s", sa.Float),
     sa.Column("problem", sa.Text),
     sa.Column("created_at", UtcTime, nullable=False),

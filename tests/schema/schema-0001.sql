@@ -21,6 +21,7 @@ CREATE TABLE jobs (
     num_entries BIGINT NOT NULL,
     num_done BIGINT NOT NULL,
     num_failed BIGINT NOT NULL,
+    num_flagged BIGINT NOT NULL,
     entries_per_s FLOAT,
     problem TEXT,
     created_at DATETIME NOT NULL,

@@ -56,11 +56,11 @@ class DoubleTranslator(doubles.DoubleTranslator):
 
 
 class BadTranslator(doubles.DoubleTranslator):
-    """Translates as `translate_badly` does, and changes digits."""
+    """Translates as `translate_badly` does, and changes digits. Next to `Zusatz` it adds a number."""
 
     def _translate(self, text: str, options: DecodingOptions) -> Translation:
         del options
-        return translate_badly(text, changes_digits=True)
+        return translate_badly(text.replace("Zusatz", "Zusatz 7654321"), changes_digits=True)
 
 
 def open_bad(path: str | Path, **_options: object) -> BadTranslator:

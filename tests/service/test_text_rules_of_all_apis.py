@@ -220,3 +220,44 @@ def test_touching_links_part_and_marks_are_there_once_and_nest(
     assert re.fullmatch(r"<p>.*<b>.*<i>.*</i>.*</b>.*<br>.*</p>", marked)
     assert Counter(re.findall(r"<[^>]+>|\{app\}", marked)) == Counter(re.findall(r"<[^>]+>|\{app\}", MARKED))
     assert html.unescape(marked).count("&") == 1
+
+
+FLAGGED = "Der Zusatz sehr."
+"""Its translation has a number that it has not, after all tries."""
+
+
+def test_a_failed_check_is_in_the_native_body_and_in_no_other(client: httpx.Client) -> None:
+    texts = [FLAGGED, "Das Haus."]
+    first, second = posted(client, "/v1/translate", {"text": texts, **PAIR}).json()["translations"]
+    stream = posted(client, "/v1/translate/stream", {"text": FLAGGED, **PAIR}).text.strip()
+    [last] = json.loads(stream.rpartition("data: ")[2])["translations"]
+
+    assert [failed["check"] for failed in first["failed_checks"]] == ["numbers"]
+    assert "54321 is not in the source" in first["failed_checks"][0]["problem"]
+    assert "failed_checks" not in second
+    assert last["failed_checks"] == first["failed_checks"]
+    for translate in (libretranslate("text"), deepl(), google("text"), openai):
+        [other] = translate(client, lambda: pytest.fail("no command"), [FLAGGED])
+        assert other == first["text"]
+
+
+def test_commands_count_what_failed_a_check_and_end_with_its_status(run_badly: Run) -> None:
+    Path("in.txt").write_text(f"{FLAGGED}\nDas Haus.\n{FLAGGED}", encoding="utf-8")
+
+    finished = run_badly("batch", "in.txt", "-o", "out.txt", "--source", "de", "--target", "en")
+    lines = run_badly("translate", "--source", "de", "--target", "en", stdin=FLAGGED.encode())
+
+    assert (finished.returncode, lines.returncode) == (1, 1)
+    assert b"2 failed a check and should be reviewed" in finished.stderr
+    errors = Path("out.txt.errors.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(error)["place"] for error in errors] == ["line 1", "line 3"]
+    assert b"check numbers" in lines.stderr
+    assert lines.stdout.decode() == Path("out.txt").read_text(encoding="utf-8").split("\n")[0]
+
+
+def test_a_job_counts_what_failed_a_check(client: httpx.Client) -> None:
+    done = run_job(client, f"{FLAGGED}\nDas Haus.".encode(), "in.txt", **PAIR)
+
+    assert (done["state"], done["progress"]["failed"], done["progress"]["flagged"]) == ("done", 0, 1)
+    [error] = client.get(f"/v1/jobs/{done['id']}/errors").text.splitlines()
+    assert json.loads(error)["place"] == "line 1"
