@@ -13,10 +13,11 @@ from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
 from service.batch.progress import BatchReport
 from service.batch.run import BatchJob, run_job
-from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry
+from service.batch.texts import EntryTranslator
 from service.formats.entries import Entry, FileOptions
 from service.formats.registry import open_format
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOutcome
 
 PAIR = Pair("de", "en")
 
@@ -24,9 +25,9 @@ PAIR = Pair("de", "en")
 class InstantTranslator:
     """Test double of a translator that answers at once, like an engine with all translations in its cache."""
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         """Return each entry in upper case."""
-        return (TranslatedEntry(MarkedText(entry.text.upper())) for entry in entries)
+        return (TextOutcome(MarkedText(entry.text.upper())) for entry in entries)
 
 
 def make_job(folder: Path, source: Path) -> BatchJob:
@@ -49,8 +50,8 @@ def run_without_journal(folder: Path, source: Path, translator: EntryTranslator)
         file.format.write(lines, (_text(outcome) for outcome in outcomes), target)
 
 
-def _text(outcome: Outcome) -> str:
-    if not isinstance(outcome, TranslatedEntry):
+def _text(outcome: TextOutcome) -> str:
+    if outcome.is_source:
         raise TypeError(outcome.problem)
     return outcome.marked.text
 

@@ -17,7 +17,6 @@ from random import Random
 from bench.command import Command, show
 from dragoman import Router
 from service.batch.entry_translator import RoutedEntryTranslator
-from service.batch.texts import UntranslatedEntry
 from service.formats.entries import Entry
 from service.text.modes import PlaceholderMode
 from service.translation.options import BATCH
@@ -112,9 +111,9 @@ def count(router: Router, pair: tuple[str, str], texts: Sequence[str], mode: Pla
     outcomes = list(translator.translate(Entry(text, "", is_message=True) for text in texts))
     counts.seconds = round(time.perf_counter() - started_s, 1)
     for text, outcome in zip(texts, outcomes, strict=True):
-        if isinstance(outcome, UntranslatedEntry):
+        if outcome.is_source:
             counts.num_sources_kept += 1
-        counts.add(text, text if isinstance(outcome, UntranslatedEntry) else outcome.marked.text)
+        counts.add(text, text if outcome.is_source else outcome.marked.text)
     return counts
 
 

@@ -8,7 +8,6 @@ from bench.robustness.inputs import TARGETS, Input, RequiredItem
 from bench.robustness.required_items import find_missing_words, lost
 from dragoman import DecodingOptions, Pair, Router
 from service.batch.entry_translator import RoutedEntryTranslator
-from service.batch.texts import UntranslatedEntry
 from service.formats.entries import Entry
 from service.translation.options import TranslationOptions
 
@@ -109,7 +108,7 @@ def translate_and_judge(router: Router, inputs: Sequence[Input], pair: Pair, bea
     verdicts = []
     outcomes = translator.translate(Entry(given.text, "") for given in inputs)
     for given, outcome in zip(inputs, outcomes, strict=True):
-        if isinstance(outcome, UntranslatedEntry):
+        if outcome.is_source:
             verdicts.append(judge(given, given.text, pair))
         else:
             verdicts.append(judge(given, outcome.marked.text, pair, is_cut=outcome.is_cut))

@@ -11,13 +11,13 @@ from dragoman.pipeline.pacing import cancelling_pause_of
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.translator import JOB_REQUEST, READ_AHEAD_TEXTS
-from dragoman.types import FinishReason, Pair, Translation
-from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry, UntranslatedEntry, failed_check
+from dragoman.types import Pair, Translation
+from service.batch.texts import EntryTranslator
 from service.formats.entries import Entry
-from service.text.context import TextContext
-from service.text.planning import Plan, plan_text
-from service.text.text_plan import Call
-from service.text.unknown_words import UnknownWords
+from service.text.context import TextContext, route_context
+from service.text.outcome import TextOutcome
+from service.text.showing import ShownText
+from service.text.text_plan import Plan, plan_text
 from service.translation.options import BATCH, TranslationOptions
 
 
@@ -34,7 +34,7 @@ class RoutedEntryTranslator:
     request: EngineRequest = JOB_REQUEST
     """Whose texts these are, and whether they are cancelled; its options are not used."""
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         """Yield an outcome for each entry, in order.
 
         Texts without marks are not aligned, as alignment takes time. The engine runs empty between files
@@ -46,15 +46,7 @@ class RoutedEntryTranslator:
             TranslatorClosed: the translator was closed.
         """
         route = self.router.route(self.source, self.target, self.options.model)
-        decoding = self.options.decoding
-        unknown_words = UnknownWords(self.router, route, decoding.terminology)
-        context = TextContext(
-            *route.pair,
-            find_unknown=unknown_words.find,
-            find_terms=unknown_words.find_terms,
-            splitting=decoding.splitting,
-            placeholders=self.options.placeholders,
-        )
+        context = route_context(self.router, route, self.options.decoding, self.options.placeholders)
         plans = (self._plan(entry, context) for entry in entries)
         for is_aligned, alike in groupby(_windows(plans, self.read_ahead), _needs_alignment):
             yield from self._translate(alike, is_aligned=is_aligned)
@@ -67,7 +59,7 @@ class RoutedEntryTranslator:
 
     def _translate(
         self, windows: Iterable[Sequence["_PlannedEntry"]], *, is_aligned: bool
-    ) -> Iterator[Outcome]:
+    ) -> Iterator[TextOutcome]:
         """Yield the outcomes of entries that are translated as one stream.
 
         What is to be tried again goes into the running stream before new texts. Only calls that need
@@ -84,7 +76,7 @@ class RoutedEntryTranslator:
             outcomes = self._run(stream.retries(), is_aligned=is_aligned)
         yield from self._pop_finished(stream)
 
-    def _pop_finished(self, stream: "_Stream") -> Iterator[Outcome]:
+    def _pop_finished(self, stream: "_Stream") -> Iterator[TextOutcome]:
         """Remove the first entries as long as they are finished, and yield their outcomes."""
         unfinished = stream.unfinished
         while unfinished:
@@ -114,9 +106,9 @@ class RoutedEntryTranslator:
 class UnchangedTranslator:
     """An `EntryTranslator` for entries that are already in the target language."""
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         """Yield each entry unchanged."""
-        return (TranslatedEntry(entry.marked) for entry in entries)
+        return (TextOutcome(entry.marked) for entry in entries)
 
 
 def translator_for(
@@ -138,11 +130,9 @@ class _PlannedEntry:
     """The plan of an entry, and the outcomes of its calls so far."""
 
     plan: Plan
-    problem: str | None = None
-    """Why the entry cannot be translated; None if it can."""
-    calls: Sequence[Call] = field(init=False)
+    calls: Sequence[ShownText] = field(init=False)
     """Calls to make now; none if the entry is finished."""
-    _taken: list[Translation] = field(default_factory=list)
+    _taken: list[Translation | InputError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.calls = self.plan.calls
@@ -153,32 +143,18 @@ class _PlannedEntry:
 
     def take(self, outcome: RoutedTranslation | InputError) -> bool:
         """Take the outcome of the next call; return whether that was the last one, and others follow."""
-        if isinstance(outcome, InputError):
-            self.problem = self.problem or outcome.problem
-        else:
-            self._taken.append(outcome.translation)
-        if self.problem is not None:
-            self.calls = ()
-        if len(self._taken) < len(self.calls) or not self.calls:
+        self._taken.append(outcome if isinstance(outcome, InputError) else outcome.translation)
+        if len(self._taken) < len(self.calls):
             return False
-        self.plan.take(self._taken)
+        self.plan.take(iter(self._taken))
         self._taken = []
         self.calls = self.plan.calls
         return bool(self.calls)
 
-    def outcome(self) -> Outcome:
-        if self.problem is not None:
-            return UntranslatedEntry(self.problem)
-        found = self.plan.outcome
-        if found.is_source:
-            return UntranslatedEntry(failed_check(found.failed[0], is_source=True))
-        translation = found.translation
-        return TranslatedEntry(
-            found.marked,
-            is_cut=translation is not None and translation.finish_reason is FinishReason.LENGTH,
-            confidence=None if translation is None else translation.confidence,
-            problem=failed_check(found.failed[0], is_source=False) if found.failed else None,
-        )
+    def outcome(self) -> TextOutcome:
+        """Return the outcome as journals keep it."""
+        outcome = self.plan.outcome
+        return replace(outcome, translation=None, failed=outcome.failed[:1])
 
 
 @dataclass(slots=True, eq=False)

@@ -14,11 +14,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from dragoman.types import Pair
 from service.batch.errors import JournalDamaged, OtherJob
-from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry
-from service.formats.review_marks import TextOrigin
 from service.schema.tables import FACTS, TRANSLATIONS
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOrigin, TextOutcome
 
 CHECKSUM_SIZE_BYTES = 8
 MAX_KEYS = 512
@@ -77,14 +76,14 @@ class Journal:
         with self.store.reading() as connection:
             return _facts(connection, self.job)
 
-    def outcomes(self, keys: Collection[bytes]) -> dict[bytes, Outcome]:
+    def outcomes(self, keys: Collection[bytes]) -> dict[bytes, TextOutcome]:
         """Return the outcomes of those keys that are in the journal.
 
         Raises:
             JournalDamaged: a row does not match its checksum.
         """
         distinct = list(dict.fromkeys(keys))
-        found: dict[bytes, Outcome] = {}
+        found: dict[bytes, TextOutcome] = {}
         with self.store.reading() as connection:
             for start in range(0, len(distinct), MAX_KEYS):
                 wanted = distinct[start : start + MAX_KEYS]
@@ -94,10 +93,10 @@ class Journal:
                 for row in connection.execute(query).mappings():
                     if _checksum(row) != row["checksum"]:
                         raise JournalDamaged(self.store.name, "a translation does not match its checksum")
-                    found[row["key"]] = _outcome(row)
+                    found[row["key"]] = read_outcome(row)
         return found
 
-    def commit(self, outcomes: Mapping[bytes, Outcome]) -> None:
+    def commit(self, outcomes: Mapping[bytes, TextOutcome]) -> None:
         """Store all outcomes of a chunk durably, or none of them if this raises.
 
         Outcomes already in the journal stay: the same entry has the same outcome.
@@ -138,41 +137,40 @@ def _differences(known: Mapping[str, str], facts: Mapping[str, str]) -> tuple[st
     return (*shown, f"and {more} more") if more else tuple(shown)
 
 
-def _row(job: str, key: bytes, outcome: Outcome) -> dict[str, object]:
+def _row(job: str, key: bytes, outcome: TextOutcome) -> dict[str, object]:
     row: dict[str, object] = {
         "job": job,
         "key": key,
-        "text": None,
-        "problem": None,
-        "is_cut": False,
-        "origin": None,
-        "confidence": None,
+        "text": marked_bytes(outcome.marked),
+        "problem": outcome.problem and outcome.problem.replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        "is_cut": outcome.is_cut,
+        "origin": None if outcome.origin is TextOrigin.MACHINE else outcome.origin.value,
+        "confidence": outcome.confidence,
     }
-    if isinstance(outcome, TranslatedEntry):
-        row["text"] = _to_bytes(outcome.marked)
-        row["is_cut"], row["confidence"] = outcome.is_cut, outcome.confidence
-        row["origin"] = None if outcome.origin is TextOrigin.MACHINE else outcome.origin.value
-    if outcome.problem is not None:
-        row["problem"] = outcome.problem.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return {**row, "checksum": _checksum(row)}
 
 
-def _outcome(row: Mapping[Any, Any]) -> Outcome:
-    if row["text"] is None:
-        return UntranslatedEntry(row["problem"] or "")
-    origin = TextOrigin(row["origin"] or TextOrigin.MACHINE)
-    marked = MarkedText.from_json(json.loads(row["text"].decode("utf-8", "surrogatepass")))
-    return TranslatedEntry(marked, row["is_cut"], origin, row["confidence"], row["problem"])
+def read_outcome(row: Mapping[Any, Any]) -> TextOutcome:
+    """Return the outcome of a row, of a journal or of a cluster's file."""
+    marked, origin = marked_of_bytes(row["text"]), TextOrigin(row["origin"] or TextOrigin.MACHINE)
+    outcome = TextOutcome(marked, origin=origin, is_cut=row["is_cut"], confidence=row["confidence"])
+    return outcome.with_problem(row["problem"])
 
 
-def _to_bytes(marked: MarkedText) -> bytes:
+def marked_bytes(marked: MarkedText) -> bytes:
+    """Return a text as rows and keys have it."""
     return json.dumps(marked.to_json(), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
+def marked_of_bytes(content: bytes) -> MarkedText:
+    """Return the text that `marked_bytes` encoded."""
+    return MarkedText.from_json(json.loads(content.decode("utf-8", "surrogatepass")))
+
+
 def _checksum(row: Mapping[Any, Any]) -> bytes:
-    text: bytes | None = row["text"]
+    text: bytes = row["text"] or b""
     digest = hashlib.blake2b(row["key"], digest_size=CHECKSUM_SIZE_BYTES)
-    digest.update(b"?" if text is None else b"=" + len(text).to_bytes(8) + text)
+    digest.update(b"=" + len(text).to_bytes(8) + text)
     digest.update((row["problem"] or "").encode("utf-8", "surrogatepass"))
     digest.update(b"-" if row["is_cut"] else b".")
     if row["origin"] is not None or row["confidence"] is not None:  # older rows have neither
@@ -195,7 +193,7 @@ def entry_key(entry: Entry, pair: Pair) -> bytes:
         `KEY_SIZE_BYTES` bytes (BLAKE2b).
     """
     digest = hashlib.blake2b(_context(pair, entry.is_message), digest_size=KEY_SIZE_BYTES)
-    digest.update(_to_bytes(entry.marked))
+    digest.update(marked_bytes(entry.marked))
     return digest.digest()
 
 
@@ -213,7 +211,7 @@ class EntryLookup(NamedTuple):
 
     key: bytes
     entry: Entry
-    outcome: Outcome | None
+    outcome: TextOutcome | None
     """None if the journal has no outcome."""
 
 

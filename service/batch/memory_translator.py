@@ -8,12 +8,12 @@ from pathlib import Path
 
 from dragoman.types import Pair
 from service.batch.errors import InputProblem
-from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry
+from service.batch.texts import EntryTranslator
 from service.formats.entries import Entry, FileFormatError
-from service.formats.review_marks import TextOrigin
 from service.memories.pairs import SegmentPair, fitting_targets, source_digest
 from service.memories.tmx import TmxPairs
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOrigin, TextOutcome
 
 WINDOW_ENTRIES = 256
 FindTargets = Callable[[Sequence[str]], Sequence[str | None]]
@@ -28,7 +28,7 @@ class MemoryTranslator:
     translator: EntryTranslator
     find_targets: FindTargets
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         """Yield an outcome for each entry, in order."""
         # The translator reads ahead: windows without work for it must not gather in between.
         for is_known, windows in groupby(self._windows(entries), _is_known):
@@ -43,7 +43,7 @@ class MemoryTranslator:
             found = iter(self.find_targets([entry.text for entry in window if entry.marked.is_plain]))
             yield [(entry, next(found) if entry.marked.is_plain else None) for entry in window]
 
-    def _translate(self, windows: Iterable[_Window]) -> Iterator[Outcome]:
+    def _translate(self, windows: Iterable[_Window]) -> Iterator[TextOutcome]:
         waiting: deque[str | None] = deque()
 
         def unknown() -> Iterator[Entry]:
@@ -68,15 +68,15 @@ def _targets(windows: Iterable[_Window]) -> Iterator[str]:
     return (target for window in windows for _, target in window if target is not None)
 
 
-def _known_first(waiting: deque[str | None]) -> Iterator[Outcome]:
+def _known_first(waiting: deque[str | None]) -> Iterator[TextOutcome]:
     """Remove the targets from the memory that come before the next entry of the translator; yield them."""
     while waiting and (target := waiting[0]) is not None:
         waiting.popleft()
         yield _from_memory(target)
 
 
-def _from_memory(target: str) -> TranslatedEntry:
-    return TranslatedEntry(MarkedText(target), origin=TextOrigin.MEMORY)
+def _from_memory(target: str) -> TextOutcome:
+    return TextOutcome(MarkedText(target), origin=TextOrigin.MEMORY)
 
 
 def read_tmx(path: Path, pair: Pair) -> Mapping[bytes, SegmentPair]:

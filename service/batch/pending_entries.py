@@ -15,8 +15,9 @@ from service.batch.errors import JobCancelled, JournalFailed
 from service.batch.files import JobFile, read_entries
 from service.batch.journal import EntryLookup, Journal, look_up
 from service.batch.progress import BatchProgress, OnProgress
-from service.batch.texts import EntryTranslator, Outcome, UntranslatedEntry
+from service.batch.texts import EntryTranslator
 from service.formats.entries import Entry
+from service.text.outcome import TextOutcome
 
 TranslatorOf = Callable[[Pair], EntryTranslator]
 
@@ -45,7 +46,7 @@ class PendingEntriesPass:
     monotonic: Callable[[], float] = time.monotonic
     _waiting: dict[bytes, int] = field(default_factory=dict)
     _under_way: deque[bytes] = field(default_factory=deque)
-    _uncommitted: dict[bytes, Outcome] = field(default_factory=dict)
+    _uncommitted: dict[bytes, TextOutcome] = field(default_factory=dict)
     _num_done: int = 0
     _num_failed: int = 0
     _num_translated: int = 0
@@ -106,7 +107,7 @@ class PendingEntriesPass:
                 pending.append((key, entry))
         return pending
 
-    def _record_outcome(self, key: bytes, outcome: Outcome) -> None:
+    def _record_outcome(self, key: bytes, outcome: TextOutcome) -> None:
         self._count(outcome, self._waiting.pop(key))
         self._uncommitted[key] = outcome
         self._num_translated += 1
@@ -124,9 +125,9 @@ class PendingEntriesPass:
         self._uncommitted.clear()
         self._committed_at_s = self.monotonic()
 
-    def _count(self, outcome: Outcome, times: int) -> None:
+    def _count(self, outcome: TextOutcome, times: int) -> None:
         self._num_done += times
-        self._num_failed += times if isinstance(outcome, UntranslatedEntry) else 0
+        self._num_failed += times if outcome.is_source else 0
 
     def _report_progress(self) -> None:
         self.on_progress(

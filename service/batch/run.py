@@ -35,11 +35,10 @@ from service.batch.files import (
 from service.batch.journal import Journal, look_up
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass, TranslatorOf
 from service.batch.progress import BatchReport, OnProgress
-from service.batch.texts import Outcome, UntranslatedEntry
 from service.formats.entries import Entry
 from service.formats.isolation import IsolatedFormat
-from service.formats.review_marks import ReviewMarks, TargetText, TextOrigin
-from service.text.marked_text import MarkedText
+from service.formats.review_marks import ReviewMarks, TargetText
+from service.text.outcome import TextOutcome
 from service.translation.options import BATCH, OnFailure, TranslationOptions
 from service.versions import installed_version
 
@@ -164,27 +163,25 @@ class _OutputTexts:
                     raise InputChanged(self.file.name)  # all entries of the surveyed file have an outcome
                 yield self._text(entry, outcome)
 
-    def _text(self, entry: Entry, outcome: Outcome) -> str:
-        if isinstance(outcome, UntranslatedEntry):
-            self.tally.num_failed += 1
-            self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem, outcome.check)
-            return self._text_of(entry.marked) if self.job.options.on_failure is OnFailure.SOURCE else ""
+    def _text(self, entry: Entry, outcome: TextOutcome) -> str:
+        """Return a text with its review marks, unless these are off, or nothing was to be done."""
+        check = outcome.failed[0].check if outcome.failed else None
         if outcome.is_cut:
             self.tally.num_cut += 1
             self.problems.add(self.file, entry, "cut", CUT)
-        if outcome.problem is not None:
+        if outcome.is_source:
+            self.tally.num_failed += 1
+            self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem or "", check)
+            if self.job.options.on_failure is OnFailure.EMPTY:
+                return ""
+        elif outcome.problem is not None:
             self.tally.num_flagged += 1
-            self.problems.add(self.file, entry, FLAGGED, outcome.problem, outcome.check)
-        return self._text_of(outcome.marked, outcome.origin, outcome.confidence)
-
-    def _text_of(
-        self, marked: MarkedText, origin: TextOrigin = TextOrigin.SOURCE, confidence: float | None = None
-    ) -> str:
-        """Return a text with its origin, unless it gets no marks: they are off, or nothing was to be done."""
-        if self.job.options.review is ReviewMarks.OFF or self.file.pair.source == self.file.pair.target:
-            return TargetText(marked)
-        has_confidence = self.job.options.review is ReviewMarks.CONFIDENCE
-        return TargetText(marked, origin, confidence if has_confidence else None)
+            self.problems.add(self.file, entry, FLAGGED, outcome.problem, check)
+        review, pair = self.job.options.review, self.file.pair
+        if review is not ReviewMarks.CONFIDENCE:
+            outcome = replace(outcome, confidence=None)
+        is_marked = review is not ReviewMarks.OFF and pair.source != pair.target
+        return TargetText(outcome, has_marks=is_marked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeVar
 import typer
 from tqdm import tqdm
 
-from service.batch.texts import EntryTranslator, UntranslatedEntry
+from service.batch.texts import EntryTranslator
 from service.cli.exit_status import EXIT_BROKEN_PIPE
 from service.cli.line_source import LineSource
 from service.formats.entries import Entry, FileFormatError
@@ -64,13 +64,13 @@ def translate_lines(translator: EntryTranslator, source: Iterable[bytes]) -> Ite
 
     for number, outcome in enumerate(translator.translate(entries()), start=1):
         line = in_progress.popleft()
-        if isinstance(outcome, UntranslatedEntry):
+        if outcome.is_source:
             text, is_cut = line.text, False
         else:
             # The model may generate line feeds, but a line is translated as one line.
             text, is_cut = outcome.marked.text.replace("\n", " "), outcome.is_cut
         content = line.mark + text.encode() + line.ending
-        yield TargetLine(number, content, outcome.problem, is_cut, isinstance(outcome, UntranslatedEntry))
+        yield TargetLine(number, content, outcome.problem, is_cut, outcome.is_source)
     if undecodable:
         raise undecodable[0]
 

@@ -17,17 +17,15 @@ from pathlib import Path
 from tempfile import mkstemp
 from threading import Event
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from dragoman.types import Pair
 from service.batch.errors import ClusterMissing, JobCancelled, PartitionDamaged
 from service.batch.files import JobFile, output_errors, read_entries
-from service.batch.journal import Journal, look_up
+from service.batch.journal import Journal, look_up, marked_bytes, marked_of_bytes, read_outcome
 from service.batch.run import by_pair
-from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry, entry_of
-from service.formats.review_marks import TextOrigin
-from service.text.marked_text import MarkedText
+from service.text.outcome import TextOutcome
 
 try:
     import pyarrow as pa
@@ -121,7 +119,7 @@ def write_partition(folder: Path, number: int, pair: Pair, entries: Mapping[byte
     table = pa.table(
         {
             "key": list(entries),
-            "text": [_bytes(entry.marked) for entry in entries.values()],
+            "text": [marked_bytes(entry.marked) for entry in entries.values()],
             "is_message": [entry.is_message for entry in entries.values()],
         },
         schema=ENTRIES.with_metadata({PAIR: json.dumps(list(pair)).encode()}),
@@ -140,13 +138,13 @@ def read_partition(path: Path) -> Partition:
     columns = table.to_pydict()
     pair = Pair(*json.loads(table.schema.metadata[PAIR]))
     entries = (
-        entry_of(_marked(text), "", is_message=is_message)
+        entry_of(marked_of_bytes(text), "", is_message=is_message)
         for text, is_message in zip(columns["text"], columns["is_message"], strict=True)
     )
     return Partition(pair, tuple(columns["key"]), tuple(entries))
 
 
-def write_outcomes(folder: Path, stem: str, keys: Sequence[bytes], outcomes: Sequence[Outcome]) -> Path:
+def write_outcomes(folder: Path, stem: str, keys: Sequence[bytes], outcomes: Sequence[TextOutcome]) -> Path:
     """Write the outcomes of a partition's entries.
 
     Raises:
@@ -156,11 +154,9 @@ def write_outcomes(folder: Path, stem: str, keys: Sequence[bytes], outcomes: Seq
     return _write_whole(pa.Table.from_pylist(rows, schema=OUTCOMES), folder, stem)
 
 
-def _outcome_row(outcome: Outcome) -> dict[str, object]:
-    if isinstance(outcome, UntranslatedEntry):
-        return {"problem": outcome.problem, "is_cut": False}
+def _outcome_row(outcome: TextOutcome) -> dict[str, object]:
     return {
-        "text": _bytes(outcome.marked),
+        "text": marked_bytes(outcome.marked),
         "is_cut": outcome.is_cut,
         "origin": outcome.origin.value,
         "confidence": outcome.confidence,
@@ -168,22 +164,13 @@ def _outcome_row(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def read_outcomes(path: Path) -> dict[bytes, Outcome]:
+def read_outcomes(path: Path) -> dict[bytes, TextOutcome]:
     """Read the outcomes of a partition's entries.
 
     Raises:
         PartitionDamaged: the file is not the same as what was written.
     """
-    return {row["key"]: _read_outcome(row) for row in _read_whole(path).to_pylist()}
-
-
-def _read_outcome(row: Mapping[str, Any]) -> Outcome:
-    if row["text"] is None:
-        return UntranslatedEntry(row["problem"])
-    marked = _marked(row["text"])
-    return TranslatedEntry(
-        marked, row["is_cut"], TextOrigin(row["origin"]), row["confidence"], row["problem"]
-    )
+    return {row["key"]: read_outcome(row) for row in _read_whole(path).to_pylist()}
 
 
 def _write_whole(table: pa.Table, folder: Path, stem: str) -> Path:
@@ -215,14 +202,6 @@ def _read_whole(path: Path) -> pa.Table:
 
 def _digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=DIGEST_SIZE_BYTES).hexdigest()
-
-
-def _bytes(marked: MarkedText) -> bytes:
-    return json.dumps(marked.to_json(), ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def _marked(text: bytes) -> MarkedText:
-    return MarkedText.from_json(json.loads(text.decode("utf-8", "surrogatepass")))
 
 
 class OccurrenceCounts:
@@ -304,6 +283,6 @@ class Planner:
             for key, entry, outcome in window:
                 if outcome is not None:
                     self._num_done += 1
-                    self._num_failed += isinstance(outcome, UntranslatedEntry)
+                    self._num_failed += outcome.is_source
                 elif self.occurrences.add(key):
                     yield key, entry

@@ -14,7 +14,6 @@ from service.batch.errors import PartitionDamaged
 from service.batch.journal import Journal
 from service.batch.progress import BatchProgress, BatchReport, OnProgress
 from service.batch.run import BatchJob, begin, finish
-from service.batch.texts import UntranslatedEntry
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, connect, translate_partitions
 from service.cluster.partitions import (
@@ -148,7 +147,7 @@ class _OutcomeMerger:
         for key, outcome in outcomes.items():
             times = self._occurrences.of(key)
             self._num_done += times
-            self._num_failed += times if isinstance(outcome, UntranslatedEntry) else 0
+            self._num_failed += times if outcome.is_source else 0
         self._report()
 
     def _report(self) -> None:

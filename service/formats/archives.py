@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import PurePosixPath
 from typing import IO, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -14,7 +15,7 @@ from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import InlineItem, TextRun, entries_in, fill_runs
 from service.formats.parts import TextPart, TextUnit, Unit, end, entries_of, joined, written
 from service.formats.xml_tree import Element, Name
-from service.formats.xml_units import xml_encoder
+from service.formats.xml_units import xml_encoder, xml_units
 
 MAX_MEMBERS = 10_000
 MAX_NAME_CHARACTERS = 1000
@@ -193,6 +194,15 @@ class ParagraphFormat:
     """Returns the content of a paragraph, given its location and how to write the paragraphs in it."""
     spell: Callable[[Element, Sequence[InlineItem]], str]
     """Returns a paragraph with this content."""
+
+    def parts(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
+        """Yield the parts of a member; `before` is the prefix of the locations: `ppt/slides/slide1.xml, `."""
+        numbers = count(1)
+        for part in xml_units(content, self.paragraphs):
+            if isinstance(part, Element):
+                yield self.passage(part, f"{before}paragraph {next(numbers)}")
+            else:
+                yield part
 
     def passage(self, element: Element, place: str) -> TextUnit:
         """Return a paragraph as a unit: its own entries, then those of the paragraphs in it."""

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from service.formats.review_marks import TOOL, TextOrigin, confidence_of, origin_of
+from service.formats.review_marks import TOOL, confidence_of, origin_of
 from service.formats.xml_tree import Element
+from service.text.outcome import TextOrigin
 
 _TRANSLATED = 'state="translated"'
 _XLIFF_1: Mapping[TextOrigin | None, str] = {

@@ -21,12 +21,12 @@ from service.formats.inline_runs import (
     messages_in,
     pair_halves,
     text_runs,
+    xml_of,
 )
 from service.formats.language_tags import matches_language
 from service.formats.parts import TextPart, TextUnit, Unit, joined
-from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
-from service.formats.xml_units import XML_NAMESPACE, XmlFormat, through_root, xml_units
-from service.text.escaping import escape_xml
+from service.formats.xml_tree import XML_NAMESPACE, Chars, Element, Miscellaneous, Name
+from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.tokens import TokenKind
 
 _UNIT, _HEADER = Name("", "tu"), Name("", "header")
@@ -59,7 +59,7 @@ class TmxFormat(XmlFormat):
                 yield part.raw
                 continue
             number = next(numbers)
-            variants = [(variant, _language(variant)) for variant in part.children("tuv")]
+            variants = [(variant, variant.language) for variant in part.children("tuv")]
             source_variants = [
                 variant for variant, language in variants if not wanted or matches_language(language, wanted)
             ]
@@ -95,17 +95,13 @@ class TmxFormat(XmlFormat):
         return Unit(entries, spell)
 
 
-def _language(variant: Element) -> str:
-    return variant.attribute("lang", XML_NAMESPACE) or variant.attribute("lang") or ""
-
-
 def _insert_variant(unit: Element, variant: str) -> str:
     """Return the unit with a variant added after its last one, with the same white space before it."""
     last = unit.nodes.index(unit.children("tuv")[-1])
-    before = unit.nodes[last - 1] if last else None
-    space = before.raw if isinstance(before, Chars) and not before.text.strip() else ""
     nodes = [node.raw for node in unit.nodes]
-    return "".join([unit.open, *nodes[: last + 1], space, variant, *nodes[last + 1 :], unit.close])
+    return "".join(
+        [unit.open, *nodes[: last + 1], unit.space_before(last), variant, *nodes[last + 1 :], unit.close]
+    )
 
 
 _CONTAINERS = frozenset(["g", "mrk", "pc", "hi"])
@@ -155,8 +151,7 @@ def has_text_between_segments(element: Element) -> bool:
 
 def write_segment(found: Sequence[TextRun | InlineItem], texts: Sequence[str]) -> str:
     """Return the content of a `target` or `seg` with translations, one for each text of the source."""
-    items = fill_runs(found, texts)
-    return "".join(escape_xml(item.text) if item.kind is TokenKind.TEXT else item.raw for item in items)
+    return xml_of(fill_runs(found, texts))
 
 
 def _content(parent: Element, translated_segments: Mapping[str, Element]) -> Iterator[InlineItem]:
@@ -296,13 +291,10 @@ def _nodes(parent: Element, target: str) -> Iterator[str]:
     """Yield the content of a unit, with the target in place of the existing one or after the source."""
     has_target = bool(parent.children("target"))
     after = (parent.children("seg-source") or parent.children("source"))[-1]
-    space = ""
     for i, node in enumerate(parent.nodes):
         if isinstance(node, Element) and node.local == "target" and node.name.uri == parent.name.uri:
             yield target
             continue
         yield node.raw
         if node is after and not has_target:
-            before = parent.nodes[i - 1] if i else None
-            space = before.raw if isinstance(before, Chars) and not before.text.strip() else ""
-            yield space + target
+            yield parent.space_before(i) + target

@@ -4,12 +4,12 @@ import html
 import re
 import unicodedata
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise
 
 from service.formats.inline_runs import TextRun, text_runs
+from service.text.marked_text import pair_nesting
 from service.text.tokens import InlineItem, TokenKind
 
 _SPACES = re.compile(r"[ \t\r\n]+")
@@ -54,7 +54,7 @@ def cue_runs(text: str, style: TagStyle, place: str) -> list[TextRun | InlineIte
 
 def _items(text: str, style: TagStyle) -> Iterator[InlineItem]:
     found = list(_TAGS[style].finditer(text))
-    partners = _partners([tag[0] for tag in found])
+    partners = pair_nesting(_half(tag[0]) for tag in found)
     at = 0
     for i, tag in enumerate(found):
         if at < tag.start():
@@ -114,25 +114,12 @@ def _unescape(text: str, style: TagStyle) -> str:
     return _REFERENCE.sub(lambda reference: html.unescape(reference[0]), text)
 
 
-def _partners(tags: list[str]) -> dict[int, int]:
-    """Map paired opening and closing tags to each other, in both directions; elements never cross."""
-    partners: dict[int, int] = {}
-    open_tags: list[tuple[str, int]] = []
-    num_open: Counter[str] = Counter()
-    for i, tag in enumerate(tags):
-        if opening := _OPENING.fullmatch(tag):
-            open_tags.append(((opening[1] or opening[2]).lower(), i))
-            num_open[open_tags[-1][0]] += 1
-        elif closing := _CLOSING.fullmatch(tag):
-            name = (closing[2] or closing[1] or "").lower()
-            is_found = not num_open[name]
-            while not is_found:
-                other, partner = open_tags.pop()
-                num_open[other] -= 1
-                is_found = other == name
-                if is_found:
-                    partners[i], partners[partner] = partner, i
-    return partners
+def _half(tag: str) -> tuple[str, str]:
+    """Return the kind of a tag, and the name that pairs it with another."""
+    if opening := _OPENING.fullmatch(tag):
+        return "open", (opening[1] or opening[2]).lower()
+    closing = _CLOSING.fullmatch(tag)
+    return ("", "") if closing is None else ("close", (closing[2] or closing[1]).lower())
 
 
 def _break_lines(pieces: list[tuple[str, bool]], num_lines: int) -> list[str]:

@@ -10,18 +10,14 @@ written with as few runs as it has formats.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
-from typing import IO
 from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import InlineItem, TextRun, pair_halves, text_runs
 from service.formats.office_packages import read_package
-from service.formats.parts import TextPart
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
-from service.formats.xml_units import xml_units
 from service.text.escaping import escape_xml
 from service.text.tokens import TokenKind
 
@@ -255,21 +251,9 @@ class DocxFormat(ArchiveFormat):
 
     def members(self, archive: ZipFile) -> Sequence[XmlMember]:
         """See `ArchiveFormat`."""
-        return _members(archive)
-
-
-def _members(archive: ZipFile) -> Sequence[XmlMember]:
-    package = read_package(archive, "a Word document")
-    main = package.members(_MAIN)
-    if not main:
-        raise FileFormatError("it contains no text document; save it as .docx")
-    before = dict.fromkeys(main, "") | {name: f"{name}, " for name in package.members(_OTHER_TEXT_PARTS)}
-    return [XmlMember(name, partial(_parts, place)) for name, place in before.items()]
-
-
-def _parts(before: str, content: IO[bytes]) -> Iterator[TextPart]:
-    numbers = count(1)
-    for part in xml_units(content, PARAGRAPHS.paragraphs):
-        yield (
-            part if isinstance(part, str) else PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
-        )
+        package = read_package(archive, "a Word document")
+        main = package.members(_MAIN)
+        if not main:
+            raise FileFormatError("it contains no text document; save it as .docx")
+        before = dict.fromkeys(main, "") | {name: f"{name}, " for name in package.members(_OTHER_TEXT_PARTS)}
+        return [XmlMember(name, partial(PARAGRAPHS.parts, place)) for name, place in before.items()]

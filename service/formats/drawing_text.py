@@ -6,16 +6,12 @@ with as few runs as it has formats.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import count
-from typing import IO
 
 from service.formats.archives import ParagraphFormat, WriteNested
 from service.formats.inline_runs import InlineItem, TextRun, text_runs
-from service.formats.parts import TextPart
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_attributes import without_attributes
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
-from service.formats.xml_units import xml_units
 from service.text.escaping import escape_xml
 from service.text.tokens import TokenKind
 
@@ -33,20 +29,6 @@ _VISIBLE_ON_SPACE = re.compile(r"\b(?:u|strike)\s*=|:highlight\b|:hlink")
 """Run properties that are visible on white space."""
 _TABS_AND_ESCAPES = re.compile(r"(\t|_x[0-9A-Fa-f]{4}_)")
 """Tabs, and characters that PowerPoint writes as their number: they stay."""
-
-
-def drawing_parts(before: str, content: IO[bytes]) -> Iterator[TextPart]:
-    """Yield the parts of a member that holds DrawingML.
-
-    Args:
-        before: prefix of the locations: `ppt/slides/slide1.xml, `.
-        content: the member, seekable, at its beginning.
-    """
-    numbers = count(1)
-    for part in xml_units(content, PARAGRAPHS.paragraphs):
-        yield (
-            part if isinstance(part, str) else PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
-        )
 
 
 def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:

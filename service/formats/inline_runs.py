@@ -4,16 +4,16 @@ The same words in different formats give the same entry; see `MarkedText`.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
 from service.formats.entries import Entry, FileFormatError, entry_of
 from service.formats.parts import TextPart, TextUnit, Unit
 from service.formats.review_marks import marked_of
-from service.text.escaping import escape
+from service.text.escaping import escape, escape_xml
 from service.text.icu_parser import has_branches
+from service.text.marked_text import pair_nesting
 from service.text.options import MarkupLanguage
 from service.text.reading import ReadText, read_items, translated_items
 from service.text.tokens import InlineItem, TokenKind
@@ -28,6 +28,7 @@ __all__ = [
     "pair_halves",
     "text_runs",
     "token_blocks",
+    "xml_of",
 ]
 
 _SPACES = re.compile(r"[\t\n\f\r ]+")
@@ -101,6 +102,11 @@ def fill_runs(found: Iterable[TextRun | InlineItem], texts: Iterable[str]) -> li
     return filled
 
 
+def xml_of(items: Iterable[InlineItem]) -> str:
+    """Return items as XML."""
+    return "".join(escape_xml(item.text) if item.kind is TokenKind.TEXT else item.raw for item in items)
+
+
 def collapse_space(text: str) -> str:
     """Return a text with each run of white space replaced by one space."""
     return _SPACES.sub(" ", text)
@@ -108,42 +114,23 @@ def collapse_space(text: str) -> str:
 
 def pair_halves(items: Sequence[InlineItem]) -> list[InlineItem]:
     """Turn pairs of halves, noted `open:KEY` and `close:KEY`, into elements where they nest."""
-    result = list(items)
-    levels = [_OpenHalves()]
+    halves: list[tuple[str, Hashable]] = []
+    elements = [-1]
+    """Positions of the elements around an item: halves in different ones are no pair."""
     for i, item in enumerate(items):
         half, _, key = (item.note or "").partition(":")
         if item.kind is TokenKind.OPEN:
-            levels.append(_OpenHalves())
-        elif item.kind is TokenKind.CLOSE and len(levels) > 1:
-            levels.pop()
-        elif half == "open":
-            levels[-1].add(key, i)
-        elif half == "close" and (start := levels[-1].take(key)) is not None:
-            result[start] = replace(items[start], kind=TokenKind.OPEN, note=None)
-            result[i] = replace(item, kind=TokenKind.CLOSE, note=None)
+            halves.append((item.kind, i))
+            elements.append(i)
+        elif item.kind is TokenKind.CLOSE and len(elements) > 1:
+            halves.append((item.kind, elements.pop()))
+        else:
+            halves.append((half, (elements[-1], key)))
+    result = list(items)
+    for i, partner in pair_nesting(halves).items():
+        if items[i].note is not None and items[i].kind not in {TokenKind.OPEN, TokenKind.CLOSE}:
+            result[i] = replace(items[i], kind=TokenKind.OPEN if i < partner else TokenKind.CLOSE, note=None)
     return _replace_empty_elements(result)
-
-
-class _OpenHalves:
-    """First halves directly in one element, whose second halves have not come yet."""
-
-    def __init__(self) -> None:
-        self._halves: list[tuple[str, int]] = []
-        self._counts = Counter[str]()
-
-    def add(self, key: str, i: int) -> None:
-        self._halves.append((key, i))
-        self._counts[key] += 1
-
-    def take(self, key: str) -> int | None:
-        """Return the position of a key's last half, if any; drop later ones, which would cross its pair."""
-        if not self._counts[key]:
-            return None
-        while True:
-            last, i = self._halves.pop()
-            self._counts[last] -= 1
-            if last == key:
-                return i
 
 
 def _replace_empty_elements(items: Sequence[InlineItem]) -> list[InlineItem]:

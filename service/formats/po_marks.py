@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from service.formats.review_marks import TOOL, TextOrigin, confidence_of, origin_of
+from service.formats.review_marks import TOOL, confidence_of, origin_of
+from service.text.outcome import TextOrigin
 
 _FUZZY = "fuzzy"
 

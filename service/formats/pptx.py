@@ -10,7 +10,7 @@ from functools import partial
 from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, XmlMember
-from service.formats.drawing_text import DRAWINGS, drawing_parts
+from service.formats.drawing_text import DRAWINGS, PARAGRAPHS
 from service.formats.entries import FileFormatError
 from service.formats.office_packages import read_package
 
@@ -32,7 +32,7 @@ class PptxFormat(ArchiveFormat):
         if not package.members(_MAIN):
             raise FileFormatError("it contains no presentation; save it as .pptx")
         return [
-            XmlMember(name, partial(drawing_parts, f"{name}, "))
+            XmlMember(name, partial(PARAGRAPHS.parts, f"{name}, "))
             for endings in _TEXT_PARTS
             for name in package.members(endings)
         ]

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import IO
 
-from service.formats.inline_runs import InlineItem, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.inline_runs import InlineItem, fill_runs, messages_in, pair_halves, text_runs, xml_of
 from service.formats.language_tags import matches_language
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, Unit
 from service.formats.plural_forms import read_plural_forms
-from service.formats.review_marks import TOOL, TextOrigin, confidence_of, origin_of
+from service.formats.review_marks import TOOL, confidence_of, origin_of
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.escaping import escape_xml
+from service.text.outcome import TextOrigin
 from service.text.plural_rules import gettext_plural_forms
 from service.text.tokens import TokenKind
 
@@ -87,10 +88,7 @@ def _message(message: Element, place: str, num_forms: int | None) -> TextPart:
     def spell(texts: Sequence[str]) -> str:
         if not any(texts):
             return message.raw
-        content = "".join(
-            escape_xml(item.text) if item.kind is TokenKind.TEXT else item.raw
-            for item in fill_runs(found, texts)
-        )
+        content = xml_of(fill_runs(found, texts))
         if is_numerus:
             number = num_forms or max(1, len(forms))
             content = _numerus_forms(translation, forms, content, number)
@@ -138,9 +136,7 @@ def _with_translation(message: Element, translation: Element, content: str, text
             pieces.append(node.raw)
             continue
         if confidence is not None and not message.children("translatorcomment"):
-            before = message.nodes[i - 1] if i else None
-            space = before.raw if isinstance(before, Chars) else ""
             note = f"<translatorcomment>{TOOL}, confidence: {confidence}</translatorcomment>"
-            pieces.append(f"{note}{space}")
+            pieces.append(f"{note}{message.space_before(i)}")
         pieces.append(written)
     return "".join([*pieces, message.close])

@@ -12,7 +12,7 @@ from typing import IO, Any
 from service.formats.entries import FileFormatError
 from service.formats.language_tags import is_variant, matches_language
 from service.formats.xml_tree import Chars, Element, Name
-from service.formats.xml_units import XML_NAMESPACE, xml_units
+from service.formats.xml_units import xml_units
 
 MAX_RECORD_CHARACTERS = 1_000_000
 """Maximum number of characters of a record as JSON."""
@@ -108,7 +108,7 @@ def _tmx_pairs(source: IO[bytes], languages: tuple[str, str]) -> Iterator[Record
 def _segment(variants: list[Element], language: str) -> str | None:
     """Return the text of the first variant in a language; None if there is none that plain text can hold."""
     for variant in variants:
-        if matches_language(_language(variant), language):
+        if matches_language(variant.language, language):
             segments = variant.children("seg")
             text = _segment_text(segments[0]) if segments else None
             return text if text and text.strip() else None
@@ -149,7 +149,7 @@ def _tbx_concepts(source: IO[bytes], languages: tuple[str, str]) -> Iterator[Rec
 
 def _terms(concept: Element, language: str) -> Iterator[str]:
     for section in _within(concept, _LANGUAGE_SECTIONS):
-        if not is_variant(_language(section), language):
+        if not is_variant(section.language, language):
             continue
         for term_section in _within(section, _TERM_SECTIONS):
             if not _is_not_to_use(term_section):
@@ -168,10 +168,6 @@ def _is_not_to_use(section: Element) -> bool:
         note.attribute("type") == "administrativeStatus" and note.text.strip().startswith(_NOT_TO_USE)
         for note in section.children("termNote")
     )
-
-
-def _language(element: Element) -> str:
-    return element.attribute("lang", XML_NAMESPACE) or element.attribute("lang") or ""
 
 
 def _text(element: Element) -> str:

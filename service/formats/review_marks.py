@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOrigin, TextOutcome
 
 TOOL = "dragoman"
 """How a file names the author of a translation."""
@@ -23,51 +24,35 @@ class ReviewMarks(StrEnum):
     OFF = "off"
 
 
-class TextOrigin(StrEnum):
-    """Who made a text."""
-
-    MACHINE = "machine"
-    """A model."""
-    MEMORY = "memory"
-    """A translation memory, with an exact match."""
-    SOURCE = "source"
-    """Nobody: it is the text of the entry, which could not be translated."""
-
-
 class TargetText(str):
-    """A text for an entry, with its origin, marks and objects. Formats without these use it as any text."""
+    """The outcome of an entry as a text, which is all that most formats use of it."""
 
-    __slots__ = ("confidence", "marked", "origin")
-    marked: MarkedText
-    origin: TextOrigin | None
-    """None if no review marks are written."""
-    confidence: float | None
-    """Confidence of the model, 0 to 1; None if it is unknown or not to be written."""
+    __slots__ = ("has_marks", "outcome")
+    outcome: TextOutcome
+    """Its confidence is None if that is not to be written."""
+    has_marks: bool
+    """Whether review marks are written."""
 
-    def __new__(
-        cls, marked: MarkedText, origin: TextOrigin | None = None, confidence: float | None = None
-    ) -> Self:
-        text = super().__new__(cls, marked.text)
-        text.marked = marked
-        text.origin = origin
-        text.confidence = confidence
+    def __new__(cls, outcome: TextOutcome, *, has_marks: bool = True) -> Self:
+        text = super().__new__(cls, outcome.marked.text)
+        text.outcome, text.has_marks = outcome, has_marks
         return text
 
 
 def marked_of(text: str) -> MarkedText:
     """Return a text for an entry with its marks and objects."""
-    return text.marked if isinstance(text, TargetText) else MarkedText(text)
+    return text.outcome.marked if isinstance(text, TargetText) else MarkedText(text)
 
 
 def origin_of(texts: Sequence[str]) -> TextOrigin | None:
     """Return the origin of texts that share a mark: the one that needs most review; None for no mark."""
-    origins = {text.origin for text in texts if isinstance(text, TargetText)}
+    origins = {text.outcome.origin for text in texts if isinstance(text, TargetText) and text.has_marks}
     return next((origin for origin in _MOST_REVIEW_FIRST if origin in origins), None)
 
 
 def confidence_of(texts: Sequence[str]) -> str | None:
     """Return the lowest confidence of texts, as files write it; None if there is none."""
-    known = [text.confidence for text in texts if isinstance(text, TargetText)]
+    known = [text.outcome.confidence for text in texts if isinstance(text, TargetText)]
     lowest = min((confidence for confidence in known if confidence is not None), default=None)
     return None if lowest is None else f"{lowest:.2f}"
 
@@ -77,12 +62,16 @@ _MOST_REVIEW_FIRST = (TextOrigin.SOURCE, TextOrigin.MACHINE, TextOrigin.MEMORY)
 
 def pack_text(text: str) -> object:
     """Return a text as JSON can hold it."""
-    return [text.marked.to_json(), text.origin, text.confidence] if isinstance(text, TargetText) else text
+    if not isinstance(text, TargetText):
+        return text
+    outcome = text.outcome
+    return [outcome.marked.to_json(), outcome.origin, outcome.confidence, text.has_marks]
 
 
 def unpack_text(packed: Any) -> str:
     """Return the text that `pack_text` encoded."""
     if isinstance(packed, str):
         return packed
-    marked, origin, confidence = packed
-    return TargetText(MarkedText.from_json(marked), origin and TextOrigin(origin), confidence)
+    marked, origin, confidence, has_marks = packed
+    outcome = TextOutcome(MarkedText.from_json(marked), origin=TextOrigin(origin), confidence=confidence)
+    return TargetText(outcome, has_marks=has_marks)

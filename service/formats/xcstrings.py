@@ -18,7 +18,7 @@ from service.formats.language_tags import matches_language
 from service.formats.messages import has_words, message_runs
 from service.formats.parts import Unit
 from service.formats.plural_forms import missing_categories
-from service.formats.review_marks import TextOrigin, origin_of
+from service.formats.review_marks import origin_of
 from service.formats.string_files import (
     LanguageTag,
     LineCounter,
@@ -27,6 +27,7 @@ from service.formats.string_files import (
     StringFormat,
     check_unicode,
 )
+from service.text.outcome import TextOrigin
 from service.text.plural_rules import CATEGORIES, OTHER, plural_rules
 
 UNDETERMINED = "und"

@@ -15,7 +15,7 @@ from typing import IO
 from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, XmlMember
-from service.formats.drawing_text import DRAWINGS, drawing_parts
+from service.formats.drawing_text import DRAWINGS, PARAGRAPHS
 from service.formats.encodings import UTF_8
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import InlineItem, entries_in, fill_runs, text_runs
@@ -78,7 +78,7 @@ class XlsxFormat(ArchiveFormat):
             *(_list_items(archive, name) for name in names if _may_contain(archive, name, _VALIDATION))
         )
         return [XmlMember(name, partial(_strings, f"{name}, ", kept)) for name in strings] + [
-            XmlMember(name, partial(drawing_parts, f"{name}, ")) for name in package.members(_DRAWINGS)
+            XmlMember(name, partial(PARAGRAPHS.parts, f"{name}, ")) for name in package.members(_DRAWINGS)
         ]
 
 

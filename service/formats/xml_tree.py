@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+
 
 class Name(NamedTuple):
     """Name of an element or an attribute."""
@@ -69,3 +71,13 @@ class Element:
 
     def attribute(self, local: str, uri: str = "") -> str | None:
         return self.attributes.get(Name(uri, local))
+
+    @property
+    def language(self) -> str:
+        """Value of `xml:lang`, or of `lang`; empty without these."""
+        return self.attribute("lang", XML_NAMESPACE) or self.attribute("lang") or ""
+
+    def space_before(self, i: int) -> str:
+        """Return the white space before a node; empty if there is none, or text."""
+        before = self.nodes[i - 1] if i else None
+        return before.raw if isinstance(before, Chars) and not before.text.strip() else ""

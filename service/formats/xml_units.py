@@ -18,8 +18,6 @@ from service.formats.parts import TextFormat, TextPart
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.text.xml_tokens import MAX_DEPTH
 
-XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
-
 MAX_NAME_CHARACTERS = 1000
 """Maximum length of the name of an element, attribute or namespace: expat repeats it for each element."""
 MAX_NAMES = 10_000

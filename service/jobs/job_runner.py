@@ -26,7 +26,7 @@ from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import BatchJob, first_failure, run_job, translator_facts
-from service.batch.texts import EntryTranslator, TranslatedEntry
+from service.batch.texts import EntryTranslator
 from service.formats.entries import FileOptions
 from service.formats.limits import FileLimits
 from service.formats.registry import depends_on_languages, open_format
@@ -298,7 +298,7 @@ def _translated_characters(file: JobFile, journal: Journal) -> int:
         len(entry.text)
         for window in look_up(journal, read_entries(file), file.pair)
         for _, entry, outcome in window
-        if isinstance(outcome, TranslatedEntry)
+        if outcome is not None and not outcome.is_source
     )
 
 

@@ -3,44 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from dragoman.text.segmentation import has_letters
 from service.text.icu_parser import IcuSyntaxError, has_branches, parse_icu
-from service.text.patterns import ProtectedSpan, SpanForm, find_spans
+from service.text.marked_text import Object, Shown
+from service.text.outcome import Check, CheckFailure
+from service.text.patterns import find_spans
 from service.text.searching import never_pause
-
-
-class Check(StrEnum):
-    """What a translation is checked for."""
-
-    PLACEHOLDERS = "placeholders"
-    """Each placeholder occurs as often as in the source, and those without a name or number in its order.
-    Addresses, paths and code occur at least as often.
-    """
-    TAGS = "tags"
-    """Each tag occurs as often as in the source."""
-    NUMBERS = "numbers"
-    """Each number of the source occurs."""
-    LENGTH = "length"
-    """It is at most three times as long as the source, and not shorter than a third."""
-    EMPTY = "empty"
-    ICU = "icu"
-    """An ICU message is well-formed."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckFailure:
-    """A check that failed."""
-
-    check: Check
-    problem: str
-    """What is wrong, with the part of the text."""
-
-    def __str__(self) -> str:
-        return f"{self.check}: {self.problem}"
-
 
 MAX_LENGTH_RATIO = 3
 LENGTH_MARGIN = 20
@@ -75,7 +44,7 @@ def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
 
 
 def _check_placeholders(
-    source: str, target: str, own_spans: Sequence[ProtectedSpan], found_spans: Sequence[ProtectedSpan]
+    source: str, target: str, own_spans: Sequence[Object], found_spans: Sequence[Object]
 ) -> tuple[CheckFailure, ...]:
     if has_branches(source):
         return ()  # its branches are other ones in another language
@@ -93,20 +62,20 @@ def _check_placeholders(
     return (CheckFailure(Check.PLACEHOLDERS, problem),)
 
 
-def _placeholders(text: str, spans: Sequence[ProtectedSpan]) -> list[str]:
+def _placeholders(text: str, spans: Sequence[Object]) -> list[str]:
     return [one for span in spans if span.is_syntax and not _TAG.match(one := _text_of(text, span))]
 
 
-def _ordered(text: str, spans: Sequence[ProtectedSpan]) -> list[str]:
-    return [_text_of(text, span) for span in spans if span.form in {SpanForm.STRING, SpanForm.NUMBER}]
+def _ordered(text: str, spans: Sequence[Object]) -> list[str]:
+    return [_text_of(text, span) for span in spans if span.shown in {Shown.STRING, Shown.NUMBER}]
 
 
-def _text_of(text: str, span: ProtectedSpan) -> str:
+def _text_of(text: str, span: Object) -> str:
     return text[span.start : span.end]
 
 
 def _check_tags(
-    source: str, target: str, own_spans: Sequence[ProtectedSpan], found_spans: Sequence[ProtectedSpan]
+    source: str, target: str, own_spans: Sequence[Object], found_spans: Sequence[Object]
 ) -> tuple[CheckFailure, ...]:
     own, found = (
         [one for span in spans if _TAG.match(one := _text_of(text, span))]

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from dragoman.pipeline.assembly import joint_finish_reason
 from dragoman.scripts import is_word_character
-from dragoman.types import FinishReason, Link, SegmentTranslation, Span
-from service.text.checks import CheckFailure
+from dragoman.types import Alternative, FinishReason, Link, SegmentTranslation, Span, Translation
+from service.text.alignment import Stretch
 from service.text.judging import FoundStandIn, match_stand_ins
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, with_partners
 from service.text.no_break_spaces import has_no_break_space, with_no_break_spaces
-from service.text.placement import Movable, Placed, Segment, place
-from service.text.positions import PositionMap, Run
-from service.text.showing import MarkedPart, ShownText, StandIn
+from service.text.outcome import CheckFailure
+from service.text.placement import Movable, Placed, place
+from service.text.showing import MarkedPart, PositionMap, Run, ShownText, StandIn
 
 _NO_SPACE_BEFORE = frozenset(".,;:!?)]}%\u2026\u3002\u3001\uff0c\uff01\uff1f")
 _NO_SPACE_AFTER = frozenset("([{\u00bf\u00a1")
@@ -43,8 +44,6 @@ class Piece:
     """As the engine returned it; None between segments."""
     failed: tuple[CheckFailure, ...] = ()
     """Checks that it failed after all tries."""
-    is_retried: bool = False
-    """Whether the first call did not make it."""
 
 
 def unchanged_piece(
@@ -87,7 +86,6 @@ def _put_piece(part: MarkedPart, own: Span, marks: range, translation: SegmentTr
 
 
 def translated_piece(
-    part: MarkedPart,
     shown: ShownText,
     own: Span,
     moving: range,
@@ -97,8 +95,7 @@ def translated_piece(
     """Return the translation of a segment with all that belongs to it.
 
     Args:
-        part: what was translated.
-        shown: the same as the model saw it.
+        shown: what was translated.
         own: position of the segment in the text.
         moving: which of the movables belong to it.
         found: the stand-ins in its translation.
@@ -111,12 +108,12 @@ def translated_piece(
         for one in translation.links or ()
     )
     links_within = tuple(link for link in moved if _is_within(link, source, translated))
-    segment = Segment(source, Span(0, len(translated)), links_within)
+    segment = Stretch(source, Span(0, len(translated)), links_within)
     placed = place(shown.text, translated, shown.movables, segment, moving)
-    renderer = _Renderer(part, shown.movables, found, translated, segment.target)
+    renderer = _Renderer(shown.part, shown.movables, found, translated, segment.target)
     for each in placed:
         renderer.put(each)
-    text, words = renderer.finish(), part.marked.text[slice(*own)]
+    text, words = renderer.finish(), shown.part.marked.text[slice(*own)]
     if has_no_break_space(words):
         objects = [
             ((put.found.start - own.start, put.found.end - own.start), put[:2]) for put in renderer.objects
@@ -145,14 +142,14 @@ def _is_within(link: Link, source: Span, target: str) -> bool:
     )
 
 
-def restored_text(part: MarkedPart, shown: ShownText, translated: str) -> str | None:
+def restored_text(shown: ShownText, translated: str) -> str | None:
     """Return another translation of a text with its objects; None if it lacks one, or if some are hidden."""
     names = [stand_in.text for stand_in in shown.stand_ins if "$" in stand_in.text]
     if shown.movables or len(set(names)) < len(names) or any(one.text == "\n" for one in shown.stand_ins):
         return None
     target = Span(0, len(translated))
     match = match_stand_ins(shown.stand_ins, translated, target)
-    return None if match.missing else _Renderer(part, (), match.found, translated, target).finish()
+    return None if match.missing else _Renderer(shown.part, (), match.found, translated, target).finish()
 
 
 @dataclass(slots=True, eq=False)
@@ -299,4 +296,32 @@ def segment_of(
         source_span=piece.own,
         span=Span(length, length + len(piece.text)),
         links=links,
+    )
+
+
+def first_translation(first: Translation, joined: JoinedText, others: Sequence[Alternative]) -> Translation:
+    """Return the translation of the only call, with the text as it was put together, and other hypotheses."""
+    best = Alternative(joined.marked.text, first.score)
+    return replace(first, text=best.text, segments=joined.segments, alternatives=(best, *others))
+
+
+def joint_translation(taken: Sequence[Translation], joined: JoinedText) -> Translation:
+    """Return a translation of several calls.
+
+    The score is the mean of those of the segments, weighted by their target tokens; the confidence is the
+    lowest of those of the calls.
+    """
+    scored = [segment for segment in joined.segments if segment.score is not None]
+    num_tokens = sum(segment.num_target_tokens for segment in scored)
+    total = sum((segment.score or 0.0) * segment.num_target_tokens for segment in scored)
+    has_scores = any(translation.score is not None for translation in taken)
+    score = (total / num_tokens if num_tokens else 0.0) if has_scores else None
+    confidences = [one.confidence for one in taken if one.confidence is not None]
+    return Translation(
+        joined.marked.text,
+        score,
+        joint_finish_reason([segment.finish_reason for segment in joined.segments]),
+        joined.segments,
+        (Alternative(joined.marked.text, score),),
+        min(confidences, default=None),
     )

@@ -4,7 +4,8 @@ Source forms stay with the reader (`reading.ReadText`): a translation names them
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Self
@@ -138,18 +139,28 @@ class MarkedText:
 
 def with_partners(marks: Sequence[Mark]) -> tuple[Mark, ...]:
     """Return marks with the halves that nest as partners of each other; other halves have none."""
-    partners = pair_nesting([mark.kind.value for mark in marks])
+    partners = pair_nesting((mark.kind.value, None) for mark in marks)
     return tuple(replace(mark, partner=partners.get(i)) for i, mark in enumerate(marks))
 
 
-def pair_nesting(kinds: Sequence[str]) -> dict[int, int]:
-    """Return the index of the other half of each `open` and `close` that nest."""
+def pair_nesting(halves: Iterable[tuple[str, Hashable]]) -> dict[int, int]:
+    """Return the index of the other half of each half that has one; pairs nest.
+
+    Args:
+        halves: kind and key of each. Kinds but `open` and `close` are of no half, and a `close` is the other
+            half of the last `open` with its key; halves between that have none would cross the pair.
+    """
     partners: dict[int, int] = {}
-    opened: list[int] = []
-    for i, kind in enumerate(kinds):
+    opened: list[tuple[Hashable, int]] = []
+    num_open = Counter[Hashable]()
+    for i, (kind, key) in enumerate(halves):
         if kind == MarkKind.OPEN.value:
-            opened.append(i)
-        elif kind == MarkKind.CLOSE.value and opened:
-            start = opened.pop()
-            partners[start], partners[i] = i, start
+            opened.append((key, i))
+            num_open[key] += 1
+        elif kind == MarkKind.CLOSE.value and num_open[key]:
+            while i not in partners:
+                other, start = opened.pop()
+                num_open[other] -= 1
+                if other == key:
+                    partners[start], partners[i] = i, start
     return partners

@@ -9,18 +9,9 @@ from itertools import pairwise
 from service.text.context import FoundTerm, TextContext
 from service.text.marked_text import MarkedText, MarkKind, Object, Shown
 from service.text.numbers import NumberKind, find_numbers
-from service.text.patterns import ProtectedSpan, SpanForm, find_spans
+from service.text.patterns import find_spans
 
-_SHOWN = {
-    SpanForm.NUMBERED: Shown.COPY,
-    SpanForm.STRING: Shown.STRING,
-    SpanForm.NUMBER: Shown.NUMBER,
-    SpanForm.LITERAL: Shown.LITERAL,
-    SpanForm.BREAK: Shown.BREAK,
-    SpanForm.TAG: Shown.COPY,
-}
 _TAG = re.compile(r"<(/?)([\w:.-]+)")
-_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\(?:r\\n|[nrt])")
 _BACKSLASH = re.compile(r"\\(?:r\\n|[nrt])?")
 _EMPHASIS = re.compile(
@@ -35,7 +26,7 @@ _MAX_BLANKS = 8
 def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     """Return a text with the objects among its words. Its own objects come first."""
     text = marked.text
-    objects = list(_spelt(text, find_spans(text, context.pause)))
+    objects: Sequence[Object] = find_spans(text, context.pause)
     objects = _with(objects, [Object(*span, is_syntax=False) for span in context.find_unknown(text)])
     numbers = find_numbers(text, [_place(each) for each in objects], context.pause)
     identifiers = (number for number in numbers if number.kind is NumberKind.IDENTIFIER)
@@ -52,15 +43,15 @@ def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     return replace(marked, objects=_joined(marked.objects, objects))
 
 
-def _with(objects: Sequence[Object], found: Iterable[Object]) -> list[Object]:
+def _with(objects: Sequence[Object], found: Iterable[Object]) -> Sequence[Object]:
     """Return objects with others that overlap none of them; all are in order."""
     free = _free(found, objects)
-    return sorted([*objects, *free], key=_place) if free else list(objects)
+    return sorted([*objects, *free], key=_place) if free else objects
 
 
 def _with_terms(
     text: str, objects: Sequence[Object], terms: Sequence[FoundTerm], marked: MarkedText
-) -> list[Object]:
+) -> Sequence[Object]:
     """Return objects without those that terms translate, and with the terms that the model need not."""
     syntax = [each for each in objects if each.is_syntax]
     spans = [Object(term.start, term.end) for term in terms]
@@ -90,6 +81,8 @@ def with_numbers(marked: MarkedText, numbers: Iterable[Object]) -> MarkedText:
 
 def _joined(first: Sequence[Object], second: Sequence[Object]) -> tuple[Object, ...]:
     """Return the objects of both in their order; partners are indexes among their own."""
+    if not first or not second:
+        return tuple(first or second)
     tagged = sorted(
         [*((each, 0, i) for i, each in enumerate(first)), *((each, 1, i) for i, each in enumerate(second))],
         key=lambda one: _place(one[0]),
@@ -119,21 +112,8 @@ def _free(objects: Iterable[Object], others: Sequence[Object]) -> list[Object]:
 
 def _without_marks(objects: Iterable[Object], marked: MarkedText) -> list[Object]:
     """Return the objects that have no mark in them."""
-    found: list[Object] = []
-    i = 0
-    for each in objects:
-        while i < len(marked.marks) and marked.marks[i].at <= each.start:
-            i += 1
-        if i == len(marked.marks) or marked.marks[i].at >= each.end:
-            found.append(each)
-    return found
-
-
-def _spelt(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[Object]:
-    for span in spans:
-        is_break = _LINE_BREAK.fullmatch(text, span.start, span.end)
-        shown = Shown.BREAK if is_break else _SHOWN[span.form]
-        yield Object(span.start, span.end, shown, is_syntax=span.is_syntax)
+    marks = [mark.at for mark in marked.marks]
+    return [each for each in objects if bisect_right(marks, each.start) >= bisect_left(marks, each.end)]
 
 
 def _literal_breaks(text: str) -> Iterator[Object]:
@@ -151,29 +131,24 @@ def _with_pairs(text: str, objects: Sequence[Object]) -> list[Object]:
     for first, last in pairs:
         paired[first] = replace(objects[first], shown=Shown.OPEN, partner=last)
         paired[last] = replace(objects[last], shown=Shown.CLOSE, partner=first)
-    emphasis: list[Object] = []
-    for found in _EMPHASIS.finditer(text):
-        width, (start, end) = len(found["s"]), found.span()
-        emphasis.append(Object(start, start + width, Shown.OPEN, partner=len(emphasis) + 1))
-        emphasis.append(Object(end - width, end, Shown.CLOSE, partner=len(emphasis) - 1))
-    return list(_joined(paired, _nesting(emphasis, paired)))
+    return list(_joined(paired, list(_emphasis(text, paired))))
 
 
-def _nesting(emphasis: Sequence[Object], others: Sequence[Object]) -> list[Object]:
-    """Return the pairs of emphasis that overlap no other object, and have no half of another pair in them."""
+def _emphasis(text: str, others: Sequence[Object]) -> Iterator[Object]:
+    """Yield the pairs of emphasis that overlap no other object, and have no half of another pair in them."""
+    ends = [each.end for each in others]
     halves = [each.start for each in others if each.shown in {Shown.OPEN, Shown.CLOSE}]
-    found: list[Object] = []
-    for first, last in zip(emphasis[::2], emphasis[1::2], strict=True):
-        is_apart = not any(_overlaps(each, others) for each in (first, last))
-        if is_apart and bisect_left(halves, first.end) == bisect_left(halves, last.start):
-            found.append(replace(first, partner=len(found) + 1))
-            found.append(replace(last, partner=len(found) - 1))
-    return found
-
-
-def _overlaps(each: Object, others: Sequence[Object]) -> bool:
-    i = bisect_right(others, each.start, key=lambda other: other.end)
-    return i < len(others) and others[i].start < each.end
+    number = 0
+    for found in _EMPHASIS.finditer(text):
+        start, end = found.span("s")
+        last = found.end() - (end - start)
+        i, j = bisect_right(ends, start), bisect_right(ends, last)
+        is_apart = i == len(others) or others[i].start >= end
+        is_apart = is_apart and (j == len(others) or others[j].start >= found.end())
+        if is_apart and bisect_left(halves, end) == bisect_left(halves, last):
+            yield Object(start, end, Shown.OPEN, partner=number + 1)
+            yield Object(last, found.end(), Shown.CLOSE, partner=number)
+            number += 2
 
 
 def _tag_pairs(text: str, objects: Sequence[Object]) -> Iterator[tuple[int, int]]:

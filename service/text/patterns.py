@@ -6,29 +6,11 @@ a run of characters from being tried again from each of its characters.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 from unicodedata import category
 
+from service.text.marked_text import Object, Shown
 from service.text.searching import find_all, never_pause
-
-
-class SpanForm(Enum):
-    """How the model sees a protected span."""
-
-    NUMBERED = "numbered"
-    """As `%1$s`, with a number of its own: it may move in the sentence."""
-    STRING = "string"
-    """As `%s`: such spans keep their order, as their values are passed by position."""
-    NUMBER = "number"
-    """As `%d`; else like STRING."""
-    LITERAL = "literal"
-    """As it is."""
-    BREAK = "break"
-    """As a line break: what is before and after it are texts of their own."""
-    TAG = "tag"
-    """Not at all: word alignment places it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +20,7 @@ class SpanKind:
     name: str
     pattern: str
     """Regular expression, verbose, without groups that capture."""
-    form: SpanForm = SpanForm.NUMBERED
+    shown: Shown = Shown.COPY
     is_syntax: bool = True
     """Whether a program reads it, so that a translation must not have more of it than its source."""
 
@@ -104,7 +86,7 @@ KINDS = (
     SpanKind(
         "choice",
         rf"\|[ ]?(?:[\[\]]{_RANGE_END},[ ]?{_RANGE_END}[\[\]]|\{{(?:\d{{1,9}}+|\*)\}})",
-        SpanForm.BREAK,
+        Shown.BREAK,
     ),
     SpanKind(
         "range",
@@ -126,7 +108,7 @@ KINDS = (
         | (?<![\w$])\$[A-Z_][A-Z0-9_]{2,}+(?![a-z])
         """,
     ),
-    SpanKind("unnamed brace", r"\{\}", SpanForm.STRING),
+    SpanKind("unnamed brace", r"\{\}", Shown.STRING),
     SpanKind(
         "brace",
         r"""
@@ -146,15 +128,15 @@ KINDS = (
     SpanKind(
         "printf string",
         rf"{_NOT_IN_PERCENTAGE}%{_FLAGS}s | %{_FLAGS}[scrpa@]{_NO_LETTER}",
-        SpanForm.STRING,
+        Shown.STRING,
     ),
     SpanKind(
         "printf number",
         rf"{_NOT_IN_PERCENTAGE}%{_FLAGS}d | %{_FLAGS}[diouxXeEfFgGn]{_NO_LETTER}",
-        SpanForm.NUMBER,
+        Shown.NUMBER,
     ),
     SpanKind("numbered", r"(?:(?<![\d%])|(?<=%\d))%L?\d{1,2}+(?!\d|%(?!L?\d))"),
-    SpanKind("percent sign", r"%%", SpanForm.LITERAL),
+    SpanKind("percent sign", r"%%", Shown.LITERAL),
     SpanKind(
         "marker",
         r"""
@@ -163,15 +145,15 @@ KINDS = (
         """,
     ),
     SpanKind("entity", r"&(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);"),
-    SpanKind("empty tag", rf"<[A-Za-z][\w:.-]*+{_ATTRIBUTES}*+\s*/>|<\d{{1,3}}+/>|<(?:br|hr|wbr)>"),
+    SpanKind("line break", r"<br\s*+>|<[Bb][Rr]\s*+/>", Shown.BREAK),
+    SpanKind("empty tag", rf"<[A-Za-z][\w:.-]*+{_ATTRIBUTES}*+\s*/>|<\d{{1,3}}+/>|<(?:hr|wbr)>"),
     SpanKind(
         "tag",
         rf"""
           <(?:{_HTML}){_ATTRIBUTES}*+\s*> | <[A-Za-z][\w:.-]*+{_ATTRIBUTES}++\s*> | </[A-Za-z][\w:.-]*+\s*>
         | </?\d{{1,3}}+>
         """,
-        SpanForm.TAG,
-    ),
+            ),
     SpanKind(
         "option",
         r"(?<![\w-])--[A-Za-z][\w-]*+(?:=[^\s,;.<>\"'`){}]++)?(?![^\n]{0,200}?\w--(?:\W|$))",
@@ -214,7 +196,7 @@ _IN_SELECT = re.compile(
     rf"(?P<select>{_SELECT.pattern}|(?:\s{{0,20}}+\}}\s{{0,20}}+)?{_VARIANT}|\}})|{_ALL.pattern}", re.VERBOSE
 )
 _BY_NAME = {
-    "select": SpanKind("select", "", SpanForm.BREAK),
+    "select": SpanKind("select", "", Shown.BREAK),
     **dict(zip(_NAMES, KINDS, strict=True)),
 }
 _SIGN = re.compile(
@@ -227,20 +209,11 @@ _TRAILING = ".,;:!?"
 _HEADING = re.compile(r"\s+[^\W\d_a-z]")
 
 
-class ProtectedSpan(NamedTuple):
-    """Part of a text that its translation keeps."""
-
-    start: int
-    end: int
-    form: SpanForm
-    is_syntax: bool = True
-
-
-def find_spans(text: str, pause: Callable[[], None] = never_pause) -> tuple[ProtectedSpan, ...]:
+def find_spans(text: str, pause: Callable[[], None] = never_pause) -> tuple[Object, ...]:
     """Return the protected spans of a text, in order; they do not overlap. `pause` is called now and then."""
     if _SIGN.search(text) is None:
         return ()
-    spans: list[ProtectedSpan] = []
+    spans = list[Object]()
     end = 0
     pattern = _ALL if _SELECT.search(text) is None else _IN_SELECT
     for found in find_all(pattern, text, pause):
@@ -252,17 +225,17 @@ def find_spans(text: str, pause: Callable[[], None] = never_pause) -> tuple[Prot
     return tuple(spans)
 
 
-def _span(text: str, found: re.Match[str]) -> ProtectedSpan | None:
+def _span(text: str, found: re.Match[str]) -> Object | None:
     kind = _BY_NAME[found.lastgroup or ""]
     start, end = found.span()
     if kind.name in {"path", "option"}:
         end = start + len(found[0].rstrip(_TRAILING))
     elif kind.name == "version" and _is_number_of_heading(text, start, end):
         return None
-    return ProtectedSpan(start, end, kind.form, kind.is_syntax)
+    return Object(start, end, kind.shown, is_syntax=kind.is_syntax)
 
 
-def _with_controls(text: str, span: ProtectedSpan, first: int) -> ProtectedSpan:
+def _with_controls(text: str, span: Object, first: int) -> Object:
     """Return a span with the controls of direction that touch it, and the combining marks at its end."""
     start, end = span.start, span.end
     while start > first and text[start - 1] in _CONTROLS:
@@ -271,7 +244,7 @@ def _with_controls(text: str, span: ProtectedSpan, first: int) -> ProtectedSpan:
         text[end] in _CONTROLS or (text[end] > "\u02ff" and category(text[end])[0] == "M")
     ):
         end += 1
-    return span if end - start == span.end - span.start else span._replace(start=start, end=end)
+    return span if end - start == span.end - span.start else replace(span, start=start, end=end)
 
 
 def _is_number_of_heading(text: str, start: int, end: int) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dragoman.scripts import is_word_character
-from dragoman.types import Link, Span
+from dragoman.types import Span
 from service.text.alignment import Alignment, Stretch
 from service.text.marked_text import MarkKind
 
@@ -49,14 +49,6 @@ class Placed(NamedTuple):
 
     at: int
     movable: int
-
-
-class Segment(NamedTuple):
-    """Part of the text that the model saw, with its translation."""
-
-    source: Span
-    target: Span
-    links: tuple[Link, ...] = ()
 
 
 def moving_in(movables: Sequence[Movable], source: Span, first: int) -> range:
@@ -106,7 +98,7 @@ class _Node:
 
 
 def place(
-    text: str, translated: str, movables: Sequence[Movable], segment: Segment, moving: range
+    text: str, translated: str, movables: Sequence[Movable], segment: Stretch, moving: range
 ) -> list[Placed]:
     """Return the movables of a changed segment in the order of the output, properly nested.
 
@@ -120,7 +112,7 @@ def place(
     if not moving:
         return []
     cuts = [movables[i].at for i in moving]
-    alignment = Alignment(text, translated, Stretch(*segment), cuts)
+    alignment = Alignment(text, translated, segment, cuts)
     root, depth = _tree(movables, segment.source, moving)
     if depth > MAX_DEPTH or any(movables[i].keeps_order for i in moving):
         return list(_keep_order(translated, movables, segment.target, moving, alignment))

@@ -129,7 +129,7 @@ def _without_edges(
 ) -> tuple[list[InlineItem], list[InlineItem], list[InlineItem]]:
     """Divide items at the edges of their text: white space, points, line breaks, images, pairs."""
     start, end = 0, len(items)
-    partners = pair_nesting([item.kind for item in items])
+    partners = pair_nesting((item.kind, None) for item in items)
     while True:
         if _is_edge(items[start]) or (items[start].kind in _HALVES and start not in partners):
             start += 1

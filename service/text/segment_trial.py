@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from dragoman.text.segmentation import has_letters
 from dragoman.types import SegmentTranslation, Span, Translation
-from service.text.checks import Check, CheckFailure
 from service.text.context import TextContext
 from service.text.joining import Piece, translated_piece, unchanged_piece
 from service.text.judging import match_stand_ins
@@ -16,6 +15,7 @@ from service.text.no_break_spaces import has_no_break_space
 from service.text.number_changes import NumberChanges, number_forms
 from service.text.numbers import Number, find_numbers
 from service.text.objects import with_numbers
+from service.text.outcome import Check, CheckFailure
 from service.text.patterns import find_spans
 from service.text.placement import moving_in
 from service.text.showing import MarkedPart, ShownText, StandIn, show
@@ -26,25 +26,12 @@ _MAX_NAMED = 80
 """Characters of what failed that a problem names."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trial:
-    """A call to the engine for a text, or for one segment of it."""
-
-    part: MarkedPart
-    shown: ShownText
-    hidden: frozenset[int]
-    """Where the objects begin that the model must not see."""
-    number: int = 1
-    """1 for the first call; each further one is for a segment alone."""
-
-
-def segments_of(trial: Trial, translation: Translation) -> Sequence[SegmentTranslation] | None:
+def segments_of(shown: ShownText, translation: Translation) -> Sequence[SegmentTranslation] | None:
     """Return the segments of a call; None if one has a break in it.
 
     A further call is one segment, and so is a translation whose segments are out of order.
     """
-    shown = trial.shown
-    if trial.number > 1 or not _are_in_order(translation, shown.text):
+    if shown.trial > 1 or not _are_in_order(translation, shown.text):
         segments: Sequence[SegmentTranslation] = [_as_one(shown.text, translation)]
     else:
         segments = translation.segments
@@ -94,21 +81,21 @@ def _as_one(source: str, translation: Translation) -> SegmentTranslation:
 class SegmentCutter:
     """Divides a part of a text in the order of its segments. What is between these does not change."""
 
-    def __init__(self, trial: Trial, context: TextContext) -> None:
+    def __init__(self, shown: ShownText, context: TextContext) -> None:
         """Take a trial whose segments follow."""
         self.is_right = True
         """Whether all segments so far were right."""
-        self._trial = trial
+        self._shown = shown
         self._context = context
-        self._own_at = trial.part.own.start
-        self._mark = trial.part.marks.start
+        self._own_at = shown.part.own.start
+        self._mark = shown.part.marks.start
         self._movable = self._stand_in = 0
 
-    def add(self, translation: SegmentTranslation) -> Iterator[Piece | Trial]:
+    def add(self, translation: SegmentTranslation) -> Iterator[Piece | ShownText]:
         """Yield what is before a segment, and the segment or a trial for it."""
-        shown, part = self._trial.shown, self._trial.part
+        shown, part = self._shown, self._shown.part
         source = translation.source_span
-        if self._trial.number == 1:
+        if self._shown.trial == 1:
             moving = moving_in(shown.movables, source, self._movable)
         else:
             moving = range(len(shown.movables))
@@ -117,20 +104,20 @@ class SegmentCutter:
             yield unchanged_piece(part, Span(self._own_at, own.start), range(self._mark, marks.start))
         stand_ins = self._stand_ins_in(source)
         self._own_at, self._mark, self._movable = own.end, marks.stop, moving.stop
-        judge = _Judge(self._trial, self._context, own, marks)
+        judge = _Judge(self._shown, self._context, own, marks)
         done = judge.judge(translation, moving, stand_ins)
         self.is_right = isinstance(done, Piece)
         yield done
 
     def rest(self) -> Piece:
         """Return what is after the last segment."""
-        part = self._trial.part
+        part = self._shown.part
         return unchanged_piece(part, Span(self._own_at, part.own.end), range(self._mark, part.marks.stop))
 
     def _own(self, source: Span, moving: range) -> tuple[Span, range]:
         """Return which part of the text a segment is, and which marks belong to it."""
-        shown, part = self._trial.shown, self._trial.part
-        if self._trial.number > 1:
+        shown, part = self._shown, self._shown.part
+        if self._shown.trial > 1:
             return part.own, part.marks
         own = shown.positions.span(source)
         start, end = max(own.start, self._own_at), own.end
@@ -153,7 +140,7 @@ class SegmentCutter:
 
     def _stand_ins_in(self, source: Span) -> list[StandIn]:
         """Return the stand-ins of which a segment has a part."""
-        stand_ins = self._trial.shown.stand_ins
+        stand_ins = self._shown.stand_ins
         while self._stand_in < len(stand_ins) and stand_ins[self._stand_in].shown.end <= source.start:
             self._stand_in += 1
         last = self._stand_in
@@ -166,30 +153,29 @@ class SegmentCutter:
 class _Judge:
     """Decides whether a segment is right."""
 
-    trial: Trial
+    shown: ShownText
     context: TextContext
     own: Span
     marks: range
 
     def judge(
         self, translation: SegmentTranslation, moving: range, stand_ins: list[StandIn]
-    ) -> Piece | Trial:
+    ) -> Piece | ShownText:
         """Return the piece of a segment, or a trial for it."""
-        trial, source = self.trial, translation.source_span
+        shown, source = self.shown, translation.source_span
         text = translation.text
-        if text == trial.shown.text[source.start : source.end]:
-            return unchanged_piece(trial.part, self.own, self.marks, translation)
+        if text == shown.text[source.start : source.end]:
+            return unchanged_piece(shown.part, self.own, self.marks, translation)
         match = match_stand_ins(stand_ins, text, Span(0, len(text)))
         cut = {one.own.start for one in stand_ins if not _is_within(one.shown, source)}
         if match.missing or cut:
             retried = self._retry(match.missing | cut, ())
             if retried is not None:
                 return retried
-        piece = translated_piece(trial.part, trial.shown, self.own, moving, match.found, translation)
-        piece = replace(piece, is_retried=trial.number > 1)
-        return self._checked(piece, has_stand_ins=bool(stand_ins) or trial.number > 1)
+        piece = translated_piece(shown, self.own, moving, match.found, translation)
+        return self._checked(piece, has_stand_ins=bool(stand_ins) or shown.trial > 1)
 
-    def _checked(self, piece: Piece, *, has_stand_ins: bool) -> Piece | Trial:
+    def _checked(self, piece: Piece, *, has_stand_ins: bool) -> Piece | ShownText:
         if not self.context.shows_objects and not self.context.has_prefix:
             return piece
         if (has_stand_ins or self.context.is_message) and self._has_added(piece):
@@ -202,14 +188,14 @@ class _Judge:
         numbers = changes.missing or self._numbers()
         return self._retry(frozenset(), numbers) or replace(piece, failed=(_failure(piece, self, changes),))
 
-    def _retry(self, missing: frozenset[int], numbers: Sequence[Number]) -> Piece | Trial | None:
+    def _retry(self, missing: frozenset[int], numbers: Sequence[Number]) -> Piece | ShownText | None:
         """Return the next trial of the segment; None if it would be the same again."""
-        trial = self.trial
-        if trial.number == MAX_TRIALS or not self.context.shows_objects:
+        shown = self.shown
+        if shown.trial == MAX_TRIALS or not self.context.shows_objects:
             return None
-        if trial.number > 1:
+        if shown.trial > 1:
             numbers = self._numbers()  # the last call must not change those either that were right
-        marked = trial.part.marked
+        marked = shown.part.marked
         words = marked.text[self.own.start : self.own.end]
         forms = number_forms(self.context.source, self.context.target)
         found = [
@@ -221,23 +207,21 @@ class _Judge:
             )
             for number in numbers
         ]
-        part = MarkedPart(with_numbers(marked, found), self.own, self.marks, trial.part.language)
+        part = MarkedPart(with_numbers(marked, found), self.own, self.marks, shown.part.language)
         everything = _starts(part)
-        before = trial.hidden & everything
-        hidden = everything if trial.number > 1 or missing == everything else before | missing
+        before = shown.hidden & everything
+        hidden = everything if shown.trial > 1 or missing == everything else before | missing
         if hidden == before and len(part.marked.objects) == len(marked.objects):
             return None
-        shown = show(part, hidden)
-        if not has_letters(shown.text):
-            return unchanged_piece(part, self.own, self.marks)
-        return Trial(part, shown, hidden, trial.number + 1)
+        following = show(part, hidden, shown.trial + 1)
+        return following if has_letters(following.text) else unchanged_piece(part, self.own, self.marks)
 
     def _starts(self) -> frozenset[int]:
-        return _starts(replace(self.trial.part, own=self.own))
+        return _starts(replace(self.shown.part, own=self.own))
 
     def _has_added(self, piece: Piece) -> bool:
         """Return whether the words of a translation have syntax that those of the source have not."""
-        marked = self.trial.part.marked
+        marked = self.shown.part.marked
         own = [marked.objects[i] for i in marked.objects_in(*self.own)]
         shift = self.own.start
         source = masked(
@@ -247,10 +231,10 @@ class _Judge:
         return bool(_syntax(target) - _syntax(source))
 
     def _number_changes(self, piece: Piece) -> NumberChanges | None:
-        source = self.trial.part.marked.text[self.own.start : self.own.end]
+        source = self.shown.part.marked.text[self.own.start : self.own.end]
         if _DIGIT.search(source) is None and _DIGIT.search(piece.text) is None:
             return None
-        marked, shift = self.trial.part.marked, self.own.start
+        marked, shift = self.shown.part.marked, self.own.start
         objects = [marked.objects[i] for i in marked.objects_in(*self.own)]
         return number_forms(self.context.source, self.context.target).compare(
             source,
@@ -260,16 +244,16 @@ class _Judge:
         )
 
     def _numbers(self) -> tuple[Number, ...]:
-        return find_numbers(self.trial.part.marked.text[self.own.start : self.own.end])
+        return find_numbers(self.shown.part.marked.text[self.own.start : self.own.end])
 
 
-def is_right(trial: Trial, translation: Translation, context: TextContext) -> bool:
+def is_right(shown: ShownText, translation: Translation, context: TextContext) -> bool:
     """Return whether the translation of a text without marks and objects can be used as it is."""
-    if not _are_in_order(translation, trial.shown.text) or has_no_break_space(trial.shown.text):
+    if not _are_in_order(translation, shown.text) or has_no_break_space(shown.text):
         return False
     if not context.shows_objects and not context.has_prefix:
         return True
-    if _DIGIT.search(translation.text) is None and _DIGIT.search(trial.shown.text) is None:
+    if _DIGIT.search(translation.text) is None and _DIGIT.search(shown.text) is None:
         return True
     forms = number_forms(context.source, context.target)
     return not any(
@@ -280,7 +264,7 @@ def is_right(trial: Trial, translation: Translation, context: TextContext) -> bo
 
 
 def _failure(piece: Piece, judge: _Judge, changes: NumberChanges) -> CheckFailure:
-    source = judge.trial.part.marked.text[judge.own.start : judge.own.end]
+    source = judge.shown.part.marked.text[judge.own.start : judge.own.end]
     missing = ", ".join(source[one.start : one.end] for one in changes.missing)[:_MAX_NAMED]
     added = ", ".join(piece.text[one.start : one.end] for one in changes.added)[:_MAX_NAMED]
     problems = [f"{missing} is missing"] * bool(missing) + [f"{added} is not in the source"] * bool(added)

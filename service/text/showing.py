@@ -6,8 +6,9 @@ the engine copies the line.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from dragoman.scripts import is_word_character
@@ -15,7 +16,6 @@ from dragoman.text.segmentation import has_letters, segment
 from dragoman.types import Span
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, Shown
 from service.text.placement import Movable
-from service.text.positions import PositionMap, Run
 from service.text.searching import never_pause
 
 _SPACES = frozenset(["&nbsp;", "&#160;", "&#xa0;"])
@@ -50,24 +50,53 @@ class StandIn(NamedTuple):
     """Whether the object is a reference to a space, so that blanks around it were added in any case."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShownText:
-    """A text, or part of one, as the model sees it."""
+class Run(NamedTuple):
+    """A part of a text, and the part of the other text that it corresponds to."""
 
-    text: str
-    stand_ins: tuple[StandIn, ...]
-    """One for each object that is shown, in order."""
-    movables: tuple[Movable, ...]
-    """Marks and hidden objects, in order."""
-    own: Span
-    """Which part of the text it is."""
-    positions: PositionMap
-    """Maps positions of the shown text to those of the text itself."""
+    start: int
+    end: int
+    other: Span
+    is_copy: bool = True
+    """Whether both have the same characters; otherwise a position within is at one of the edges."""
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is the text itself, with nothing to place."""
-        return not self.stand_ins and not self.movables
+
+class PositionMap:
+    """Maps positions of one text to those of another, by runs in the order of both."""
+
+    def __init__(self, runs: Sequence[Run], start: int) -> None:
+        """Take the runs, and the position before the first one."""
+        self._runs = runs
+        self._start = start
+        self._starts = [run.start for run in runs]
+
+    def start(self, at: int) -> int:
+        """Return the position of a part that begins here: after what only the other text has."""
+        i = bisect_right(self._starts, at) - 1
+        if i < 0:
+            return self._start
+        run = self._runs[i]
+        if at >= run.end:
+            return self._runs[i + 1].other.start if i + 1 < len(self._runs) else run.other.end
+        return run.other.start + (at - run.start if run.is_copy else 0)
+
+    def end(self, at: int) -> int:
+        """Return the position of a part that ends here: before what only the other text has."""
+        i = bisect_left(self._starts, at) - 1
+        if i < 0:
+            return self._start
+        run = self._runs[i]
+        return run.other.start + at - run.start if run.is_copy and at < run.end else run.other.end
+
+    def span(self, span: Span) -> Span:
+        """Return the corresponding part; it has each replaced part of which the part has a piece."""
+        start, end = self.start(span.start), self.end(span.end)
+        return Span(start, max(start, end))
+
+    def has_several(self, span: Span) -> bool:
+        """Return whether a part has pieces of several replaced parts."""
+        first = bisect_right(self._starts, span.start) - 1
+        last = bisect_left(self._starts, span.end)
+        return sum(not run.is_copy for run in self._runs[max(0, first) : last]) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +128,46 @@ class MarkedPart:
         return end
 
 
-def show(part: MarkedPart, hidden: Collection[int] = ()) -> ShownText:
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownText:
+    """A text, or part of one, as the model sees it in a call."""
+
+    part: MarkedPart
+    text: str
+    stand_ins: tuple[StandIn, ...]
+    """One for each object that is shown, in order."""
+    movables: tuple[Movable, ...]
+    """Marks and hidden objects, in order."""
+    positions: PositionMap
+    """Maps positions of the shown text to those of the text itself."""
+    hidden: frozenset[int] = frozenset()
+    """Where the objects begin that the model must not see."""
+    trial: int = 1
+    """1 for the first call; each further one is for a segment alone."""
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether its translation must have links."""
+        return bool(self.movables)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the text itself, with nothing to place."""
+        return not self.stand_ins and not self.movables
+
+
+def show(part: MarkedPart, hidden: frozenset[int] = frozenset(), trial: int = 1) -> ShownText:
     """Return a part of a text as the model sees it.
 
     Args:
         part: the part.
         hidden: where the objects begin that the model must not see.
+        trial: number of the call.
     """
+    return replace(_shown(part, hidden), hidden=hidden, trial=trial)
+
+
+def _shown(part: MarkedPart, hidden: frozenset[int]) -> ShownText:
     objects = part.marked.objects
     within = part.marked.objects_in(*part.own)
     not_shown = {i for i in within if objects[i].start in hidden or objects[i].shown in _PAIRS}
@@ -226,7 +288,7 @@ class _Builder:
             for i, movable in enumerate(self.movables)
         ]
         positions = PositionMap(self.runs, own.start)
-        return ShownText("".join(self.pieces), tuple(self.stand_ins), tuple(movables), own, positions)
+        return ShownText(self.part, "".join(self.pieces), tuple(self.stand_ins), tuple(movables), positions)
 
     def _letters_around(self, found: Object) -> tuple[str, str]:
         """Return the letters that touch an object: with them it would be a word that the model translates."""
@@ -291,7 +353,7 @@ class _Builder:
         before = text[max(0, own.start - _MAX_BESIDE) : own.start].rstrip(OBJECT)[-1:]
         after = text[own.end : own.end + _MAX_BESIDE].lstrip(OBJECT)[:1]
         is_attached = before.isspace() and not after.isspace()
-        is_in_word = all(character and is_word_character(character) for character in (before, after))
+        is_in_word = before != "" and after != "" and is_word_character(before) and is_word_character(after)
         self.movables.append(
             Movable(self.length, kind, index, found is not None, None, keeps_order, is_attached, is_in_word)
         )

@@ -10,36 +10,31 @@ pieces -- joining --> the translation -- checks --> kept, or the source instead
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import islice
 
-from dragoman.pipeline.engine_request import EngineRequest
-from dragoman.types import Alternative, SegmentTranslation, Span, Splitting, Translation
+from dragoman.errors import InputError
+from dragoman.pipeline.assembly import joint_finish_reason
+from dragoman.types import Alternative, FinishReason, SegmentTranslation, Span, Splitting, Translation
 from service.text.accelerators import find_label
-from service.text.checks import CheckFailure, check_length, check_syntax
+from service.text.checks import check_length, check_syntax
 from service.text.context import TextContext
-from service.text.joining import Piece, join_pieces, restored_text, segment_of, unchanged_piece
+from service.text.icu_messages import IcuMessage, icu_message
+from service.text.icu_parser import IcuSyntaxError, has_branches
+from service.text.joining import (
+    Piece,
+    first_translation,
+    join_pieces,
+    joint_translation,
+    restored_text,
+    segment_of,
+    unchanged_piece,
+)
 from service.text.marked_text import MarkedText, Shown
 from service.text.modes import PlaceholderMode
 from service.text.objects import find_objects
-from service.text.outcome import TextOutcome
-from service.text.scores import first_translation, joint_translation
-from service.text.segment_trial import SegmentCutter, Trial, is_right, masked, segments_of
-from service.text.showing import MarkedPart, show
-
-
-class Call(NamedTuple):
-    """A text for the engine."""
-
-    text: str
-    is_aligned: bool
-    """Whether the translation must have links."""
-
-    def request(self, request: EngineRequest) -> EngineRequest:
-        """Return an engine's request for this call."""
-        options = request.options
-        if options.return_alignment or not self.is_aligned:
-            return request
-        return replace(request, options=replace(options, return_alignment=True))
+from service.text.outcome import Check, CheckFailure, TextOrigin, TextOutcome
+from service.text.segment_trial import SegmentCutter, is_right, masked, segments_of
+from service.text.showing import MarkedPart, ShownText, show
 
 
 class TextPlan:
@@ -62,8 +57,8 @@ class TextPlan:
             hidden = frozenset(each.start for each in own.objects if each.shown is not Shown.BREAK)
         own_span, marks = Span(0, len(own.text)), range(len(own.marks))
         whole = MarkedPart(self._source, own_span, marks, context.source, context.pause)
-        self._first = Trial(whole, show(whole, hidden), hidden)
-        self._slots: list[Piece | Trial] = [self._first]
+        self._first = show(whole, hidden)
+        self._slots: list[Piece | ShownText] = [self._first]
         if context.splitting is not Splitting.SENTENCES:
             self._slots = list(_between_breaks(whole, hidden))
         self._taken: list[Translation] = []
@@ -72,9 +67,9 @@ class TextPlan:
         self._num_streamed = 0
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[ShownText]:
         """Calls to make now; empty if the plan is done."""
-        return [Call(trial.shown.text, bool(trial.shown.movables)) for trial in self._trials()]
+        return [slot for slot in self._slots if isinstance(slot, ShownText)]
 
     @property
     def outcome(self) -> TextOutcome:
@@ -83,18 +78,28 @@ class TextPlan:
             raise ValueError("texts remain to be translated")
         return self._outcome
 
-    def take(self, translations: Sequence[Translation]) -> None:
-        """Take one translation for each of `calls`."""
-        is_first = self._slots == [self._first]
+    def take(self, outcomes: Iterator[Translation | InputError]) -> None:
+        """Take the outcome of each of `calls`, and no further ones. An error rejects the text."""
+        translations: list[Translation] = []
+        for outcome in islice(outcomes, len(self.calls)):
+            if isinstance(outcome, InputError):
+                self._slots, self._outcome = (
+                    [],
+                    TextOutcome(self._marked, origin=TextOrigin.SOURCE, rejection=outcome.problem),
+                )
+            else:
+                translations.append(outcome)
+        if self._outcome is not None:
+            return
         self._taken += translations
-        if is_first and self._first.shown.is_plain and is_right(self._first, translations[0], self._context):
+        if self._slots == [self._first] and self._is_right(translations[0]):
             self._slots = []
             self._outcome = self._checked(MarkedText(translations[0].text), translations[0], ())
             return
         remaining = iter(translations)
-        slots: list[Piece | Trial] = []
+        slots: list[Piece | ShownText] = []
         for slot in self._slots:
-            slots += self._advance(slot, next(remaining)) if isinstance(slot, Trial) else [slot]
+            slots += self._advance(slot, next(remaining)) if isinstance(slot, ShownText) else [slot]
         self._slots = slots
         pieces = [slot for slot in slots if isinstance(slot, Piece)]
         if len(pieces) == len(slots):
@@ -106,13 +111,13 @@ class TextPlan:
         The translation of the call, which comes later, has the same segments.
         """
         if self._streaming is None:
-            [trial] = self._trials()
-            self._streaming = SegmentCutter(trial, self._context)
+            [shown] = self.calls
+            self._streaming = SegmentCutter(shown, self._context)
         elif not self._streaming.is_right:
             return None
         found: SegmentTranslation | None = None
         for piece in self._streaming.add(segment):
-            if isinstance(piece, Trial):
+            if isinstance(piece, ShownText):
                 return None
             if piece.translation is not None:
                 found = segment_of(self._source, piece, piece.translation, self._num_streamed)
@@ -125,16 +130,16 @@ class TextPlan:
         has_puts = any(each.put is not None for each in self._source.objects)
         return len(self._slots) == 1 and self._label is None and not has_puts
 
-    def _trials(self) -> Iterator[Trial]:
-        return (slot for slot in self._slots if isinstance(slot, Trial))
+    def _is_right(self, translation: Translation) -> bool:
+        return self._first.is_plain and is_right(self._first, translation, self._context)
 
-    def _advance(self, trial: Trial, translation: Translation) -> Iterator[Piece | Trial]:
+    def _advance(self, shown: ShownText, translation: Translation) -> Iterator[Piece | ShownText]:
         """Yield the pieces of a call that are right, and what to try again."""
-        segments = segments_of(trial, translation)
+        segments = segments_of(shown, translation)
         if segments is None:  # a segment has a break in it
-            yield from _between_breaks(trial.part, trial.hidden)
+            yield from _between_breaks(shown.part, shown.hidden)
             return
-        cutter = SegmentCutter(trial, self._context)
+        cutter = SegmentCutter(shown, self._context)
         for segment in segments:
             yield from cutter.add(segment)
             self._context.pause()
@@ -152,7 +157,7 @@ class TextPlan:
 
     def _restored(self, other: Alternative) -> Alternative | None:
         """Return another hypothesis with the objects of the text; None if it lacks some."""
-        text = restored_text(self._first.part, self._first.shown, other.text)
+        text = restored_text(self._first, other.text)
         return None if text is None else Alternative(text, other.score)
 
     def _checked(
@@ -172,11 +177,19 @@ class TextPlan:
         if context.is_message:
             syntax = syntax or check_length(self._marked.text, translated.text)
         if syntax and not context.has_prefix:
-            return TextOutcome(self._marked, translation, syntax, is_source=True)
-        return TextOutcome(translated, translation, (*syntax, *failed))
+            return TextOutcome(self._marked, translation, syntax, TextOrigin.SOURCE)
+        return _translated(translated, translation, (*syntax, *failed))
 
 
-def _between_breaks(part: MarkedPart, hidden: frozenset[int]) -> Iterator[Piece | Trial]:
+def _translated(
+    marked: MarkedText, translation: Translation, failed: tuple[CheckFailure, ...]
+) -> TextOutcome:
+    """Return the outcome of a translation that is used."""
+    is_cut = translation.finish_reason is FinishReason.LENGTH
+    return TextOutcome(marked, translation, failed, is_cut=is_cut, confidence=translation.confidence)
+
+
+def _between_breaks(part: MarkedPart, hidden: frozenset[int]) -> Iterator[Piece | ShownText]:
     """Yield a trial for each part of a text between breaks."""
     marked, mark = part.marked, part.marks.start
     at = part.own.start
@@ -191,8 +204,81 @@ def _between_breaks(part: MarkedPart, hidden: frozenset[int]) -> Iterator[Piece 
     yield _trial(part, Span(at, part.own.end), range(mark, part.marks.stop), hidden)
 
 
-def _trial(whole: MarkedPart, own: Span, marks: range, hidden: frozenset[int]) -> Piece | Trial:
+def _trial(whole: MarkedPart, own: Span, marks: range, hidden: frozenset[int]) -> Piece | ShownText:
     part = replace(whole, own=own, marks=marks)
     if own.start == own.end:
         return unchanged_piece(part, own, marks)
-    return Trial(part, show(part, hidden), hidden)
+    return show(part, hidden)
+
+
+class IcuPlan:
+    """Calls for the sentences of an ICU message."""
+
+    can_stream = False
+
+    def __init__(self, marked: MarkedText, context: TextContext) -> None:
+        """Parse the message; one that cannot be parsed is left as it is."""
+        self._marked = marked
+        self._message: IcuMessage | None = None
+        self._plans: list[TextPlan] = []
+        self._problem: CheckFailure | None = None
+        self._pause = context.pause
+        try:
+            self._message = icu_message(marked, context.source, context.target)
+        except IcuSyntaxError as error:
+            self._problem = CheckFailure(Check.ICU, error.problem)
+            return
+        self._plans = [TextPlan(sentence.marked, context) for sentence in self._message.sentences]
+
+    @property
+    def calls(self) -> list[ShownText]:
+        """See `TextPlan`."""
+        return [call for plan in self._plans for call in plan.calls]
+
+    def take(self, outcomes: Iterator[Translation | InputError]) -> None:
+        """See `TextPlan`."""
+        for plan in self._plans:
+            plan.take(outcomes)
+
+    def take_segment(self, segment: SegmentTranslation) -> SegmentTranslation | None:
+        """See `TextPlan`."""
+        del segment
+        return None
+
+    @property
+    def outcome(self) -> TextOutcome:
+        """See `TextPlan`."""
+        outcomes = [plan.outcome for plan in self._plans]
+        failed = tuple(dict.fromkeys(failure for outcome in outcomes for failure in outcome.failed))
+        if self._message is None or any(outcome.is_source for outcome in outcomes):
+            rejection = next((outcome.rejection for outcome in outcomes if outcome.rejection), None)
+            failed = failed if self._problem is None else (self._problem,)
+            return TextOutcome(self._marked, None, failed, TextOrigin.SOURCE, rejection=rejection)
+        written = self._message.rebuild([outcome.marked for outcome in outcomes])
+        if syntax := check_syntax(self._marked.text, written.text, self._pause):
+            return TextOutcome(self._marked, None, syntax, TextOrigin.SOURCE)
+        parts = [outcome.translation for outcome in outcomes if outcome.translation is not None]
+        return _translated(written, _joint_translation(written.text, parts), failed)
+
+
+def _joint_translation(text: str, parts: Sequence[Translation]) -> Translation:
+    """Return the translation of a message, without segments, as it is in no order of the source."""
+    scores = [part.score for part in parts if part.score is not None]
+    score = sum(scores) / len(scores) if scores else None
+    confidences = [part.confidence for part in parts if part.confidence is not None]
+    reason = joint_finish_reason([part.finish_reason for part in parts])
+    return Translation(text, score, reason, (), (Alternative(text, score),), min(confidences, default=None))
+
+
+Plan = TextPlan | IcuPlan
+
+
+def plan_text(marked: MarkedText, context: TextContext) -> Plan:
+    """Return the plan of a text.
+
+    Args:
+        marked: the text, as its reader returned it.
+        context: languages, kind and model of the text.
+    """
+    is_icu = context.shows_objects and not marked.marks and has_branches(marked.text)
+    return IcuPlan(marked, context) if is_icu else TextPlan(marked, context)

@@ -10,14 +10,13 @@ from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.types import Alternative, FinishReason, SegmentTranslation, Translation
 from service.memories.pairs import TextMatches
-from service.text.context import TextContext
+from service.text.context import route_context
 from service.text.marked_text import MarkedText
 from service.text.options import MarkupError, MarkupOptions
 from service.text.outcome import TextOutcome
-from service.text.planning import Plan, plan_text
 from service.text.reading import ReadText, read_markup
+from service.text.text_plan import Plan, plan_text
 from service.text.tokens import InlineItem
-from service.text.unknown_words import UnknownWords
 from service.text.writing import write_markup
 from service.translation.inference import EngineCall, Outcome
 from service.translation.request import (
@@ -55,8 +54,6 @@ class PlannedText:
     """One for each text of the markup, or for the plain text."""
     matches: TextMatches | None = None
     """What a translation memory has for the text; None without a memory."""
-    problem: str | None = None
-    """Why the text cannot be translated; None if it can."""
     calls: Sequence[EngineCall] = ()
     """Calls to make now; none if the text is done."""
     num_streamed: int = 0
@@ -67,30 +64,32 @@ class PlannedText:
         """Set the calls of the plans."""
         if self.route is None:
             return
-        calls = [call for plan in self.plans for call in plan.calls]
-        self.calls = [EngineCall(self.route, call.text, call.request(self.request)) for call in calls]
+        self.calls = [
+            EngineCall(self.route, shown.text, _aligned(self.request) if shown.is_aligned else self.request)
+            for plan in self.plans
+            for shown in plan.calls
+        ]
+
+    @property
+    def problem(self) -> str | None:
+        """Why the text cannot be translated, once there are no more calls; None if it can."""
+        outcomes = (plan.outcome for plan in self.plans)
+        return next((outcome.rejection for outcome in outcomes if outcome.rejection is not None), None)
 
     def take_outcomes(self, outcomes: Iterator[Outcome]) -> None:
         """Take the outcome of each call; segments that are not right make further calls."""
         if not self.calls:
             return
-        translations: list[Translation] = []
-        for _ in self.calls:
-            outcome = next(outcomes)
-            if isinstance(outcome, InputError):
-                self.problem = self.problem or outcome.problem
-            else:
-                self._routed = outcome
-                translations.append(outcome.translation)
-        self.calls = ()
-        if self.problem is not None:
-            return
-        first = 0
+        translations = map(self._translation, outcomes)
         for plan in self.plans:
-            if num_calls := len(plan.calls):
-                plan.take(translations[first : first + num_calls])
-                first += num_calls
+            plan.take(translations)
         self.prepare()
+
+    def _translation(self, outcome: Outcome) -> Translation | InputError:
+        if isinstance(outcome, InputError):
+            return outcome
+        self._routed = outcome
+        return outcome.translation
 
     def take_segment(self, segment: SegmentTranslation) -> SegmentTranslation | None:
         """Return a segment of the only call as one of the text, if it and all before it are right."""
@@ -138,6 +137,10 @@ class PlannedText:
             failed,
             self.matches,
         )
+
+
+def _aligned(request: EngineRequest) -> EngineRequest:
+    return replace(request, options=replace(request.options, return_alignment=True))
 
 
 def _left(text: str) -> Translation:
@@ -192,16 +195,8 @@ def plan_one(
     if request.terminology is not None:
         options = replace(engine_request.options, terminology=request.terminology.select(route.pair))
         engine_request = replace(engine_request, options=options)
-    unknown_words = UnknownWords(router, route, engine_request.options.terminology)
-    context = TextContext(
-        *route.pair,
-        find_unknown=unknown_words.find,
-        find_terms=unknown_words.find_terms,
-        splitting=request.options.decoding.splitting,
-        placeholders=request.options.placeholders,
-        has_prefix=request.options.decoding.target_prefix != "",
-        pause=pause_of(len(text)),
-    )
+    context = route_context(router, route, engine_request.options, request.options.placeholders)
+    context = replace(context, pause=pause_of(len(text)))
     plans = [plan_text(one, context) for one in marked]
     planned = PlannedText(None, route, detected, engine_request, request.markup, parts, plans)
     planned.prepare()
@@ -221,7 +216,7 @@ def results_of(plans: Sequence[PlannedText]) -> list[TranslationResult]:
     Raises:
         TextsRejectedError: naming all texts at fault.
     """
-    problems = [(item, plan.problem) for item, plan in enumerate(plans) if plan.problem is not None]
+    problems = [(item, problem) for item, plan in enumerate(plans) if (problem := plan.problem) is not None]
     if problems:
         raise TextsRejectedError(problems)
     return [plan.result() for plan in plans]

@@ -7,8 +7,8 @@ from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route
 from service.glossaries.terminology import RequestTerminology
 from service.memories.pairs import TextMatches
-from service.text.checks import CheckFailure
 from service.text.options import MarkupOptions
+from service.text.outcome import CheckFailure
 from service.translation.options import TranslationOptions
 
 AUTO = "auto"

@@ -11,9 +11,9 @@ from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
 from service.batch.pending_entries import ChunkLimits
 from service.batch.run import BatchJob
-from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry, FileOptions
 from service.formats.registry import open_format
+from service.text.outcome import TextOrigin, TextOutcome
 from service.translation.options import OnFailure, TranslationOptions
 
 PAIR = Pair("de", "en")
@@ -34,7 +34,7 @@ class UpperCase:
         del pair
         return self
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         under_way: list[Entry] = []
         number = 0
         for entry in entries:
@@ -47,11 +47,11 @@ class UpperCase:
             number += 1
             yield self._outcome(number, under_way.pop(0))
 
-    def _outcome(self, number: int, entry: Entry) -> Outcome:
+    def _outcome(self, number: int, entry: Entry) -> TextOutcome:
         self.on_outcome(number)
         if "unusable" in entry.text:
-            return UntranslatedEntry("is not usable")
-        return TranslatedEntry(replace(entry.marked, text=entry.text.upper()), "cut" in entry.text)
+            return TextOutcome(entry.marked, origin=TextOrigin.SOURCE, rejection="is not usable")
+        return TextOutcome(replace(entry.marked, text=entry.text.upper()), is_cut="cut" in entry.text)
 
 
 def lines_file(folder: Path, name: str, lines: Sequence[str], pair: Pair = PAIR) -> JobFile:

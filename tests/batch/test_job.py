@@ -16,8 +16,8 @@ from service.batch.journal import Journal
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import BatchJob, reports_failures, run_job
-from service.batch.texts import Outcome
 from service.formats.entries import Entry
+from service.text.outcome import TextOutcome
 from service.translation.options import OnFailure, TranslationOptions
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
 
@@ -211,7 +211,7 @@ def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal)
     counted = type(file)(file.name, file.source, file.target, Numbers(), file.pair)
 
     class Forgetful(UpperCase):
-        def _outcome(self, number: int, entry: Entry) -> Outcome:
+        def _outcome(self, number: int, entry: Entry) -> TextOutcome:
             self.asked.clear()
             return super()._outcome(number, entry)
 

@@ -15,18 +15,23 @@ from service.accounts.errors import StoreError
 from service.batch.errors import BatchStopped, JournalDamaged, JournalFailed, OtherJob
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal
-from service.batch.texts import TranslatedEntry, UntranslatedEntry
-from service.formats.review_marks import TextOrigin
 from service.schema.tables import JOURNAL_TABLES, METADATA, TRANSLATIONS
 from service.text.marked_text import MarkedText
+from service.text.outcome import Check, CheckFailure, TextOrigin, TextOutcome
 
 OUTCOMES = st.builds(
-    TranslatedEntry,
+    TextOutcome,
     st.builds(MarkedText, st.text(st.characters())),
-    st.booleans(),
+    failed=st.just(()) | st.tuples(st.builds(CheckFailure, st.sampled_from(Check), st.text("ab;: \n"))),
+    is_cut=st.booleans(),
     origin=st.sampled_from(TextOrigin),
     confidence=st.none() | st.sampled_from([0.0, 0.25, 1.0]),
-) | st.builds(UntranslatedEntry, st.text(min_size=1).filter(lambda problem: "\0" not in problem))
+) | st.builds(
+    TextOutcome,
+    st.builds(MarkedText, st.text()),
+    origin=st.just(TextOrigin.SOURCE),
+    rejection=st.text(min_size=1).filter(lambda problem: "\0" not in problem),
+)
 KEYS = st.binary(min_size=16, max_size=16)
 ONE, OTHER = b"1" * 16, b"2" * 16
 
@@ -59,7 +64,7 @@ def any_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Jour
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(KEYS, OUTCOMES))
 def test_committed_outcomes_can_be_looked_up(
-    any_journal: Journal, outcomes: dict[bytes, TranslatedEntry | UntranslatedEntry]
+    any_journal: Journal, outcomes: dict[bytes, TextOutcome]
 ) -> None:
     any_journal.forget()
     for _ in range(2):  # keeping what is kept changes nothing
@@ -70,7 +75,7 @@ def test_committed_outcomes_can_be_looked_up(
 
 
 def test_more_keys_than_fit_in_a_statement_can_be_looked_up(any_journal: Journal) -> None:
-    outcomes = {number.to_bytes(16): TranslatedEntry(MarkedText(str(number))) for number in range(3000)}
+    outcomes = {number.to_bytes(16): TextOutcome(MarkedText(str(number))) for number in range(3000)}
     any_journal.commit(outcomes)
 
     assert any_journal.outcomes(list(outcomes)) == outcomes
@@ -82,11 +87,11 @@ def test_jobs_in_one_database_have_separate_journals(any_journal: Journal) -> No
     other = Journal(journal.store, "other")
     journal.begin({"model": "a"})
     other.begin({"model": "b"})
-    journal.commit({ONE: TranslatedEntry(MarkedText("one"))})
-    other.commit({ONE: TranslatedEntry(MarkedText("another"), is_cut=True)})
+    journal.commit({ONE: TextOutcome(MarkedText("one"))})
+    other.commit({ONE: TextOutcome(MarkedText("another"), is_cut=True)})
 
-    assert journal.outcomes([ONE]) == {ONE: TranslatedEntry(MarkedText("one"))}
-    assert other.outcomes([ONE]) == {ONE: TranslatedEntry(MarkedText("another"), is_cut=True)}
+    assert journal.outcomes([ONE]) == {ONE: TextOutcome(MarkedText("one"))}
+    assert other.outcomes([ONE]) == {ONE: TextOutcome(MarkedText("another"), is_cut=True)}
     other.forget()
     assert (other.num_outcomes(), other.facts()) == (0, {})
     assert (journal.num_outcomes(), journal.facts()) == (1, {"model": "a"})
@@ -106,7 +111,7 @@ def test_a_chunk_is_committed_atomically(any_journal: Journal) -> None:
         connection.execute(text(NO_ROOM_FOR_B[connection.dialect.name]))
 
     with pytest.raises((JournalFailed, StoreError), match="no room"):
-        any_journal.commit({ONE: TranslatedEntry(MarkedText("a")), OTHER: TranslatedEntry(MarkedText("b"))})
+        any_journal.commit({ONE: TextOutcome(MarkedText("a")), OTHER: TextOutcome(MarkedText("b"))})
 
     assert any_journal.num_outcomes() == 0
 
@@ -123,7 +128,7 @@ def test_a_chunk_is_committed_atomically(any_journal: Journal) -> None:
     ],
 )
 def test_a_damaged_row_is_a_clear_error(any_journal: Journal, change: dict[str, object]) -> None:
-    any_journal.commit({ONE: TranslatedEntry(MarkedText("eins"))})
+    any_journal.commit({ONE: TextOutcome(MarkedText("eins"))})
     with any_journal.store.writing() as connection:
         connection.execute(update(TRANSLATIONS).values(**change))
 
@@ -148,7 +153,7 @@ def test_damaged_pages_are_a_clear_error(tmp_path: Path, damage: Callable[[bytes
     path = tmp_path / "journal"
     keys = [number.to_bytes(16) for number in range(500)]
     store = JournalFile.open(path)
-    Journal(store).commit(dict.fromkeys(keys, TranslatedEntry(MarkedText("text " * 50))))
+    Journal(store).commit(dict.fromkeys(keys, TextOutcome(MarkedText("text " * 50))))
     store.close()
     path.write_bytes(damage(path.read_bytes()))
 
@@ -173,7 +178,7 @@ def test_a_journal_in_use_by_another_process_is_rejected(tmp_path: Path) -> None
 def test_a_removed_journal_is_empty_when_created_again(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     store = JournalFile.open(path)
-    Journal(store).commit({ONE: TranslatedEntry(MarkedText("eins"))})
+    Journal(store).commit({ONE: TextOutcome(MarkedText("eins"))})
     log = path.with_name("journal-wal").read_bytes()
     store.close()
     remove_journal(path)
@@ -205,7 +210,7 @@ def test_every_row_has_a_checksum(journal: Journal) -> None:
 
 
 def test_a_commit_survives_the_death_of_its_process(journal: Journal, tmp_path: Path) -> None:
-    journal.commit({ONE: TranslatedEntry(MarkedText("eins"))})
+    journal.commit({ONE: TextOutcome(MarkedText("eins"))})
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0  # nobody else may read it
     for ending in ("", "-wal"):  # what is on the disk now, with the journal still open
         (tmp_path / f"copy{ending}").write_bytes((tmp_path / f"journal{ending}").read_bytes())

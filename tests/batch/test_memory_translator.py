@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from service.batch.errors import InputProblem
 from service.batch.memory_translator import WINDOW_ENTRIES, MemoryTranslator, read_tmx
 from service.batch.run import run_job
-from service.batch.texts import Outcome, TranslatedEntry
 from service.formats.entries import Entry
-from service.formats.review_marks import ReviewMarks, TextOrigin
+from service.formats.review_marks import ReviewMarks
 from service.memories.pairs import SegmentPair, source_digest
 from service.text.marked_text import OBJECT, MarkedText, Object
+from service.text.outcome import TextOrigin, TextOutcome
 from service.translation.options import OnFailure
 from tests.batch.conftest import Run
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
@@ -47,9 +47,9 @@ def test_outcomes_are_in_order_and_only_unknown_texts_are_translated(
     found = list(MemoryTranslator(translator, find).translate(entries(texts)))
 
     assert found == [
-        TranslatedEntry(MarkedText(KNOWN[text]), origin=TextOrigin.MEMORY)
+        TextOutcome(MarkedText(KNOWN[text]), origin=TextOrigin.MEMORY)
         if text in KNOWN
-        else TranslatedEntry(MarkedText(text.upper()))
+        else TextOutcome(MarkedText(text.upper()))
         for text in texts
     ]
     assert translator.asked == [text for text in texts if text not in KNOWN]
@@ -64,9 +64,9 @@ def test_many_known_texts_come_one_window_at_a_time() -> None:
             taken += 1
             yield entry
 
-    outcomes: Iterator[Outcome] = MemoryTranslator(UpperCase(), find).translate(counted())
+    outcomes: Iterator[TextOutcome] = MemoryTranslator(UpperCase(), find).translate(counted())
 
-    assert next(outcomes) == TranslatedEntry(MarkedText("yes"), origin=TextOrigin.MEMORY)
+    assert next(outcomes) == TextOutcome(MarkedText("yes"), origin=TextOrigin.MEMORY)
     assert taken == WINDOW_ENTRIES
 
 
@@ -74,8 +74,8 @@ def test_entries_with_markup_are_translated() -> None:
     marked = Entry(f"ja {OBJECT}", "", objects=(Object(3, 4, number=0),))
     found = list(MemoryTranslator(UpperCase(), lambda _: ["no"]).translate([Entry("nein", ""), marked]))
     assert found == [
-        TranslatedEntry(MarkedText("no"), origin=TextOrigin.MEMORY),
-        TranslatedEntry(replace(marked.marked, text=f"JA {OBJECT}")),
+        TextOutcome(MarkedText("no"), origin=TextOrigin.MEMORY),
+        TextOutcome(replace(marked.marked, text=f"JA {OBJECT}")),
     ]
 
 

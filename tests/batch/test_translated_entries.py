@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from dragoman import DecodingOptions
 from dragoman.routing.router import Router
 from service.batch.entry_translator import RoutedEntryTranslator, UnchangedTranslator
-from service.batch.texts import TranslatedEntry, UntranslatedEntry
 from service.formats.entries import Entry, entry_of
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object
+from service.text.outcome import TextOutcome
 from service.translation.options import BATCH, TranslationOptions
 from tests.service.conftest import TINY_BUNDLE
 
@@ -62,7 +62,7 @@ def test_words_are_translated_as_without_marks_and_marks_are_placed(router: Rout
 
     [outcome] = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES["marked"]])
 
-    assert isinstance(outcome, TranslatedEntry)
+    assert not outcome.is_source
     assert outcome.marked.text == house
     assert sorted(mark.number for mark in outcome.marked.marks) == [0, 1]
 
@@ -78,8 +78,8 @@ def test_words_are_translated_as_without_marks_and_marks_are_placed(router: Rout
 def test_an_entry_that_fails_has_a_reason(router: Router, name: str, problem: str) -> None:
     (outcome,) = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES[name]])
 
-    assert isinstance(outcome, UntranslatedEntry)
-    assert problem in outcome.problem
+    assert outcome.is_source
+    assert problem in (outcome.problem or "")
 
 
 def test_a_translation_that_reached_its_limit_is_marked_as_truncated(router: Router) -> None:
@@ -87,7 +87,7 @@ def test_a_translation_that_reached_its_limit_is_marked_as_truncated(router: Rou
 
     (outcome,) = short.translate([ENTRIES["plain"]])
 
-    assert isinstance(outcome, TranslatedEntry)
+    assert not outcome.is_source
     assert outcome.is_cut
 
 
@@ -105,6 +105,4 @@ def test_entries_are_read_only_as_they_are_translated(router: Router) -> None:
 def test_entries_in_the_target_language_are_unchanged() -> None:
     entries = [*ENTRIES.values()]
 
-    assert list(UnchangedTranslator().translate(entries)) == [
-        TranslatedEntry(entry.marked) for entry in entries
-    ]
+    assert list(UnchangedTranslator().translate(entries)) == [TextOutcome(entry.marked) for entry in entries]

@@ -7,8 +7,8 @@ import pytest
 
 from service.batch.errors import JournalDamaged, OutputBusy, OutputProblem
 from service.batch.job_directory import JobDirectory, NothingToResume, StartMode
-from service.batch.texts import TranslatedEntry
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOutcome
 
 KEY = b"1" * 16
 
@@ -31,7 +31,7 @@ def stop_a_run(workplace: JobDirectory, *, outcomes: int = 1, start: StartMode =
     def run() -> None:
         with workplace.opened([workplace.output], start) as journal:
             journal.begin({"model": "a"})
-            journal.commit({KEY: TranslatedEntry(MarkedText("eins"))} if outcomes else {})
+            journal.commit({KEY: TextOutcome(MarkedText("eins"))} if outcomes else {})
             raise Stopped
 
     with pytest.raises(Stopped):

@@ -12,10 +12,10 @@ import pytest
 
 from dragoman.types import Pair
 from service.batch.pending_entries import TranslatorOf
-from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, PartitionTranslator
 from service.formats.entries import Entry
+from service.text.outcome import TextOrigin, TextOutcome
 from tests.routing.doubles import until
 
 
@@ -25,13 +25,15 @@ class UpperCase:
 
     entry_s: float = 0.0
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         for entry in entries:
             time.sleep(self.entry_s)
             if entry.text.startswith("fail"):
-                yield UntranslatedEntry(f"{entry.text!r} cannot be translated")
+                yield TextOutcome(
+                    entry.marked, origin=TextOrigin.SOURCE, rejection=f"{entry.text!r} cannot be translated"
+                )
             else:
-                yield TranslatedEntry(
+                yield TextOutcome(
                     replace(entry.marked, text=entry.text.upper()), is_cut=entry.text.startswith("cut")
                 )
 

@@ -12,7 +12,6 @@ from service.batch.journal import entry_key
 from service.batch.planning import LanguageOptions
 from service.batch.progress import BatchProgress
 from service.batch.run import begin
-from service.batch.texts import TranslatedEntry
 from service.cli.batch_arguments import BatchArguments
 from service.cli.batch_job import run_batch
 from service.cluster import partitions
@@ -22,6 +21,7 @@ from service.cluster.run import run_on_ray
 from service.formats.entries import Entry
 from service.settings import Settings
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOutcome
 from service.translation.options import BATCH
 from tests.cluster.conftest import ONE_WORKER, PAIR, TINY, Place
 from tests.cluster.doubles import DoubleEngine
@@ -39,9 +39,9 @@ def test_what_a_killed_run_had_finished_is_not_translated_again(place: Place) ->
     place.partitions.prepare()
     marked, whole, damaged = (entry_key(Entry(text, ""), PAIR) for text in "abc")
     folder = place.partitions.outcomes_path
-    journal.commit({marked: TranslatedEntry(MarkedText("from the journal"))})
-    write_outcomes(folder, "0", [whole], [TranslatedEntry(MarkedText("from a file"))])
-    path = write_outcomes(folder, "1", [damaged], [TranslatedEntry(MarkedText("from a damaged file"))])
+    journal.commit({marked: TextOutcome(MarkedText("from the journal"))})
+    write_outcomes(folder, "0", [whole], [TextOutcome(MarkedText("from a file"))])
+    path = write_outcomes(folder, "1", [damaged], [TextOutcome(MarkedText("from a damaged file"))])
     path.write_bytes(path.read_bytes()[:-1])
 
     report = run_on_ray(wanted, journal)
@@ -54,7 +54,7 @@ def test_partitions_of_another_job_are_not_used(place: Place) -> None:
     job = place.job(["a"])
     place.partitions.prepare()
     key = entry_key(Entry("a", ""), PAIR)
-    write_outcomes(place.partitions.outcomes_path, "0", [key], [TranslatedEntry(MarkedText("another's"))])
+    write_outcomes(place.partitions.outcomes_path, "0", [key], [TextOutcome(MarkedText("another's"))])
 
     run_on_ray(place.cluster_job(job, DoubleEngine()), place.journal())
 

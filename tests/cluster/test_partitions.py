@@ -11,7 +11,6 @@ from dragoman.types import Pair
 from service.batch.errors import JobCancelled, OutputFailed, PartitionDamaged
 from service.batch.journal import entry_key
 from service.batch.run import begin
-from service.batch.texts import Outcome, TranslatedEntry, UntranslatedEntry
 from service.cluster.partitions import (
     OccurrenceCounts,
     PartitionFolder,
@@ -24,6 +23,7 @@ from service.cluster.partitions import (
 from service.cluster.run import choose_size
 from service.formats.entries import Entry, entry_of
 from service.text.marked_text import Mark, MarkedText, MarkKind, Object, Shown
+from service.text.outcome import TextOrigin, TextOutcome
 from tests.cluster.conftest import PAIR, Place
 
 SIMPLIFIED = Pair("de", "zh-Hans")
@@ -38,8 +38,10 @@ texts = st.builds(MarkedText, any_text, marks.map(tuple), objects.map(tuple))
 entries = st.builds(
     lambda marked, is_message: entry_of(marked, "", is_message=is_message), texts, st.booleans()
 )
-outcomes = st.builds(TranslatedEntry, texts, st.booleans(), problem=st.none() | st.text("ab")) | st.builds(
-    UntranslatedEntry, st.text(st.characters(codec="utf-8"))
+outcomes = st.builds(
+    TextOutcome, texts, is_cut=st.booleans(), rejection=st.none() | st.text("ab")
+) | st.builds(
+    TextOutcome, texts, origin=st.just(TextOrigin.SOURCE), rejection=st.text(st.characters(codec="utf-8"))
 )
 keys = st.binary(min_size=16, max_size=16)
 
@@ -56,7 +58,7 @@ def test_entries_come_back_as_they_were(
 
 @given(st.dictionaries(keys, outcomes, min_size=1))
 def test_outcomes_come_back_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, given_: dict[bytes, Outcome]
+    tmp_path_factory: pytest.TempPathFactory, given_: dict[bytes, TextOutcome]
 ) -> None:
     folder = tmp_path_factory.mktemp("outcomes")
 
@@ -64,7 +66,7 @@ def test_outcomes_come_back_as_they_were(
 
 
 def test_any_changed_byte_is_detected(tmp_path: Path) -> None:
-    path = write_outcomes(tmp_path, "1", [b"k" * 16], [TranslatedEntry(MarkedText("abc"))])
+    path = write_outcomes(tmp_path, "1", [b"k" * 16], [TextOutcome(MarkedText("abc"))])
     content = path.read_bytes()
 
     for place in range(len(content)):
@@ -83,7 +85,7 @@ def test_a_failed_write_leaves_no_partial_file(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("os.fsync", full)
 
     with pytest.raises(OutputFailed, match="No space left on device"):
-        write_outcomes(tmp_path, "1", [b"k"], [TranslatedEntry(MarkedText("abc"))])
+        write_outcomes(tmp_path, "1", [b"k"], [TextOutcome(MarkedText("abc"))])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -91,7 +93,7 @@ def test_whole_outcomes_of_a_run_before_outlive_preparing_and_entries_do_not(tmp
     folder = PartitionFolder(tmp_path / "job")
     folder.prepare()
     (folder.outcomes_path / "x.partial").write_bytes(b"begun")
-    kept = write_outcomes(folder.outcomes_path, "1", [b"k"], [TranslatedEntry(MarkedText("abc"))])
+    kept = write_outcomes(folder.outcomes_path, "1", [b"k"], [TextOutcome(MarkedText("abc"))])
     write_partition(folder.entries_path, 1, SIMPLIFIED, {b"k": Entry("a", "")})
 
     folder.prepare()
@@ -104,7 +106,7 @@ def test_a_run_that_is_stopped_leaves_outcomes_and_nothing_else(tmp_path: Path) 
     folder = PartitionFolder(tmp_path / "out.partitions")
     folder.prepare()
     write_partition(folder.entries_path, 1, SIMPLIFIED, {b"1" * 16: Entry("eins", "")})
-    path = write_outcomes(folder.outcomes_path, "1", [b"1" * 16], [TranslatedEntry(MarkedText("one"))])
+    path = write_outcomes(folder.outcomes_path, "1", [b"1" * 16], [TextOutcome(MarkedText("one"))])
 
     folder.leave()
     assert [each for each in folder.path.rglob("*") if each.is_file()] == [path]
@@ -123,7 +125,10 @@ def test_each_distinct_entry_that_the_journal_lacks_is_in_one_partition(place: P
     job, journal = place.job(lines), place.journal()
     begin(job, journal, Event())
     journal.commit(
-        {_key("line 7"): TranslatedEntry(MarkedText("x")), _key("failed"): UntranslatedEntry("why")}
+        {
+            _key("line 7"): TextOutcome(MarkedText("x")),
+            _key("failed"): TextOutcome(MarkedText(""), origin=TextOrigin.SOURCE, rejection="why"),
+        }
     )
     place.partitions.prepare()
 

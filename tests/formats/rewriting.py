@@ -11,6 +11,7 @@ from lxml import etree
 from service.formats.entries import Entry, FileFormat, FileOptions
 from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOrigin, TextOutcome
 from tests.markup.marked import noted, outcome, unnoted
 from tests.markup.translations import any_translation
 
@@ -33,14 +34,24 @@ def places(file_format: FileFormat, content: bytes) -> list[tuple[str, str]]:
     return [(noted(entry.marked), entry.place) for entry in entries(file_format, content)]
 
 
+def target_text(
+    marked: MarkedText, origin: TextOrigin | None = None, confidence: float | None = None
+) -> TargetText:
+    """A text for an entry; without an origin, without review marks."""
+    outcome = TextOutcome(marked, origin=origin or TextOrigin.MACHINE, confidence=confidence)
+    return TargetText(outcome, has_marks=origin is not None)
+
+
 def written(file_format: FileFormat, content: bytes, *translations: str) -> bytes:
     """The file with translations, whose numbered tags are those of their texts."""
     target = BytesIO()
     texts = [
-        translation if isinstance(translation, TargetText) else TargetText(unnoted(translation, entry.marked))
+        translation
+        if isinstance(translation, TargetText)
+        else target_text(unnoted(translation, entry.marked))
         for translation, entry in zip(translations, entries(file_format, content), strict=False)
     ]
-    texts += (TargetText(MarkedText(translation)) for translation in translations[len(texts) :])
+    texts += (target_text(MarkedText(translation)) for translation in translations[len(texts) :])
     file_format.write(BytesIO(content), iter(texts), target)
     return target.getvalue()
 
@@ -76,7 +87,7 @@ def others(xml: bytes) -> list[str]:
 
 
 def own(entry: Entry) -> str:
-    return TargetText(entry.marked)
+    return target_text(entry.marked)
 
 
 def shouted(entry: Entry) -> str:
@@ -85,13 +96,13 @@ def shouted(entry: Entry) -> str:
         return entry.text.upper()
     parts = _PARTS.split(noted(entry.marked))
     shout = "".join(part if i % 2 else part.upper() for i, part in enumerate(parts))
-    return TargetText(unnoted(shout, entry.marked))
+    return target_text(unnoted(shout, entry.marked))
 
 
 def anything(random: Random) -> Callable[[Entry], str]:
     """What a translator could say: the markup is kept, any text may be in it."""
 
     def say(entry: Entry) -> str:
-        return TargetText(outcome(entry.marked, lambda text: any_translation(random, text)).marked)
+        return target_text(outcome(entry.marked, lambda text: any_translation(random, text)).marked)
 
     return say

@@ -7,9 +7,9 @@ import pytest
 
 from service.formats.apple_strings import AppleStringsFormat
 from service.formats.entries import Entry, FileOptions
-from service.formats.review_marks import TargetText, TextOrigin
 from service.formats.xcstrings import XcstringsFormat
-from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted
+from service.text.outcome import TextOrigin
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted, target_text
 from tests.formats.string_samples import STRINGS, XCSTRINGS
 
 FORMAT = AppleStringsFormat(OPTIONS)
@@ -87,9 +87,9 @@ def test_plural_variations_have_the_categories_of_the_target_language() -> None:
 @pytest.mark.parametrize(
     ("mark", "state"),
     [
-        (lambda entry: TargetText(entry.marked, TextOrigin.MACHINE), "needs_review"),
-        (lambda entry: TargetText(entry.marked, TextOrigin.MEMORY), "translated"),
-        (lambda entry: TargetText(entry.marked, TextOrigin.SOURCE), "new"),
+        (lambda entry: target_text(entry.marked, TextOrigin.MACHINE), "needs_review"),
+        (lambda entry: target_text(entry.marked, TextOrigin.MEMORY), "translated"),
+        (lambda entry: target_text(entry.marked, TextOrigin.SOURCE), "new"),
         (own, "translated"),
     ],
     ids=["machine", "memory", "source", "off"],

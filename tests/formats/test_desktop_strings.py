@@ -13,8 +13,8 @@ from service.formats.entries import Entry, FileOptions
 from service.formats.java_properties import PropertiesFormat
 from service.formats.qt_ts import QtTsFormat
 from service.formats.resx import ResxFormat
-from service.formats.review_marks import TargetText, TextOrigin
-from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted
+from service.text.outcome import TextOrigin
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted, target_text
 from tests.formats.string_samples import PROPERTIES, QT, RESX
 
 JAVA = PropertiesFormat(OPTIONS)
@@ -102,9 +102,9 @@ def test_messages_of_qt_have_the_numerus_forms_of_their_language(declared: str, 
 @pytest.mark.parametrize(
     ("mark", "start_tag"),
     [
-        (lambda entry: TargetText(entry.marked, TextOrigin.MACHINE, 0.5), '<translation type="unfinished">'),
-        (lambda entry: TargetText(entry.marked, TextOrigin.MEMORY), "<translation>"),
-        (lambda entry: TargetText(entry.marked, TextOrigin.SOURCE), '<translation type="unfinished">'),
+        (lambda entry: target_text(entry.marked, TextOrigin.MACHINE, 0.5), '<translation type="unfinished">'),
+        (lambda entry: target_text(entry.marked, TextOrigin.MEMORY), "<translation>"),
+        (lambda entry: target_text(entry.marked, TextOrigin.SOURCE), '<translation type="unfinished">'),
         (own, "<translation>"),
     ],
     ids=["machine", "memory", "source", "off"],
@@ -120,7 +120,7 @@ def test_types_of_qt_tell_what_is_to_be_reviewed(mark: Callable[[Entry], str], s
 @pytest.mark.skipif(
     LRELEASE is None, reason="lrelease of Debian's package qttools5-dev-tools is not installed"
 )
-@pytest.mark.parametrize("mark", [own, lambda entry: TargetText(entry.marked, TextOrigin.MACHINE, 0.5)])
+@pytest.mark.parametrize("mark", [own, lambda entry: target_text(entry.marked, TextOrigin.MACHINE, 0.5)])
 def test_qts_own_tools_read_translated_messages(tmp_path: Path, mark: Callable[[Entry], str]) -> None:
     file, catalogue = tmp_path / "a.ts", tmp_path / "a.po"
     file.write_bytes(rewritten(QtTsFormat(FileOptions("de", "pl")), QT, mark))

@@ -18,8 +18,9 @@ from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStopped
 from service.formats.limits import FileLimitError, FileLimits
 from service.formats.records import RecordKind
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText, TextOrigin, marked_of
-from tests.formats.rewriting import OPTIONS, shouted
+from service.formats.review_marks import marked_of
+from service.text.outcome import TextOrigin
+from tests.formats.rewriting import OPTIONS, shouted, target_text
 from tests.formats.string_samples import SAMPLES
 from tests.fuzz.seeds import FILES
 
@@ -53,7 +54,7 @@ def _rewritten(file_format: FileFormat, folder: Path, content: bytes) -> tuple[l
         found = list(file_format.read(source))
     target = folder / "target"
     with _saved(folder, content) as source, target.open("wb") as written:
-        marked = [TargetText(marked_of(shouted(entry)), TextOrigin.MACHINE, 0.5) for entry in found]
+        marked = [target_text(marked_of(shouted(entry)), TextOrigin.MACHINE, 0.5) for entry in found]
         file_format.write(source, iter(marked), written)
     return found, target.read_bytes()
 

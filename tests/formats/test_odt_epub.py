@@ -12,9 +12,8 @@ from lxml import etree
 from service.formats.entries import Entry, FileFormatError
 from service.formats.epub import EpubFormat
 from service.formats.odt import OdtFormat
-from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
-from tests.formats.rewriting import (
+from tests.formats.rewriting import (  # fmt: skip
     OPTIONS,
     anything,
     entries,
@@ -24,9 +23,10 @@ from tests.formats.rewriting import (
     places,
     rewritten,
     shouted,
+    target_text,
     texts,
     unpack,
-)  # fmt: skip
+)
 from tests.markup.translations import SEEDS
 
 ODT = OdtFormat(OPTIONS)
@@ -162,7 +162,7 @@ def test_elements_that_reach_over_tab_stops_stay_nested() -> None:
     def say(entry: Entry) -> str:
         if not entry.marks:
             return entry.text
-        return TargetText(MarkedText("c und b", tuple(replace(mark, at=7) for mark in entry.marks)))
+        return target_text(MarkedText("c und b", tuple(replace(mark, at=7) for mark in entry.marks)))
 
     result = rewritten(ODT, content, say)
 

@@ -8,9 +8,9 @@ from lxml import etree
 from service.formats.bilingual_xml import TmxFormat, XliffFormat
 from service.formats.po import PoFormat
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText, TextOrigin
 from service.text.marked_text import MarkedText
-from tests.formats.rewriting import OPTIONS, entries, written
+from service.text.outcome import TextOrigin
+from tests.formats.rewriting import OPTIONS, entries, target_text, written
 from tests.fuzz.seeds import FILES
 
 MACHINE, MEMORY, SOURCE = TextOrigin.MACHINE, TextOrigin.MEMORY, TextOrigin.SOURCE
@@ -55,7 +55,7 @@ def po_entries(*translations: str) -> list[polib.POEntry]:
 
 def test_a_machine_translation_is_fuzzy_with_its_confidence_and_other_flags_and_comments_stay() -> None:
     first, second, third = po_entries(
-        TargetText(MarkedText("one"), MACHINE, 0.876), TargetText(MarkedText("two"), MACHINE)
+        target_text(MarkedText("one"), MACHINE, 0.876), target_text(MarkedText("two"), MACHINE)
     )
 
     assert (first.msgstr, first.flags, first.previous_msgid) == ("one", ["fuzzy", "c-format"], "alt")
@@ -71,8 +71,8 @@ def test_plural_forms_share_a_flag_and_the_lowest_confidence() -> None:
     found = written(
         PoFormat(OPTIONS),
         content,
-        TargetText(MarkedText("A"), MACHINE, 0.9),
-        TargetText(MarkedText("B"), MACHINE, 0.4),
+        target_text(MarkedText("A"), MACHINE, 0.9),
+        target_text(MarkedText("B"), MACHINE, 0.4),
     )
 
     (entry,) = polib.pofile(found.decode())
@@ -83,7 +83,7 @@ def test_plural_forms_share_a_flag_and_the_lowest_confidence() -> None:
 def test_carriage_returns_stay() -> None:
     content = b'msgid "eins"\r\nmsgstr ""\r\n'
 
-    found = written(PoFormat(OPTIONS), content, TargetText(MarkedText("one"), MACHINE, 0.5))
+    found = written(PoFormat(OPTIONS), content, target_text(MarkedText("one"), MACHINE, 0.5))
 
     assert found == b'# dragoman, confidence: 0.50\r\n#, fuzzy\r\nmsgid "eins"\r\nmsgstr "one"\r\n'
 
@@ -93,21 +93,21 @@ def test_carriage_returns_stay() -> None:
     [
         ("one", '<target state="translated">one</target>'),
         (
-            TargetText(MarkedText("one"), MACHINE),
+            target_text(MarkedText("one"), MACHINE),
             '<target state="needs-review-translation" state-qualifier="mt-suggestion">one</target>',
         ),
         (
-            TargetText(MarkedText("one"), MACHINE, 0.5),
+            target_text(MarkedText("one"), MACHINE, 0.5),
             (
                 '<target state="needs-review-translation" state-qualifier="mt-suggestion">one</target>'
                 '<note from="dragoman" annotates="target">confidence: 0.50</note>'
             ),
         ),
         (
-            TargetText(MarkedText("one"), MEMORY),
+            target_text(MarkedText("one"), MEMORY),
             '<target state="translated" state-qualifier="exact-match">one</target>',
         ),
-        (TargetText(MarkedText("eins"), SOURCE), '<target state="needs-translation">eins</target>'),
+        (target_text(MarkedText("eins"), SOURCE), '<target state="needs-translation">eins</target>'),
     ],
 )
 def test_targets_of_xliff_1_2_have_a_state(text: str, target: str) -> None:
@@ -119,9 +119,9 @@ def test_targets_of_xliff_1_2_have_a_state(text: str, target: str) -> None:
     ("text", "state"),
     [
         ("one", 'state="translated"'),
-        (TargetText(MarkedText("one"), MACHINE), 'state="translated" subState="dragoman:machine"'),
-        (TargetText(MarkedText("one"), MEMORY), 'state="translated" subState="dragoman:memory-exact"'),
-        (TargetText(MarkedText("one"), SOURCE), 'state="initial" subState="dragoman:untranslated"'),
+        (target_text(MarkedText("one"), MACHINE), 'state="translated" subState="dragoman:machine"'),
+        (target_text(MarkedText("one"), MEMORY), 'state="translated" subState="dragoman:memory-exact"'),
+        (target_text(MarkedText("one"), SOURCE), 'state="initial" subState="dragoman:untranslated"'),
     ],
 )
 def test_segments_of_xliff_2_have_a_state(text: str, state: str) -> None:
@@ -148,7 +148,7 @@ def test_the_confidence_in_xliff_2_is_a_note_of_the_unit(notes: str, expected: s
     content = XLIFF_2.format(notes=notes, state="", target="")
 
     found = written(
-        XliffFormat(OPTIONS), content.encode(), TargetText(MarkedText("one"), MACHINE, 0.25)
+        XliffFormat(OPTIONS), content.encode(), target_text(MarkedText("one"), MACHINE, 0.25)
     ).decode()
 
     assert found == XLIFF_2.format(
@@ -163,19 +163,19 @@ def test_the_confidence_in_xliff_2_is_a_note_of_the_unit(notes: str, expected: s
     ("text", "attributes", "properties"),
     [
         ("one", "", ""),
-        (TargetText(MarkedText("one"), MACHINE), ' creationid="dragoman"', ""),
+        (target_text(MarkedText("one"), MACHINE), ' creationid="dragoman"', ""),
         (
-            TargetText(MarkedText("one"), MACHINE, 0.5),
+            target_text(MarkedText("one"), MACHINE, 0.5),
             ' creationid="dragoman"',
             '<prop type="x-confidence">0.50</prop>',
         ),
         (
-            TargetText(MarkedText("one"), MEMORY),
+            target_text(MarkedText("one"), MEMORY),
             ' creationid="dragoman"',
             '<prop type="x-memory">exact</prop>',
         ),
         (
-            TargetText(MarkedText("one"), SOURCE),
+            target_text(MarkedText("one"), SOURCE),
             ' creationid="dragoman"',
             '<prop type="x-state">untranslated</prop>',
         ),
@@ -192,6 +192,6 @@ def test_other_formats_have_no_marks(suffix: str) -> None:
     content, file_format = FILES[suffix][0], open_format(f"a{suffix}", OPTIONS)
     own = [entry.marked for entry in entries(file_format, content)]
 
-    marked = written(file_format, content, *(TargetText(each, MACHINE, 0.5) for each in own))
+    marked = written(file_format, content, *(target_text(each, MACHINE, 0.5) for each in own))
 
-    assert marked == written(file_format, content, *(TargetText(each) for each in own))
+    assert marked == written(file_format, content, *(target_text(each) for each in own))

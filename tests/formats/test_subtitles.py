@@ -8,9 +8,8 @@ from service.formats.cue_text import TagStyle, break_lines, cue_runs
 from service.formats.entries import FileFormat
 from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText
 from service.text.tokens import InlineItem, TokenKind
-from tests.formats.rewriting import OPTIONS, own, places, rewritten, texts, written
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, target_text, texts, written
 from tests.markup.marked import unnoted
 
 SRT, VTT = open_format("a.srt", OPTIONS), open_format("a.vtt", OPTIONS)
@@ -179,7 +178,7 @@ def test_lines_break_where_the_script_allows_and_before_the_tag_of_a_first_word(
 ) -> None:
     [found] = cue_runs(cue, TagStyle.SRT, "")
     assert isinstance(found, TextRun)
-    items = found.with_text(TargetText(unnoted(translation, found.entry.marked)))
+    items = found.with_text(target_text(unnoted(translation, found.entry.marked)))
     assert break_lines(items, TagStyle.SRT, 2) == lines
 
 

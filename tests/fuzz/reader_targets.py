@@ -14,9 +14,9 @@ from dragoman.text.tokenizer import Tokenizer
 from service.batch.errors import JournalDamaged, JournalFailed, OtherJob
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal
-from service.batch.texts import TranslatedEntry, UntranslatedEntry
 from service.settings import SettingsError, load_settings
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOrigin, TextOutcome
 from tests.fuzz.target import TINY, Inputs, Target, World, seeded
 
 JSON_TOKENS = (
@@ -80,10 +80,10 @@ def journal(world: World, data: bytes) -> None:
             opened.facts()
             opened.begin({"source": "de"})
             assert set(opened.outcomes(KEYS).values()) <= {
-                TranslatedEntry(MarkedText("A"), is_cut=False),
-                UntranslatedEntry("no"),
+                TextOutcome(MarkedText("A"), is_cut=False),
+                TextOutcome(MarkedText(""), origin=TextOrigin.SOURCE, rejection="no"),
             }
-            opened.commit({KEYS[2]: TranslatedEntry(MarkedText("A"), is_cut=False)})
+            opened.commit({KEYS[2]: TextOutcome(MarkedText("A"), is_cut=False)})
             opened.num_outcomes()
 
 
@@ -102,7 +102,10 @@ def _journal_seed() -> bytes:
         with _opened(path) as opened:
             opened.begin({"source": "de"})
             opened.commit(
-                {KEYS[0]: TranslatedEntry(MarkedText("A"), is_cut=False), KEYS[1]: UntranslatedEntry("no")}
+                {
+                    KEYS[0]: TextOutcome(MarkedText("A"), is_cut=False),
+                    KEYS[1]: TextOutcome(MarkedText(""), origin=TextOrigin.SOURCE, rejection="no"),
+                }
             )
         content = path.read_bytes()
         remove_journal(path)

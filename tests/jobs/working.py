@@ -17,7 +17,7 @@ from dragoman.types import Pair
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.batch.pending_entries import ChunkLimits
-from service.batch.texts import EntryTranslator, Outcome, TranslatedEntry
+from service.batch.texts import EntryTranslator
 from service.formats.entries import Entry
 from service.jobs import job_runner
 from service.jobs.job import Job
@@ -25,6 +25,7 @@ from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
 from service.jobs.worker import JobWorkers
+from service.text.outcome import TextOutcome
 from service.translation.options import TranslationOptions
 from service.translation.source_language import DetectionMode
 
@@ -40,13 +41,13 @@ class Noting:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         """Upper case."""
         for entry in entries:
             time.sleep(TEXT_S)
             with self._path.open("a", encoding="utf8") as noted:
                 noted.write(entry.text + "\n")
-            yield TranslatedEntry(replace(entry.marked, text=entry.text.upper()))
+            yield TextOutcome(replace(entry.marked, text=entry.text.upper()))
 
 
 @dataclass(frozen=True, slots=True)

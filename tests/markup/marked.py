@@ -12,9 +12,8 @@ from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object,
 from service.text.modes import PlaceholderMode
 from service.text.options import MarkupOptions
 from service.text.outcome import TextOutcome
-from service.text.planning import plan_text
 from service.text.reading import ReadText, read_markup
-from service.text.text_plan import TextPlan
+from service.text.text_plan import TextPlan, plan_text
 from service.text.tokens import InlineItem
 from service.text.writing import write_markup
 
@@ -27,7 +26,7 @@ def outcome(
     """What becomes of a text that an engine translates."""
     plan = plan_text(marked, context)
     while plan.calls:
-        plan.take([engine(call.text) for call in plan.calls])
+        plan.take(iter([engine(call.text) for call in plan.calls]))
     return plan.outcome
 
 

@@ -6,7 +6,7 @@ from dragoman.types import Alternative, FinishReason, SegmentTranslation, Span, 
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
-from service.text.planning import plan_text
+from service.text.text_plan import plan_text
 
 
 def answer(source: str, *targets: str) -> Translation:
@@ -21,5 +21,5 @@ def translate(text: str, context: TextContext, engine: Callable[[str], Translati
     """The outcome of a text that an engine translates."""
     plan = plan_text(MarkedText(text), context)
     while plan.calls:
-        plan.take([engine(call.text) for call in plan.calls])
+        plan.take(iter([engine(call.text) for call in plan.calls]))
     return plan.outcome

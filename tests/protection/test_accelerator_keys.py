@@ -6,7 +6,7 @@ from dragoman.types import Translation
 from service.text.accelerators import find_label
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
-from service.text.planning import plan_text
+from service.text.text_plan import plan_text
 from tests.protection.answers import answer, translate
 
 

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.text.checks import Check
 from service.text.context import TextContext
 from service.text.icu_messages import icu_message
 from service.text.icu_parser import (
@@ -19,6 +18,7 @@ from service.text.icu_parser import (
     write_text,
 )
 from service.text.marked_text import MarkedText
+from service.text.outcome import Check
 from tests.protection.answers import answer, translate
 
 FILES = "{count, plural, one {# Datei gelöscht} other {# Dateien gelöscht}}"

@@ -11,8 +11,8 @@ from dragoman.errors import TranslationCancelled
 from service.text import numbers, patterns
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
-from service.text.planning import plan_text
 from service.text.searching import WINDOW, find_all
+from service.text.text_plan import plan_text
 
 PIECES = (
     "Der Hund läuft. ", "{name}", "%1$s ", '<a href="x y">', "</a>", "https://ex.org/a?b=(c)d ", "12,5 km ",

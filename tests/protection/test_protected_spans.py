@@ -2,7 +2,8 @@
 
 import pytest
 
-from service.text.patterns import SpanForm, find_spans
+from service.text.marked_text import Shown
+from service.text.patterns import find_spans
 
 PROTECTED = {
     "%s in %d": ["%s", "%d"],
@@ -136,21 +137,21 @@ def test_ordinary_text_is_not_protected(text: str) -> None:
 )
 def test_variants_of_a_choice_are_texts_of_their_own(text: str, breaks: list[str]) -> None:
     """Of Fluent's selects, and of Laravel's and Symfony's ranges."""
-    found = [text[span.start : span.end] for span in find_spans(text) if span.form is SpanForm.BREAK]
+    found = [text[span.start : span.end] for span in find_spans(text) if span.shown is Shown.BREAK]
 
     assert found == breaks
 
 
 def test_placeholders_without_name_or_number_keep_their_order() -> None:
-    forms = [span.form for span in find_spans("{} %s %5.2f %1$s {0} <b>")]
+    forms = [span.shown for span in find_spans("{} %s %5.2f %1$s {0} <b>")]
 
     assert forms == [
-        SpanForm.STRING,
-        SpanForm.STRING,
-        SpanForm.NUMBER,
-        SpanForm.NUMBERED,
-        SpanForm.NUMBERED,
-        SpanForm.TAG,
+        Shown.STRING,
+        Shown.STRING,
+        Shown.NUMBER,
+        Shown.COPY,
+        Shown.COPY,
+        Shown.COPY,
     ]
 
 

@@ -10,13 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dragoman.types import Span, Translation
-from service.text.checks import Check
 from service.text.context import TextContext
-from service.text.marked_text import MarkedText
+from service.text.marked_text import MarkedText, Shown
 from service.text.objects import find_objects
 from service.text.options import MarkupLanguage, MarkupOptions
-from service.text.patterns import SpanForm, find_spans
-from service.text.planning import Plan, plan_text
+from service.text.outcome import Check
+from service.text.patterns import find_spans
+from service.text.text_plan import Plan, plan_text
 from tests.markup.marked import parse
 from tests.markup.translations import SEEDS, any_translation, segment
 from tests.protection.answers import answer, translate
@@ -41,9 +41,7 @@ def _spans(text: str) -> Counter[str]:
 
 def _ordered(text: str) -> list[str]:
     return [
-        text[span.start : span.end]
-        for span in find_spans(text)
-        if span.form in {SpanForm.STRING, SpanForm.NUMBER}
+        text[span.start : span.end] for span in find_spans(text) if span.shown in {Shown.STRING, Shown.NUMBER}
     ]
 
 
@@ -52,7 +50,7 @@ def _plan(text: str) -> Plan:
 
 
 def _take(plan: Plan, *translations: Translation) -> None:
-    plan.take(translations)
+    plan.take(iter(translations))
 
 
 @settings(max_examples=200)

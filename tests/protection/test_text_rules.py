@@ -14,7 +14,7 @@ from service.text.context import TextContext
 from service.text.marked_text import MarkedText
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.outcome import TextOutcome
-from service.text.planning import plan_text
+from service.text.text_plan import plan_text
 from tests.markup.marked import outcome, parse
 from tests.markup.translations import as_it_is
 from tests.protection.bad_model import translate_badly

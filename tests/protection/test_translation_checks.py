@@ -2,7 +2,8 @@
 
 import pytest
 
-from service.text.checks import Check, check_length, check_syntax
+from service.text.checks import check_length, check_syntax
+from service.text.outcome import Check
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ import pytest
 from dragoman import Router
 from dragoman.terms import Term, Terminology
 from dragoman.types import Translation
-from service.text.context import FoundTerm, TextContext
+from service.text.context import FoundTerm, TextContext, UnknownWords
 from service.text.marked_text import MarkedText
-from service.text.unknown_words import UnknownWords
 from tests.markup.marked import outcome
 from tests.markup.translations import as_it_is
 from tests.service.conftest import TINY_BUNDLE

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.batch.texts import TranslatedEntry
 from service.cli.lines import defer_interrupts, translate_lines
 from service.cli.score import write_scores
 from service.formats.entries import Entry
 from service.text.marked_text import MarkedText
+from service.text.outcome import TextOutcome
 
 contents = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))
 endings = st.sampled_from([b"\n", b"\r\n"])
@@ -28,12 +28,12 @@ class Spelling:
         self.ahead = ahead
         self.seen: list[str] = []
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[TranslatedEntry]:
+    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         texts = (entry.text for entry in entries)
         while window := list(islice(texts, self.ahead)):
             self.seen += window
             for text in window:
-                yield TranslatedEntry(MarkedText("o\nn\ne" if text == "eins" else text))
+                yield TextOutcome(MarkedText("o\nn\ne" if text == "eins" else text))
 
 
 def translated(source: bytes, translator: Spelling) -> bytes:

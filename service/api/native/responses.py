@@ -10,7 +10,7 @@ from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translat
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
 from service.memories.pairs import TextMatches
-from service.text.checks import Check
+from service.text.outcome import Check
 from service.translation.request import DetectedSource, TranslationResult
 from service.translation.translation_service import SegmentDone, SegmentSoFar
 
