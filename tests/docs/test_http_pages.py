@@ -27,7 +27,7 @@ from service.api.native.responses import (
     TranslationOut,
 )
 from service.http.errors import ErrorBody, ErrorKind
-from service.openapi import full_document
+from tests.openapi.full_document import full_document
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

@@ -11,8 +11,8 @@ import pytest
 
 from service.cli import serve
 from service.cli.help import GROUPS, grouped_settings
-from service.cli.settings_page import PageError, update_tables
 from service.settings import ENV_PREFIX, Settings, load_settings
+from tests.docs.settings_page import PageError, update_tables
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -40,7 +40,7 @@ def test_each_setting_is_on_one_page() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_pages_are_as_generated(name: str) -> None:
-    command = "python -m service.cli.settings_page docs/reference/settings*.md"
+    command = "python -m tests.docs.settings_page docs/reference/settings*.md"
 
     assert update_tables(PAGES[name]) == PAGES[name], f"write the page: {command}"
 

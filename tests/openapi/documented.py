@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema_rs
 
 from service.http.openapi import EVENT_SCHEMA
-from service.openapi import full_document
+from tests.openapi.full_document import full_document
 
 DOCUMENT = full_document()
 STREAM = DOCUMENT["paths"]["/v1/translate/stream"]["post"]["responses"]["200"]["content"]["text/event-stream"]

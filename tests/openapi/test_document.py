@@ -10,13 +10,13 @@ import jsonschema_rs
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
-from service.openapi import full_document, to_text
 from tests.openapi.documented import (
     DOCUMENT,
     assert_fits,
     examples_of,
     resolve,
 )
+from tests.openapi.full_document import full_document, to_text
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 GENERATED = {"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
@@ -57,7 +57,7 @@ def contents(operation: Operation) -> Iterator[tuple[str, Any]]:
 def test_the_file_is_in_step() -> None:
     written = PAGE.read_text(encoding="utf8")
 
-    assert written == to_text(full_document()), f"write it: python -m service.openapi {PAGE}"
+    assert written == to_text(full_document()), f"write it: python -m tests.openapi.full_document {PAGE}"
 
 
 def test_the_document_is_valid_openapi() -> None:

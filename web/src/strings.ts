@@ -63,7 +63,7 @@ const GERMAN: Record<string, string> = {
   "Cancelled.": "Abgebrochen.",
   "Download": "Herunterladen",
   "Remove": "Entfernen",
-  "This format is not supported.": "Dieses Format wird nicht unterstützt.",
+  "This format is not supported.": "Format nicht unterstützt.",
   "The file is too large: the limit is {size} MiB.": "Die Datei ist zu groß: Die Grenze ist {size} MiB.",
   "{text} Trying again in {seconds} s.": "{text} Neuer Versuch in {seconds} s.",
   "{text} Trying again.": "{text} Neuer Versuch läuft.",

@@ -1,4 +1,4 @@
-"""Write the OpenAPI document of all APIs to a file: `python -m service.openapi docs/reference/openapi.json`.
+"""Write the OpenAPI document: `python -m tests.openapi.full_document docs/reference/openapi.json`.
 
 This opens no model. A server's own document, at `/openapi.json`, has only the routes that are enabled.
 """

@@ -1,4 +1,4 @@
-"""Write the tables of settings: `python -m service.cli.settings_page docs/reference/settings*.md`.
+"""Write the tables of settings: `python -m tests.docs.settings_page docs/reference/settings*.md`.
 
 The text around the tables stays unchanged.
 """
