@@ -18,7 +18,6 @@ from service.formats.string_files import (
     SelectedKeys,
     Slot,
     StringFormat,
-    check_unicode,
     join_surrogates,
 )
 
@@ -53,9 +52,8 @@ class AppleStringsFormat(StringFormat):
             return FileEncoding("utf-16-be" if content.startswith(b"\0") else "utf-16-le")
         return marked or super().encoding_of(content)
 
-    def slots(self, text: str) -> Iterator[Slot | LanguageTag]:
+    def slots(self, text: str, selected: SelectedKeys) -> Iterator[Slot | LanguageTag]:
         """See `StringFormat`."""
-        selected = SelectedKeys(self.options.columns)
         reader = _Reader(text)
         at = reader.skip_space(0)
         while at < len(text):
@@ -63,7 +61,6 @@ class AppleStringsFormat(StringFormat):
             value, at = reader.value(key)
             yield from reader.slot(key, value, selected)
             at = reader.skip_space(at)
-        selected.check_all_found()
 
 
 class _Reader:
@@ -104,7 +101,6 @@ class _Reader:
         if not selected.has(key.text) or not has_words(text):
             return
         place = f"line {self._lines.line_of(key.start)}, key {key.text[:_MAX_SHOWN]}"
-        check_unicode(text, place)
         if value is None:
             unit = message_unit(text, place, "", lambda said: f' = "{_escape(said)}"')
             yield Slot(key.end, key.end, unit)

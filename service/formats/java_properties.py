@@ -17,7 +17,6 @@ from service.formats.string_files import (
     SelectedKeys,
     Slot,
     StringFormat,
-    check_unicode,
     join_keys,
     join_surrogates,
 )
@@ -62,9 +61,8 @@ class PropertiesFormat(StringFormat):
         except UnicodeEncodeError:
             return b"".join(_encode_character(character, encoding) for character in text)
 
-    def slots(self, text: str) -> Iterator[Slot | LanguageTag]:
+    def slots(self, text: str, selected: SelectedKeys) -> Iterator[Slot | LanguageTag]:
         """See `StringFormat`."""
-        selected = SelectedKeys(self.options.columns)
         lines = LineCounter(text)
         at = 0
         while at < len(text):
@@ -77,7 +75,6 @@ class PropertiesFormat(StringFormat):
             if slot is not None:
                 yield slot
             at = found.end()
-        selected.check_all_found()
 
     def _slot(
         self, text: str, start: int, end: int, lines: LineCounter, selected: SelectedKeys
@@ -94,7 +91,6 @@ class PropertiesFormat(StringFormat):
         if not selected.has(name) or not has_words(value) or _CHOICE.search(value):
             return None
         place = f"{place}, key {name}"
-        check_unicode(value, place)
         doubles_apostrophes = (
             _ARGUMENT.search(value) is not None
             and not has_branches(value)

@@ -14,7 +14,7 @@ from service.formats.entries import FileOptions
 from service.formats.extension_messages import MESSAGE, are_extension_messages, extension_message_unit
 from service.formats.json_values import JsonMember, JsonNotation, JsonValue, parse_json
 from service.formats.language_tags import matches_language, renamed_language
-from service.formats.messages import has_words, message_unit
+from service.formats.messages import check_unicode, has_words, message_unit
 from service.formats.plural_keys import PluralLanguages, added_keys
 from service.formats.string_files import (
     LanguageTag,
@@ -22,7 +22,6 @@ from service.formats.string_files import (
     SelectedKeys,
     Slot,
     StringFormat,
-    check_unicode,
     join_keys,
 )
 
@@ -37,10 +36,9 @@ class JsonFormat(StringFormat):
 
     is_arb = False
 
-    def slots(self, text: str) -> Iterator[Slot | LanguageTag]:
+    def slots(self, text: str, selected: SelectedKeys) -> Iterator[Slot | LanguageTag]:
         """See `StringFormat`."""
         root = parse_json(text)
-        selected = SelectedKeys(self.options.columns)
         walk = _Walk(text, self.options, selected)
         if self.is_arb or root.get(_LOCALE) is not None:
             yield from self._resources(root, walk)
@@ -48,7 +46,6 @@ class JsonFormat(StringFormat):
             yield from walk.extension_messages(root)
         else:
             yield from self._messages(root, walk)
-        selected.check_all_found()
 
     def _messages(self, root: JsonValue, walk: "_Walk") -> Iterator[Slot | LanguageTag]:
         members = root.members or ()
@@ -133,7 +130,6 @@ class _Walk:
         return self._slot(text, place, after.value.end, after.value.end, before)
 
     def _slot(self, text: str, place: str, start: int, end: int, before: str) -> Slot:
-        check_unicode(text, place)
         own = self._text[start:end] or None
         unit = message_unit(text, place, own, lambda said: f"{before}{self._notation.write(said)}")
         return Slot(start, end, unit)

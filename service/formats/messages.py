@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from service.formats.entries import FileFormatError
 from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.parts import TextUnit, Unit
 from service.text.icu_parser import has_branches
@@ -28,7 +29,12 @@ def split_tags(text: str) -> Iterator[InlineItem]:
 
 
 def message_runs(text: str, place: str) -> list[TextRun | InlineItem]:
-    """Return a message with its tags as items."""
+    """Return a message with its tags as items.
+
+    Raises:
+        FileFormatError: it has a lone surrogate.
+    """
+    check_unicode(text, place)
     return list(text_runs(pair_halves(list(split_tags(text))), place, keeps_space=True))
 
 
@@ -67,6 +73,20 @@ def runs_unit(
         return spell(items)
 
     return Unit(messages_in(found), write, own)
+
+
+def check_unicode(text: str, place: str) -> None:
+    """Check that a string can be written.
+
+    Raises:
+        FileFormatError: it has a lone surrogate.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise FileFormatError(
+            f"{place}: character {error.start + 1} is a lone surrogate; use well-formed Unicode"
+        ) from error
 
 
 def has_words(text: str) -> bool:

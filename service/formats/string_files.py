@@ -40,8 +40,13 @@ class StringFormat(TextFormat):
     """Base of formats whose slots replace parts of a text."""
 
     @abstractmethod
-    def slots(self, text: str) -> Iterator[Slot | LanguageTag]:
-        """Yield what is replaced, in order."""
+    def slots(self, text: str, selected: "SelectedKeys") -> Iterator[Slot | LanguageTag]:
+        """Yield what is replaced, in order, in the texts under the selected keys."""
+
+    def _slots(self, text: str) -> Iterator[Slot | LanguageTag]:
+        selected = SelectedKeys(self.options.columns)
+        yield from self.slots(text, selected)
+        selected.check_all_found()
 
     def encoding_of(self, content: bytes) -> FileEncoding:
         """Return the encoding of a file, by default the one of its byte order mark, else UTF-8."""
@@ -58,12 +63,12 @@ class StringFormat(TextFormat):
     def parse(self, source: IO[bytes]) -> tuple[Iterable[TextPart], Callable[[str], bytes]]:
         """See `TextFormat`."""
         _, text, encode_text = self._decode(source.read())
-        return _parts(text, self.slots(text), is_renamed=False), encode_text
+        return _parts(text, self._slots(text), is_renamed=False), encode_text
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`. Tags of the language change only if a text did."""
         mark, text, encode_text = self._decode(source.read())
-        slots = list(self.slots(text))
+        slots = list(self._slots(text))
         own = [entry.text for entry in entries_of(_parts(text, slots, is_renamed=False))]
         given = list(texts)
         remaining = iter(given)
@@ -147,17 +152,3 @@ def join_surrogates(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-
-
-def check_unicode(text: str, place: str) -> None:
-    """Check that a string can be written.
-
-    Raises:
-        FileFormatError: it has a lone surrogate.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise FileFormatError(
-            f"{place}: character {error.start + 1} is a lone surrogate; use well-formed Unicode"
-        ) from error

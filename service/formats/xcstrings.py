@@ -25,7 +25,6 @@ from service.formats.string_files import (
     SelectedKeys,
     Slot,
     StringFormat,
-    check_unicode,
 )
 from service.text.outcome import TextOrigin
 from service.text.plural_rules import CATEGORIES, OTHER, plural_rules
@@ -69,19 +68,17 @@ class XcstringsFormat(StringFormat):
     Texts equal to their entries are filled in too, empty texts are not. Options select keys.
     """
 
-    def slots(self, text: str) -> Iterator[Slot | LanguageTag]:
+    def slots(self, text: str, selected: SelectedKeys) -> Iterator[Slot | LanguageTag]:
         """See `StringFormat`."""
         root = parse_json(text)
         strings, language = root.get("strings"), root.get("sourceLanguage")
         if strings is None or strings.members is None or language is None or not language.text:
             raise FileFormatError("it is not a string catalogue: `sourceLanguage` or `strings` is missing")
         self._check_source(language.text)
-        selected = SelectedKeys(self.options.columns)
         catalogue = _Catalogue(text, language.text, self.options.target)
         for member in strings.members:
             if selected.has(member.name):
                 yield from catalogue.slots(member)
-        selected.check_all_found()
 
     def _check_source(self, language: str) -> None:
         wanted = self.options.source
@@ -178,7 +175,6 @@ class _Catalogue:
 
 
 def _text(text: str, place: str) -> _Text:
-    check_unicode(text, place)
     found = message_runs(text, place)
     return _Text(found, messages_in(found))
 

@@ -22,7 +22,6 @@ from service.formats.string_files import (
     SelectedKeys,
     Slot,
     StringFormat,
-    check_unicode,
     join_keys,
     join_surrogates,
 )
@@ -91,12 +90,10 @@ class YamlFormat(StringFormat):
     A path of keys with dots selects a text, or all within a mapping or a sequence.
     """
 
-    def slots(self, text: str) -> Iterator[Slot | LanguageTag]:
+    def slots(self, text: str, selected: SelectedKeys) -> Iterator[Slot | LanguageTag]:
         """See `StringFormat`."""
-        selected = SelectedKeys(self.options.columns)
         found = _Walk(text, self.options, selected).slots()
         yield from sorted(found, key=lambda slot: (slot.start, slot.end))
-        selected.check_all_found()
 
 
 class _Walk:
@@ -197,7 +194,6 @@ class _Walk:
         if not has_words(scalar.text):
             return False
         place = _place(scalar.line, path)
-        check_unicode(scalar.text, place)
         own = self._text[scalar.start : scalar.notation.end]
         unit = message_unit(scalar.text, place, own, scalar.notation.write)
         self._slots.append(Slot(scalar.start, scalar.notation.end, unit))
