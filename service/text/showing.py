@@ -8,7 +8,7 @@ the engine copies the line.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dragoman.scripts import is_word_character
@@ -140,9 +140,9 @@ class ShownText:
     """Marks and hidden objects, in order."""
     positions: PositionMap
     """Maps positions of the shown text to those of the text itself."""
-    hidden: frozenset[int] = frozenset()
+    hidden: frozenset[int]
     """Where the objects begin that the model must not see."""
-    trial: int = 1
+    trial: int
     """1 for the first call; each further one is for a segment alone."""
 
     @property
@@ -164,22 +164,26 @@ def show(part: MarkedPart, hidden: frozenset[int] = frozenset(), trial: int = 1)
         hidden: where the objects begin that the model must not see.
         trial: number of the call.
     """
-    return replace(_shown(part, hidden), hidden=hidden, trial=trial)
-
-
-def _shown(part: MarkedPart, hidden: frozenset[int]) -> ShownText:
     objects = part.marked.objects
     within = part.marked.objects_in(*part.own)
+
+    def build(stand_ins: Mapping[int, str]) -> ShownText:
+        builder = _Builder(part, stand_ins, hidden, trial)
+        for i in within:
+            builder.add(i)
+            part.pause()
+        return builder.finish()
+
     not_shown = {i for i in within if objects[i].start in hidden or objects[i].shown in _PAIRS}
     shown = [i for i in within if i not in not_shown and objects[i].shown is not Shown.BREAK]
     if shown and any(map(STAND_IN.search, _between(part, within))):
-        return _build(part, within, {})  # a stand-in could be mistaken for the text's own
+        return build({})  # a stand-in could be mistaken for the text's own
     copied = _on_copied_lines(part, within, not_shown)
     stand_ins = {i: f"%{n}$" for n, i in enumerate(sorted(copied), 1)}
     counted = [i for i in shown if i not in copied]
     if sum(objects[i].shown is not Shown.LITERAL for i in counted) <= MAX_SHOWN:
-        return _build(part, within, stand_ins | _numbered(objects, counted))
-    draft = _build(part, within, stand_ins | dict.fromkeys(counted, "%1$s"))
+        return build(stand_ins | _numbered(objects, counted))
+    draft = build(stand_ins | dict.fromkeys(counted, "%1$s"))
     is_counted = set(counted)
     sentences = _sentences(draft.text, part.language)
     sentence = next(sentences, Span(0, 0))
@@ -190,7 +194,7 @@ def _shown(part: MarkedPart, hidden: frozenset[int]) -> ShownText:
             sentence, members = following, []
         if stand_in.object_index in is_counted:
             members.append(stand_in.object_index)
-    return _build(part, within, stand_ins | _numbered(objects, members[:MAX_SHOWN]))
+    return build(stand_ins | _numbered(objects, members[:MAX_SHOWN]))
 
 
 def _numbered(objects: Sequence[Object], indexes: Sequence[int]) -> dict[int, str]:
@@ -238,19 +242,12 @@ def _sentences(text: str, language: str) -> Iterator[Span]:
         at += len(sentence) + len(gap)
 
 
-def _build(part: MarkedPart, within: range, stand_ins: Mapping[int, str]) -> ShownText:
-    """Return a text with stand-ins for some of its objects, and without the others."""
-    builder = _Builder(part, stand_ins)
-    for i in within:
-        builder.add(i)
-        part.pause()
-    return builder.finish()
-
-
 @dataclass(slots=True, eq=False)
 class _Builder:
     part: MarkedPart
     stand_in_of: Mapping[int, str]
+    hidden: frozenset[int]
+    trial: int
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     at: int = field(init=False)
@@ -288,7 +285,8 @@ class _Builder:
             for i, movable in enumerate(self.movables)
         ]
         positions = PositionMap(self.runs, own.start)
-        return ShownText(self.part, "".join(self.pieces), tuple(self.stand_ins), tuple(movables), positions)
+        text, stand_ins = "".join(self.pieces), tuple(self.stand_ins)
+        return ShownText(self.part, text, stand_ins, tuple(movables), positions, self.hidden, self.trial)
 
     def _letters_around(self, found: Object) -> tuple[str, str]:
         """Return the letters that touch an object: with them it would be a word that the model translates."""
