@@ -2,6 +2,7 @@
 
 import gzip
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,8 @@ from tests.service.keys import Keys
 LANGUAGES = {"source": "de", "target": "en"}
 LONG = gzip.compress(b"ein Hund\n" * 10_000_000, 9, mtime=0)
 """Takes a process that reads it far longer than this test has."""
+ENDED_S = 5.0
+"""Over twice the time in which work ends: the tests share their cores."""
 NUM_HOSTILE = 6
 """Number of long files at a time: more than there are slots."""
 
@@ -50,7 +53,9 @@ def sending(server: Server, path: str, name: str, content: bytes, key: str) -> I
 def test_the_check_of_a_file_ends_with_its_client(server: Server, keys: Keys, path: str) -> None:
     with sending(server, path, "a.txt.gz", LONG, keys.make()):
         until(server.children)
+    left_s = time.monotonic()
     until(lambda: not server.children())
+    assert time.monotonic() - left_s < ENDED_S
 
 
 @pytest.mark.timeout(120)

@@ -279,8 +279,9 @@ def test_cancelling_a_job_interrupts_the_text_that_is_being_translated(
 
 def test_cancelling_a_job_interrupts_the_planning_of_a_long_text(serve_jobs: ServeJobs) -> None:
     client = serve_jobs()
-    text = "Der Hund sieht {name} am 3. Mai. " * 30_000  # its planning, in turns with others, takes 10 s
-    job = send(client, text.encode())
+    text = "Der Hund sieht {name} am 3. Mai. " * 30_000
+    lines = [f"{number} {text}" for number in range(8)]  # all are planned first, which takes 20 s or more
+    job = send(client, "\n".join(lines).encode())
     until(lambda: look(client, job["id"])["state"] == "running")
     time.sleep(0.5)
     began_s = time.monotonic()
