@@ -42,6 +42,9 @@ def write_markup(read: ReadText, outcome: TextOutcome, language: MarkupLanguage)
 
 def _stretches(source: str, target: str, segments: Sequence[SegmentTranslation]) -> Iterator[_Stretch]:
     """Yield stretches that make up both texts: segments, and what is between these, which does not change."""
+    if not segments and source != target:  # an ICU message: its sentences are in no order of the source
+        yield _Stretch(Span(0, len(source)), Span(0, len(target)), is_unchanged=False)
+        return
     source_at = target_at = 0
     for segment in segments:
         if segment.text == segment.source:

@@ -332,13 +332,13 @@ def test_a_translated_document_uses_its_glossary_as_it_was(
     double.released.clear()
     sent = [
         upload(client, "wait", source_lang="DE", glossary=made),
-        upload(client, "Hund", source_lang="DE", glossary_ids=[made]),
+        upload(client, "Ein Hund", source_lang="DE", glossary_ids=[made]),
     ]
     client.delete_multilingual_glossary(made)
     double.released.set()
     until(lambda: all(client.translate_document_get_status(each).done for each in sent))
     assert terms_of(double) == (DOG, CAT)
-    assert sorted(text for text, _ in double.seen) == ["Hund", "wait"]
+    assert sorted(text for text, _ in double.seen) == ["Ein Hund", "wait"]
 
 
 @pytest.mark.parametrize("path", ["/v2/translate", "/v2/document"])

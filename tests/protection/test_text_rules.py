@@ -83,6 +83,14 @@ def test_each_mark_and_object_is_there_once_and_nests(html: str) -> None:
         assert _Tags(translated).nests
 
 
+def test_the_branches_of_an_icu_message_in_html_are_translated() -> None:
+    html = "<p>{n, plural, one {ein Hund} other {{n} Hunde}} &amp; mehr</p>"
+    document = parse(html, HTML)
+
+    assert document.translate(as_it_is, CONTEXT).startswith("<p>{n, plural, one {ein Hund &amp; mehr")
+    assert "EIN HUND" in document.translate(lambda text: as_it_is(text.upper()), CONTEXT)
+
+
 @settings(max_examples=300)
 @given(SENTENCES)
 def test_nothing_is_put_inside_a_word_or_apart_from_its_full_stop(words: list[str]) -> None:
