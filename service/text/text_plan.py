@@ -206,9 +206,8 @@ def _between_breaks(part: MarkedPart, hidden: frozenset[int]) -> Iterator[Piece 
 
 def _trial(whole: MarkedPart, own: Span, marks: range, hidden: frozenset[int]) -> Piece | ShownText:
     part = replace(whole, own=own, marks=marks)
-    if own.start == own.end:
-        return unchanged_piece(part, own, marks)
-    return show(part, hidden)
+    shown = show(part, hidden)
+    return shown if shown.text.strip() else unchanged_piece(part, own, marks)
 
 
 class IcuPlan:
