@@ -100,6 +100,11 @@ class SegmentCutter:
         else:
             moving = range(len(shown.movables))
         own, marks = self._own(source, moving)
+        if (
+            marks and translation.text == shown.text[source.start : source.end]
+        ):  # its marks stay where they are
+            first, last = part.marked.marks[marks.start], part.marked.marks[marks.stop - 1]
+            own = Span(max(self._own_at, min(own.start, first.at)), max(own.end, last.at))
         if self._own_at < own.start or self._mark < marks.start:
             yield unchanged_piece(part, Span(self._own_at, own.start), range(self._mark, marks.start))
         stand_ins = self._stand_ins_in(source)

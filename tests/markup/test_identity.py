@@ -1,6 +1,6 @@
 """What did not change stays byte for byte."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.text.html_tokens import html_tokens
@@ -22,6 +22,7 @@ def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) 
 
 @settings(max_examples=500)
 @given(XML, XML_OPTIONS)
+@example("Hello<b>x </b><b></b>", MarkupOptions(MarkupLanguage.XML))
 def test_xml_translated_to_itself_is_itself(xml: str, options: MarkupOptions) -> None:
     marked_up = parse(xml, options)
 
