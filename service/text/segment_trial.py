@@ -100,9 +100,8 @@ class SegmentCutter:
         else:
             moving = range(len(shown.movables))
         own, marks = self._own(source, moving)
-        if (
-            marks and translation.text == shown.text[source.start : source.end]
-        ):  # its marks stay where they are
+        if marks and translation.text == shown.text[source.start : source.end]:
+            # The marks of an unchanged segment stay where they are.
             first, last = part.marked.marks[marks.start], part.marked.marks[marks.stop - 1]
             own = Span(max(self._own_at, min(own.start, first.at)), max(own.end, last.at))
         if self._own_at < own.start or self._mark < marks.start:
