@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
+from dragoman.contract import DECODER_FILE, ENCODER_FILE
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
@@ -18,6 +19,7 @@ from dragoman.loading import open_shortlist
 from dragoman.native.instructions import NotSupported
 from dragoman.native.library import best_kernels
 from dragoman.native.model import NativeModel, read_programs
+from dragoman.native.onnx_file import OnnxFileError, external_files
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
 from dragoman.providers import ONNXRUNTIME, Kernels, SessionOptions
@@ -29,6 +31,7 @@ from dragoman.types import Method, SearchKind
 logger = logging.getLogger(__name__)
 Loaded = TypeVar("Loaded")
 CUDA_PACKAGES = ("torch", "triton")
+GRAPHS = (ENCODER_FILE, DECODER_FILE)
 
 
 class Backend(Protocol):
@@ -99,6 +102,8 @@ def open_backend(
         ProviderError: a provider cannot be used.
     """
 
+    _check_weights(bundle)
+
     def open_own(bundle: Bundle) -> Backend:
         return _open_cuda(bundle, session, target, kernels) if session.is_gpu else NativeBackend(bundle)
 
@@ -107,6 +112,21 @@ def open_backend(
     reason = backend.why_not_native and f"; the engine's own kernels cannot run it: {backend.why_not_native}"
     logger.info("%s runs on %s%s", bundle.path, backend.kernels, reason)
     return backend
+
+
+def _check_weights(bundle: Bundle) -> None:
+    """Raise BundleError if weights are in a file whose content the manifest does not vouch for."""
+    try:
+        found = [(name, file) for name in GRAPHS for file in sorted(external_files(bundle.file(name)))]
+    except OnnxFileError as error:
+        raise BundleError(str(bundle.path), (str(error),)) from error
+    problems = tuple(
+        f"{name}: weights are in {file!r}, which the manifest does not list"
+        for name, file in found
+        if file not in bundle.manifest.files
+    )
+    if problems:
+        raise BundleError(str(bundle.path), problems)
 
 
 def _open_cuda(

@@ -9,7 +9,7 @@ import math
 import mmap
 import struct
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -58,6 +58,7 @@ class _Attributes(IntEnum):
     FLOAT = 2
     INT = 3
     TEXT = 4
+    TENSOR = 5
     GRAPH = 6
 
 
@@ -109,6 +110,37 @@ def read_graph(path: Path) -> Graph:
         raise OnnxFileError(f"{path.name} cannot be read: {error}") from error
 
 
+def external_files(path: Path) -> set[str]:
+    """Return the names of the files that have weights of a graph.
+
+    Raises:
+        OnnxFileError: the file is damaged.
+    """
+    try:
+        return set(_locations(_collected(_mapped(path))[_Graphs.OF_MODEL], _MAX_DEPTH))
+    except (KeyError, IndexError, OSError, OverflowError, ValueError) as error:
+        raise OnnxFileError(f"{path.name} cannot be read: {error}") from error
+
+
+def _locations(parts: Sequence[int | memoryview], depth: int) -> Iterator[str]:
+    if not depth:
+        raise OnnxFileError("there are too many graphs in each other")
+    graph = _collected(*map(_bytes, parts))
+    attributes = [
+        _collected(_bytes(attribute))
+        for node in graph[_Graphs.NODE]
+        for attribute in _collected(_bytes(node))[_Nodes.ATTRIBUTE]
+    ]
+    tensors = [*graph[_Graphs.INITIALIZER]]
+    for attribute in attributes:
+        tensors += attribute[_Attributes.TENSOR]
+        if attribute[_Attributes.GRAPH]:
+            yield from _locations(attribute[_Attributes.GRAPH], depth - 1)
+    for tensor in tensors:
+        if pairs := _collected(_bytes(tensor))[_Tensors.EXTERNAL_DATA]:
+            yield _external_entries(pairs)["location"]
+
+
 def _mapped(path: Path) -> memoryview:
     with path.open("rb") as file:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -157,7 +189,7 @@ def _weight(content: memoryview, folder: Path) -> tuple[str, NDArray[Any]]:
         raise OnnxFileError(f"weight {name}: element type {element_type} is unknown")
     dtype = np.dtype(ELEMENT_TYPES[element_type]).newbyteorder("<")
     if fields[_Tensors.EXTERNAL_DATA]:
-        raw = _external([_collected(_bytes(entry)) for entry in fields[_Tensors.EXTERNAL_DATA]], folder)
+        raw = _external(_external_entries(fields[_Tensors.EXTERNAL_DATA]), folder)
     else:
         (raw,) = map(_bytes, fields[_Tensors.RAW_DATA])
     if math.prod(shape) * dtype.itemsize != len(raw):
@@ -165,9 +197,14 @@ def _weight(content: memoryview, folder: Path) -> tuple[str, NDArray[Any]]:
     return name, np.frombuffer(raw, dtype).reshape(shape)
 
 
-def _external(pairs: "list[_Collected]", folder: Path) -> memoryview:
+def _external_entries(pairs: Sequence[int | memoryview]) -> dict[str, str]:
+    """Return where the bytes of a weight are."""
+    entries = (_collected(_bytes(pair)) for pair in pairs)  # StringStringEntryProto
+    return {_text(entry[1][0]): _text(entry[2][0]) for entry in entries}
+
+
+def _external(entries: Mapping[str, str], folder: Path) -> memoryview:
     """Return a weight's bytes from the file next to the graph where they are."""
-    entries = {_text(pair[1][0]): _text(pair[2][0]) for pair in pairs}  # StringStringEntryProto
     name = entries["location"]
     if Path(name).name != name or not name:
         raise OnnxFileError(f"weights are in {name!r}, which is not a file next to the graph")
