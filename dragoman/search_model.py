@@ -101,7 +101,6 @@ def open_backend(
         KernelsError: the kernels are required, and cannot run the bundle.
         ProviderError: a provider cannot be used.
     """
-
     _check_weights(bundle)
 
     def open_own(bundle: Bundle) -> Backend:

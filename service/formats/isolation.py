@@ -278,7 +278,7 @@ def _start_reader(source: int) -> subprocess.Popen[bytes]:
             bufsize=0,
             pass_fds=(source,),
             env=environment,
-            start_new_session=True,  # an interrupt at the terminal is only for the parent
+            process_group=0,  # signals of a terminal are for the parent; in another session `nice` is in vain
         )
     except OSError as error:
         raise ReaderStoppedError(f"the process that reads files could not start: {error}") from error

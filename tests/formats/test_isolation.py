@@ -186,6 +186,15 @@ def _begun(folder: Path) -> Iterator[tuple[Iterator[Entry], int]]:
     assert _children() == others
 
 
+def test_a_reader_gives_way_to_its_parent_and_has_no_terminal_signals(tmp_path: Path) -> None:
+    """Linux gives each session an equal share of the CPUs, whatever the niceness of its processes."""
+    with _begun(tmp_path) as (found, reader):
+        assert os.getpriority(os.PRIO_PROCESS, reader) > os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getsid(reader) == os.getsid(0)
+        assert os.getpgid(reader) != os.getpgid(0)
+        found.close()  # type: ignore[attr-defined]
+
+
 def test_what_is_broken_off_leaves_no_process(tmp_path: Path) -> None:
     with _begun(tmp_path) as (found, _):
         found.close()  # type: ignore[attr-defined]
