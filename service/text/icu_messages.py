@@ -13,13 +13,14 @@ from service.text.icu_parser import (
     ChoiceKind,
     Hash,
     IcuSyntaxError,
+    Inline,
     Node,
     Nodes,
     Text,
     parse_icu,
     write_text,
 )
-from service.text.marked_text import OBJECT, MarkedText, Object, Shown
+from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, Shown, with_partners
 from service.text.plural_rules import OTHER, PluralRules, plural_rules
 
 MAX_SENTENCES = 64
@@ -36,8 +37,8 @@ class Sentence:
     """A combination of branches to translate."""
 
     marked: MarkedText
-    """Text without quoting, in which arguments and inline elements are objects, numbered in order."""
-    arguments: tuple[Argument | Hash, ...]
+    """Text without quoting, with its marks; arguments and objects are numbered in order."""
+    arguments: tuple[Argument | Hash | Inline, ...]
     """What each of these objects is."""
     in_plural: bool
 
@@ -66,16 +67,17 @@ class IcuMessage:
         """Return the message with translations, one for each of `sentences`."""
         writer = _MessageWriter(iter(translations), self._doubles_apostrophes)
         writer.write(self._tree)
-        return MarkedText("".join(writer.pieces), (), tuple(writer.objects))
+        return MarkedText("".join(writer.pieces), with_partners(writer.marks), tuple(writer.objects))
 
 
 @dataclass(slots=True, eq=False)
 class _MessageWriter:
-    """Writes a message with its inline elements, each as often as the branches have it."""
+    """Writes a message with its marks and objects, each as often as the branches have it."""
 
     translations: Iterator[MarkedText]
     doubles_apostrophes: bool
     pieces: list[str] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
     objects: list[Object] = field(default_factory=list)
     length: int = 0
 
@@ -95,14 +97,22 @@ class _MessageWriter:
 
     def _write_sentence(self, sentence: Sentence, translated: MarkedText) -> None:
         at = 0
-        for found in translated.objects:
-            self._add_words(translated.text[at : found.start], sentence)
-            at = found.end
-            argument = sentence.arguments[found.number or 0]
-            if isinstance(argument, Argument) and argument.number is not None:
-                self.objects.append(Object(self.length, self.length + 1, Shown.COPY, argument.number))
-            self._add(argument.raw if isinstance(argument, Argument) else "#")
+        for start, end, found in _in_order(translated):
+            self._add_words(translated.text[at:start], sentence)
+            at = end
+            if isinstance(found, Mark):
+                self.marks.append(replace(found, at=self.length))
+            else:
+                self._add_argument(sentence.arguments[found.number or 0])
         self._add_words(translated.text[at:], sentence)
+
+    def _add_argument(self, argument: Argument | Hash | Inline) -> None:
+        if not isinstance(argument, Inline):
+            self._add(argument.raw if isinstance(argument, Argument) else "#")
+            return
+        if argument.text and isinstance(argument.item, Object):
+            self.objects.append(replace(argument.item, start=self.length, end=self.length + 1))
+        self._add(argument.text)
 
     def _add_words(self, text: str, sentence: Sentence) -> None:
         self._add(
@@ -118,17 +128,14 @@ def icu_message(marked: MarkedText, source: str, target: str) -> IcuMessage:
     """Parse a message and choose the branches of its translation.
 
     Args:
-        marked: message with branches, without marks.
+        marked: message with branches.
         source: BCP-47 code of its language.
         target: BCP-47 code of the language to translate into.
 
     Raises:
         IcuSyntaxError: it is malformed, or has too many combinations of branches.
     """
-    numbers = [each.number for each in marked.objects]
-    nodes = parse_icu(marked.text)
-    if numbers and marked.text.count(OBJECT) == len(numbers):
-        nodes = _with_elements(nodes, iter(numbers))
+    nodes = _parse(marked)
     builder = _TreeBuilder(source, target)
     num_sentences, num_choices = builder.count(nodes)
     if num_sentences > MAX_SENTENCES or num_choices > MAX_CHOICES:
@@ -144,16 +151,44 @@ def _too_many_error() -> IcuSyntaxError:
     )
 
 
-def _with_elements(nodes: Nodes, numbers: Iterator[int | None]) -> Nodes:
-    """Return nodes in which inline elements are arguments, not characters of texts."""
+def _in_order(marked: MarkedText) -> list[tuple[int, int, Mark | Object]]:
+    """Return the marks and objects of a text with their positions."""
+    found: list[tuple[int, int, Mark | Object]] = [(mark.at, mark.at, mark) for mark in marked.marks]
+    found += ((each.start, each.end, each) for each in marked.objects)
+    return sorted(found, key=lambda one: one[:2])
+
+
+def _parse(marked: MarkedText) -> Nodes:
+    """Return the nodes of a message, in which each mark and object is one of its own."""
+    if marked.is_plain:
+        return parse_icu(marked.text)
+    pieces: list[str] = []
+    inline: list[Node] = []
+    at = 0
+    for start, end, item in _in_order(marked):
+        words = marked.text[at:start]
+        inline += [Text(OBJECT)] * words.count(OBJECT)
+        inline.append(Inline(item, marked.text[start:end]))
+        pieces += (words, OBJECT)
+        at = end
+    inline += [Text(OBJECT)] * marked.text.count(OBJECT, at)
+    remaining = iter(inline)
+    nodes = _with_inline(parse_icu("".join((*pieces, marked.text[at:]))), remaining)
+    if next(remaining, None) is not None:
+        raise IcuSyntaxError("an inline element is within the syntax of a message; move it into a branch")
+    return nodes
+
+
+def _with_inline(nodes: Nodes, inline: Iterator[Node]) -> Nodes:
+    """Return nodes with others in place of the characters `OBJECT` of their texts."""
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, Text):
             for i, text in enumerate(node.text.split(OBJECT)):
-                found += [Argument(OBJECT, next(numbers))] if i else []
+                found += [next(inline)] if i else []
                 found += [Text(text)] if text else []
         elif isinstance(node, Choice):
-            branches = ((selector, _with_elements(content, numbers)) for selector, content in node.branches)
+            branches = ((selector, _with_inline(content, inline)) for selector, content in node.branches)
             found.append(replace(node, branches=tuple(branches)))
         else:
             found.append(node)
@@ -204,17 +239,26 @@ class _TreeBuilder:
         )
 
     def _sentence(self, nodes: Nodes, plural: Choice | None) -> Sentence:
-        text, arguments, objects = "", list[Argument | Hash](), list[Object]()
+        text, arguments = "", list[Argument | Hash | Inline]()
+        marks, objects = list[Mark](), list[Object]()
         for node in nodes:
             if isinstance(node, Text):
                 text += node.text
+            elif isinstance(node, Inline) and isinstance(node.item, Mark):
+                marks.append(replace(node.item, at=len(text)))
             elif not isinstance(node, Choice):
-                objects.append(Object(len(text), len(text) + 1, Shown.COPY, len(arguments)))
+                shown, own = Shown.COPY, OBJECT
+                if isinstance(node, Inline) and isinstance(node.item, Object):
+                    shown, own = node.item.shown, node.text
+                objects.append(Object(len(text), len(text) + len(own), shown, len(arguments)))
                 arguments.append(node)
-                text += OBJECT
-        sentence = Sentence(MarkedText(text, (), tuple(objects)), tuple(arguments), plural is not None)
+                text += own
+        marked = MarkedText(text, with_partners(marks), tuple(objects))
+        if any(mark.partner is None and mark.kind is not MarkKind.POINT for mark in marked.marks):
+            raise IcuSyntaxError("an inline element begins and ends in different branches; split it")
+        sentence = Sentence(marked, tuple(arguments), plural is not None)
         self.sentences.append(sentence)
-        self._num_characters += len(text)
+        self._num_characters += len(text) + len(marks)
         if self._num_characters > MAX_CHARACTERS:
             raise _too_many_error()
         return sentence

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from service.text.marked_text import Mark, Object
+
 MAX_DEPTH = 10
 """Maximum nesting of branches."""
 
@@ -41,8 +43,15 @@ class Argument:
     """An argument without branches, such as `{name}` or `{when, date, short}`."""
 
     raw: str
-    number: int | None = None
-    """For an inline element of the message: which one it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """A mark or an object of the markup that the message is in."""
+
+    item: Mark | Object
+    text: str
+    """Its character; none for what has no width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,7 @@ class Choice:
     """Selector (`one`, `=1`, `female`) and content of each branch, in the order of the message."""
 
 
-Node = Text | Argument | Hash | Choice
+Node = Text | Argument | Inline | Hash | Choice
 Nodes = tuple[Node, ...]
 
 

@@ -279,5 +279,5 @@ def plan_text(marked: MarkedText, context: TextContext) -> Plan:
         marked: the text, as its reader returned it.
         context: languages, kind and model of the text.
     """
-    is_icu = context.shows_objects and not marked.marks and has_branches(marked.text)
+    is_icu = context.shows_objects and has_branches(marked.text)
     return IcuPlan(marked, context) if is_icu else TextPlan(marked, context)

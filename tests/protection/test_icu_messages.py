@@ -18,7 +18,12 @@ from service.text.icu_parser import (
     write_text,
 )
 from service.text.marked_text import MarkedText
+from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.outcome import Check
+from service.text.reading import ReadText
+from service.text.text_plan import plan_text
+from tests.markup.marked import parse
+from tests.markup.translations import as_it_is
 from tests.protection.answers import answer, translate
 
 FILES = "{count, plural, one {# Datei gelöscht} other {# Dateien gelöscht}}"
@@ -151,3 +156,53 @@ def test_written_text_is_read_as_the_same(text: str, in_plural: bool, doubles: b
 
     assert isinstance(choice, Choice)
     assert "".join(node.text for node in choice.branches[0][1] if isinstance(node, Text)) == text
+
+
+MARKED = {
+    "{n, plural, one {<b>#</b> Datei} other {<b>#</b> Dateien}}": (
+        "{n, plural, one {<b>#</b> DATEI} few {<b>#</b> DATEIEN} many {<b>#</b> DATEIEN} "
+        "other {<b>#</b> DATEIEN}}"
+    ),
+    "Es sind <b>{n, select, one {# Datei} other {<i>alle</i>}}</b> da": (
+        "{n, select, one {ES SIND <b># DATEI</b> DA} other {ES SIND <b><i>ALLE</i></b> DA}}"
+    ),
+    "{n, select, a {Haus<br>Hund} other {<!-- c -->Haus &amp; <code>x</code>}}": (
+        "{n, select, a {HAUS<br>HUND} other {<!-- c -->HAUS &amp; <code>x</code>}}"
+    ),
+    "{n, select, a {<a>Haus</a><a>Hund</a>} other {\ufffc<x></x>}}": (
+        "{n, select, a {<a>HAUS</a><a>HUND</a>} other {\ufffc<x></x>}}"
+    ),
+}
+
+
+@pytest.mark.parametrize("html", MARKED)
+def test_marks_and_objects_are_once_in_each_branch_made_of_theirs(html: str) -> None:
+    document = parse(f"<p>{html}</p>", MarkupOptions(MarkupLanguage.HTML))
+
+    translated = document.translate(
+        lambda text: as_it_is(text.upper().replace("$S", "$s")), TextContext("de", "pl")
+    )
+
+    assert translated == f"<p>{MARKED[html]}</p>"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "{n, plural, one {<b>a} other {b</b>}}",
+        "{n, <b>plural</b>, one {a} other {b}}",
+        "{d, date, <b>x</b>} {n, plural, one {a} other {b}}",
+        "{n, plural, other {" + "<b>a</b>" * 20_000 + "}}",
+    ],
+)
+def test_marks_that_no_branch_can_have_leave_the_message_as_it_is(html: str) -> None:
+    [marked] = [
+        part.marked
+        for part in parse(html, MarkupOptions(MarkupLanguage.HTML)).parts
+        if isinstance(part, ReadText)
+    ]
+
+    plan = plan_text(marked, TextContext("de", "en"))
+
+    assert plan.calls == []
+    assert (plan.outcome.marked, [failure.check for failure in plan.outcome.failed]) == (marked, [Check.ICU])
