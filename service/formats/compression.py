@@ -8,7 +8,7 @@ import io
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -124,9 +124,12 @@ def _zstandard_chunks(source: _CountingReader) -> Iterator[bytes]:
 
 
 class _NonSeekableWriter(io.RawIOBase):
-    """A sequential output file that reports that it cannot seek: gzip's own claims that it can."""
+    """A sequential output file that reports that it cannot seek.
 
-    def __init__(self, target: gzip.GzipFile) -> None:
+    gzip's own claims that it can, and that of Zstandard tells the position in the packed bytes.
+    """
+
+    def __init__(self, target: gzip.GzipFile | zstandard.ZstdCompressionWriter) -> None:
         super().__init__()
         self._target = target
 
@@ -134,18 +137,17 @@ class _NonSeekableWriter(io.RawIOBase):
         return True
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        return self._target.write(data)
+        return self._target.write(memoryview(data))
 
 
 @contextmanager
-def _open_gzip_writer(target: BinaryIO) -> Iterator[BinaryIO]:
-    with gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=GZIP_LEVEL, mtime=0) as packing:
-        yield cast("BinaryIO", _NonSeekableWriter(packing))
-
-
-def _open_compressor(suffix: str, target: BinaryIO) -> AbstractContextManager[BinaryIO]:
+def _open_compressor(suffix: str, target: BinaryIO) -> Iterator[BinaryIO]:
     """Return a file that compresses what is written to it; closing it leaves the target open."""
+    packing: gzip.GzipFile | zstandard.ZstdCompressionWriter
     if suffix == ".gz":
-        return _open_gzip_writer(target)
-    compressor = zstandard.ZstdCompressor(level=ZSTANDARD_LEVEL, write_checksum=True)
-    return cast("AbstractContextManager[BinaryIO]", compressor.stream_writer(target, closefd=False))
+        packing = gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=GZIP_LEVEL, mtime=0)
+    else:
+        compressor = zstandard.ZstdCompressor(level=ZSTANDARD_LEVEL, write_checksum=True)
+        packing = compressor.stream_writer(target, closefd=False)
+    with packing:
+        yield cast("BinaryIO", _NonSeekableWriter(packing))

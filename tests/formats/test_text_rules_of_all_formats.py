@@ -1,0 +1,74 @@
+"""The rules for texts in files of every format, with a model that is bad at copying."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+
+from dragoman.types import Translation
+from service.formats.entries import Entry
+from service.formats.registry import open_format
+from service.text.context import TextContext
+from service.text.marked_text import MarkedText
+from tests.formats.rewriting import OPTIONS, entries, own, rewritten, target_text, written
+from tests.formats.string_samples import BILINGUAL
+from tests.fuzz.seeds import FILES
+from tests.markup.marked import outcome
+from tests.markup.translations import SEEDS
+from tests.protection.bad_model import translate_badly
+from tests.protection.test_text_rules import WORDS
+
+TWO_TEXTS = {*BILINGUAL, ".po", ".pot", ".xliff", ".xlf", ".tmx"}
+"""Suffixes of files that keep their texts beside the translations."""
+MONOLINGUAL = sorted(FILES.keys() - TWO_TEXTS - {".pdf"})
+KEPT = ["{app}", "12345", "1990", "https://example.org/a", "3e69f4250ce0ef47"]
+
+
+def wording(random: Random) -> MarkedText:
+    words = random.choices([*WORDS, *KEPT], k=random.randint(2, 9))
+    return MarkedText(f"Wir {' '.join(words)}.")
+
+
+def kept(marked: MarkedText) -> Counter[str]:
+    """What is there as often in a text as in its translation."""
+    found = Counter({each: marked.text.count(each) for each in KEPT})
+    return found + Counter(each.shown.value for each in marked.objects)
+
+
+def inner(marked: MarkedText) -> object:
+    """A text with the places of its marks and objects; marks at its edges are outside of it in a file."""
+    inside = [(mark.at, mark.kind) for mark in marked.marks if 0 < mark.at < len(marked.text)]
+    return marked.text, inside, [(each.start, each.end, each.shown) for each in marked.objects]
+
+
+@pytest.mark.parametrize("suffix", MONOLINGUAL)
+@settings(max_examples=4)
+@given(random=SEEDS)
+def test_texts_are_written_as_their_plans_made_them_and_others_as_they_were(
+    suffix: str, random: Random
+) -> None:
+    file_format = open_format(f"a{suffix}", OPTIONS)
+
+    def said(entry: Entry) -> MarkedText:
+        if random.random() < 0.3:
+            return entry.marked
+        context = TextContext("de", "en", is_message=entry.is_message)
+        return outcome(entry.marked, engine, context).marked
+
+    def engine(text: str) -> Translation:
+        return translate_badly(text, changes_digits=True)
+
+    for seed in FILES[suffix]:
+        content = rewritten(
+            file_format,
+            seed,
+            lambda entry: target_text(wording(random)) if entry.marked.is_plain else own(entry),
+        )
+        before = entries(file_format, content)
+        translated = [said(entry) for entry in before]
+        after = entries(file_format, written(file_format, content, *map(target_text, translated)))
+
+        assert [inner(entry.marked) for entry in after] == [inner(marked) for marked in translated]
+        assert [kept(entry.marked) for entry in after] == [kept(entry.marked) for entry in before]
+        assert rewritten(file_format, content, own) == content
