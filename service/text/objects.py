@@ -12,13 +12,14 @@ from service.text.numbers import NumberKind, find_numbers
 from service.text.patterns import find_spans
 
 _TAG = re.compile(r"<(/?)([\w:.-]+)")
-_ESCAPE = re.compile(r"\\(?:r\\n|[nrt])")
-_BACKSLASH = re.compile(r"\\(?:r\\n|[nrt])?")
+_ESCAPE = re.compile(r"\\(?:r\\n|[nrt])(?![a-z]*\{)")
+"""Not the beginning of TeX's `\\textbf{`."""
+_BACKSLASH = re.compile(rf"{_ESCAPE.pattern}|\\")
 _EMPHASIS = re.compile(
-    r"(?<![\w*|])(?P<s>\*{1,3}|~~|\|{1,2}|'''|_{1,2})(?=[^\W_])"
+    r"(?<![\w*|])(?P<s>\*{1,3}|~~|\|{1,2}|'{2,3}|_{1,2})(?=[^\W_])"
     r"(?:[^\s*~'_|]|(?<=\w)['_](?=\w)|[ ](?=\S)){1,200}+(?<=[\w.!?])(?P=s)(?![\w*~|])"
 )
-_STRING = re.compile(r"%(?:\d+\$)?[s@]")
+_STRING = re.compile(r"%(?:\d+\$|\(\w+\))?[s@]|[%$#]?\{{1,2}\s?[\w.-]+\s?\}{1,2}")
 _MIN_LETTERS = 2
 _MAX_BLANKS = 8
 
@@ -33,7 +34,7 @@ def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     objects = _with(objects, (Object(number.start, number.end, is_syntax=False) for number in identifiers))
     objects = _with(objects, _literal_breaks(text))
     terms = context.find_terms(text)
-    if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "|", "'''"))):
+    if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "|", "''"))):
         return marked
     if terms:
         objects = _with_terms(text, objects, terms, marked)

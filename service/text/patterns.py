@@ -53,6 +53,8 @@ _DOMAINS = (
 _LETTER = r"[\w\u0300-\u036f]"
 _FLUENT_ARGUMENTS = r"(?:\((?:[^()\"{}]|\"[^\"\n]*+\"){0,500}+\))"
 _RANGE_END = r"(?:-?(?:\d{1,9}+|Inf)|\*)"
+_RANGE = rf"[\[\]]{_RANGE_END},[ ]?{_RANGE_END}[\[\]]"
+_EXACTLY = r"\{(?:\d{1,9}+|\*)\}"
 
 KINDS = (
     SpanKind("code", r"`[^`\n]{1,200}+`", is_syntax=False),
@@ -85,13 +87,13 @@ KINDS = (
     ),
     SpanKind(
         "choice",
-        rf"\|[ ]?(?:[\[\]]{_RANGE_END},[ ]?{_RANGE_END}[\[\]]|\{{(?:\d{{1,9}}+|\*)\}})",
+        rf"""
+          \|[ ]?(?:{_RANGE}|{_EXACTLY}) | (?<=[^\W_])\|(?=[^\W_])
+        | \A(?:{_RANGE}|{_EXACTLY})(?=[^|\n]{{0,500}}+\|[ ]?[\[\]{{])
+        """,
         Shown.BREAK,
     ),
-    SpanKind(
-        "range",
-        rf"\A[\[\]]{_RANGE_END},[ ]?{_RANGE_END}[\[\]]",
-    ),
+    SpanKind("range", rf"\A{_RANGE}"),
     SpanKind(
         "template",
         r"""
@@ -200,7 +202,7 @@ _BY_NAME = {
     **dict(zip(_NAMES, KINDS, strict=True)),
 }
 _SIGN = re.compile(
-    rf"[%{{$<&@`~\\/]|\#\w|--|__|==[A-Z]|\[\[|[\[\]][-\d*I]|www\.|\d\.\d|\.(?:{_ENDINGS}|{_DOMAINS})\b"
+    rf"[%{{$<&@`~\\/|]|\#\w|--|__|==[A-Z]|\[\[|[\[\]][-\d*I]|www\.|\d\.\d|\.(?:{_ENDINGS}|{_DOMAINS})\b"
 )
 """Occurs in each protected span: most texts have none, and are searched for nothing else."""
 _CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

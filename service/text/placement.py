@@ -163,6 +163,8 @@ def _joins(sign: str, left: str, right: str) -> bool:
 
 
 _APOSTROPHES = "'\u2019"
+_PAUSES = ",;:"
+"""Signs between words, which word alignment gives to one of them."""
 
 
 def _word_start(text: str, at: int) -> int:
@@ -305,6 +307,8 @@ class _NodePlacer:
             first = min(_word_end(self._translated, within.start), within.end)
         if node.closes is not None and not self._movables[node.closes].is_in_word:
             last = min(_word_end(self._translated, last), within.end)
+            if self._text[node.source.end - 1] not in _PAUSES:
+                last = first + len(self._translated[first:last].rstrip(_PAUSES))
         return Span(first, max(first, last))
 
     def _skip_back(self, at: int, start: int) -> int:

@@ -291,14 +291,14 @@ class _Builder:
     def _letters_around(self, found: Object) -> tuple[str, str]:
         """Return the letters that touch an object: with them it would be a word that the model translates."""
         text, own = self.part.marked.text, self.part.own
-        before = _LETTERS_BEFORE.search(text[max(own.start, found.start - MAX_LETTERS) : found.start])
-        after = _LETTERS_AFTER.match(text, found.end, own.end)
-        return (
-            before[0] if before is not None and self._touches(found.start) else "",
-            after[0]
-            if after is not None and _is_letter(after[0][:1]) and not self._has_mark(found.end)
-            else "",
-        )
+        before, after = "", ""
+        if self._touches(found.start):
+            run = text[max(self.runs[-1].other.start, found.start - MAX_LETTERS) : found.start]
+            before = "".join(_LETTERS_BEFORE.findall(run))
+        if not self._has_mark(found.end):
+            letters = _LETTERS_AFTER.match(text, found.end, own.end)
+            after = letters[0] if letters is not None and _is_letter(letters[0][:1]) else ""
+        return before, after
 
     def _copy_until(self, end: int, last_mark: int) -> None:
         """Copy text and marks up to a position."""

@@ -134,12 +134,20 @@ def test_what_touches_is_one_text_or_several(html: str, texts: list[str]) -> Non
         ("Das ist |wichtig| und ||sehr geheim||.", "Das ist wichtig und sehr geheim."),
         ("a | b | c", "a | b | c"),
         ("Klicke <b>hier</b>!", "Klicke hier!"),
+        ("Klicken Sie {0}hier{1}.", "Klicken Sie hier."),
+        ("Klicken Sie %(a)shier%(b)s.", "Klicken Sie hier."),
+        ("Der '''Hund''' und ''Katze''.", "Der Hund und Katze."),
+        ("Das ist \\textbf{neu} und \\nu", "Das ist \\textbf %1$s und \\nu"),
         ("Ein %dx%d Bild", "Ein %d x %d Bild"),
         ("100 <b> Dateien", "100 %1$s Dateien"),
     ],
 )
 def test_what_touches_a_word_does_not_spoil_it(text: str, shown: str) -> None:
     assert [call.text for call in plan_text(MarkedText(text), CONTEXT).calls] == [shown]
+
+
+def test_blanks_between_objects_and_letters_are_taken_out_again() -> None:
+    assert outcome(MarkedText("Ein %dx%d Bild"), as_it_is, CONTEXT).marked.text == "Ein %dx%d Bild"
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=2, max_size=4))
