@@ -19,8 +19,6 @@ from service.jobs.api import FORM_BYTES, PATH, jobs_api
 from service.services import ApiDefinition, Services
 from service.settings import split_names
 
-__all__ = ["KNOWN", "ApiDefinition", "Services", "enabled_apis"]
-
 
 def enabled_apis(services: Services) -> list[ApiDefinition]:
     """Return the APIs that the settings enable."""

@@ -6,11 +6,9 @@ from service.cli.batch_arguments import BatchArguments
 from service.cluster import ClusterOptions
 from service.cluster.engines import RoutedEngine
 from service.cluster.partitions import PartitionFolder
-from service.cluster.run import ClusterJob, run_on_ray
+from service.cluster.run import ClusterJob
 from service.engine import find_models
 from service.settings import Settings, split_names
-
-__all__ = ["cluster_job", "run_on_ray"]
 
 
 def cluster_job(

@@ -119,7 +119,8 @@ def _translate(
     job = BatchJob(files, facts, job_directory.problems_path, arguments.options, CHUNKS)
     with progress_bar() as on_progress:
         if arguments.cluster is not None:
-            from service.cli.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom needed
+            from service.cli.batch_cluster import cluster_job  # noqa: PLC0415 -- seldom needed
+            from service.cluster.run import run_on_ray  # noqa: PLC0415 -- as above
 
             job_on_cluster = cluster_job(job, arguments, arguments.cluster, job_directory, resources.settings)
             return run_on_ray(job_on_cluster, resources.journal, on_progress=on_progress, stop=stop)

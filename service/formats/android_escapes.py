@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from service.formats.inline_runs import InlineItem
 from service.formats.xml_tree import Chars, Element
 from service.text.escaping import escape_xml
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 _CDATA = re.compile(r"\s*<!\[CDATA\[(?:(?!\]\]>).)*\]\]>\s*", re.DOTALL)
 _QUOTED = re.compile(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import IO
 
 from service.formats.android_escapes import AndroidNotation, TextReader
-from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.inline_runs import TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, TextUnit, Unit
 from service.formats.plural_forms import missing_categories
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.plural_rules import OTHER
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 _ROOT = re.compile(r"<resources[\s/>]")
 _ITEM = Name("", "item")

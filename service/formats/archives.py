@@ -12,10 +12,11 @@ from typing import IO, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
-from service.formats.inline_runs import InlineItem, TextRun, entries_in, fill_runs
+from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.parts import TextPart, TextUnit, Unit, end, entries_of, joined, written
 from service.formats.xml_tree import Element, Name
 from service.formats.xml_units import xml_encoder, xml_units
+from service.text.tokens import InlineItem
 
 MAX_MEMBERS = 10_000
 MAX_NAME_CHARACTERS = 1000

@@ -14,7 +14,6 @@ from typing import IO
 from service.formats.bilingual_marks import add_unit_note, confidence_note, variant_marks, with_state
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import (
-    InlineItem,
     TextRun,
     entries_in,
     fill_runs,
@@ -27,7 +26,7 @@ from service.formats.language_tags import matches_language
 from service.formats.parts import TextPart, TextUnit, Unit, joined
 from service.formats.xml_tree import XML_NAMESPACE, Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 _UNIT, _HEADER = Name("", "tu"), Name("", "header")
 UNDETERMINED = "und"

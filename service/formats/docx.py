@@ -14,12 +14,12 @@ from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import InlineItem, TextRun, pair_halves, text_runs
+from service.formats.inline_runs import TextRun, pair_halves, text_runs
 from service.formats.office_packages import read_package
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.text.escaping import escape_xml
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 FIELD_NOTE = "field:"
 """Prefix of `begin`, `separate`, `end` and `code` in the notes of field marks, which are breaks."""

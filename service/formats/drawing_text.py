@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from service.formats.archives import ParagraphFormat, WriteNested
-from service.formats.inline_runs import InlineItem, TextRun, text_runs
+from service.formats.inline_runs import TextRun, text_runs
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_attributes import without_attributes
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.text.escaping import escape_xml
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 DRAWINGS = (".drawingml.chart+xml", ".chartshapes+xml", ".diagramdata+xml", ".diagramdrawing+xml")
 """Endings of content types of charts and diagrams. A diagram's drawing repeats the text of its data."""

@@ -18,9 +18,6 @@ class FileFormatError(Exception):
         return self.problem
 
 
-__all__ = ["Entry", "FileFormat", "FileFormatError", "FileOptions", "entry_of"]
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A text of a file that is translated on its own."""

@@ -7,11 +7,11 @@ browsers read a dollar sign. Specification: "Message formats" of Chrome's docume
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from service.formats.inline_runs import InlineItem, TextRun, pair_halves, text_runs
+from service.formats.inline_runs import TextRun, pair_halves, text_runs
 from service.formats.json_values import JsonValue
 from service.formats.messages import runs_unit, split_tags
 from service.formats.parts import TextUnit
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 MESSAGE = "message"
 _PLACEHOLDERS = "placeholders"

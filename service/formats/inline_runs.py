@@ -18,19 +18,6 @@ from service.text.options import MarkupLanguage
 from service.text.reading import ReadText, read_items, translated_items
 from service.text.tokens import InlineItem, TokenKind
 
-__all__ = [
-    "InlineItem",
-    "TextRun",
-    "collapse_space",
-    "entries_in",
-    "fill_runs",
-    "messages_in",
-    "pair_halves",
-    "text_runs",
-    "token_blocks",
-    "xml_of",
-]
-
 _SPACES = re.compile(r"[\t\n\f\r ]+")
 
 

@@ -17,7 +17,7 @@ from typing import IO
 from markdown_it.token import Token
 
 from service.formats.html import parse_html_parts
-from service.formats.inline_runs import InlineItem, TextRun, entries_in, fill_runs, text_runs
+from service.formats.inline_runs import TextRun, entries_in, fill_runs, text_runs
 from service.formats.markdown_parser import (
     BlockPosition,
     MarkdownParser,
@@ -27,7 +27,7 @@ from service.formats.markdown_parser import (
     without_containers,
 )
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
 """Delimiters by meaning; unlike `_`, `*` may stand within a word."""

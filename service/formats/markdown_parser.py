@@ -13,9 +13,9 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import InlineItem, pair_halves
+from service.formats.inline_runs import pair_halves
 from service.formats.markdown_dialects import add_dialects
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 _VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
 """Footnotes, as many applications support them, and template expressions."""

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.inline_runs import TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.parts import TextUnit, Unit
 from service.text.icu_parser import has_branches
 from service.text.patterns import find_spans
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)

@@ -15,12 +15,12 @@ from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import InlineItem, TextRun, collapse_space, pair_halves, text_runs
+from service.formats.inline_runs import TextRun, collapse_space, pair_halves, text_runs
 from service.formats.parts import TextPart
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import xml_units
 from service.text.escaping import escape_xml
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"

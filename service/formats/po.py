@@ -16,7 +16,7 @@ import polib
 
 from service.formats.encodings import codec_of_label
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in
+from service.formats.inline_runs import TextRun, fill_runs, messages_in
 from service.formats.messages import message_runs
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
 from service.formats.plural_forms import (
@@ -26,6 +26,7 @@ from service.formats.plural_forms import (
     set_plural_forms,
 )
 from service.formats.po_marks import entry_start, mark_entry
+from service.text.tokens import InlineItem
 
 _CHARSET = re.compile(rb"^\"Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)", re.MULTILINE | re.IGNORECASE)
 _FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import IO
 
-from service.formats.inline_runs import InlineItem, fill_runs, messages_in, pair_halves, text_runs, xml_of
+from service.formats.inline_runs import fill_runs, messages_in, pair_halves, text_runs, xml_of
 from service.formats.language_tags import matches_language
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, Unit
@@ -22,7 +22,7 @@ from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.escaping import escape_xml
 from service.text.outcome import TextOrigin
 from service.text.plural_rules import gettext_plural_forms
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 _MESSAGE = Name("", "message")
 _ROOT = re.compile(r"<TS(?=[\s/>])")

@@ -12,17 +12,6 @@ from service.formats.entries import FileFormat, FileFormatError, FileOptions
 from service.formats.isolation import IsolatedFormat
 from service.formats.limits import FileLimits
 
-__all__ = [
-    "COMPRESSIONS",
-    "SUFFIXES",
-    "installed_suffixes",
-    "is_known",
-    "open_format",
-    "output_name",
-    "output_suffix",
-    "requested_output",
-]
-
 _MAX_SHOWN_NAME = 80
 
 

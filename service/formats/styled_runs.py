@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from service.formats.inline_runs import InlineItem
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 _MORE_SPACES = re.compile("(?<= )( {2,})")
 

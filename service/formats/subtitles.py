@@ -12,10 +12,11 @@ from typing import BinaryIO
 from dragoman.text.segmentation import segment
 from service.formats.cue_text import TagStyle, break_lines, cue_runs, strip_tags
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import InlineItem, entries_in, fill_runs
+from service.formats.inline_runs import entries_in, fill_runs
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.lines import Line, read_lines
 from service.formats.parts import BytesFormat, Part, Unit, slot
+from service.text.tokens import InlineItem
 
 MAX_PARAGRAPH_CHARACTERS = 1_000_000
 """Maximum number of characters between two blank lines; more is not a subtitle."""

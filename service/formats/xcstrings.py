@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from service.formats.entries import Entry, FileFormatError
-from service.formats.inline_runs import InlineItem, TextRun, fill_runs, messages_in
+from service.formats.inline_runs import TextRun, fill_runs, messages_in
 from service.formats.json_layout import JsonInsertion, JsonLayout
 from service.formats.json_values import JsonMember, JsonValue, parse_json
 from service.formats.language_tags import matches_language
@@ -28,6 +28,7 @@ from service.formats.string_files import (
 )
 from service.text.outcome import TextOrigin
 from service.text.plural_rules import CATEGORIES, OTHER, plural_rules
+from service.text.tokens import InlineItem
 
 UNDETERMINED = "und"
 _STATES = {

@@ -18,14 +18,14 @@ from service.formats.archives import ArchiveFormat, XmlMember
 from service.formats.drawing_text import DRAWINGS, PARAGRAPHS
 from service.formats.encodings import UTF_8
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import InlineItem, entries_in, fill_runs, text_runs
+from service.formats.inline_runs import entries_in, fill_runs, text_runs
 from service.formats.office_packages import OfficePackage, read_package
 from service.formats.parts import TextPart, Unit
 from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
 from service.formats.xml_tree import Element, Miscellaneous, Name
 from service.formats.xml_units import encoding_of, xml_units
 from service.text.escaping import escape_xml
-from service.text.tokens import TokenKind
+from service.text.tokens import InlineItem, TokenKind
 
 MAX_CELL_CHARACTERS = 32_767
 """Maximum length of a cell's text in Excel."""
