@@ -1,65 +1,83 @@
 """Errors of downloading and removing models; each message says what to do."""
 
-
-class ModelManagementError(Exception):
-    """A model cannot be downloaded or removed."""
+from service.errors import RETRY_AFTER, ErrorKind, ServiceError
 
 
-class ModelIndexError(ModelManagementError):
+class ModelIndexError(ServiceError):
     """An index, or a file that it names, cannot be used."""
 
+    MESSAGE = "{problem}"
+    kind = ErrorKind.STORE_UNAVAILABLE
+    headers = RETRY_AFTER
+    problem: str
 
-class NoModelIndex(ModelManagementError):  # noqa: N818 -- clear without the suffix
+
+class NoModelIndex(ServiceError):  # noqa: N818 -- clear without the suffix, like those below
     """The settings name no index."""
 
-    def __init__(self) -> None:
-        super().__init__("no index of models is configured; the operator sets model_index")
+    MESSAGE = "no index of models is configured; the operator sets model_index"
+    kind = ErrorKind.FORBIDDEN
 
 
-class UnknownModel(ModelManagementError):  # noqa: N818 -- clear without the suffix
+class UnknownModel(ServiceError):  # noqa: N818 -- as above
     """There is no such model in the index, or none in the models folder."""
 
+    MESSAGE = "{problem}"
+    kind = ErrorKind.NOT_FOUND
+    problem: str
 
-class ModelExists(ModelManagementError):  # noqa: N818 -- clear without the suffix
+
+class ModelExists(ServiceError):  # noqa: N818 -- as above
     """A model with this name exists."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} exists; remove it, or use --replace (in the HTTP API: `replace`)")
+    MESSAGE = "{name} exists; remove it, or use --replace (in the HTTP API: `replace`)"
+    kind = ErrorKind.CONFLICT
+    name: str
 
 
-class ModelBusy(ModelManagementError):  # noqa: N818 -- clear without the suffix
+class ModelBusy(ServiceError):  # noqa: N818 -- as above
     """The model is being downloaded or removed, here or by another process."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is being downloaded or removed; try again later")
+    MESSAGE = "{name} is being downloaded or removed; try again later"
+    kind = ErrorKind.CONFLICT
+    name: str
 
 
-class ModelIsBundled(ModelManagementError):  # noqa: N818 -- clear without the suffix
+class ModelIsBundled(ServiceError):  # noqa: N818 -- as above
     """The model belongs to the installed package."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is bundled and cannot be removed; the setting model chooses the models")
+    MESSAGE = "{name} is bundled and cannot be removed; the setting model chooses the models"
+    kind = ErrorKind.FORBIDDEN
+    name: str
 
 
-class TooManyDownloads(ModelManagementError):  # noqa: N818 -- clear without the suffix
+class TooManyDownloads(ServiceError):  # noqa: N818 -- as above
     """As many downloads as possible are running."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} downloads are running, as many as possible; try again later")
+    MESSAGE = "{limit} downloads are running, as many as possible; try again later"
+    kind = ErrorKind.OVERLOADED
+    headers = RETRY_AFTER
+    limit: int
 
 
-class NotEnoughModelSpace(ModelManagementError):  # noqa: N818 -- clear without the suffix
+class NotEnoughModelSpace(ServiceError):  # noqa: N818 -- as above
     """The models folder's disk has too little free space."""
 
-    def __init__(self, name: str, needed_bytes: int, free_bytes: int) -> None:
-        super().__init__(
-            f"{name} needs {needed_bytes} more bytes of disk space, but only {free_bytes} are free; "
-            "free some space, or choose another models_dir"
-        )
+    MESSAGE = (
+        "{name} needs {needed_bytes} more bytes of disk space, but only {free_bytes} are free; "
+        "free some space, or choose another models_dir"
+    )
+    kind = ErrorKind.NO_ROOM
+    headers = RETRY_AFTER
+    name: str
+    needed_bytes: int
+    free_bytes: int
 
 
-class ModelsNotWritable(ModelManagementError):  # noqa: N818 -- clear without the suffix
+class ModelsNotWritable(ServiceError):  # noqa: N818 -- as above
     """The models folder cannot be written."""
 
-    def __init__(self, error: OSError) -> None:
-        super().__init__(f"cannot write to the models folder: {error.strerror or error}")
+    MESSAGE = "cannot write to the models folder: {problem}"
+    kind = ErrorKind.STORE_UNAVAILABLE
+    headers = RETRY_AFTER
+    problem: str

@@ -110,7 +110,7 @@ def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnB
         with _locked(models_dir, model.name):
             return _download(location, model, models_dir, on_bytes)
     except OSError as error:
-        raise ModelsNotWritable(error) from error
+        raise ModelsNotWritable(error.strerror or str(error)) from error
 
 
 def take_away(name: str, models_dir: Path) -> Path:
@@ -128,7 +128,7 @@ def take_away(name: str, models_dir: Path) -> Path:
             hidden = Path(mkdtemp(prefix=f".{name}.removed-", dir=models_dir))
             (models_dir / name).rename(hidden / name)
     except OSError as error:
-        raise ModelsNotWritable(error) from error
+        raise ModelsNotWritable(error.strerror or str(error)) from error
     return hidden
 
 

@@ -3,30 +3,34 @@
 AccountsError
 ├─ KeyRejected             the caller needs another key
 │  ├─ MissingKey          no key was presented, and the server requires one
-│  ├─ UnknownKey          there is no such key, or it has expired or was revoked
-│  └─ ScopeMissing        the key does not have the scope that the request needs
+│  └─ UnknownKey          there is no such key, or it has expired or was revoked
+├─ ScopeMissing           the key does not have the scope that the request needs
 ├─ QuotaExceeded          the key has used up its characters of this month
 ├─ RateLimited            too many requests in too short a time
-├─ FieldInvalid           names the field, the limit and what to do
-│  ├─ KeyInvalid          a key cannot be created or revoked
-│  └─ RatesInvalid        a setting of rates cannot be used
+├─ KeyInvalid             a key cannot be created or revoked
+├─ RatesInvalid           a setting of rates cannot be used
 └─ StoreError             the operator must fix it; names the database and the cause
    ├─ DatabaseUrlInvalid  the setting cannot be used
    ├─ SchemaUnknown       another version of this program created the tables
    └─ NoDatabase          the operation needs a database, and none is set
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from service.message_template import MessageTemplate
+from service.errors import ErrorKind, FieldInvalid, ServiceError
+
+BEARER_CHALLENGE: Mapping[str, str] = {"WWW-Authenticate": "Bearer"}
 
 
-class AccountsError(MessageTemplate, Exception):
+class AccountsError(ServiceError):
     """Base class. No message and no `repr` contains a key or a password."""
 
 
-class KeyRejected(AccountsError):  # noqa: N818 -- the name is clear without the suffix
+class KeyRejected(AccountsError):  # noqa: N818 -- clear without the suffix, like those below
     """The caller needs another key."""
+
+    kind = ErrorKind.UNAUTHENTICATED
+    headers = BEARER_CHALLENGE
 
 
 class MissingKey(KeyRejected):
@@ -41,15 +45,14 @@ class UnknownKey(KeyRejected):
     MESSAGE = "the key is not valid; ask the server's operator for another"
 
 
-@dataclass(eq=False)
-class ScopeMissing(KeyRejected):
+class ScopeMissing(AccountsError):  # noqa: N818 -- as above
     """The caller is known, but its key does not have the scope that the request needs."""
 
     MESSAGE = "the key has no scope `{scope}`; ask the server's operator for one that has it"
+    kind = ErrorKind.FORBIDDEN
     scope: str
 
 
-@dataclass(eq=False)
 class QuotaExceeded(AccountsError):  # noqa: N818 -- as above
     """A charge would exceed the month's limit; none of it was counted."""
 
@@ -57,6 +60,7 @@ class QuotaExceeded(AccountsError):  # noqa: N818 -- as above
         "{requested} more characters exceed the limit of {limit} in {month} (UTC), of which {used} are used; "
         "send less, or wait for the next month"
     )
+    kind = ErrorKind.QUOTA_EXCEEDED
     limit: int
     """Maximum characters per month."""
     used: int
@@ -67,7 +71,6 @@ class QuotaExceeded(AccountsError):  # noqa: N818 -- as above
     """Month in UTC, such as 2026-11."""
 
 
-@dataclass(eq=False)
 class RateLimited(AccountsError):  # noqa: N818 -- as above
     """Too many requests in too short a time; the limit that rejected this one did not count it."""
 
@@ -78,25 +81,14 @@ class RateLimited(AccountsError):  # noqa: N818 -- as above
     """Seconds after which to retry, rounded up; 1 or more."""
 
 
-@dataclass(eq=False)
-class FieldInvalid(AccountsError):  # noqa: N818 -- as above
-    """A value cannot be used."""
-
-    MESSAGE = "{field}: {problem}"
-    field: str
-    problem: str
-    """The problem, its position, the limit, and what to do."""
-
-
-class KeyInvalid(FieldInvalid):
+class KeyInvalid(FieldInvalid, AccountsError):  # noqa: N818 -- as above
     """A key cannot be created or revoked with these values."""
 
 
-class RatesInvalid(FieldInvalid):
+class RatesInvalid(FieldInvalid, AccountsError):  # noqa: N818 -- as above
     """A setting of rates, `rate_limit` or `rate_storage_url`, cannot be used."""
 
 
-@dataclass(eq=False)
 class StoreError(AccountsError):
     """The database cannot be used, at present or at all. The operation was not carried out."""
 

@@ -19,13 +19,11 @@ BatchError
    └─ PartitionDamaged  a partition of a cluster is not the same as what was written
 """
 
-from dataclasses import dataclass
-
 from dragoman.errors import DragomanError
-from service.message_template import MessageTemplate
+from service.errors import ServiceError
 
 
-class BatchError(MessageTemplate, DragomanError):
+class BatchError(ServiceError, DragomanError):
     """Base class of these errors."""
 
 
@@ -37,7 +35,6 @@ class BatchStopped(BatchError):  # noqa: N818 -- clear without the suffix
     """The job stopped early, and can be resumed from there."""
 
 
-@dataclass(eq=False)
 class _Differences(BatchError):  # noqa: N818 -- as above
     differences: tuple[str, ...]
     """Each names a fact that differs, with its old and its new value."""
@@ -46,18 +43,11 @@ class _Differences(BatchError):  # noqa: N818 -- as above
         return self.MESSAGE.format("; ".join(self.differences))
 
 
-@dataclass(eq=False)
 class _Named(BatchError):  # noqa: N818 -- as above
     name: str
     """Name of the file or the journal."""
 
 
-@dataclass(eq=False)
-class _Problem(BatchError):  # noqa: N818 -- as above
-    problem: str
-
-
-@dataclass(eq=False)
 class _NamedProblem(BatchError):  # noqa: N818 -- as above
     name: str
     """Name of the file or the journal."""
@@ -79,7 +69,6 @@ class JournalDamaged(_NamedProblem, BatchRejected):
     MESSAGE = "the journal {name} is damaged: {problem}; start over with --force"
 
 
-@dataclass(eq=False)
 class InputProblem(BatchRejected):
     """Files cannot be read, or do not have the expected format."""
 
@@ -108,10 +97,11 @@ class OutputBusy(_Named, BatchRejected):
     MESSAGE = "another run is writing to {name}; wait until it has ended"
 
 
-class ClusterMissing(_Problem, BatchRejected):
+class ClusterMissing(BatchRejected):
     """Ray, or a library that it needs, is not installed."""
 
     MESSAGE = "a cluster needs Ray, which cannot be used ({problem}); install dragoman[ray]"
+    problem: str
 
 
 class EngineDiffers(_Differences, BatchRejected):
@@ -144,10 +134,11 @@ class OutputFailed(_NamedProblem, BatchStopped):
     MESSAGE = "{name} could not be written: {problem}"
 
 
-class ClusterFailed(_Problem, BatchStopped):
+class ClusterFailed(BatchStopped):
     """The cluster could not be reached, or work on it failed."""
 
     MESSAGE = "the cluster failed: {problem}; finished translations are kept"
+    problem: str
 
 
 class PartitionDamaged(_Named, BatchStopped):

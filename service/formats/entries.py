@@ -4,18 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
+from service.errors import ServiceError
 from service.text.marked_text import Mark, MarkedText, Object
 
 
-@dataclass(eq=False)
-class FileFormatError(Exception):
+class FileFormatError(ServiceError):
     """Raised when a file cannot be read or written."""
 
+    MESSAGE = "{problem}"
     problem: str
     """What is wrong, where, and what to do. It does not name the file: the caller knows the name."""
-
-    def __str__(self) -> str:
-        return self.problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import islice
-from typing import Any, Self
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,16 +16,15 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman import BundleError, DeadlineExceeded, InputError, KernelsError, Overloaded, ProviderError
-from dragoman.errors import MemoryBudgetExceeded
-from service import model_errors as models
-from service.accounts import errors as accounts
-from service.glossaries import errors as glossaries
-from service.memories import errors as memories
+from dragoman.errors import DragomanError, MemoryBudgetExceeded
+from service.accounts.errors import RateLimited, StoreError
+from service.errors import RETRY_AFTER as RETRY_AFTER  # noqa: PLC0414 -- used with the classes below
+from service.errors import ErrorKind as ErrorKind  # noqa: PLC0414 -- as above
+from service.errors import FieldInvalid, ServiceError
 from service.telemetry.logs import traceback_without_messages
 
 MAX_LISTED_PROBLEMS = 100
 MAX_SHOWN_NAME_CHARACTERS = 80
-RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
 CLIENT_GONE = 499
 """Status for logs and metrics only, as in nginx."""
 
@@ -35,90 +33,12 @@ SERVER_FAILED = "the server failed; its log says where"
 logger = logging.getLogger(__name__)
 
 
-class ErrorKind(StrEnum):
-    """What went wrong, in a word a program can compare."""
-
-    status: int
-    """HTTP status of Dragoman's own API."""
-    reason: str
-    """Explanation for the documentation of a route."""
-
-    def __new__(cls, value: str, status: int, reason: str) -> Self:
-        kind = str.__new__(cls, value)
-        kind._value_, kind.status, kind.reason = value, status, reason
-        return kind
-
-    MALFORMED = "malformed_request", 400, "The body or the URL cannot be parsed"
-    UNAUTHENTICATED = (
-        "unauthenticated",
-        401,
-        "The server requires an API key and there is none, or the key is not valid",
-    )
-    FORBIDDEN = "forbidden", 403, "The API key lacks the scope, or the server has disabled the feature"
-    NOT_FOUND = "not_found", 404, "It does not exist, or no longer"
-    METHOD_NOT_ALLOWED = "method_not_allowed", 405, "The route has no such method"
-    CLIENT_TIMEOUT = "client_timeout", 408, "The body arrived too slowly"
-    CONFLICT = "conflict", 409, "The job has not ended, or the model exists or is being changed"
-    TOO_LARGE = (
-        "too_large",
-        413,
-        "The body, the number of texts or the number of characters exceeds a limit",
-    )
-    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type", 415, "The media type is not supported"
-    RANGE_NOT_SATISFIABLE = "range_not_satisfiable", 416, "The file has none of the requested bytes"
-    INVALID_INPUT = (
-        "invalid_input",
-        422,
-        (
-            "A field is unknown or invalid, the language pair is not served, or a text or file cannot be "
-            "translated"
-        ),
-    )
-    RATE_LIMITED = "rate_limited", 429, "Too many requests; `Retry-After` says when to retry"
-    QUOTA_EXCEEDED = (
-        "quota_exceeded",
-        429,
-        "The API key's characters of this month, or its stored bytes, are used up",
-    )
-    OVERLOADED = (
-        "overloaded",
-        429,
-        "The queue is full, or the client has too much in progress; `Retry-After` says when to retry",
-    )
-    INTERNAL = "internal", 500, "The server failed, or a model cannot be loaded"
-    NO_ROOM = "no_room", 503, "Memory or disk is full; `Retry-After` says when to retry"
-    STORE_UNAVAILABLE = (
-        "store_unavailable",
-        503,
-        "The database, the file storage or the index of models is not available",
-    )
-    NOT_READY = "not_ready", 503, "The server is starting or stopping"
-    TIMEOUT = "timeout", 504, "The translation exceeded the server's time limit"
-
-
-KNOWN_ERRORS: Sequence[tuple[type[Exception], ErrorKind, Mapping[str, str]]] = (
-    (accounts.ScopeMissing, ErrorKind.FORBIDDEN, {}),
-    (accounts.KeyRejected, ErrorKind.UNAUTHENTICATED, {"WWW-Authenticate": "Bearer"}),
-    (accounts.QuotaExceeded, ErrorKind.QUOTA_EXCEEDED, {}),
-    (glossaries.UnknownGlossary, ErrorKind.NOT_FOUND, {}),
-    (glossaries.UnknownDictionary, ErrorKind.NOT_FOUND, {}),
-    (glossaries.TooManyGlossaries, ErrorKind.INVALID_INPUT, {}),
-    (memories.UnknownMemory, ErrorKind.NOT_FOUND, {}),
-    (memories.UnknownPair, ErrorKind.NOT_FOUND, {}),
-    (memories.TooManyMemories, ErrorKind.INVALID_INPUT, {}),
-    (models.UnknownModel, ErrorKind.NOT_FOUND, {}),
-    (models.NoModelIndex, ErrorKind.FORBIDDEN, {}),
-    (models.ModelIsBundled, ErrorKind.FORBIDDEN, {}),
-    (models.ModelExists, ErrorKind.CONFLICT, {}),
-    (models.ModelBusy, ErrorKind.CONFLICT, {}),
-    (models.TooManyDownloads, ErrorKind.OVERLOADED, RETRY_AFTER),
-    (models.NotEnoughModelSpace, ErrorKind.NO_ROOM, RETRY_AFTER),
-    (models.ModelManagementError, ErrorKind.STORE_UNAVAILABLE, RETRY_AFTER),
+ENGINE_ERRORS: Sequence[tuple[type[DragomanError], ErrorKind, Mapping[str, str]]] = (
     (Overloaded, ErrorKind.OVERLOADED, RETRY_AFTER),
     (MemoryBudgetExceeded, ErrorKind.NO_ROOM, RETRY_AFTER),
     (DeadlineExceeded, ErrorKind.TIMEOUT, {}),
 )
-"""Kind and headers by class; the first match counts. The error's text is the message."""
+"""Kind and headers by class. The error's text is the message."""
 
 
 class FieldProblem(BaseModel):
@@ -254,19 +174,7 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
     async def answer(request: Request, error: Exception) -> Response:
         return forms.respond(to_api_error(error), request.url.path)
 
-    known = (cause for cause, _, _ in KNOWN_ERRORS)
-    others = (
-        ApiError,
-        InputError,
-        BundleError,
-        ProviderError,
-        KernelsError,
-        accounts.AccountsError,
-        glossaries.GlossaryError,
-        memories.TranslationMemoryError,
-        RequestValidationError,
-    )
-    for kind in (*others, HTTPException, *known):
+    for kind in (ApiError, DragomanError, ServiceError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(ClientDisconnectedError, _respond_to_nobody)
     app.add_exception_handler(ClientDisconnect, _respond_to_nobody)
@@ -291,19 +199,21 @@ def to_api_error(error: Exception) -> ApiError:
 
 def _from_service(error: Exception) -> ApiError:
     match error:
-        case InputError() | glossaries.GlossaryInvalid() | memories.MemoryInvalid():
+        case InputError() | FieldInvalid():
             return field_error(error.field, error.problem)
-        case accounts.RateLimited():
+        case RateLimited():
             retry_after = {"Retry-After": str(error.retry_after_s)}
             return ApiError(ErrorKind.RATE_LIMITED, str(error), headers=retry_after)
-        case accounts.StoreError():
+        case StoreError():
             logger.error("the accounts database failed: %s", error)
             message = "keys and quotas cannot be looked up at the moment; try again later"
             return ApiError(ErrorKind.STORE_UNAVAILABLE, message, headers=RETRY_AFTER)
         case BundleError() | ProviderError() | KernelsError():
             logger.error("cannot open a model: %s", error)
             return ApiError(ErrorKind.INTERNAL, "the model cannot be opened; the server's log says why")
-    for cause, kind, headers in KNOWN_ERRORS:
+        case ServiceError(kind=ErrorKind() as kind):
+            return ApiError(kind, str(error), headers=error.headers)
+    for cause, kind, headers in ENGINE_ERRORS:
         if isinstance(error, cause):
             return ApiError(kind, str(error), headers=headers)
     raise error

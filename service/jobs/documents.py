@@ -94,7 +94,7 @@ class DocumentService:
             job = await _run_for_document(partial(self._store.get_document, job_id))
             if opens(document_key, job):
                 return job
-        raise unknown_document()
+        raise UnknownDocument
 
     async def ended(self, job: Job) -> Job:
         """Wait until a document has ended, and return it."""
@@ -148,11 +148,6 @@ class DocumentService:
         async with self.job_service.folder() as folder:
             sent = await _copy_upload(folder, content, job_request, document_key)
             return AcceptedDocument(await self.job_service.add_ended(sent, caller, ending), document_key)
-
-
-def unknown_document() -> ApiError:
-    """Return the error for callers that lack the document's id or its key."""
-    return ApiError(ErrorKind.NOT_FOUND, str(UnknownDocument()))
 
 
 def new_document_key() -> str:

@@ -12,20 +12,13 @@ JobError
 └─ AddressRejected  this server does not send webhooks to this address
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
-
-from dragoman.errors import DragomanError
-from service.http.errors import RETRY_AFTER, ErrorKind
-from service.message_template import MessageTemplate
+from service.errors import RETRY_AFTER, ErrorKind, ServiceError
 
 
-class JobError(MessageTemplate, DragomanError):
+class JobError(ServiceError):
     """Base class of these errors."""
 
-    kind: ClassVar[ErrorKind] = ErrorKind.NOT_FOUND
-    headers: ClassVar[Mapping[str, str]] = {}
+    kind = ErrorKind.NOT_FOUND
 
 
 class UnknownJob(JobError):  # noqa: N818 -- clear without the suffix, like those below
@@ -40,7 +33,6 @@ class UnknownDocument(JobError):  # noqa: N818 -- as above
     MESSAGE = "document not found; it may have been downloaded already or have expired"
 
 
-@dataclass(eq=False)
 class FileRejected(JobError):  # noqa: N818 -- as above
     """A file does not match its name, is damaged, is unsafe or has an unknown format."""
 
@@ -50,7 +42,6 @@ class FileRejected(JobError):  # noqa: N818 -- as above
     """What is wrong, where, and how to fix it."""
 
 
-@dataclass(eq=False)
 class TooManyJobs(JobError):  # noqa: N818 -- as above
     """The caller has the maximum number of unfinished jobs."""
 
@@ -60,7 +51,6 @@ class TooManyJobs(JobError):  # noqa: N818 -- as above
     limit: int
 
 
-@dataclass(eq=False)
 class JobsFull(JobError):  # noqa: N818 -- as above
     """The file would exceed the byte limit of all jobs together."""
 
@@ -70,7 +60,6 @@ class JobsFull(JobError):  # noqa: N818 -- as above
     limit_bytes: int
 
 
-@dataclass(eq=False)
 class TooManyBytes(JobError):  # noqa: N818 -- as above
     """The file would exceed the caller's byte limit."""
 
@@ -84,7 +73,6 @@ class TooManyBytes(JobError):  # noqa: N818 -- as above
     new_bytes: int
 
 
-@dataclass(eq=False)
 class JobUnreadable(JobError):  # noqa: N818 -- as above
     """A row of the database is not a job that this version knows."""
 
@@ -92,7 +80,6 @@ class JobUnreadable(JobError):  # noqa: N818 -- as above
     job_id: str
 
 
-@dataclass(eq=False)
 class LeaseLost(JobError):  # noqa: N818 -- as above
     """A worker was silent for so long that another one took over its job."""
 
@@ -100,7 +87,6 @@ class LeaseLost(JobError):  # noqa: N818 -- as above
     job_id: str
 
 
-@dataclass(eq=False)
 class AddressRejected(JobError):  # noqa: N818 -- as above
     """This server does not send webhooks to this address."""
 

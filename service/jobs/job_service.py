@@ -19,7 +19,7 @@ from service.glossaries.terminology import RequestTerminology
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.file_work import FileWork
 from service.http.threads import run_in_thread
-from service.jobs.errors import FileRejected, JobError
+from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove
 from service.jobs.job_storage import JobStorage
@@ -219,8 +219,6 @@ async def run_storage_call(ask: Callable[[], Result]) -> Result:
 def _converting_errors() -> Iterator[None]:
     try:
         yield
-    except JobError as error:
-        raise ApiError(error.kind, str(error), headers=error.headers) from error
     except OSError as error:
         problem = "files cannot be stored or read at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error

@@ -150,7 +150,7 @@ class JobAuthenticator:
         """Do the same for a caller that is known already."""
         job_id = connection.path_params["job_id"]
         if not is_job_id(job_id):
-            raise ApiError(ErrorKind.NOT_FOUND, str(UnknownJob()))
+            raise UnknownJob
         return await run_storage_call(lambda: self.store.get(caller.key_id, job_id))
 
     async def add(self, connection: Request, max_bytes: int) -> Job:

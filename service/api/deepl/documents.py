@@ -24,8 +24,8 @@ from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_err
 from service.http.fields import Fields
 from service.http.forms import Upload
 from service.http.threads import cancel_on_disconnect
-from service.jobs.documents import AcceptedDocument, DocumentService, unknown_document
-from service.jobs.errors import FileRejected
+from service.jobs.documents import AcceptedDocument, DocumentService
+from service.jobs.errors import FileRejected, UnknownDocument
 from service.jobs.job import Job, JobRequest, JobState
 from service.jobs.job_service import JobService
 from service.readiness import require_ready
@@ -92,7 +92,7 @@ def document_routes(
         key = fields.required("document_key", "send the one from the response to the upload")
         job = await documents.find(connection.path_params["document_id"].lower(), key.lower())
         if job.key_id != caller.key_id:
-            raise unknown_document()
+            raise UnknownDocument
         return job
 
     @router.post(

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from dragoman.errors import InputError
 from service.accounts.keys import Caller, Scope
-from service.glossaries.errors import GlossaryError, UnknownDictionary
+from service.glossaries.errors import UnknownDictionary
 from service.http.authentication import Authenticator, authenticate_with_fields
 from service.http.errors import (
     ApiError,
@@ -110,7 +110,7 @@ class DeepLRoute(APIRoute):
             else:
                 try:
                     response = await handle(request)
-                except (GlossaryError, InputError) as error:
+                except (UnknownDictionary, InputError) as error:
                     raise to_deepl_error(error) from error
             response.headers[TRACE_HEADER] = new_trace_id()
             return response
