@@ -1,5 +1,6 @@
 """Rows and conditions of the table of jobs. Translations of jobs are in the tables of the journal."""
 
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ JOBS_LOCK = 0x_D8A6_0AB5
 """Advisory lock in PostgreSQL that serialises programs that add jobs."""
 
 _REQUESTS = TypeAdapter(JobRequest)
+_JOBS = TypeAdapter(Job)
 
 # The source counts twice while it is kept, to reserve space for its translation of about the same size.
 _SIZES = (
@@ -68,24 +70,12 @@ def stored_bytes_by_key(database: Database) -> dict[str | None, int]:
 def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
     """Return the row of a new queued job."""
     return {
-        "id": new.id,
-        "key_id": new.key_id,
+        **{each.name: getattr(new, each.name) for each in fields(new) if each.name in JOBS.c},
         "state": JobState.QUEUED,
         "request": _REQUESTS.dump_json(new.job_request).decode(),
-        "num_terms": new.num_terms,
-        "input_size_bytes": new.input_size_bytes,
-        "num_characters": new.num_characters,
         "charged_month": month,
-        "num_entries": new.num_entries,
-        "num_done": 0,
-        "num_failed": 0,
-        "num_flagged": 0,
         "created_at": now,
-        "is_cancelling": False,
-        "num_setbacks": 0,
-        "webhook_tries": 0,
         "webhook_state": None if new.job_request.webhook_url is None else WebhookState.PENDING,
-        "document_key_sha256": new.document_key_sha256,
     }
 
 
@@ -95,43 +85,15 @@ def as_job(row: sa.Row[Any]) -> Job:
     Raises:
         JobUnreadable: another version of this program wrote the row, or it is damaged.
     """
+    files = {
+        "result": _kept(row.result, row.result_size_bytes, row.result_sha256),
+        "errors": _kept(row.errors, row.errors_size_bytes, None),
+    }
     try:
-        return _as_job(row)
+        job_request = _REQUESTS.validate_json(row.request)
+        return _JOBS.validate_python({**row._asdict(), **files, "job_request": job_request})
     except (ValueError, TypeError, InputError) as error:
         raise JobUnreadable(row.id) from error
-
-
-def _as_job(row: sa.Row[Any]) -> Job:
-    return Job(
-        id=row.id,
-        key_id=row.key_id,
-        job_request=_REQUESTS.validate_json(row.request),
-        state=JobState(row.state),
-        is_cancelling=bool(row.is_cancelling),
-        input_size_bytes=row.input_size_bytes,
-        num_characters=row.num_characters,
-        charged_month=row.charged_month,
-        num_entries=row.num_entries,
-        num_done=row.num_done,
-        num_failed=row.num_failed,
-        num_flagged=row.num_flagged,
-        entries_per_s=row.entries_per_s,
-        problem=row.problem,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        expires_at=row.expires_at,
-        result=_kept(row.result, row.result_size_bytes, row.result_sha256),
-        errors=_kept(row.errors, row.errors_size_bytes, None),
-        worker=row.worker,
-        webhook_tries=row.webhook_tries,
-        webhook_due_at=row.webhook_due_at,
-        webhook_state=None if row.webhook_state is None else WebhookState(row.webhook_state),
-        webhook_problem=row.webhook_problem,
-        document_key_sha256=row.document_key_sha256,
-        detected_source=row.detected_source,
-        num_terms=row.num_terms,
-    )
 
 
 def _kept(blob: str | None, size_bytes: int | None, sha256: str | None) -> StoredFile | None:

@@ -212,9 +212,6 @@ class MemoryStore:
             "name": name,
             "source": pair.source,
             "target": pair.target,
-            "num_pairs": 0,
-            "size_bytes": 0,
-            "version": 0,
             "created_at": now,
         }
         connection.execute(sa.insert(MEMORIES).values(row))

@@ -86,9 +86,9 @@ MEMORIES = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("source", sa.String(64), nullable=False),
     sa.Column("target", sa.String(64), nullable=False),
-    sa.Column("num_pairs", sa.Integer, nullable=False),
-    sa.Column("size_bytes", sa.BigInteger, nullable=False),
-    sa.Column("version", sa.Integer, nullable=False),  # increases with each change
+    sa.Column("num_pairs", sa.Integer, nullable=False, default=0),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False, default=0),
+    sa.Column("version", sa.Integer, nullable=False, default=0),  # increases with each change
     sa.Column("created_at", UtcTime, nullable=False),
 )
 
@@ -113,9 +113,9 @@ JOBS = sa.Table(
     sa.Column("num_characters", sa.BigInteger, nullable=False),
     sa.Column("charged_month", sa.String(7), nullable=False),
     sa.Column("num_entries", sa.BigInteger, nullable=False),
-    sa.Column("num_done", sa.BigInteger, nullable=False),
-    sa.Column("num_failed", sa.BigInteger, nullable=False),
-    sa.Column("num_flagged", sa.BigInteger, nullable=False),
+    sa.Column("num_done", sa.BigInteger, nullable=False, default=0),
+    sa.Column("num_failed", sa.BigInteger, nullable=False, default=0),
+    sa.Column("num_flagged", sa.BigInteger, nullable=False, default=0),
     sa.Column("entries_per_s", sa.Float),
     sa.Column("problem", sa.Text),
     sa.Column("created_at", UtcTime, nullable=False),
@@ -127,11 +127,11 @@ JOBS = sa.Table(
     sa.Column("result_sha256", sa.String(64)),
     sa.Column("errors", sa.Text),  # the blob's name
     sa.Column("errors_size_bytes", sa.BigInteger),
-    sa.Column("is_cancelling", sa.Boolean, nullable=False),
+    sa.Column("is_cancelling", sa.Boolean, nullable=False, default=False),
     sa.Column("worker", sa.String(32)),
     sa.Column("leased_until", UtcTime),
-    sa.Column("num_setbacks", sa.Integer, nullable=False),  # consecutive ones, without progress
-    sa.Column("webhook_tries", sa.Integer, nullable=False),
+    sa.Column("num_setbacks", sa.Integer, nullable=False, default=0),  # consecutive ones, without progress
+    sa.Column("webhook_tries", sa.Integer, nullable=False, default=0),
     sa.Column("webhook_due_at", UtcTime),  # NULL: nothing is due
     sa.Column("webhook_state", sa.String(16)),  # NULL: there is no webhook
     sa.Column("webhook_problem", sa.Text),  # problem of the last try
