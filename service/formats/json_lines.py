@@ -4,13 +4,15 @@ The rest of a line stays byte for byte: other keys, their order, spacing, and th
 """
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.json_values import JsonScanner
 from service.formats.lines import Line, read_lines
+from service.formats.messages import check_unicode
 from service.formats.parts import BytesFormat, Part, slot
 
 DEFAULT_KEY = "text"
@@ -19,7 +21,6 @@ MAX_DEPTH = 100
 
 _MAX_SHOWN = 400
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # numbers may have any number of digits
-_SPACES = re.compile(r"[ \t\n\r]*")
 
 
 class JsonLinesFormat(BytesFormat):
@@ -42,7 +43,10 @@ class JsonLinesFormat(BytesFormat):
                 yield line.mark + line.text.encode() + line.ending
                 continue
             walk = _LineParser(line.text, line.number, frozenset(self._keys))
-            walk.end(walk.parse_object(_skip_space(line.text, 0), "", "", MAX_DEPTH))
+            start = walk.skip_space(0)
+            walk.expect(start, "{", "an object")
+            end = walk.parse_object(start, "", "", MAX_DEPTH)
+            walk.check_end(end, "each line must have exactly one object")
             missing -= walk.seen
             if first_keys is None:
                 first_keys = tuple(walk.top_keys)
@@ -67,69 +71,58 @@ class _String:
     """Dotted path, with positions in lists from 1."""
 
 
-class _LineParser:
+class _LineParser(JsonScanner):
     """A single pass over one line."""
 
     def __init__(self, line: str, number: int, keys: frozenset[str]) -> None:
+        super().__init__(line, _DECODER)
         self.found: list[_String] = []
         self.seen: set[str] = set()
         """Requested keys that the line has, with any value."""
         self.top_keys: list[str] = []
-        self._line = line
         self._number = number
         self._keys = keys
         self._prefixes = frozenset(
             key[:at] for key in keys for at, character in enumerate(key) if character == "."
         )
 
-    def parse_object(self, at: int, key: str, path: str, depth: int) -> int:
-        """Parse the object that begins at `at`, collect its strings, and return where it ends.
+    def error(self, at: int, problem: str) -> FileFormatError:
+        return FileFormatError(f"line {self._number} is not a JSON object: character {at + 1}: {problem}")
+
+    def parse_object(self, start: int, key: str, path: str, depth: int) -> int:
+        """Parse the object that begins at `start`, collect its strings, and return where it ends.
 
         Args:
-            at: position of its opening brace.
+            start: position of its opening brace.
             key: path to the object without positions in lists, as in the options.
             path: the same with positions in lists.
             depth: number of levels that may be inside.
         """
-        at = self._expect(at, "{", "an object")
-        if self._is_at(at, "}"):
-            return at + 1
-        while True:
-            if not self._is_at(at, '"'):
-                raise self._syntax_error(at, "a key in quotation marks is expected")
-            decoded, at = self._decode_value(at)
-            name = str(decoded)
+
+        def parse_member(at: int) -> int:
+            name, _, at = self.parse_name(at)
             if not key:
                 self.top_keys.append(name)
-            at = self._expect(_skip_space(self._line, at), ":", "a colon")
-            at = self._parse_value(at, _join_path(key, name), _join_path(path, name), depth)
-            at = _skip_space(self._line, at)
-            if self._is_at(at, "}"):
-                return at + 1
-            at = self._expect(at, ",", "a comma or a closing brace")
+            return self._parse_value(at, _join_path(key, name), _join_path(path, name), depth)
 
-    def end(self, at: int) -> None:
-        """Check that nothing follows the object, which ended at `at`.
-
-        Raises:
-            FileFormatError: something follows it.
-        """
-        at = _skip_space(self._line, at)
-        if at < len(self._line):
-            raise self._syntax_error(at, "each line must have exactly one object")
+        return self.parse_items(start, parse_member)
 
     def _parse_value(self, at: int, key: str, path: str, depth: int) -> int:
         is_selected = key in self._keys
         if is_selected:
             self.seen.add(key)
-        if depth and self._is_at(at, "{") and key in self._prefixes:
+        first = self._text[at : at + 1]
+        if depth and first == "{" and key in self._prefixes:
             return self.parse_object(at, key, path, depth - 1)
-        if depth and self._is_at(at, "[") and (is_selected or key in self._prefixes):
-            return self._parse_list(at, key, path, depth - 1)
-        value, end = self._decode_value(at)
-        if is_selected and isinstance(value, str) and self._is_at(at, '"'):
+        if depth and first == "[" and (is_selected or key in self._prefixes):
+            positions = count(1)
+            return self.parse_items(
+                at, lambda at: self._parse_value(at, key, f"{path}[{next(positions)}]", depth - 1)
+            )
+        value, end = self.decode(at)
+        if is_selected and isinstance(value, str) and first == '"':
             if value and not value.isspace():
-                self._check_unicode(value, path)
+                check_unicode(value, f"line {self._number}, key {path}")
                 self.found.append(_String(at, end, value, path))
         elif is_selected and value is not None:
             raise FileFormatError(
@@ -137,54 +130,9 @@ class _LineParser:
             )
         return end
 
-    def _parse_list(self, at: int, key: str, path: str, depth: int) -> int:
-        at = self._expect(at, "[", "a list")
-        if self._is_at(at, "]"):
-            return at + 1
-        position = 1
-        while True:
-            at = _skip_space(self._line, self._parse_value(at, key, f"{path}[{position}]", depth))
-            if self._is_at(at, "]"):
-                return at + 1
-            at = self._expect(at, ",", "a comma or a closing bracket")
-            position += 1
-
-    def _decode_value(self, at: int) -> tuple[object, int]:
-        try:
-            return _DECODER.raw_decode(self._line, at)
-        except json.JSONDecodeError as error:
-            raise self._syntax_error(error.pos, error.msg) from error
-        except RecursionError as error:
-            raise self._syntax_error(at, "it is nested too deeply") from error
-
-    def _check_unicode(self, text: str, path: str) -> None:
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise FileFormatError(
-                f"line {self._number}, key {path}: character {error.start + 1} is a lone surrogate; use "
-                "well-formed Unicode"
-            ) from error
-
-    def _is_at(self, at: int, character: str) -> bool:
-        return self._line.startswith(character, at)
-
-    def _expect(self, at: int, character: str, name: str) -> int:
-        if not self._is_at(at, character):
-            raise self._syntax_error(at, f"{name} is expected")
-        return _skip_space(self._line, at + 1)
-
-    def _syntax_error(self, at: int, problem: str) -> FileFormatError:
-        return FileFormatError(f"line {self._number} is not a JSON object: character {at + 1}: {problem}")
-
 
 def _join_path(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
-
-
-def _skip_space(line: str, at: int) -> int:
-    found = _SPACES.match(line, at)
-    return at if found is None else found.end()
 
 
 def _line_parts(line: Line, found: list[_String]) -> Iterator[Part]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.formats.entries import FileFormatError
@@ -55,20 +56,77 @@ def parse_json(text: str) -> JsonValue:
     Raises:
         FileFormatError: it is not JSON, or nested too deeply.
     """
-    parser = _Parser(text)
+    parser = _Parser(text, _DECODER)
     value = parser.parse_value(parser.skip_space(0), MAX_DEPTH)
-    at = parser.skip_space(value.end)
-    if at < len(text):
-        raise parser.error(at, "something follows the value")
+    parser.check_end(value.end, "something follows the value")
     return value
 
 
-class _Parser:
-    """A single pass over a text."""
+class JsonScanner:
+    """A single pass over a text; subclasses choose what to keep of it."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, decoder: json.JSONDecoder) -> None:
         self._text = text
+        self._decoder = decoder
 
+    def skip_space(self, at: int) -> int:
+        """Return the position of what follows the white space at `at`."""
+        found = _SPACES.match(self._text, at)
+        return at if found is None else found.end()
+
+    def check_end(self, at: int, problem: str) -> None:
+        """Raise a FileFormatError with this problem if more than white space follows `at`."""
+        at = self.skip_space(at)
+        if at < len(self._text):
+            raise self.error(at, problem)
+
+    def error(self, at: int, problem: str) -> FileFormatError:
+        """Return the error for a problem at a position."""
+        line = self._text.count("\n", 0, at) + 1
+        column = at - self._text.rfind("\n", 0, at)
+        return FileFormatError(f"line {line}, column {column}: not valid JSON: {problem}")
+
+    def parse_items(self, start: int, parse_item: Callable[[int], int]) -> int:
+        """Parse the list or the members of the object that begins at `start`, and return where it ends.
+
+        Args:
+            start: position of the opening bracket or brace.
+            parse_item: parses what begins at a position, and returns where it ends.
+        """
+        closing, name = ("]", "bracket") if self._text[start] == "[" else ("}", "brace")
+        at = self.skip_space(start + 1)
+        if self._text.startswith(closing, at):
+            return at + 1
+        while True:
+            at = self.skip_space(parse_item(at))
+            if self._text.startswith(closing, at):
+                return at + 1
+            at = self.skip_space(self.expect(at, ",", f"a comma or a closing {name}"))
+
+    def parse_name(self, at: int) -> tuple[str, int, int]:
+        """Return the name of the member that begins at `at`, where it ends, and where its value begins."""
+        if not self._text.startswith('"', at):
+            raise self.error(at, "a key in quotation marks is expected")
+        name, end = self.decode(at)
+        return str(name), end, self.skip_space(self.expect(self.skip_space(end), ":", "a colon"))
+
+    def decode(self, at: int) -> tuple[object, int]:
+        """Return the whole value that begins at `at`, and where it ends."""
+        try:
+            return self._decoder.raw_decode(self._text, at)
+        except json.JSONDecodeError as error:
+            raise self.error(error.pos, error.msg) from error
+        except RecursionError as error:
+            raise self.error(at, "it is nested too deeply") from error
+
+    def expect(self, at: int, character: str, name: str) -> int:
+        """Return the position after a character that must be at `at`."""
+        if not self._text.startswith(character, at):
+            raise self.error(at, f"{name} is expected")
+        return at + 1
+
+
+class _Parser(JsonScanner):
     def parse_value(self, at: int, depth: int) -> JsonValue:
         """Return the value that begins at `at`, within which may be as many levels as `depth`."""
         first = self._text[at : at + 1]
@@ -76,57 +134,30 @@ class _Parser:
             if not depth:
                 raise self.error(at, f"it is nested more than {MAX_DEPTH} deep")
             return self._parse_object(at, depth - 1) if first == "{" else self._parse_list(at, depth - 1)
-        decoded, end = self._decode(at)
+        decoded, end = self.decode(at)
         return JsonValue(at, end, str(decoded) if first == '"' else None)
-
-    def skip_space(self, at: int) -> int:
-        found = _SPACES.match(self._text, at)
-        return at if found is None else found.end()
-
-    def error(self, at: int, problem: str) -> FileFormatError:
-        line = self._text.count("\n", 0, at) + 1
-        column = at - self._text.rfind("\n", 0, at)
-        return FileFormatError(f"line {line}, column {column}: not valid JSON: {problem}")
 
     def _parse_object(self, start: int, depth: int) -> JsonValue:
         members: list[JsonMember] = []
-        at = self.skip_space(start + 1)
-        if self._text.startswith("}", at):
-            return JsonValue(start, at + 1, members=())
-        while True:
-            if not self._text.startswith('"', at):
-                raise self.error(at, "a key in quotation marks is expected")
-            name, name_end = self._decode(at)
-            colon = self._expect(self.skip_space(name_end), ":", "a colon")
-            value = self.parse_value(self.skip_space(colon), depth)
-            members.append(JsonMember(str(name), at, name_end, value))
-            at = self.skip_space(value.end)
-            if self._text.startswith("}", at):
-                return JsonValue(start, at + 1, members=tuple(members))
-            at = self.skip_space(self._expect(at, ",", "a comma or a closing brace"))
+
+        def parse_member(at: int) -> int:
+            name, name_end, value_start = self.parse_name(at)
+            value = self.parse_value(value_start, depth)
+            members.append(JsonMember(name, at, name_end, value))
+            return value.end
+
+        end = self.parse_items(start, parse_member)
+        return JsonValue(start, end, members=tuple(members))
 
     def _parse_list(self, start: int, depth: int) -> JsonValue:
         items: list[JsonValue] = []
-        at = self.skip_space(start + 1)
-        if self._text.startswith("]", at):
-            return JsonValue(start, at + 1, items=())
-        while True:
+
+        def parse_item(at: int) -> int:
             items.append(self.parse_value(at, depth))
-            at = self.skip_space(items[-1].end)
-            if self._text.startswith("]", at):
-                return JsonValue(start, at + 1, items=tuple(items))
-            at = self.skip_space(self._expect(at, ",", "a comma or a closing bracket"))
+            return items[-1].end
 
-    def _decode(self, at: int) -> tuple[object, int]:
-        try:
-            return _DECODER.raw_decode(self._text, at)
-        except json.JSONDecodeError as error:
-            raise self.error(error.pos, error.msg) from error
-
-    def _expect(self, at: int, character: str, name: str) -> int:
-        if not self._text.startswith(character, at):
-            raise self.error(at, f"{name} is expected")
-        return at + 1
+        end = self.parse_items(start, parse_item)
+        return JsonValue(start, end, items=tuple(items))
 
 
 @dataclass(frozen=True, slots=True)
