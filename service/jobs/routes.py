@@ -173,12 +173,7 @@ class JobAuthenticator:
 
 def job_routes(jobs: JobAuthenticator, max_bytes: int, root_path: str) -> APIRouter:
     """Return all routes of `/v1/jobs`."""
-    routes = APIRouter(
-        prefix="/v1",
-        tags=["jobs"],
-        dependencies=openapi.WITH_KEY,
-        generate_unique_id_function=openapi.operation_id,
-    )
+    routes = APIRouter(tags=["jobs"], dependencies=openapi.WITH_KEY)
     _add_upload_routes(routes, jobs, max_bytes, root_path)
     _add_status_routes(routes, jobs)
     _add_result_routes(routes, jobs)

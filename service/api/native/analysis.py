@@ -6,35 +6,22 @@ from dragoman import InputError
 from service.accounts.keys import Scope
 from service.api.native.requests import DetectRequest, ScoreRequest
 from service.api.native.responses import DetectResponse, ScoreResponse, present_detected, present_scores
-from service.http.authentication import Authenticator
 from service.http.errors import field_error
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.openapi import (
-    MODEL_ERRORS,
-    TEXT_ERRORS,
-    WITH_KEY,
-    WITHOUT_KEY,
-    error_responses,
-    operation_id,
-)
+from service.http.openapi import MODEL_ERRORS, TEXT_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses
 from service.http.threads import cancel_on_disconnect
 from service.readiness import require_ready
-from service.translation.translation_service import TranslationService
+from service.services import Services
 
 PAIR_FIELDS = frozenset({"source", "target"})
 """Names of a pair's texts; in an error without a position, the same names mean languages."""
 
 
-def analysis_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
+def analysis_routes(services: Services) -> APIRouter:
     """Return the routes that analyse texts."""
-    route_class = json_route_for(authenticator, Scope.TRANSLATE)
-    router = APIRouter(
-        prefix="/v1",
-        tags=["analysis"],
-        dependencies=WITH_KEY,
-        route_class=route_class,
-        generate_unique_id_function=operation_id,
-    )
+    translation_service = services.translation_service
+    route_class = json_route_for(services.authenticator, Scope.TRANSLATE)
+    router = APIRouter(tags=["analysis"], dependencies=WITH_KEY, route_class=route_class)
 
     @router.post(
         "/score",

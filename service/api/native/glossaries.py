@@ -17,13 +17,11 @@ from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import present_terms
 from service.glossaries.store import Glossary
 from service.http import openapi
-from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
-from service.http.file_work import FileWork
 from service.http.openapi import DocumentedModel
 from service.http.threads import run_in_thread
-from service.translation.translation_service import TranslationService
+from service.services import Services
 
 ROOT = "/v1/glossaries"
 GLOSSARY_PATHS = frozenset({ROOT, f"{ROOT}/"})
@@ -62,21 +60,12 @@ class EntriesQuery(DocumentedModel):
     """`json`: all that an entry has. `csv`, `tsv`: of several translations, only the preferred one."""
 
 
-def native_glossary_routes(
-    translation_service: TranslationService,
-    authenticator: Authenticator,
-    glossaries: GlossaryService,
-    file_work: FileWork,
-) -> APIRouter:
+def glossary_routes(services: Services) -> APIRouter:
     """Return all routes of `/v1/glossaries`."""
-    routes = APIRouter(
-        prefix="/v1",
-        tags=["glossaries"],
-        dependencies=openapi.WITH_KEY,
-        generate_unique_id_function=openapi.operation_id,
-    )
-    reader = GlossaryReader(translation_service.inference.router, glossaries.store.limits.max_entries)
-    access = OwnerAccess(authenticator, file_work)
+    routes = APIRouter(tags=["glossaries"], dependencies=openapi.WITH_KEY)
+    glossaries, router = services.glossaries, services.translation_service.inference.router
+    reader = GlossaryReader(router, glossaries.store.limits.max_entries)
+    access = OwnerAccess(services.authenticator, services.file_work)
     _add_routes_of_all(routes, access, reader, glossaries)
     _add_routes_of_one(routes, access, reader, glossaries)
     _add_routes_of_dictionaries(routes, access, reader, glossaries)

@@ -8,13 +8,13 @@ from service.api.native import memory_fields as schemas
 from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
 from service.formats.isolation import RecordReader
 from service.http import openapi
-from service.http.authentication import Authenticator, key_in_headers
+from service.http.authentication import key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, read_fields
-from service.http.file_work import FileWork
 from service.http.threads import run_in_thread
 from service.memories.memory_service import MemoryService
 from service.memories.store import Memory
+from service.services import Services
 
 ROOT = "/v1/memories"
 MEMORY_PATHS = frozenset({ROOT, f"{ROOT}/"})
@@ -25,25 +25,14 @@ MEMORY_ID = openapi.path_parameter("memory_id", "From the response to its creati
 PAIR_ID = openapi.path_parameter("pair_id", "From the list of pairs.")
 
 
-def memory_routes(
-    memories: MemoryService,
-    authenticator: Authenticator,
-    file_work: FileWork,
-    *,
-    accepts_suggestions: bool,
-) -> APIRouter:
+def memory_routes(services: Services) -> APIRouter:
     """Return all routes of `/v1/memories` and `/v1/suggestions`."""
-    routes = APIRouter(
-        prefix="/v1",
-        tags=["memories"],
-        dependencies=openapi.WITH_KEY,
-        generate_unique_id_function=openapi.operation_id,
-    )
-    access = OwnerAccess(authenticator, file_work)
-    _add_routes_of_all(routes, access, memories)
-    _add_routes_of_one(routes, access, memories)
-    _add_routes_of_pairs(routes, access, memories)
-    _add_suggestions(routes, authenticator, memories, accepts_suggestions=accepts_suggestions)
+    routes = APIRouter(tags=["memories"], dependencies=openapi.WITH_KEY)
+    access = OwnerAccess(services.authenticator, services.file_work)
+    _add_routes_of_all(routes, access, services.memories)
+    _add_routes_of_one(routes, access, services.memories)
+    _add_routes_of_pairs(routes, access, services.memories)
+    _add_suggestions(routes, services)
     return routes
 
 
@@ -179,9 +168,9 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
         return SafeJSONResponse(schemas.present_memory(changed))
 
 
-def _add_suggestions(
-    routes: APIRouter, authenticator: Authenticator, memories: MemoryService, *, accepts_suggestions: bool
-) -> None:
+def _add_suggestions(routes: APIRouter, services: Services) -> None:
+    authenticator = services.authenticator
+
     @routes.post(
         "/suggestions",
         summary="Suggest a better translation",
@@ -194,10 +183,10 @@ def _add_suggestions(
     async def create_suggestion(connection: Request) -> Response:
         """Store a correction in the caller's own memory `suggestions` of the language pair."""
         caller = await authenticator.authenticate(connection, key_in_headers(connection), Scope.TRANSLATE)
-        if not accepts_suggestions:
+        if services.settings.suggestions == "off":
             problem = "suggestions are off; the server's operator can set suggestions = on"
             raise ApiError(ErrorKind.FORBIDDEN, problem)
         fields = await read_fields(connection)
         pair, suggested = schemas.read_suggestion(fields)
-        memory = await run_in_thread(lambda: memories.suggest(caller, pair, suggested))
+        memory = await run_in_thread(lambda: services.memories.suggest(caller, pair, suggested))
         return SafeJSONResponse(schemas.present_memory(memory), CREATED)

@@ -7,16 +7,17 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.routing.memory import size_bytes
-from dragoman.routing.router import ModelInfo, Router
+from dragoman.routing.router import ModelInfo
 from service.accounts.keys import Caller, Scope
 from service.api.native.models import FolderProblems, present_problems
+from service.api.native.owner_access import WRITE_ERRORS
 from service.http import openapi
-from service.http.authentication import Authenticator
 from service.http.errors import ErrorBody, ErrorKind, SafeJSONResponse, describe_error
 from service.http.fields import reject_query
 from service.http.json_route import AuthenticatedRequest, JsonRoute
-from service.model_admin import DownloadState, ModelAdmin, ModelDownload
+from service.model_admin import DownloadState, ModelDownload
 from service.model_index import ModelName
+from service.services import Services
 
 PATH = "/admin/models"
 NAME = openapi.path_parameter("name", "Name of the model's folder.")
@@ -64,14 +65,13 @@ class ManagedModelsResponse(BaseModel):
     downloads: list[ModelDownloadOut] = Field(description="The last download of each model.")
 
 
-def model_admin_routes(router: Router, authenticator: Authenticator, admin: ModelAdmin) -> APIRouter:
-    """Return the routes of `/v1/admin/models`.
-
-    Args:
-        router: has the bundles.
-        authenticator: checks API keys and rate limits.
-        admin: downloads and removes models.
-    """
+def model_admin_routes(services: Services) -> APIRouter:
+    """Return the routes of `/v1/admin/models`; there are none if the settings have no admin API."""
+    routes = APIRouter(tags=["admin"], dependencies=openapi.WITH_KEY)
+    admin, authenticator = services.model_admin, services.authenticator
+    router = services.translation_service.inference.router
+    if admin is None:
+        return routes
 
     async def authenticate(connection: Request) -> Caller:
         caller = await authenticator.authenticate_key(connection, Scope.ADMIN)
@@ -82,13 +82,7 @@ def model_admin_routes(router: Router, authenticator: Authenticator, admin: Mode
         async def authenticate(self, connection: Request) -> Caller:
             return await authenticate(connection)
 
-    routes = APIRouter(
-        prefix="/v1",
-        tags=["admin"],
-        dependencies=openapi.WITH_KEY,
-        generate_unique_id_function=openapi.operation_id,
-    )
-    json_routes = APIRouter(route_class=AdminRoute, generate_unique_id_function=openapi.operation_id)
+    json_routes = APIRouter(route_class=AdminRoute)
 
     @routes.get(
         PATH,
@@ -112,13 +106,7 @@ def model_admin_routes(router: Router, authenticator: Authenticator, admin: Mode
         response_model=ModelDownloadOut,
         response_description="The download, which has begun",
         responses=openapi.error_responses(
-            [
-                *openapi.KEY_ERRORS,
-                *openapi.BODY_ERRORS,
-                ErrorKind.NOT_FOUND,
-                ErrorKind.CONFLICT,
-                ErrorKind.OVERLOADED,
-            ]
+            [*WRITE_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.CONFLICT, ErrorKind.OVERLOADED]
         ),
     )
     async def download_model(request: DownloadModelRequest, _: AuthenticatedRequest) -> Response:

@@ -13,12 +13,11 @@ from dragoman.routing.router import ModelInfo
 from dragoman.routing.routes import Route, RouteKind, Routes
 from service.accounts.keys import Scope
 from service.api.languages import RoutesCache
-from service.http.authentication import Authenticator, key_in_headers
+from service.http.authentication import key_in_headers
 from service.http.errors import ErrorKind
 from service.http.fields import reject_query
-from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses, operation_id
-from service.model_watcher import ModelWatcher
-from service.translation.inference import Inference
+from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses
+from service.services import Services
 
 RouteKindName = Literal["direct", "multilingual", "pivot"]
 ROUTE_KIND_NAMES: dict[RouteKind, RouteKindName] = {
@@ -178,18 +177,11 @@ def present_problems(problems: Mapping[str, tuple[str, ...]]) -> list[FolderProb
     return [FolderProblems(folder=folder, problems=list(found)) for folder, found in problems.items()]
 
 
-def model_routes(
-    inference: Inference, authenticator: Authenticator, watcher: ModelWatcher | None, *, requires_key: bool
-) -> APIRouter:
-    """Return the routes about models.
-
-    Args:
-        inference: has the bundles.
-        authenticator: checks API keys and rate limits.
-        watcher: scans their folders on request; None if clients may not request that.
-        requires_key: whether the lists need a key; any key will do.
-    """
-    routes = APIRouter(prefix="/v1", tags=["models"], generate_unique_id_function=operation_id)
+def model_routes(services: Services) -> APIRouter:
+    """Return the routes about models; the lists may need a key, and any key will do."""
+    inference, authenticator = services.translation_service.inference, services.authenticator
+    requires_key = services.settings.discovery_access == "key"
+    routes = APIRouter(tags=["models"])
     errors = error_responses(KEY_ERRORS if requires_key else [ErrorKind.INTERNAL])
     with_key = WITH_KEY if requires_key else ()
     languages = RoutesCache(inference, present_languages)
@@ -220,7 +212,7 @@ def model_routes(
             await authenticator.authenticate_key(connection, scope=None)
         return await languages.current()
 
-    if watcher is not None:
+    if services.settings.reload_endpoint:
 
         @routes.post(
             "/models/reload",
@@ -235,6 +227,6 @@ def model_routes(
             if authenticator.accounts.requires_key:
                 await authenticator.authenticate(connection, key_in_headers(connection), Scope.ADMIN)
             reject_query(connection)
-            return present_reload(await watcher.look())
+            return present_reload(await services.watcher.look())
 
     return routes

@@ -1,4 +1,4 @@
-"""The route that streams translations as server-sent events."""
+"""Routes that translate texts, at once or as a stream of server-sent events."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -9,25 +9,18 @@ from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
 
 from dragoman import DecodingOptions
-from service.accounts.keys import Scope
+from service.accounts.keys import Caller, Scope
 from service.api.native import responses
-from service.api.native.requests import StreamRequest
-from service.glossaries.glossary_service import GlossaryService
+from service.api.native.requests import StreamRequest, TranslateRequest
 from service.http import openapi
-from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind, ErrorResponse, EventStream, error_body, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, json_route_for
 from service.http.threads import cancel_on_disconnect
-from service.memories.memory_service import MemoryService
 from service.readiness import require_ready
+from service.services import Services
 from service.translation.memory import apply_memory
-from service.translation.request import TranslationResult
-from service.translation.translation_service import (
-    Progress,
-    StreamDetail,
-    TranslationService,
-    name_rejected_texts,
-)
+from service.translation.request import TranslationRequest, TranslationResult
+from service.translation.translation_service import Progress, StreamDetail, name_rejected_texts
 
 DESCRIPTION = """Server-sent events, each with a name and JSON data. `segment`: a finished segment, in the
 order of its text. `tokens`: the beginning of a segment; only with `stream_tokens`. `done`: all translations,
@@ -43,27 +36,50 @@ EVENT_DATA = {
 """Schema of each event's data, by the event's name."""
 
 
-def streaming_routes(
-    translation_service: TranslationService,
-    authenticator: Authenticator,
-    glossaries: GlossaryService,
-    memories: MemoryService,
-) -> APIRouter:
-    """Return the route that streams translations."""
-    route_class = json_route_for(authenticator, Scope.TRANSLATE)
+def text_routes(services: Services) -> APIRouter:
+    """Return the routes that translate texts."""
+    translation_service = services.translation_service
     router = APIRouter(
-        prefix="/v1",
         tags=["translation"],
-        route_class=route_class,
-        generate_unique_id_function=openapi.operation_id,
+        dependencies=openapi.WITH_KEY,
+        route_class=json_route_for(services.authenticator, Scope.TRANSLATE),
     )
+
+    async def prepare(request: TranslateRequest, caller: Caller) -> TranslationRequest:
+        require_ready(translation_service.inference)
+        prepared = await request.translation_request(services.glossaries, caller)
+        if (use := request.memory_use()) is None:
+            return prepared
+        return await apply_memory(prepared, use, caller, services.memories, translation_service.limits)
+
+    @router.post(
+        "/translate",
+        summary="Translate one text or many",
+        response_description="The translations, in the order of the texts",
+        response_model_exclude_unset=True,
+        responses=openapi.error_responses(ERRORS),
+        openapi_extra=dict(openapi.WITHOUT_KEY),
+    )
+    async def translate(
+        request: TranslateRequest, connection: AuthenticatedRequest
+    ) -> responses.TranslateResponse:
+        """Translate each text on its own; if any cannot be translated, the request fails and names all such.
+
+        The same request, sent again while it is in progress, shares its work. If the client disconnects, its
+        texts are cancelled.
+        """
+        translation_request = await prepare(request, connection.caller)
+        with name_rejected_texts(request.field_name):
+            results = await cancel_on_disconnect(
+                connection, translation_service.translate(translation_request, connection.caller)
+            )
+        return responses.present_results(results, translation_request.options.decoding)
 
     @router.post(
         "/translate/stream",
         summary="Translate and stream the segments",
         response_description=DESCRIPTION,
         response_class=Response,  # else FastAPI documents every response as a stream
-        dependencies=openapi.WITH_KEY,
         responses={200: openapi.event_stream(EVENT_DATA), **openapi.error_responses(ERRORS)},
         openapi_extra=dict(openapi.WITHOUT_KEY),
     )
@@ -72,12 +88,7 @@ def streaming_routes(
 
         If the client disconnects, its texts are cancelled.
         """
-        require_ready(translation_service.inference)
-        translation_request = await request.translation_request(glossaries, connection.caller)
-        if (use := request.memory_use()) is not None:
-            translation_request = await apply_memory(
-                translation_request, use, connection.caller, memories, translation_service.limits
-            )
+        translation_request = await prepare(request, connection.caller)
         detail = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
         progress = translation_service.stream(translation_request, connection.caller, detail)
         with name_rejected_texts(request.field_name):  # an error before the first event has a status

@@ -1,0 +1,35 @@
+"""Definition of Dragoman's own API for the application."""
+
+from fastapi import APIRouter
+
+from service.api.native.analysis import analysis_routes
+from service.api.native.glossaries import GLOSSARY_PATHS, glossary_routes
+from service.api.native.memories import MEMORY_PATHS, memory_routes
+from service.api.native.model_admin import model_admin_routes
+from service.api.native.models import model_routes
+from service.api.native.texts import text_routes
+from service.http.openapi import operation_id
+from service.jobs.api import FORM_BYTES, PATH, jobs_api
+from service.services import ApiDefinition, Services
+
+PARTS = (text_routes, glossary_routes, memory_routes, analysis_routes, model_routes, model_admin_routes)
+
+
+def native_api(services: Services) -> ApiDefinition:
+    """Return Dragoman's own API: all paths under `/v1`, without jobs if the server has none."""
+    routes = APIRouter(prefix="/v1", generate_unique_id_function=operation_id)
+    for part in PARTS:
+        routes.include_router(part(services))
+    streamed_paths: dict[str, int] = {}
+    if services.jobs is not None:
+        routes.include_router(
+            jobs_api(
+                services.jobs,
+                services.authenticator,
+                services.glossaries,
+                services.settings,
+                services.is_stopping,
+            )
+        )
+        streamed_paths[PATH] = services.settings.max_job_bytes + FORM_BYTES
+    return ApiDefinition(routes, document_paths=GLOSSARY_PATHS | MEMORY_PATHS, streamed_paths=streamed_paths)
