@@ -99,6 +99,8 @@ class Fields:
     form: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """All other fields, each with its values in order."""
     uploads: Mapping[str, Sequence[Upload]] = field(default_factory=dict)
+    place: str = ""
+    """What precedes the names of fields in errors, such as `dictionaries[0].`."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.json or name in self.form or name in self.uploads
@@ -106,13 +108,17 @@ class Fields:
     def names(self) -> list[str]:
         return list({**self.json, **self.form, **self.uploads})
 
-    def check_known(self, known: Collection[str], place: str = "") -> None:
-        """Reject all fields but the known ones; `place` is a prefix of their names in the errors."""
+    def error(self, name: str, problem: str) -> ApiError:
+        """Return the error for a field."""
+        return field_error(f"{self.place}{name}", problem)
+
+    def check_known(self, known: Collection[str]) -> None:
+        """Reject all fields but the known ones."""
         for name in self.names():
             if name not in known:
                 listed = f"known are {', '.join(sorted(known))}" if known else "this request takes no fields"
                 problem = f"is not known; {listed}"
-                raise field_error(f"{place}{name[:80]}", problem)
+                raise self.error(name[:80], problem)
 
     def with_objects(self, array: str) -> "Fields":
         """Return the fields with those called `array[0].field` as an array of objects, as in JSON.
@@ -152,23 +158,41 @@ class Fields:
         value = self._single_value(name)
         if value is None or isinstance(value, str):
             return value
-        raise field_error(name, "must be a string")
+        raise self.error(name, "must be a string")
 
     def required(self, name: str, advice: str = "") -> str:
         """Return the only value, a string that is not empty."""
         value = self.string(name)
         if not value:
-            raise field_error(name, f"is missing; {advice}" if advice else "is missing")
+            raise self.error(name, f"is missing; {advice}" if advice else "is missing")
+        return value
+
+    def given(self, name: str) -> str:
+        """Return the only value, a string that may be empty."""
+        value = self.string(name)
+        if value is None:
+            raise self.error(name, "is missing")
+        return value
+
+    def one_of(self, name: str, allowed: Sequence[str]) -> str | None:
+        """Return the only value, one of some strings; None if it is missing or empty."""
+        value = self.string(name) or None
+        if value is not None and value not in allowed:
+            raise self.error(name, f"must be one of {', '.join(allowed)}")
         return value
 
     def choice(self, name: str, kind: type[Choice]) -> Choice | None:
         """Return the only value, a string of an enumeration; None if it is missing or empty."""
-        value = self.string(name)
-        if not value:
-            return None
-        if value not in tuple(kind):
-            raise field_error(name, f"must be one of {', '.join(kind)}")
-        return kind(value)
+        value = self.one_of(name, tuple(kind))
+        return None if value is None else kind(value)
+
+    def objects(self, name: str) -> "Iterator[Fields]":
+        """Yield the fields of each object in a list of JSON."""
+        for position, item in enumerate(self.json[name]):
+            place = f"{name}[{position}]"
+            if not isinstance(item, dict):
+                raise self.error(place, "must be an object")
+            yield Fields(json=item, place=f"{self.place}{place}.")
 
     def strings(self, name: str) -> tuple[str, ...] | None:
         """Return all values: a string, an array of strings, or a repeated field."""
@@ -180,10 +204,10 @@ class Fields:
         if isinstance(value, str):
             return (value,)
         if not isinstance(value, list):
-            raise field_error(name, "must be a string or an array of strings")
+            raise self.error(name, "must be a string or an array of strings")
         for position, each in enumerate(value):
             if not isinstance(each, str):
-                raise field_error(f"{name}[{position}]", "must be a string")
+                raise self.error(f"{name}[{position}]", "must be a string")
         return tuple(value)
 
     def integer(self, name: str) -> int | None:
@@ -195,7 +219,7 @@ class Fields:
             digits = value.strip().removeprefix("-")
             if digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS:
                 return int(value)
-        raise field_error(name, "must be a whole number")
+        raise self.error(name, "must be a whole number")
 
     def boolean(self, name: str) -> bool | None:
         """Return the only value, a boolean or a string in `TRUE` or `FALSE`, such as `1`."""
@@ -204,25 +228,25 @@ class Fields:
             return value
         if isinstance(value, str) and value.lower() in TRUE | FALSE:
             return value.lower() in TRUE
-        raise field_error(name, "must be true or false")
+        raise self.error(name, "must be true or false")
 
     def upload(self, name: str) -> Upload | None:
         """Return the only file with this name."""
         files = self.uploads.get(name, ())
         if not files and name in self:
-            raise field_error(name, "must be a file, sent as multipart/form-data with a file name")
+            raise self.error(name, "must be a file, sent as multipart/form-data with a file name")
         if len(files) > 1:
-            raise field_error(name, f"occurs {len(files)} times; send one file")
+            raise self.error(name, f"occurs {len(files)} times; send one file")
         return files[0] if files else None
 
     def _single_value(self, name: str) -> object:
         if name in self.uploads:
-            raise field_error(name, "must not be a file")
+            raise self.error(name, "must not be a file")
         values = self.form.get(name)
         if values is None:
             return self.json.get(name)
         if len(values) > 1:
-            raise field_error(name, f"occurs {len(values)} times; send it once")
+            raise self.error(name, f"occurs {len(values)} times; send it once")
         return values[0]
 
 

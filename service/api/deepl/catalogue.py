@@ -11,7 +11,7 @@ from service.api.deepl.responses import DeepLRoute, enter
 from service.api.deepl.schemas import DeepLLanguage, DeepLLanguagesQuery, DeepLUsage, UsageQuery
 from service.api.languages import english_name
 from service.http.authentication import Authenticator
-from service.http.errors import SafeJSONResponse, field_error
+from service.http.errors import SafeJSONResponse
 from service.http.openapi import FORM, JSON, query_parameters, request_of
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
@@ -91,9 +91,7 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
         _, fields = await enter(connection, authenticator, scope=None)
-        side = fields.string("type") or SOURCE
-        if side not in {SOURCE, TARGET}:
-            raise field_error("type", f"must be one of {SOURCE}, {TARGET}")
+        side = fields.one_of("type", (SOURCE, TARGET)) or SOURCE
         routes = translation_service.inference.router.routes
         codes = target_codes(routes) if side == TARGET else source_codes(routes)
         formality = routes.formality_targets()

@@ -1,6 +1,6 @@
 """Routes for glossaries: of one language pair (version 2), and of several (version 3)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from fastapi import APIRouter, Request
@@ -11,21 +11,17 @@ from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.catalogue import direct_pairs
 from service.api.deepl.glossary_fields import (
-    DICTIONARIES,
-    KNOWN_OF_DICTIONARY,
-    KNOWN_OF_GLOSSARY,
-    KNOWN_OF_PAIR,
     present_entries,
     present_info,
     present_v2,
     present_v3,
-    read_dictionaries,
+    read_all,
     read_dictionary,
-    read_name,
     read_pair,
     to_tsv,
 )
 from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter
+from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
 from service.glossaries.errors import UnknownGlossary
 from service.glossaries.glossary_service import GlossaryService
@@ -77,11 +73,11 @@ class GlossaryAccess:
         """Return the caller and the fields."""
         return await enter(connection, self._authenticator, scope)
 
-    async def enter_to_change(self, connection: Request, known: frozenset[str]) -> tuple[Caller, Fields]:
+    async def enter_to_change(self, connection: Request, known: Collection[str]) -> tuple[Caller, Fields]:
         """Return the caller and the fields; reject unknown fields, which may ask for another change."""
         caller, fields = await self.enter(connection)
         fields = fields.with_objects(DICTIONARIES)
-        fields.check_known(known | {KEY_FIELD})
+        fields.check_known({*known, KEY_FIELD})
         return caller, fields
 
     async def read_one(self, connection: Request, read: Callable[[str | None, str], Result]) -> Result:
@@ -91,7 +87,7 @@ class GlossaryAccess:
 
     async def delete_one(self, connection: Request, delete: Callable[[str | None, str], None]) -> None:
         """Delete the glossary that the path names, for its owner. No field restricts this."""
-        caller, _ = await self.enter_to_change(connection, frozenset())
+        caller, _ = await self.enter_to_change(connection, ())
         await run_in_thread(lambda: delete(caller.key_id, glossary_id(connection)))
 
 
@@ -126,11 +122,11 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
     )
     async def create(connection: Request) -> Response:
         """Store terms of one language with their translations into another."""
-        caller, fields = await access.enter_to_change(connection, KNOWN_OF_DICTIONARY | {"name"})
+        caller, fields = await access.enter_to_change(connection, schemas.CreateGlossaryIn.model_fields)
         served = await access.pairs.current()
 
         def store() -> Glossary:
-            name, dictionary = read_name(fields), read_dictionary(fields, served, access.max_entries)
+            name, dictionary = fields.given("name"), read_dictionary(fields, served, access.max_entries)
             return access.store.add(caller.key_id, name, [dictionary], access.glossaries.now())
 
         return SafeJSONResponse(present_v2(await run_in_thread(store)), CREATED)
@@ -220,11 +216,11 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
     )
     async def create_multilingual(connection: Request) -> Response:
         """Store terms of any number of language pairs."""
-        caller, fields = await access.enter_to_change(connection, KNOWN_OF_GLOSSARY)
+        caller, fields = await access.enter_to_change(connection, schemas.ChangeGlossaryIn.model_fields)
         served = await access.pairs.current()
 
         def store() -> Glossary:
-            name, dictionaries = read_name(fields), read_dictionaries(fields, served, access.max_entries)
+            name, dictionaries = fields.given("name"), read_all(fields, served, access.max_entries)
             return access.store.add(caller.key_id, name, dictionaries, access.glossaries.now())
 
         return SafeJSONResponse(present_v3(await run_in_thread(store)), CREATED)
@@ -272,13 +268,13 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
     )
     async def change_multilingual(connection: Request) -> Response:
         """Change the name, and add entries or replace those of equal source terms."""
-        caller, fields = await access.enter_to_change(connection, KNOWN_OF_GLOSSARY)
+        caller, fields = await access.enter_to_change(connection, schemas.ChangeGlossaryIn.model_fields)
         served = await access.pairs.current()
 
         def change() -> Glossary:
             name = fields.string("name")
             has_entries = fields.json.get(DICTIONARIES) is not None
-            dictionaries = read_dictionaries(fields, served, access.max_entries) if has_entries else []
+            dictionaries = read_all(fields, served, access.max_entries) if has_entries else []
             if name is None and not dictionaries:
                 raise field_error("name", "is missing; send a name, dictionaries or both")
             return access.store.merge(caller.key_id, glossary_id(connection), name, dictionaries)
@@ -329,7 +325,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     )
     async def put_dictionary(connection: Request) -> Response:
         """Replace all entries of a pair, or add the pair."""
-        caller, fields = await access.enter_to_change(connection, KNOWN_OF_DICTIONARY)
+        caller, fields = await access.enter_to_change(connection, schemas.DeepLDictionaryIn.model_fields)
         served = await access.pairs.current()
 
         def put() -> tuple[Pair, Glossary]:
@@ -350,7 +346,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of a pair."""
-        caller, fields = await access.enter_to_change(connection, KNOWN_OF_PAIR)
+        caller, fields = await access.enter_to_change(connection, schemas.DeepLPairQuery.model_fields)
         pair = read_pair(fields)
         await run_in_thread(
             lambda: access.store.remove_dictionary(caller.key_id, glossary_id(connection), pair)

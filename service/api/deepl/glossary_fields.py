@@ -6,71 +6,53 @@ from typing import Any
 
 from dragoman.types import Pair
 from service.api.deepl.catalogue import base_code
+from service.api.deepl.schemas import DeepLDictionaryIn
+from service.api.dictionaries import DICTIONARIES, read_dictionaries
 from service.glossaries.entries import Dictionary, EntriesFormat, EntryCollector, parse_entries, write_entries
 from service.glossaries.store import DictionaryInfo, Glossary
 from service.http.errors import field_error
 from service.http.fields import Fields
 
-DICTIONARIES = "dictionaries"
-KNOWN_OF_DICTIONARY = frozenset({"source_lang", "target_lang", "entries", "entries_format"})
-KNOWN_OF_GLOSSARY = frozenset({"name", DICTIONARIES})
-KNOWN_OF_PAIR = frozenset({"source_lang", "target_lang"})
 MAX_NAMED = 5
 """Maximum number of glossaries of a translation, as with DeepL."""
 
 
-def read_name(fields: Fields) -> str:
-    """Return the name of a glossary. Raises ApiError."""
-    return _required(fields, "name", "")
-
-
-def read_dictionaries(
-    fields: Fields, served: Sequence[tuple[str, str]], max_entries: int
-) -> list[Dictionary]:
+def read_all(fields: Fields, served: Sequence[tuple[str, str]], max_entries: int) -> list[Dictionary]:
     """Return the entries of each pair in the field `dictionaries`; a form has none if the field is missing.
 
     Raises:
         ApiError: naming the dictionary and the field.
         GlossaryInvalid: naming the entry.
     """
+
+    def read(item: Fields) -> Dictionary:
+        item.check_known(DeepLDictionaryIn.model_fields)
+        return read_dictionary(item, served, max_entries)
+
     items = fields.json.get(DICTIONARIES)
     if items is None and fields.form:
         return []
     if not isinstance(items, list):
         raise field_error(DICTIONARIES, "must be an array of objects")
-    found: dict[Pair, Dictionary] = {}
-    for position, item in enumerate(items):
-        place = f"{DICTIONARIES}[{position}]"
-        if not isinstance(item, dict):
-            raise field_error(place, "must be an object")
-        dictionary = Fields(json=item)
-        dictionary.check_known(KNOWN_OF_DICTIONARY, f"{place}.")
-        read = read_dictionary(dictionary, served, max_entries, f"{place}.")
-        if read.pair in found:
-            raise field_error(place, f"repeats the pair {read.pair}; send its entries in one")
-        found[read.pair] = read
-    return list(found.values())
+    return read_dictionaries(fields, read)
 
 
-def read_dictionary(
-    fields: Fields, served: Sequence[tuple[str, str]], max_entries: int, place: str = ""
-) -> Dictionary:
-    """Return the entries of one pair; `place` precedes the names of fields in errors."""
-    pair = read_pair(fields, place)
+def read_dictionary(fields: Fields, served: Sequence[tuple[str, str]], max_entries: int) -> Dictionary:
+    """Return the entries of one pair."""
+    pair = read_pair(fields)
     if pair not in served:
         problem = f"the pair {pair.source[:40]} -> {pair.target[:40]} is not served by a single model"
-        raise field_error(f"{place}target_lang", problem)
-    entries, entries_format = (_required(fields, name, place) for name in ("entries", "entries_format"))
+        raise fields.error("target_lang", problem)
+    entries, entries_format = fields.given("entries"), fields.given("entries_format")
     if entries_format not in tuple(EntriesFormat):
-        raise field_error(f"{place}entries_format", f"must be one of {', '.join(EntriesFormat)}")
-    collector = EntryCollector(f"{place}entries", max_entries)
+        raise fields.error("entries_format", f"must be one of {', '.join(EntriesFormat)}")
+    collector = EntryCollector(f"{fields.place}entries", max_entries)
     return Dictionary(pair, parse_entries(entries, EntriesFormat(entries_format), pair, collector))
 
 
-def read_pair(fields: Fields, place: str = "") -> Pair:
+def read_pair(fields: Fields) -> Pair:
     """Return the pair of languages; a glossary applies to all regions of a language."""
-    source, target = (_required(fields, name, place) for name in ("source_lang", "target_lang"))
-    return Pair(base_code(source).lower(), base_code(target).lower())
+    return Pair(*(base_code(fields.given(name)).lower() for name in ("source_lang", "target_lang")))
 
 
 def read_glossary_ids(fields: Fields) -> list[str]:
@@ -138,10 +120,3 @@ def _pair_fields(pair: Pair) -> dict[str, str]:
 
 def _time(created_at: datetime) -> str:
     return created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # clients expect fractions
-
-
-def _required(fields: Fields, name: str, place: str) -> str:
-    value = fields.string(name)
-    if value is None:
-        raise field_error(f"{place}{name}", "is missing")
-    return value

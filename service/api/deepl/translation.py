@@ -81,9 +81,9 @@ def read_parameters(fields: Fields) -> DeepLParameters:
     reject_unsupported_fields(fields)
     fields.string("context")  # without effect, but checked as strictly as the others
     fields.boolean("preserve_formatting")
-    model_type = _one_of(fields, "model_type", schemas.MODEL_TYPES)
-    tag_handling = _one_of(fields, "tag_handling", tuple(MarkupLanguage))
-    version = _one_of(fields, "tag_handling_version", schemas.TAG_HANDLING_VERSIONS)
+    model_type = fields.one_of("model_type", schemas.MODEL_TYPES)
+    tag_handling = fields.one_of("tag_handling", tuple(MarkupLanguage))
+    version = fields.one_of("tag_handling_version", schemas.TAG_HANDLING_VERSIONS)
     markup = _markup(fields, None if tag_handling is None else MarkupLanguage(tag_handling))
     translation_request = TranslationRequest(
         texts,
@@ -148,11 +148,11 @@ def reject_unsupported_fields(fields: Fields) -> None:
 
 
 def read_formality(fields: Fields) -> Formality | None:
-    return FORMALITIES[_one_of(fields, "formality", tuple(FORMALITIES)) or "default"]
+    return FORMALITIES[fields.one_of("formality", tuple(FORMALITIES)) or "default"]
 
 
 def _splitting(fields: Fields, tag_handling: str | None) -> Splitting:
-    requested = _one_of(fields, "split_sentences", tuple(SPLITTINGS))
+    requested = fields.one_of("split_sentences", tuple(SPLITTINGS))
     if requested is None:
         return Splitting.NO_NEWLINES if tag_handling == MarkupLanguage.HTML else Splitting.SENTENCES
     return SPLITTINGS[requested]
@@ -172,15 +172,6 @@ def _tags(fields: Fields, name: str) -> frozenset[str]:
     """Return names of tags; each string may have several, separated by commas."""
     lists = fields.strings(name) or ()
     return frozenset(tag for each in lists for part in each.split(",") if (tag := part.strip()))
-
-
-def _one_of(fields: Fields, name: str, allowed: tuple[str, ...]) -> str | None:
-    value = fields.string(name)
-    if not value:
-        return None
-    if value not in allowed:
-        raise field_error(name, f"must be one of {', '.join(allowed)}")
-    return value
 
 
 def translation_routes(

@@ -224,7 +224,7 @@ def _add_routes_of_dictionaries(
 
 
 def _pair_query(fields: Fields, reader: GlossaryReader) -> Pair:
-    fields.check_known({"source", "target"})
+    fields.check_known(PairQuery.model_fields)
     return reader.named_pair(fields)
 
 

@@ -9,6 +9,7 @@ from pydantic import ConfigDict
 from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from dragoman.types import Pair
+from service.api.dictionaries import DICTIONARIES, read_dictionaries
 from service.api.native.requests import TermIn
 from service.formats.isolation import RecordReader
 from service.glossaries.entries import Dictionary, EntryCollector
@@ -20,10 +21,7 @@ from service.http.errors import field_error
 from service.http.fields import Fields
 from service.http.openapi import DocumentedModel
 
-DICTIONARIES = "dictionaries"
-KNOWN_IN_JSON = frozenset({"name", DICTIONARIES})
-KNOWN_IN_FORM = frozenset({"name", "source", "target", "format", "file"})
-KNOWN_IN_DICTIONARY = frozenset({"source", "target", "entries"})
+LANGUAGE_ADVICE = "name a language, such as de"
 
 
 class DictionaryIn(DocumentedModel):
@@ -157,54 +155,44 @@ class GlossaryReader:
         name = fields.required("name")
         if fields.uploads:
             return name, [self.dictionary(fields, reader)]
-        fields.check_known(KNOWN_IN_JSON)
+        fields.check_known(GlossaryIn.model_fields)
         items = fields.json.get(DICTIONARIES)
         if not isinstance(items, list) or not items:
             raise field_error(DICTIONARIES, "must be an array of at least one object, or send a `file`")
-        dictionaries: dict[Pair, Dictionary] = {}
-        for position, item in enumerate(items):
-            place = f"{DICTIONARIES}[{position}]"
-            if not isinstance(item, dict):
-                raise field_error(place, "must be an object")
-            read = self._dictionary_from_json(Fields(json=item), f"{place}.")
-            if read.pair in dictionaries:
-                raise field_error(place, f"repeats the pair {read.pair}; send its entries in one")
-            dictionaries[read.pair] = read
-        return name, list(dictionaries.values())
+        return name, read_dictionaries(fields, self._dictionary_from_json)
 
     def dictionary(self, fields: Fields, reader: RecordReader) -> Dictionary:
         """Return the entries of one pair, from JSON or from a file."""
         if not fields.uploads:
-            return self._dictionary_from_json(fields, "")
-        fields.check_known(KNOWN_IN_FORM)
+            return self._dictionary_from_json(fields)
+        fields.check_known(GlossaryForm.model_fields)
         upload = fields.upload("file")
         if upload is None:
             raise field_error("file", "is missing; send one with this field name")
         collector = EntryCollector("file", self.max_entries)
         glossary_format = fields.choice("format", GlossaryFormat) or format_of(upload.name, collector)
-        pair = self.pair(fields, "")
+        pair = self.pair(fields)
         return Dictionary(pair, read_glossary_file(upload.file, glossary_format, pair, collector, reader))
 
-    def pair(self, fields: Fields, place: str) -> Pair:
+    def pair(self, fields: Fields) -> Pair:
         """Return the pair that `source` and `target` name, as the models name it."""
-        source, target = (_required(fields, name, place) for name in ("source", "target"))
         try:
-            route = self.router.route(source, target)
+            route = self.router.route(*self.named_pair(fields))
         except InputError as error:
-            raise GlossaryInvalid(f"{place}{error.field}", error.problem) from error
+            raise GlossaryInvalid(f"{fields.place}{error.field}", error.problem) from error
         if len(route.steps) > 1:
             problem = f"{route.pair} needs two models; glossaries apply to pairs of a single model"
-            raise GlossaryInvalid(f"{place}target", problem)
+            raise GlossaryInvalid(f"{fields.place}target", problem)
         return route.pair
 
     def named_pair(self, fields: Fields) -> Pair:
         """Return the pair that `source` and `target` name exactly, whether or not it is served now."""
-        return Pair(*(_required(fields, name, "") for name in ("source", "target")))
+        return Pair(*(fields.required(name, LANGUAGE_ADVICE) for name in ("source", "target")))
 
-    def _dictionary_from_json(self, fields: Fields, place: str) -> Dictionary:
-        fields.check_known(KNOWN_IN_DICTIONARY, place)
-        pair = self.pair(fields, place)
-        collector = EntryCollector(f"{place}entries", self.max_entries)
+    def _dictionary_from_json(self, fields: Fields) -> Dictionary:
+        fields.check_known(DictionaryIn.model_fields)
+        pair = self.pair(fields)
+        collector = EntryCollector(f"{fields.place}entries", self.max_entries)
         return Dictionary(pair, read_json_terms(fields.json.get("entries"), collector))
 
 
@@ -221,10 +209,3 @@ def present_glossary(glossary: Glossary) -> dict[str, Any]:
         ],
     )
     return response.model_dump(mode="json")
-
-
-def _required(fields: Fields, name: str, place: str) -> str:
-    value = fields.string(name)
-    if not value:
-        raise field_error(f"{place}{name}", "is missing; name a language, such as de")
-    return value

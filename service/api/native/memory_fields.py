@@ -19,9 +19,6 @@ from service.memories.tmx import TmxPairs
 
 PAGE_LENGTH, MAX_PAGE_LENGTH = 100, 1000
 CURSOR_LENGTH = 2 * DIGEST_SIZE_BYTES
-KNOWN_IN_JSON = frozenset({"name", "source", "target", "pairs"})
-KNOWN_IN_FORM = frozenset({"name", "source", "target", "file"})
-KNOWN_IN_SUGGESTION = frozenset({"text", "translation", "source", "target"})
 _PAIR_EXAMPLE: JsonDict = {"source": "Guten Morgen.", "target": "Good morning."}
 _TMX = (
     '<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>Hund</seg></tuv>'
@@ -192,21 +189,21 @@ class ReceivedPairs:
 
 def read_new_memory(fields: Fields) -> tuple[str, Pair]:
     """Return name and languages of a new memory. Raises ApiError."""
-    fields.check_known(KNOWN_IN_FORM if fields.uploads else KNOWN_IN_JSON)
+    fields.check_known((MemoryForm if fields.uploads else MemoryIn).model_fields)
     name, source, target = map(fields.required, ("name", "source", "target"))
     return name, Pair(source, target)
 
 
 def read_suggestion(fields: Fields) -> tuple[Pair, SegmentPair]:
     """Return the languages and the texts of a suggestion. Raises ApiError."""
-    fields.check_known(KNOWN_IN_SUGGESTION)
+    fields.check_known(SuggestionIn.model_fields)
     text, translation, source, target = map(fields.required, ("text", "translation", "source", "target"))
     return Pair(source, target), SegmentPair(text, translation)
 
 
 def read_page_query(fields: Fields) -> tuple[int, str | None]:
     """Return limit and cursor of a page. Raises ApiError."""
-    fields.check_known({"limit", "cursor"})
+    fields.check_known(PairsQuery.model_fields)
     limit = fields.integer("limit")
     if limit is not None and not 1 <= limit <= MAX_PAGE_LENGTH:
         raise field_error("limit", f"must be 1 to {MAX_PAGE_LENGTH}")

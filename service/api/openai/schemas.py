@@ -207,33 +207,6 @@ class ChatCompletion(BaseModel):
     usage: TokenUsage
 
 
-class ChunkDelta(BaseModel):
-    """A part of the translation, to append."""
-
-    role: Literal["assistant"] | None = None
-    content: str | None = None
-
-
-class ChunkChoice(BaseModel):
-    """The only choice."""
-
-    index: Literal[0]
-    delta: ChunkDelta
-    finish_reason: FinishReasonName | None
-    logprobs: None = None
-
-
-class ChatCompletionChunk(BaseModel):
-    """A part of a stream."""
-
-    id: str
-    object: Literal["chat.completion.chunk"]
-    created: int
-    model: str
-    choices: list[ChunkChoice]
-    usage: TokenUsage | None = None
-
-
 class OpenAIModel(BaseModel):
     """A name that `model` of a request may be."""
 
