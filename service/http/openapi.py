@@ -90,6 +90,11 @@ class DocumentedModel(BaseModel):
         return schema
 
 
+def equal_fields(model: type[BaseModel], *parts: object) -> dict[str, Any]:
+    """Return the values of fields that parts have under the same names; of several, the last counts."""
+    return {name: getattr(part, name) for part in parts for name in model.model_fields if hasattr(part, name)}
+
+
 def operation_id(route: APIRoute) -> str:
     """Name a route for generated clients as its function is named."""
     return route.name

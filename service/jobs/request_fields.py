@@ -30,27 +30,14 @@ from service.http.threads import run_in_thread
 from service.jobs.addresses import parse_webhook_url, reject_private_literal
 from service.jobs.errors import AddressRejected
 from service.jobs.job import JobRequest
+from service.jobs.responses import JobOptionsIn
 from service.jobs.webhooks import WebhookOptions
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
 from service.translation.source_language import DetectionMode
 from service.translation.terms import check_route
 
-KNOWN = (
-    "source",
-    "target",
-    "model",
-    "columns",
-    "on_failure",
-    "formality",
-    "placeholders",
-    "review",
-    "memory",
-    "webhook_url",
-    "file_name",
-    "output_format",
-)
-KNOWN_TERMS = ("glossary", "terms", "forbidden")
+KNOWN = tuple(JobOptionsIn.model_fields)
 MAX_NAME_LENGTH = 255
 CONTROL = "Cc"
 """Unicode category of characters that file names must not contain. Other invisible characters occur in real
@@ -72,11 +59,9 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
         ApiError: fields cannot be used; the error names them.
     """
     problems = [
-        FieldProblem(
-            field=name[:80], problem=f"is not known; known are file, {', '.join(KNOWN + KNOWN_TERMS)}"
-        )
+        FieldProblem(field=name[:80], problem=f"is not known; known are file, {', '.join(KNOWN)}")
         for name in fields.names()
-        if name not in KNOWN + KNOWN_TERMS
+        if name not in KNOWN
     ]
     if problems:
         raise invalid_input(problems, total=len(problems))

@@ -1,6 +1,7 @@
 """Response bodies about jobs, also the source of their OpenAPI schemas."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Literal
 
@@ -8,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from dragoman.types import Formality
 from service.formats.review_marks import ReviewMarks
-from service.http.openapi import DocumentedModel
+from service.http.openapi import DocumentedModel, equal_fields
 from service.jobs.job import Job, JobState, WebhookState
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure
@@ -185,54 +186,33 @@ class JobsResponse(DocumentedModel):
 def job_response(job: Job) -> JobResponse:
     """Return a job as its owner sees it."""
     job_request, result = job.job_request, job.result
-    options = job_request.options
-    return JobResponse(
-        id=job.id,
-        state=job.state,
-        is_cancelling=job.is_cancelling,
-        file_name=job_request.file_name,
-        source=job.detected_source or job_request.source,
-        target=job_request.target,
-        model=options.model,
-        columns=list(job_request.columns),
-        on_failure=options.on_failure,
-        formality=options.decoding.formality,
-        placeholders=options.placeholders,
-        review=options.review,
-        memory=job_request.memory_id,
-        output_format=job_request.output.removeprefix(".") or None,
-        glossary=job_request.glossary_id,
-        num_terms=job.num_terms,
-        webhook_url=job_request.webhook_url,
-        webhook=_present_webhook(job),
-        progress=JobProgress(
-            entries=job.num_entries,
-            done=job.num_done,
-            failed=job.num_failed,
-            flagged=job.num_flagged,
-            characters=job.num_characters,
-            entries_per_s=None if job.entries_per_s is None else round(job.entries_per_s, 1),
-            time_left_s=None if job.time_left_s is None else round(job.time_left_s, 1),
-        ),
-        problem=job.problem,
-        result=None
-        if result is None
-        else JobResult(file_name=job_request.result_name, size_bytes=result.size_bytes, sha256=result.sha256),
-        created_at=job.created_at,
-        started_at=job.started_at,
-        finished_at=job.finished_at,
-        expires_at=job.expires_at,
-    )
-
-
-def _present_webhook(job: Job) -> JobWebhook | None:
-    if job.webhook_state is None:
-        return None
-    return JobWebhook(
+    webhook = job.webhook_state and JobWebhook(
         state=job.webhook_state,
         tries=job.webhook_tries,
         problem=job.webhook_problem,
         next_try_at=job.webhook_due_at,
+    )
+    progress = JobProgress(
+        entries=job.num_entries,
+        done=job.num_done,
+        failed=job.num_failed,
+        flagged=job.num_flagged,
+        characters=job.num_characters,
+        entries_per_s=None if job.entries_per_s is None else round(job.entries_per_s, 1),
+        time_left_s=None if job.time_left_s is None else round(job.time_left_s, 1),
+    )
+    return JobResponse.model_validate(
+        {
+            **equal_fields(JobResponse, job_request.options, job_request, job),
+            "source": job.detected_source or job_request.source,
+            "formality": job_request.options.decoding.formality,
+            "memory": job_request.memory_id,
+            "output_format": job_request.output.removeprefix(".") or None,
+            "glossary": job_request.glossary_id,
+            "webhook": webhook,
+            "progress": progress,
+            "result": result and {"file_name": job_request.result_name, **asdict(result)},
+        }
     )
 
 

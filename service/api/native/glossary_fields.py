@@ -19,7 +19,7 @@ from service.glossaries.json_terms import read_json_terms
 from service.glossaries.store import Glossary
 from service.http.errors import field_error
 from service.http.fields import Fields
-from service.http.openapi import DocumentedModel
+from service.http.openapi import DocumentedModel, equal_fields
 
 LANGUAGE_ADVICE = "name a language, such as de"
 
@@ -198,14 +198,8 @@ class GlossaryReader:
 
 def present_glossary(glossary: Glossary) -> dict[str, Any]:
     """Return a glossary as its owner sees it."""
-    response = GlossaryResponse(
-        id=glossary.id,
-        name=glossary.name,
-        version=glossary.version,
-        created_at=glossary.created_at,
-        dictionaries=[
-            DictionaryResponse(source=each.pair.source, target=each.pair.target, entry_count=each.entry_count)
-            for each in glossary.dictionaries
-        ],
+    dictionaries = [equal_fields(DictionaryResponse, each, each.pair) for each in glossary.dictionaries]
+    response = GlossaryResponse.model_validate(
+        {**equal_fields(GlossaryResponse, glossary), "dictionaries": dictionaries}
     )
     return response.model_dump(mode="json")

@@ -12,7 +12,7 @@ from service.formats.entries import FileFormatError
 from service.formats.isolation import RecordReader
 from service.http.errors import field_error
 from service.http.fields import Fields
-from service.http.openapi import DocumentedModel
+from service.http.openapi import DocumentedModel, equal_fields
 from service.memories.pairs import DIGEST_SIZE_BYTES, SegmentPair
 from service.memories.store import Memory, StoredPair
 from service.memories.tmx import TmxPairs
@@ -215,16 +215,7 @@ def read_page_query(fields: Fields) -> tuple[int, str | None]:
 
 def present_memory(memory: Memory) -> dict[str, Any]:
     """Return a memory as its owner sees it."""
-    response = MemoryResponse(
-        id=memory.id,
-        name=memory.name,
-        source=memory.pair.source,
-        target=memory.pair.target,
-        num_pairs=memory.num_pairs,
-        size_bytes=memory.size_bytes,
-        version=memory.version,
-        created_at=memory.created_at,
-    )
+    response = MemoryResponse.model_validate(equal_fields(MemoryResponse, memory, memory.pair))
     return response.model_dump(mode="json")
 
 

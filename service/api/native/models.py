@@ -16,7 +16,7 @@ from service.api.languages import RoutesCache
 from service.http.authentication import key_in_headers
 from service.http.errors import ErrorKind
 from service.http.fields import reject_query
-from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses
+from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, equal_fields, error_responses
 from service.services import Services
 
 RouteKindName = Literal["direct", "multilingual", "pivot"]
@@ -117,23 +117,18 @@ def present_models(models: Iterable[ModelInfo]) -> ModelsResponse:
 def _present_model(model: ModelInfo) -> ModelOut:
     manifest = model.manifest
     sources, targets = list(manifest.languages.sources), list(manifest.languages.targets)
-    return ModelOut(
-        name=manifest.name,
-        folder=model.offer.name,
-        source=sources[0] if len(sources) == 1 else None,
-        target=targets[0] if len(targets) == 1 else None,
-        sources=sources,
-        targets=targets,
-        precision=manifest.precision,
-        limits=manifest.limits,
-        sizes=manifest.sizes,
-        size_bytes=size_bytes(manifest),
-        is_loaded=model.is_open,
-        memory_bytes=model.memory_bytes,
-        kernels=model.kernels,
-        why_not_native=model.why_not_native or None,
-        licence=manifest.licence,
-        scores=dict(manifest.scores),
+    return ModelOut.model_validate(
+        {
+            **equal_fields(ModelOut, model, manifest),
+            "folder": model.offer.name,
+            "source": sources[0] if len(sources) == 1 else None,
+            "target": targets[0] if len(targets) == 1 else None,
+            "sources": sources,
+            "targets": targets,
+            "size_bytes": size_bytes(manifest),
+            "is_loaded": model.is_open,
+            "why_not_native": model.why_not_native or None,
+        }
     )
 
 

@@ -1,5 +1,6 @@
 """Request models; the OpenAPI document contains their schemas."""
 
+from dataclasses import fields
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
@@ -219,24 +220,11 @@ class TranslateRequest(StrictRequest):
 
     def options(self) -> DecodingOptions:
         """Return the options of the search; raise InputError if one is out of range."""
-        return DecodingOptions(
-            beam_size=self.beam_size,
-            num_hypotheses=self.num_hypotheses,
-            length_penalty=self.length_penalty,
-            early_stopping=self.early_stopping,
-            max_length=self.max_length,
-            min_length=self.min_length,
-            return_scores=self.return_scores,
-            use_shortlist=self.use_shortlist,
-            repetition_penalty=self.repetition_penalty,
-            no_repeat_ngram_size=self.no_repeat_ngram_size,
-            sampling=None if self.sampling is None else self.sampling.sampling(),
-            target_prefix=self.target_prefix,
-            splitting=self.splitting,
-            formality=self.formality,
-            return_alignment=self.return_alignment,
-            return_tokens=self.return_tokens,
-        )
+        sampling = None if self.sampling is None else self.sampling.sampling()
+        return DecodingOptions(**{name: getattr(self, name) for name in OPTIONS} | {"sampling": sampling})
+
+
+OPTIONS = tuple(each.name for each in fields(DecodingOptions) if each.name in TranslateRequest.model_fields)
 
 
 class StreamRequest(TranslateRequest):
