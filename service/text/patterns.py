@@ -234,6 +234,8 @@ def _span(text: str, found: re.Match[str]) -> Object | None:
         end = start + len(found[0].rstrip(_TRAILING))
     elif kind.name == "version" and _is_number_of_heading(text, start, end):
         return None
+    elif found[0] == "|" and text[0].isupper() != text[end].isupper():
+        return None  # in `Wählen Sie ja|nein`, no further text begins
     return Object(start, end, kind.shown, is_syntax=kind.is_syntax)
 
 

@@ -134,6 +134,7 @@ def test_ordinary_text_is_not_protected(text: str) -> None:
         ("[1,2] Ein|{3} Zwei| [4,*] Drei", ["[1,2]", "|{3}", "| [4,*]"]),
         ("{1} Ein Apfel|[2,*] :n Äpfel", ["{1}", "|[2,*]"]),
         ("Ein Apfel|Zwei Äpfel", ["|"]),
+        ("Wählen Sie ja|nein aus", []),
         ("{0} Seiten | [1,2] zeigen", ["{0}", "| [1,2]"]),
         ("{0} von {1} | Ende", []),
         ("Siehe [1] und a -> b } und { $n } *[x]", []),
