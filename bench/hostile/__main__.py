@@ -26,6 +26,7 @@ from bench.hostile.clients import (
     ExpectedResponse,
     Record,
     Site,
+    build_files,
     record_expected,
     run_hostile_client,
     run_ordinary_client,
@@ -173,6 +174,7 @@ def main() -> int:
     command = Command("hostile", __doc__, {"bundle": Path, **options, **files})
     arguments = command.parse()
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
+    build_files()
     clients, minutes, kinds = arguments.clients, arguments.minutes, [*arguments.kind]
     result = measure(arguments.bundle, texts, clients, minutes, kinds, arguments.requests or sys.maxsize)
     command.write(arguments.bundle, {"clients": clients, "minutes": minutes, "kinds": kinds, **result})

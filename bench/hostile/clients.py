@@ -23,7 +23,7 @@ from bench.clients import (
     run_client,
     translation_request,
 )
-from bench.hostile.attacks import ATTACKS, MULTIPART, encode_form, with_key
+from bench.hostile.attacks import ATTACKS, MULTIPART, bombs, encode_form, with_key
 
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
@@ -98,6 +98,12 @@ class Site:
         head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.key}\r\n"
         with closing(PlainClient(self.address, TIMEOUT_S)) as client:
             return await client.send(f"{head}Connection: close\r\n\r\n".encode())
+
+
+def build_files() -> None:
+    """Build the files of all attacks: while clients build them, the ordinary ones would be slow."""
+    bombs()
+    _long_file()
 
 
 async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, ExpectedResponse]:

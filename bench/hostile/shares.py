@@ -32,6 +32,7 @@ from bench.hostile.clients import (
     ExpectedResponse,
     Record,
     Site,
+    build_files,
     record_expected,
     run_hostile_client,
     run_ordinary_client,
@@ -134,6 +135,7 @@ def main() -> int:
     arguments = command.parse()
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
     results: dict[str, Any] = {}
+    build_files()
     for kind in arguments.kind:
         with tempfile.TemporaryDirectory() as folder:
             url = f"sqlite:///{folder}/dragoman.db"
