@@ -96,14 +96,15 @@ def _options_at_fault(names: LanguageArguments, router: Router) -> Iterator[None
     try:
         yield
     except InputError as error:
-        option = "target" if error.field == "target" else "source"
-        problem = error.problem
-        if (names.target if option == "target" else names.source) is not None and not names.is_auto:
+        option, named = ("target", names.target) if error.field == "target" else ("source", names.source)
+        where, problem = f"--{option}", error.problem
+        if named is not None and not names.is_auto:
+            where += f" {named}"
             problem += f"; {MORE_MODELS}"
         if router.problems:
             broken_bundles = ", ".join(router.problems)
             problem += f"; cannot be used: {broken_bundles} (`dragoman models` says why)"
-        raise UnsupportedPair(f"--{option}", problem) from error
+        raise UnsupportedPair(where, problem) from error
 
 
 def _report(message: str) -> None:

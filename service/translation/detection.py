@@ -29,8 +29,11 @@ MAX_SHORT_WORDS = 3
 """Words up to which a text is short: then everyday words decide before n-grams do."""
 EVERYDAY_CONFIDENCE = 0.99
 MIN_UNSERVED_CHARACTERS = 20
+"""From where a text may be in a language that is not served, or in another one than its caller names."""
 MIN_UNSERVED_CONFIDENCE, MIN_DETAILED_CONFIDENCE = 0.97, 0.85
 """From where a text is in a language that is not served: by trigrams, and by n-grams of all lengths."""
+MIN_OTHER_RATIO = 19.0
+"""How many times as likely as the named source another served language must be."""
 COMMON = ("de", "en", "fr", "es", "it", "pt", "nl", "pl", "sv", "da", "nb", "cs", "tr", "ro", "hu", "fi")
 """Languages that texts are often in, whether or not they are served. Their trigrams take 27 MB."""
 WORD = re.compile(r"[^\W\d_]+")
@@ -67,8 +70,8 @@ def detect(text: str, among: Sequence[str]) -> list[DetectedSource]:
     return (found if everyday is None else _with_best(found, everyday)) or [NOTHING]
 
 
-def unserved_language(text: str, among: Sequence[str]) -> str | None:
-    """Return the name of the common language that a text is in for certain, if none of `among` has it."""
+def unserved_language(text: str, among: Sequence[str]) -> DetectedSource | None:
+    """Return the common language that a text is in for certain, if none of `among` has it."""
     codes = _by_language(among)
     if len(text) < MIN_UNSERVED_CHARACTERS or len(codes) > MAX_DETAILED:
         return None
@@ -81,7 +84,26 @@ def unserved_language(text: str, among: Sequence[str]) -> str | None:
         return None
     detector = _detector(frozenset(codes) | {best.language})  # with n-grams of all lengths: wrong less often
     confidence = detector.compute_language_confidence(text[:MAX_LOOKED_AT], best.language)
-    return best.language.name.title() if confidence >= MIN_DETAILED_CONFIDENCE else None
+    return DetectedSource(_code(best.language), confidence) if confidence >= MIN_DETAILED_CONFIDENCE else None
+
+
+def other_language(text: str, source: str, served: Sequence[str]) -> DetectedSource | None:
+    """Return the language that a text is in for certain, if that is not the source that its caller names."""
+    if is_short(text) or len(text) < MIN_UNSERVED_CHARACTERS or not detectable([source]):
+        return None
+    among = [source, *served]
+    unserved = unserved_language(text, among)
+    if unserved is not None:
+        return unserved
+    found = {one.language: one for one in detect(text, among)}
+    best = next(iter(found.values()))
+    named = found.get(source, NOTHING)
+    return best if best.confidence > MIN_OTHER_RATIO * named.confidence else None
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language that can be detected."""
+    return _languages()[_base(code)].name.title()
 
 
 def is_short(text: str) -> bool:
@@ -130,8 +152,11 @@ def _base(code: str) -> str:
 
 @lru_cache(1)
 def _languages() -> dict[str, Language]:
-    by_code = {language.iso_code_639_1: language for language in Language.all()}
-    return {str(code).rpartition(".")[2].lower(): by_code[code] for code in by_code}
+    return {_code(language): language for language in Language.all()}
+
+
+def _code(language: Language) -> str:
+    return str(language.iso_code_639_1).rpartition(".")[2].lower()
 
 
 @lru_cache(MAX_DETECTORS)

@@ -73,3 +73,5 @@ class TranslationResult:
     """Checks that the translation failed, for which the text is the source."""
     matches: TextMatches | None = None
     """What a translation memory has for the text; None without a memory."""
+    other_language: DetectedSource | None = None
+    """The language that the text is in for certain, where the caller named another one."""

@@ -7,7 +7,7 @@ from enum import Enum
 from dragoman import InputError
 from dragoman.routing.routes import Routes
 from dragoman.text.segmentation import has_letters
-from service.translation.detection import detect, is_short, unserved_language
+from service.translation.detection import detect, is_short, language_name, unserved_language
 from service.translation.request import AUTO, UNDETERMINED, DetectedSource
 
 CLEARLY = 1.5
@@ -85,8 +85,9 @@ def _find_pair(text: str, sources: Sequence[str], model: str | None, routes: Rou
 
 
 def _check_served(text: str, among: Sequence[str]) -> None:
-    language = unserved_language(text, among)
-    if language is not None:
+    unserved = unserved_language(text, among)
+    if unserved is not None:
+        language = language_name(unserved.language)
         problem = f"seems to be {language}, which is not served; served are {', '.join(sorted(among))}"
         raise InputError("text", f"{problem}; name another language as `source` to translate it anyway")
 

@@ -27,6 +27,7 @@ from service.translation.cache_partitions import CachePartitioning
 from service.translation.coalescing import Coalescer
 from service.translation.detection import detect
 from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome
+from service.translation.named_source import doubt_sources, is_doubtful
 from service.translation.planned_text import PlannedText, TextsRejectedError, known_text, plan_one, results_of
 from service.translation.request import (
     AUTO,
@@ -147,10 +148,7 @@ class TranslationService:
         """
         self.limits.check(request.texts)
         record_texts(request.texts)
-        source, target = (
-            request.source or UNDETERMINED,
-            request.target or UNDETERMINED,
-        )
+        source, target = request.source or UNDETERMINED, request.target or UNDETERMINED
         async with self.charged(request.num_characters, caller):
             return [TranslationResult(text, source, target, None, None, ()) for text in request.texts]
 
@@ -177,7 +175,8 @@ class TranslationService:
                         if isinstance(progress, SegmentDone):
                             delivery.num_characters += len(progress.segment.source)
                         yield progress
-        yield results  # after the charge: a caller that stops here must not be refunded
+        # After the charge: a caller that stops here must not be refunded.
+        yield await self._doubt_sources(request.texts, results)
 
     async def score(
         self, pairs: Sequence[tuple[str, str]], route: Route, caller: Caller
@@ -288,7 +287,17 @@ class TranslationService:
                 outcomes = await self.inference.run_at_once(plan())
             else:
                 outcomes = await self.inference.run_planned(plan, request.num_characters)
-            return await self._finish(plans, outcomes, request.num_characters)
+            results = await self._finish(plans, outcomes, request.num_characters)
+        return await self._doubt_sources(request.texts, results)
+
+    async def _doubt_sources(
+        self, texts: Sequence[str], results: list[TranslationResult]
+    ) -> list[TranslationResult]:
+        """Say of texts if they are in another language than the caller named."""
+        if self.detection is DetectionMode.OFF or not any(map(is_doubtful, texts, results)):
+            return results
+        served = self._served()
+        return await self.inference.run_in_thread(lambda: doubt_sources(texts, results, served))
 
     def _is_brief(self, request: TranslationRequest) -> bool:
         """Return whether planning it takes less time than changing threads."""

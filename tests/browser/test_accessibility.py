@@ -72,7 +72,7 @@ def test_no_state_of_the_page_breaks_a_rule(open_page: Open, bundled: str, width
     page.click("#cancel-key")
     page.context.set_offline(True)
     type_text(page, "Hallo")
-    page.wait_for_selector("#retry")
+    page.wait_for_selector("#notice-action")
     assert violations(page) == []
 
 

@@ -58,7 +58,7 @@ def test_an_exceeded_rate_limit_is_reported_with_the_time_to_wait(
     type_text(page, "hallo du")
 
     expect(page.locator("#notice")).to_have_text(re.compile(r"2.*hour.*Trying again in \d+ s\."))
-    expect(page.locator("#retry")).to_be_visible()
+    expect(page.locator("#notice-action")).to_be_visible()
 
 
 def test_a_page_that_may_not_list_the_glossaries_for_the_rate_still_begins(
@@ -116,7 +116,7 @@ def test_errors_are_german_in_a_german_browser_with_the_servers_words_as_title(
     expect(page.locator("#notice")).to_have_text(
         "Der Text scheint auf Französisch zu sein; das übersetzt dieser Server nicht."
     )
-    expect(page.locator("#retry")).to_be_hidden()
+    expect(page.locator("#notice-action")).to_be_hidden()
 
     error["message"] = "text: is not usable"
     type_text(page, "unbrauchbar")
@@ -131,4 +131,4 @@ def test_an_error_within_the_stream_is_reported(double_page: Page) -> None:
     type_text(double_page, "hallo")
 
     expect(double_page.locator("#notice")).to_have_text("It took too long.")
-    expect(double_page.locator("#retry")).to_be_visible()
+    expect(double_page.locator("#notice-action")).to_be_visible()

@@ -143,6 +143,31 @@ def test_swapping_translates_the_translation_back(page: Page) -> None:
     expect(page.locator("#output")).to_contain_text("Die Katze")
 
 
+def test_a_text_in_another_language_than_the_chosen_one_is_said_and_translated_from_it(page: Page) -> None:
+    page.wait_for_selector("#target-language option", state="attached")
+    page.select_option("#source-language", "de")
+
+    translate(page, "The cat is sleeping in the garden and nobody wakes it.")
+    expect(page.locator("#notice")).to_have_text("The text seems to be English, not German.")
+    expect(page.locator("#output .segment")).to_have_attribute("title", "Confidence 0 %")
+    page.click("#notice-action")
+
+    expect(page.locator("#source-language")).to_have_value("en")
+    expect(page.locator("#target-language")).to_have_value("de")
+    expect(page.locator("#output")).to_contain_text("Die Katze")
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_a_text_in_a_language_that_is_not_served_is_said_without_a_button(page: Page) -> None:
+    page.wait_for_selector("#target-language option", state="attached")
+    page.select_option("#source-language", "de")
+
+    translate(page, "Il gatto dorme in giardino, non so dove ho lasciato le chiavi.")
+
+    expect(page.locator("#notice")).to_have_text("The text seems to be Italian, not German.")
+    expect(page.locator("#notice-action")).to_be_hidden()
+
+
 def test_the_target_is_switched_for_a_text_that_is_in_it(page: Page) -> None:
     page.select_option("#target-language", "en")
 

@@ -1,5 +1,6 @@
 """POST /v1/score and POST /v1/detect, and languages that nobody names."""
 
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.service import conftest
 from tests.service.conftest import fields_of, ready_client, router_over
 
 GERMAN, ENGLISH = "Das ist ein schönes Haus.", "This is a beautiful house."
+ITALIAN = "Il gatto dorme in giardino oggi."
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +82,32 @@ def test_a_target_is_asked_for_where_a_language_has_several(detecting: httpx.Cli
 
 
 def test_a_language_that_is_named_is_not_detected(detecting: httpx.Client) -> None:
-    [translation] = translate(detecting, text=ENGLISH, source="de", target="en")
+    [translation] = translate(detecting, text=GERMAN, source="de", target="en")
 
-    assert translation["text"] == f"{ENGLISH}|german"
+    assert translation["text"] == f"{GERMAN}|german"
+    assert "detected" not in translation
+
+
+@pytest.mark.parametrize(("text", "language"), [(ENGLISH, "en"), (ITALIAN, "it")])
+@pytest.mark.parametrize("path", ["/v1/translate", "/v1/translate/stream"])
+def test_a_text_that_is_certainly_in_another_language_than_the_named_one_has_no_confidence(
+    detecting: httpx.Client, path: str, text: str, language: str
+) -> None:
+    response = detecting.post(path, json={"text": [text, GERMAN], "source": "de", "target": "en"})
+    data = response.text.rpartition("data: ")[2] if path.endswith("stream") else response.text
+    foreign, german = json.loads(data)["translations"]
+
+    assert (foreign["text"], foreign["source"]) == (f"{text}|german", "de")
+    assert (foreign["confidence"], foreign["detected"]["language"]) == (0.0, language)
+    assert german["confidence"] > 0
+    assert "detected" not in german
+
+
+@pytest.mark.parametrize("text", ["Computer", "Hello", "Paris, London, New York", "Angela Merkel"])
+def test_a_short_text_is_in_the_language_that_its_caller_names(detecting: httpx.Client, text: str) -> None:
+    [translation] = translate(detecting, text=text, source="de", target="en")
+
+    assert translation["confidence"] > 0
     assert "detected" not in translation
 
 

@@ -249,7 +249,7 @@ def test_source_and_target_choose_the_model_and_a_detour_is_told(
     [
         ([], "--target: choose a language; served: en -> fr, 20 languages -> 20 languages, de -> en"),
         (["--source", "x01"], "--target: choose a language; served: "),
-        (["--source", "it", "--target", "en"], "--source: this language is not served; served: "),
+        (["--source", "it", "--target", "en"], "--source it: this language is not served; served: "),
     ],
 )
 def test_where_several_pairs_are_possible_it_is_said_which_option_is_missing(

@@ -70,7 +70,7 @@ class DocumentRow {
     private readonly languages: LanguageChoice,
   ) {
     this.bar = element("progress", { "aria-label": translated("Progress of {name}", { name: file.name }) });
-    const name = element("span", { class: "name" }, file.name);
+    const name = element("span", { class: "name", title: file.name }, file.name);
     this.node = element("li", {}, name, this.state, this.bar, this.actions);
     byId("files", HTMLElement).prepend(this.node);
   }

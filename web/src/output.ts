@@ -128,7 +128,7 @@ export class Output {
     this.current = word;
     word?.node.classList.add("current");
     word?.node.scrollIntoView({ block: "nearest" });
-    if (word) announce(`${word.node.textContent}. Press Enter for other words.`);
+    if (word) announce(translated("{word}. Press Enter for other words.", { word: word.node.textContent ?? "" }));
     this.mark(word);
   }
 

@@ -36,11 +36,21 @@ const formalityMenu = byId("formality", HTMLSelectElement);
 const glossaryMenu = byId("glossary", HTMLSelectElement);
 const outputNode = byId("output", HTMLElement);
 const notice = byId("notice", HTMLElement);
-const retryButton = byId("retry", HTMLButtonElement);
+const actionButton = byId("notice-action", HTMLButtonElement);
+
+/** A button in the notice. */
+interface Action {
+  label: string;
+  run(): void;
+}
+const RETRY: Action = { label: translated("Try now"), run: () => (pairs.size ? live.retry() : void start()) };
+const ENTER_KEY: Action = { label: translated("Enter a key"), run: () => openKeyDialog("") };
+let action: Action | null = null;
+
 const openKeyDialog = setUpKeyDialog(
   () => void start(),
   () => {
-    if (pairs.size === 0) showNotice(translated("This server needs an API key."), { canRetry: true });
+    if (pairs.size === 0) showNotice(translated("This server needs an API key."), { action: ENTER_KEY });
   },
 );
 
@@ -86,7 +96,7 @@ const live = new LiveTranslator({
     outputNode.classList.remove("stale");
     showDetected(done.detected);
     if (switchTarget(done)) return;
-    showNotice(noticeOf(done));
+    showNotice(noticeOf(done), { action: languageAction(done) });
     setActions(true);
     announce(translated("Translated."));
     clearTimeout(historyTimer);
@@ -165,22 +175,52 @@ function noticeOf(done: Translation): string {
   if (done.finishReason === "copied" && done.detected === done.target) {
     return translated("The text is already in {language}.", { language: nameOf(done.target) });
   }
+  if (isInOtherLanguage(done)) {
+    return translated("The text seems to be {language}, not {source}.", { language: nameOf(done.detected), source: nameOf(done.source) });
+  }
   return "";
 }
 
-function showNotice(message: string, { isError = false, canRetry = false, detail = "" } = {}): void {
+/** Whether the server is certain that the text is in another language than the chosen one. */
+function isInOtherLanguage(done: Translation): done is Translation & { detected: string } {
+  return sourceMenu.value !== DETECT && done.detected !== null && done.detected !== done.source;
+}
+
+/** Offer to translate from the language that the text is in, if the server can. */
+function languageAction(done: Translation): Action | null {
+  if (!isInOtherLanguage(done)) return null;
+  const language = done.detected;
+  const targets = targetsOf(pairs, language);
+  const target = targets.includes(done.target) ? done.target : targets[0];
+  if (target === undefined) return null;
+  const run = () => {
+    choose(language, target);
+    onLanguages(0);
+  };
+  return { label: translated("Translate from {language}", { language: nameOf(language) }), run };
+}
+
+interface NoticeOptions {
+  isError?: boolean;
+  action?: Action | null;
+  detail?: string;
+}
+
+function showNotice(message: string, { isError = false, action: offered = null, detail = "" }: NoticeOptions = {}): void {
   notice.title = detail;
   if (notice.textContent !== message) notice.textContent = message;
   byId("notice-box", HTMLElement).hidden = message === "";
   byId("notice-box", HTMLElement).classList.toggle("error", isError);
-  retryButton.hidden = !canRetry;
+  action = offered;
+  actionButton.hidden = offered === null;
+  actionButton.textContent = offered?.label ?? "";
 }
 
 /** Show an error, the server's own words as a title, and a button where the same request may succeed. */
 function showError(error: unknown, message: string): void {
   const detail = error instanceof ServerError ? error.detail : "";
   const isRejected = error instanceof ServerError && error.status < 500 && !error.isTemporary;
-  showNotice(message || messageOf(error), { isError: true, canRetry: !isRejected, detail });
+  showNotice(message || messageOf(error), { isError: true, action: isRejected ? null : RETRY, detail });
 }
 
 function setActions(hasTranslation: boolean): void {
@@ -287,7 +327,7 @@ function setUpActions(): void {
   sourceMenu.addEventListener("change", () => onLanguages(0));
   targetMenu.addEventListener("change", () => onLanguages(0));
   swapButton.addEventListener("click", swap);
-  retryButton.addEventListener("click", () => (pairs.size ? live.retry() : void start()));
+  actionButton.addEventListener("click", () => action?.run());
   byId("clear", HTMLButtonElement).addEventListener("click", () => {
     field.text = "";
     update();

@@ -76,6 +76,10 @@ const GERMAN: Record<string, string> = {
   "There are no other words here.": "Hier gibt es keine anderen Wörter.",
   "{count} other words": "{count} andere Wörter",
   "The sentence has changed.": "Der Satz ist geändert.",
+  "The text seems to be {language}, not {source}.": "Der Text scheint {language} zu sein, nicht {source}.",
+  "Translate from {language}": "Aus: {language}",
+  "Enter a key": "Schlüssel eingeben",
+  "{word}. Press Enter for other words.": "{word}. Andere Wörter mit der Eingabetaste.",
   "The text seems to be {language}, which this server does not translate.":
     "Der Text scheint auf {language} zu sein; das übersetzt dieser Server nicht.",
 };

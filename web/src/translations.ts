@@ -173,7 +173,7 @@ function shareConfidence(segments: Segment[], whole: number | null): void {
   const known = segments.filter((segment) => segment.confidence);
   const count = known.reduce((sum, { tokens }) => sum + tokens.length + 1, 0);
   const mean = known.reduce((sum, { tokens, confidence }) => sum + (tokens.length + 1) * Math.log(confidence ?? 1), 0) / count;
-  if (!whole || !known.length) return;
+  if (whole === null || !known.length) return;
   for (const segment of known) segment.confidence = Math.min(1, ((segment.confidence ?? 1) * whole) / Math.exp(mean));
 }
 

@@ -91,7 +91,8 @@ class TranslationOut(BaseModel):
     target: str = Field(description="Target language.")
     detected: DetectedOut = Field(
         default_factory=lambda: DetectedOut(language="und", confidence=0.0),
-        description="Detected language; only if the source language was not given.",
+        description="Detected language; only if the source language was not given, or if the text is "
+        "certainly in another one.",
     )
     score: float | None = Field(
         description="Log-probability divided by the number of tokens to the power of "
@@ -102,7 +103,7 @@ class TranslationOut(BaseModel):
     confidence: float | None = Field(
         description="Probability that the translation is good if the model is calibrated, otherwise the "
         "geometric mean of the token probabilities; 0 to 1. With a pivot language, the product of both "
-        "steps. Null unless scores are requested."
+        "steps, and 0 if the text is certainly not in the source language. Null unless scores are requested."
     )
     finish_reason: FinishReason = Field(
         description="`stop`: the model ended the translation. `length`: a segment reached "
@@ -242,8 +243,9 @@ def present_result(result: TranslationResult, options: DecodingOptions) -> Trans
         confidence=1.0 if options.return_scores else None,
         finish_reason=FinishReason.COPIED,
     )
-    if result.detected is not None:
-        presented.detected = present_detected(result.detected)
+    detected = result.other_language or result.detected
+    if detected is not None:
+        presented.detected = present_detected(detected)
     if options.num_hypotheses > 1:
         presented.alternatives = []
     if options.return_alignment:
@@ -259,6 +261,8 @@ def present_result(result: TranslationResult, options: DecodingOptions) -> Trans
     if result.route is not None:
         (routed,) = result.parts
         _add_translation(presented, routed.translation, options)
+        if result.other_language is not None:
+            presented.confidence = 0.0 if options.return_scores else None
         if result.route.way is RouteKind.PIVOT:
             presented.steps = _steps(result.route, routed)
     return presented
