@@ -30,7 +30,10 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Routes:
 
 
 def read_words(name: str) -> list[str]:
-    """Everyday words and greetings, one a line; `held_out_*` was written before the product's list."""
+    """Everyday words and greetings, one a line.
+
+    `held_out_*` was written before the product's list, `unseen_*` later, without a look at it.
+    """
     return (Path(__file__).parent / f"{name}.txt").read_text("utf-8").splitlines()
 
 
@@ -44,7 +47,7 @@ def test_everyday_words_are_detected(kind: str, language: str) -> None:
 
 
 @pytest.mark.parametrize(("language", "target"), [("de", "en"), ("en", "de")])
-@pytest.mark.parametrize("kind", ["everyday", "held_out"])
+@pytest.mark.parametrize("kind", ["everyday", "held_out", "unseen"])
 def test_everyday_words_are_translated(routes: Routes, kind: str, language: str, target: str) -> None:
     words = read_words(f"{kind}_{language}")
     translated = [word for word in words if resolve_source(word, target, None, routes).language == language]
