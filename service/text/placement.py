@@ -5,7 +5,8 @@ them, siblings by score, each in what the others left. What is between words goe
 its neighbour. Nothing goes inside a word unless it was inside a word.
 """
 
-from bisect import bisect_left, insort
+import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -24,6 +25,8 @@ _NOWHERE = Span(0, 0)
 
 _MAX_WORD = 200
 """Characters of a word that are skipped at most."""
+_WORD = re.compile(r"(?<![\w%$])[^\W_]+(?:['\u2019-][^\W_]+)*(?![\w$])")
+"""Not a part of a stand-in."""
 
 
 class Movable(NamedTuple):
@@ -111,7 +114,7 @@ def place(
     """
     if not moving:
         return []
-    cuts = [movables[i].at for i in moving]
+    cuts = list(dict.fromkeys(movables[i].at for i in moving))
     alignment = Alignment(text, translated, segment, cuts)
     root, depth = _tree(movables, segment.source, moving)
     if depth > MAX_DEPTH or any(movables[i].keeps_order for i in moving):
@@ -262,6 +265,11 @@ class _NodePlacer:
             if id(node) not in is_placed:
                 at = self._nearest_position(node, free_span, placed)
                 node.target = Span(at, at)
+                if node.single is None and _WORD.search(self._text, *node.source):
+                    following = self._alignment.before(node.source.end)
+                    at = at if following is None else min(max(following, free_span.start), free_span.end)
+                    node.target = self._word_near(at, free_span, placed)
+                    insort(placed, node, key=lambda sibling: sibling.target)
 
     def _place_bound(self, parent: _Node, elements: Sequence[_Node]) -> tuple[list[_Node], list[_Node]]:
         """Place elements that reach an edge of the stretch or fill their parent; return these and others."""
@@ -332,6 +340,16 @@ class _NodePlacer:
             is_before = node.order < placed[i].order
             at = placed[i].target.start if is_before else placed[i].target.end
         return at
+
+    def _word_near(self, at: int, free: Span, placed: Sequence[_Node]) -> Span:
+        """Return the next word that no sibling has, or else the last one: an element is around a word."""
+        i = bisect_right(placed, at, key=lambda sibling: sibling.target.end)
+        start = max(free.start, at - _MAX_WORD, placed[i - 1].target.end if i else 0)
+        end = min(free.end, at + _MAX_WORD, placed[i].target.start if i < len(placed) else free.end)
+        at = min(_word_end(self._translated, at), end)
+        after = next(_WORD.finditer(self._translated, at, end), None)
+        found = after or next(reversed([*_WORD.finditer(self._translated, start, at)]), None)
+        return Span(at, at) if found is None else Span(*found.span())
 
     def _word_edge(self, at: int, within: Span, *, is_start: bool) -> int:
         edges = _word_start(self._translated, at), _word_end(self._translated, at)

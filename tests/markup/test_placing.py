@@ -72,11 +72,17 @@ ELEMENTS = {
         "0-0 1-1",
         "<b>un</b><i>glaublich</i> y",
     ),
-    "nothing aligned: beside the neighbour": (
+    "nothing aligned: around what the next word became": (
         "see <a>the</a> dog",
         "hund sehen",
         "0-1 2-0",
-        "hund sehen<a></a>",
+        "<a>hund</a> sehen",
+    ),
+    "nothing aligned, and no word beside that no other element has": (
+        "das <b>neue</b> haus <i>da</i>",
+        "the house",
+        "0-0 1-1 2-1",
+        "the <b>house</b><i></i>",
     ),
     "white space inside stays inside": (
         "see<b> the dog </b>now",
