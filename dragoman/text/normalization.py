@@ -9,7 +9,6 @@ MAX_MARKS = 30
 """Maximum number of consecutive combining marks, as in Unicode's Stream-Safe Text Format (UAX #15, section
 13). Natural text has a handful. Composing n of them takes time quadratic in n."""
 
-_SPACES = re.compile(r"\s+")
 _GRAPHEME_JOINER = "\u034f"
 """Invisible; marks do not combine across it."""
 BLOCKS_WITH_MARKS = (
@@ -32,7 +31,7 @@ def normalise_segment(text: str) -> str:
     No letter, sign or digit changes: fractions and full-width forms stay (NFKC would replace them). An
     invisible U+034F follows every 30 consecutive marks, so that the time is linear in the text's length.
     """
-    return _SPACES.sub(" ", _compose(text)).strip()
+    return " ".join(_compose(text).split())
 
 
 def normalised_offsets(text: str) -> list[int]:

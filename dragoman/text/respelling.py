@@ -6,7 +6,7 @@ gets them too (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose the c
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import lt
@@ -38,8 +38,9 @@ _OPENING = re.compile(
 """An opening quotation mark before a word; an apostrophe is one if it has a partner."""
 _QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 """A space after an opening quotation mark; French has one after a guillemet."""
-_TWO_CAPITALS = re.compile(r"[^\W\d_a-z]{2}")
-"""Occurs in every segment with two capitals in a row, and in few others."""
+_TWO_CAPITALS = re.compile(r"[^\W\d_a-zà-öø-ÿ]{2}")
+"""Occurs in every segment with two capitals in a row, and in few others. One of the two may be a ß."""
+_ANY_OPENING = re.compile(rf"[{_QUOTES}{_GUILLEMETS}']")
 
 WordCost = Callable[[str], tuple[int, float]]
 """Returns the number of pieces of a word, and its cost: lower for a more frequent word."""
@@ -119,21 +120,27 @@ class Respeller:
         if not is_whole:
             capitals = [word for word in capitals if self._is_likely(segment[slice(*word)], language)]
         others = _find_ss(segment) if "ss" in segment and _has_sharp_s(language) else []
-        pieces: list[str] = []
-        end = 0
-        for word in sorted((*capitals, *others)):
-            pieces += (segment[end : word.start], self._respell_word(segment[slice(*word)], language))
-            end = word.end
-        text = "".join((*pieces, segment[end:]))
+        text = self._respell_words(segment, sorted((*capitals, *others)), language)
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
-        spaced = _OPENING.sub(r"\g<0> ", text) if may_add_quote_spaces else text
+        may_open = may_add_quote_spaces and _ANY_OPENING.search(text)
+        spaced = _OPENING.sub(r"\g<0> ", text) if may_open else text
         if spaced == segment:
             return None
         has_quote_spaces = spaced != text
         offsets = _offsets(spaced, segment) if has_quote_spaces or len(text) != len(segment) else None
         return RespelledSegment(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
+
+    def _respell_words(self, segment: str, words: Sequence[Span], language: str) -> str:
+        if not words:
+            return segment
+        pieces: list[str] = []
+        end = 0
+        for word in words:
+            pieces += (segment[end : word.start], self._respell_word(segment[slice(*word)], language))
+            end = word.end
+        return "".join((*pieces, segment[end:]))
 
     def _respell_word(self, word: str, language: str) -> str:
         return _PART.sub(lambda part: self._respell_part(part[0], language).text, word)

@@ -24,7 +24,8 @@ Span = tuple[int, int]
 """Start and end, in characters."""
 
 _LINE = re.compile("[^\t\n\r\x0b\x0c\x85\u2028\u2029]+")
-_SPACE = re.compile(r"\s")
+_OTHER_SPACE = re.compile(r"[^\S ]")
+"""White space other than the plain space."""
 _UNSPACED_SCRIPTS = (
     "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # Thai, Lao, Tibetan, Myanmar, Hangul, Khmer
     "\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"  # Chinese, Japanese, Korean
@@ -126,7 +127,7 @@ def segment_to_fit(
     segments: list[str] = []
     gaps = [document.gaps[0]]
     for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
-        if has_letters(sentence):
+        if has_letters(sentence) and not _fits(sentence, count_tokens, max_tokens):
             pieces = _split_at_spans(sentence, _split_to_fitting_spans(sentence, count_tokens, max_tokens))
             segments += pieces.segments
             gaps += [*pieces.gaps[1:-1], gap]
@@ -159,7 +160,15 @@ def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: i
 
 def has_letters(text: str) -> bool:
     """Whether there is anything to translate; segments without letters are copied."""
-    return any(map(str.isalpha, text))
+    return text[:1].isalpha() or any(map(str.isalpha, text))
+
+
+def _fits(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> bool:
+    """Whether a segment stays whole: it has no overlong word, and few enough tokens."""
+    is_long = len(segment) > MAX_WORD_CHARACTERS
+    if is_long and (len(segment) > WINDOW_CHARS or _OVERLONG_WORD.search(segment)):
+        return False
+    return count_tokens(segment) <= max_tokens
 
 
 def _split_at_spans(text: str, spans: Iterable[Span]) -> SegmentedText:
@@ -238,17 +247,17 @@ def _sentence_ends(line: str, code: str) -> Iterator[int]:
     start = 0
     for end in _splitter_ends(line, code):
         # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences in one segment.
-        is_ordinal = code in _DOTTED_ORDINALS and _ORDINAL_AT_END.search(line[start:end])
-        start = end
-        if not is_ordinal or end == len(line):
+        is_last, can_be_ordinal = end == len(line), code in _DOTTED_ORDINALS
+        if is_last or not (can_be_ordinal and _ORDINAL_AT_END.search(line[start:end])):
             yield end
+        start = end
 
 
 def _splitter_ends(line: str, code: str) -> Iterator[int]:
     """Yield the splitter's sentence ends, found in windows that are at least half new each time."""
     # The splitter panics over multi-byte white space and cannot read surrogates: replace both by plain
     # characters of the same length.
-    sanitised = _SURROGATE.sub("x", _SPACE.sub(" ", line))
+    sanitised = _SURROGATE.sub("x", _OTHER_SPACE.sub(" ", line))
     start = 0
     while len(sanitised) - start > WINDOW_CHARS:
         window = sanitised[start : start + WINDOW_CHARS]
