@@ -60,9 +60,10 @@ class FairQueue(Generic[Q]):
         self._flows: dict[Hashable, _VirtualTimeQueue[Flow]] = {}
         self._sources: dict[Flow, dict[Q, None]] = {}
         self._num_of_owner: Counter[Hashable] = Counter()
+        self._num_sources = 0
 
     def __len__(self) -> int:
-        return self._num_of_owner.total()
+        return self._num_sources
 
     def __iter__(self) -> Iterator[Q]:
         """Yield all sources, by request."""
@@ -85,6 +86,7 @@ class FairQueue(Generic[Q]):
             sources = self._sources[flow] = {}
         sources[source] = None
         self._num_of_owner[flow.owner] += 1
+        self._num_sources += 1
 
     def remove(self, source: Q) -> bool:
         """Remove a source without charging for it; return whether it was waiting."""
@@ -94,6 +96,7 @@ class FairQueue(Generic[Q]):
             return False
         del sources[source]
         self._num_of_owner[flow.owner] -= 1
+        self._num_sources -= 1
         if not sources:
             del self._sources[flow]
             flows = self._flows[flow.owner]

@@ -189,7 +189,7 @@ class WaitingList(Generic[W]):
 
     def num_waiting(self, tier: Tier) -> int:
         """Count the waiting sources of a tier."""
-        return sum(len(self._queues[tier, priority]) for priority in Priority)
+        return sum(len(queue) for (of_tier, _), queue in self._queues.items() if of_tier is tier)
 
     def num_of(self, owner: Hashable) -> int:
         """Count the sources of an owner."""

@@ -213,25 +213,25 @@ class _SharedState:
 
     def admit(self, replica: Replica[Encoded], number: int) -> list[SegmentRequest]:
         """Take out the sources that join a replica now."""
-        for tier in Tier:
-            self.running[tier][number] = replica.num_sources_of(tier)
+        for tier, running in self.running.items():
+            running[number] = replica.num_sources_of(tier)
         num_arrivals = self.waiting.num_arrivals
         if not replica.may_admit(num_arrivals):
             return []
         admitted: list[SegmentRequest] = []
         is_rejected = True
-        for tier in Tier:
+        for tier, running in self.running.items():
             num_waiting = self.waiting.num_waiting(tier)
             if not num_waiting:
                 continue
-            share = fair_share(num_waiting, self.running[tier], number)
+            share = fair_share(num_waiting, running, number)
             if share < 1 or not replica.wants_more(tier, num_waiting):
                 is_rejected = False
                 continue
             other_load = replica.other_load(tier).plus(request.kind.beam_size for request in admitted)
             most_jobs = self._most_jobs(replica)
             found = self.waiting.admit(tier, replica.load(tier), share, most_jobs, other_load)
-            self.running[tier][number] += len(found)
+            running[number] += len(found)
             admitted += found
         if is_rejected and not admitted:
             replica.reject_all(num_arrivals)
