@@ -128,15 +128,14 @@ class Shortlist:
             ValueError: an id is outside the source's vocabulary.
         """
         bounds, listed = self._bounds, self.listed
-        if len(source_ids) and not 0 <= min(source_ids) <= max(source_ids) < self.source_vocab:
-            raise ValueError(
-                f"ids {min(source_ids)} to {max(source_ids)} exceed the vocabulary of {self.source_vocab}"
-            )
         is_candidate = self._is_always.copy()
         if len(source_ids):
+            least, most = min(source_ids), max(source_ids)
+            if least < 0 or most >= self.source_vocab:
+                raise ValueError(f"ids {least} to {most} exceed the vocabulary of {self.source_vocab}")
             lists = [listed[bounds[piece] : bounds[piece + 1]] for piece in source_ids]
             is_candidate[np.concatenate(lists)] = True
-        return np.flatnonzero(is_candidate).astype(np.int64, copy=False)
+        return is_candidate.nonzero()[0].astype(np.int64, copy=False)
 
 
 def _parse(content: bytes, source_vocab: int, target_vocab: int, eos_id: int) -> Shortlist:

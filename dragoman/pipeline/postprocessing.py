@@ -78,8 +78,10 @@ class Postprocessor:
         if self._confidence is not None:
             mean_logprob = normalised_score(best.logprob, best.num_tokens, length_penalty=1.0)
             log_confidence = self._confidence.log_confidence(len(segment), len(targets[0]), mean_logprob)
-        around = self._preparer.around_segment(segment, text.pair, text.controls)
-        links = self.links(source.read(segment), targets[0], around, best, source.spans)
+        links: tuple[Link, ...] = ()
+        if best.reading is not None:
+            around = self._preparer.around_segment(segment, text.pair, text.controls)
+            links = self.links(source.read(segment), targets[0], around, best, source.spans)
         if source.respelled is not None:
             targets, links = _in_capitals(source.respelled, targets, links, text.pair.target)
         if source.has_quote_spaces:
