@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from service.accounts.errors import DatabaseUrlInvalid, SchemaUnknown, StoreError
@@ -181,19 +182,10 @@ def _sqlite_engine(path: Path, timeout_s: float) -> sa.Engine:
     return prepare_sqlite(engine, "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
 
 
-class _Cursor(Protocol):
-    def execute(self, statement: str, /) -> object: ...
-    def close(self) -> None: ...
-
-
-class _SqliteConnection(Protocol):
-    def cursor(self) -> _Cursor: ...
-
-
 def prepare_sqlite(engine: sa.Engine, *pragmas: str) -> sa.Engine:
     """Execute pragmas in each new connection, and send BEGIN, which sqlite3 would send too late."""
 
-    def prepare(connection: _SqliteConnection, record: object) -> None:
+    def prepare(connection: DBAPIConnection, record: object) -> None:
         del record
         _run_pragmas(connection, *pragmas)
 
@@ -202,7 +194,7 @@ def prepare_sqlite(engine: sa.Engine, *pragmas: str) -> sa.Engine:
     return engine
 
 
-def _run_pragmas(connection: _SqliteConnection, *pragmas: str) -> None:
+def _run_pragmas(connection: DBAPIConnection, *pragmas: str) -> None:
     cursor = connection.cursor()
     for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")

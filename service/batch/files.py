@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from dragoman.types import Pair
 from service.batch.errors import InputProblem, JobCancelled, OutputFailed, ReadingStopped
+from service.errors import FieldInvalid
 from service.formats.entries import Entry, FileFormat, FileFormatError
 from service.formats.isolation import IsolatedFormat, ReaderStoppedError
 
@@ -111,14 +112,21 @@ def open_source(file: JobFile) -> Iterator[io.BufferedReader]:
         ReadingStopped: the process that reads the file was stopped.
     """
     try:
-        with file.source.open("rb") as source:
+        with input_errors(file.name), file.source.open("rb") as source:
             yield source
-    except FileFormatError as error:
-        raise InputProblem(((file.name, error.problem),)) from error
     except ReaderStoppedError as error:
         raise ReadingStopped(file.name, str(error)) from error
+
+
+@contextmanager
+def input_errors(name: str) -> Iterator[None]:
+    """Convert errors of reading a file, or an option, to InputProblem with its name."""
+    try:
+        yield
+    except (FileFormatError, FieldInvalid) as error:
+        raise InputProblem(((name, error.problem),)) from error
     except OSError as error:
-        raise InputProblem(((file.name, error.strerror or str(error)),)) from error
+        raise InputProblem(((name, error.strerror or str(error)),)) from error
 
 
 def digest_file(source: io.BufferedReader) -> tuple[int, str]:

@@ -3,17 +3,18 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dragoman.types import Pair
+from service.accounts.database import Database
 from service.batch.errors import JournalDamaged, OtherJob
+from service.batch.journal_file import JournalFile
 from service.formats.entries import Entry
 from service.schema.tables import FACTS, TRANSLATIONS
 from service.text.marked_text import MarkedText
@@ -29,28 +30,11 @@ _COLUMNS = [
 ]
 
 
-class JournalStore(Protocol):
-    """A database with `JOURNAL_TABLES`, such as `service.accounts.database.Database`."""
-
-    @property
-    def name(self) -> str:
-        """Name for messages."""
-        ...
-
-    def reading(self) -> AbstractContextManager[sa.Connection]:
-        """Open a read transaction."""
-        ...
-
-    def writing(self) -> AbstractContextManager[sa.Connection]:
-        """Open a write transaction: committed when the block ends, rolled back if it raises."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Journal:
     """The journal of one job in a store. All methods raise the store's errors if it fails."""
 
-    store: JournalStore
+    store: Database | JournalFile
     job: str = ""
     """Id of the job; empty if the store has only one."""
 

@@ -22,7 +22,7 @@ SIDE_FILE_SUFFIXES = ("-wal", "-shm", "-journal")
 
 @dataclass(frozen=True, slots=True)
 class JournalFile:
-    """A `JournalStore` in its own file, with one user."""
+    """A database of one journal in its own file, with one user."""
 
     path: Path
     engine: Engine

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from dragoman.types import Pair
 from service.batch.errors import InputProblem
+from service.batch.files import input_errors
 from service.batch.texts import EntryTranslator
-from service.formats.entries import Entry, FileFormatError
+from service.formats.entries import Entry
 from service.memories.pairs import SegmentPair, fitting_targets, source_digest
 from service.memories.tmx import TmxPairs
 from service.text.marked_text import MarkedText
@@ -85,13 +86,8 @@ def read_tmx(path: Path, pair: Pair) -> Mapping[bytes, SegmentPair]:
     Raises:
         InputProblem: the file cannot be read, or has no pair in these languages.
     """
-    try:
-        with path.open("rb") as source:
-            pairs = {source_digest(each.source): each for each in TmxPairs(source, pair)}
-    except FileFormatError as error:
-        raise InputProblem(((str(path), error.problem),)) from error
-    except OSError as error:
-        raise InputProblem(((str(path), error.strerror or str(error)),)) from error
+    with input_errors(str(path)), path.open("rb") as source:
+        pairs = {source_digest(each.source): each for each in TmxPairs(source, pair)}
     if not pairs:
         raise InputProblem(((str(path), f"has no unit with segments in {pair.source} and {pair.target}"),))
     return pairs

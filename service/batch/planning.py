@@ -11,7 +11,7 @@ from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.errors import InputProblem, OutputProblem
-from service.batch.files import JobFile, read_entries
+from service.batch.files import JobFile, input_errors, read_entries
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.limits import FileLimits
 from service.formats.registry import open_format, output_name, output_suffix
@@ -189,12 +189,10 @@ def plan_files(
 
 
 def _plan(place: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
-    try:
+    with input_errors(place.name):
         output = output_suffix(place.source.name, place.target.name)
         file_options = FileOptions(pair.source, pair.target, options.columns, output)
         opened = open_format(place.source.name, file_options, options.limits)
-    except FileFormatError as error:
-        raise InputProblem(((place.name, error.problem),)) from error
     return JobFile(place.name, place.source, place.target, opened, pair)
 
 

@@ -16,7 +16,7 @@ from dragoman.types import Pair
 from service.batch.entry_translator import translator_for
 from service.batch.errors import BatchRejected, BatchStopped, InputProblem
 from service.batch.estimate import count_contents, measure_rate
-from service.batch.files import JobFile
+from service.batch.files import JobFile, input_errors
 from service.batch.job_directory import JobDirectory, NothingToResume
 from service.batch.journal import Journal
 from service.batch.memory_translator import with_tmx
@@ -30,7 +30,6 @@ from service.cli.batch_bar import progress_bar, show_contents, show_report
 from service.cli.terms import NO_TERMS
 from service.engine import open_router, translator_options
 from service.formats.registry import is_known
-from service.glossaries.errors import GlossaryInvalid
 from service.settings import Settings
 
 CHUNKS = ChunkLimits()
@@ -146,12 +145,8 @@ def _with_terms(arguments: BatchArguments, files: Sequence[JobFile]) -> BatchArg
     if len(pairs) > 1:
         problem = f"terms are for one language pair, but the files have {', '.join(map(str, pairs))}"
         raise InputProblem(((name, f"{problem}; name --source, or run the command for each"),))
-    try:
+    with input_errors(name):
         terminology = arguments.terms.read(pairs[0]) if pairs else None
-    except GlossaryInvalid as error:
-        raise InputProblem(((name, error.problem),)) from error
-    except OSError as error:
-        raise InputProblem(((name, error.strerror or str(error)),)) from error
     return replace(arguments, options=arguments.options.with_terms(terminology))
 
 
@@ -167,11 +162,8 @@ def _translators(router: Router, arguments: BatchArguments) -> TranslatorOf:
 
 def _digest_memory(path: Path) -> str:
     """Return the digest of a memory's file. Raises InputProblem."""
-    try:
-        with path.open("rb") as opened:
-            return f"sha256 {hashlib.file_digest(opened, 'sha256').hexdigest()}"
-    except OSError as error:
-        raise InputProblem(((str(path), error.strerror or str(error)),)) from error
+    with input_errors(str(path)), path.open("rb") as opened:
+        return f"sha256 {hashlib.file_digest(opened, 'sha256').hexdigest()}"
 
 
 @contextmanager

@@ -16,8 +16,6 @@ from itertools import islice
 from pathlib import Path
 from tempfile import mkstemp
 from threading import Event
-from types import TracebackType
-from typing import Self
 
 from dragoman.types import Pair
 from service.batch.errors import ClusterMissing, JobCancelled, PartitionDamaged
@@ -214,12 +212,7 @@ class OccurrenceCounts:
         self._database = sqlite3.connect("")  # SQLite's name for a temporary database
         self._database.execute("CREATE TABLE planned (key BLOB PRIMARY KEY, times INTEGER) WITHOUT ROWID")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._database.close()
 
     def add(self, key: bytes) -> bool:

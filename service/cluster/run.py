@@ -90,7 +90,7 @@ def _translate_pending(
     """Translate the pending entries, and return the number of distinct ones."""
     cluster_job.folder.prepare()
     _merge_finished(cluster_job.folder, journal)
-    with OccurrenceCounts() as occurrences:
+    with closing(OccurrenceCounts()) as occurrences:
         size = cluster_job.partition_entries or choose_size(num_entries, cluster_job.cluster.workers)
         planner = Planner(journal, occurrences, cluster_job.folder.entries_path, size, stop)
         plan = planner.run(cluster_job.job.files)

@@ -1,5 +1,6 @@
 """Each distinct entry that the journal lacks is in one partition, whose file is whole or not there."""
 
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 
@@ -132,7 +133,7 @@ def test_each_distinct_entry_that_the_journal_lacks_is_in_one_partition(place: P
     )
     place.partitions.prepare()
 
-    with OccurrenceCounts() as occurrences:
+    with closing(OccurrenceCounts()) as occurrences:
         plan = Planner(journal, occurrences, place.partitions.entries_path, 50, Event()).run(job.files)
         partitions = [read_partition(path) for path in plan.partitions]
 
@@ -150,7 +151,7 @@ def test_planning_heeds_a_stop(place: Place) -> None:
     stop = Event()
     stop.set()
 
-    with OccurrenceCounts() as occurrences, pytest.raises(JobCancelled):
+    with closing(OccurrenceCounts()) as occurrences, pytest.raises(JobCancelled):
         Planner(journal, occurrences, place.partitions.entries_path, 50, stop).run(job.files)
 
 
