@@ -183,7 +183,29 @@ def translation_routes(
         ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT
     )
 
+    documented: dict[str, Any] = {
+        "response_model": schemas.DeepLTranslations,
+        "response_description": "The translations",
+        "responses": errors,
+    }
+
+    @router.get(
+        "/translate",
+        name="translate_got",
+        summary="Translate texts in the URL",
+        description="Translate as the POST does.",
+        openapi_extra=request_of(parameters=query_parameters(schemas.DeepLTranslateRequest)),
+        **documented,
+    )
+    @router.post(
+        "/translate",
+        name="translate_posted",
+        summary="Translate texts",
+        openapi_extra=request_of(schemas.DeepLTranslateRequest, [JSON, FORM]),
+        **documented,
+    )
     async def translate(connection: Request) -> Response:
+        """Translate each text on its own, in order; if any cannot be translated, the request fails."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.TRANSLATE)
         parameters = read_parameters(fields)
@@ -195,30 +217,6 @@ def translation_routes(
                 connection, _translate(translation_service, translation_request, caller)
             )
         return SafeJSONResponse({"translations": present(results, parameters)})
-
-    @router.post(
-        "/translate",
-        summary="Translate texts",
-        response_model=schemas.DeepLTranslations,
-        response_description="The translations",
-        responses=errors,
-        openapi_extra=request_of(schemas.DeepLTranslateRequest, [JSON, FORM]),
-    )
-    async def translate_posted(connection: Request) -> Response:
-        """Translate each text on its own, in order; if any cannot be translated, the request fails."""
-        return await translate(connection)
-
-    @router.get(
-        "/translate",
-        summary="Translate texts in the URL",
-        response_model=schemas.DeepLTranslations,
-        response_description="The translations",
-        responses=errors,
-        openapi_extra=request_of(parameters=query_parameters(schemas.DeepLTranslateRequest)),
-    )
-    async def translate_got(connection: Request) -> Response:
-        """Translate as the POST does."""
-        return await translate(connection)
 
     return router
 

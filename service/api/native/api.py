@@ -2,12 +2,11 @@
 
 from fastapi import APIRouter
 
-from service.api.native.analysis import analysis_routes
 from service.api.native.glossaries import GLOSSARY_PATHS, glossary_routes
 from service.api.native.memories import MEMORY_PATHS, memory_routes
 from service.api.native.model_admin import model_admin_routes
 from service.api.native.models import model_routes
-from service.api.native.texts import text_routes
+from service.api.native.texts import analysis_routes, text_routes
 from service.http.openapi import operation_id
 from service.jobs.api import FORM_BYTES, PATH, jobs_api
 from service.services import ApiDefinition, Services

@@ -1,4 +1,4 @@
-"""Routes that translate texts, at once or as a stream of server-sent events."""
+"""Routes that translate texts, at once or as a stream of server-sent events, and that analyse them."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -8,12 +8,19 @@ from fastapi import APIRouter
 from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
 
-from dragoman import DecodingOptions
+from dragoman import DecodingOptions, InputError
 from service.accounts.keys import Caller, Scope
 from service.api.native import responses
-from service.api.native.requests import StreamRequest, TranslateRequest
+from service.api.native.requests import DetectRequest, ScoreRequest, StreamRequest, TranslateRequest
 from service.http import openapi
-from service.http.errors import ErrorKind, ErrorResponse, EventStream, error_body, to_any_api_error
+from service.http.errors import (
+    ErrorKind,
+    ErrorResponse,
+    EventStream,
+    error_body,
+    field_error,
+    to_any_api_error,
+)
 from service.http.json_route import AuthenticatedRequest, json_route_for
 from service.http.threads import cancel_on_disconnect
 from service.readiness import require_ready
@@ -34,6 +41,10 @@ EVENT_DATA = {
     "error": openapi.reference_to(ErrorResponse),
 }
 """Schema of each event's data, by the event's name."""
+
+
+PAIR_FIELDS = frozenset({"source", "target"})
+"""Names of a pair's texts; in an error without a position, the same names mean languages."""
 
 
 def text_routes(services: Services) -> APIRouter:
@@ -94,6 +105,52 @@ def text_routes(services: Services) -> APIRouter:
         with name_rejected_texts(request.field_name):  # an error before the first event has a status
             first = await cancel_on_disconnect(connection, anext(progress))
         return EventStream(_events(first, progress, request, translation_request.options.decoding))
+
+    return router
+
+
+def analysis_routes(services: Services) -> APIRouter:
+    """Return the routes that analyse texts."""
+    translation_service = services.translation_service
+    route_class = json_route_for(services.authenticator, Scope.TRANSLATE)
+    router = APIRouter(tags=["analysis"], dependencies=openapi.WITH_KEY, route_class=route_class)
+
+    @router.post(
+        "/score",
+        summary="Score given translations",
+        response_description="Scores, token by token, in the order of the pairs",
+        responses=openapi.error_responses(openapi.MODEL_ERRORS),
+        openapi_extra=dict(openapi.WITHOUT_KEY),
+    )
+    async def score(request: ScoreRequest, connection: AuthenticatedRequest) -> responses.ScoreResponse:
+        """Score each given target as one segment by forced decoding; nothing is searched for."""
+        require_ready(translation_service.inference)
+        route = translation_service.inference.router.route(request.source, request.target, request.model)
+        try:
+            scored = await cancel_on_disconnect(
+                connection, translation_service.score(request.texts(), route, connection.caller)
+            )
+        except InputError as error:
+            if error.item is None or error.field not in PAIR_FIELDS:
+                raise
+            raise field_error(f"pairs[{error.item}].{error.field}", error.problem) from error
+        return responses.present_scores(route.steps[0].offer.title, scored)
+
+    @router.post(
+        "/detect",
+        summary="Detect the language of texts",
+        response_description="Languages, the most likely first, in the order of the texts",
+        responses=openapi.error_responses(openapi.TEXT_ERRORS),
+        openapi_extra=dict(openapi.WITHOUT_KEY),
+    )
+    async def detect(request: DetectRequest, connection: AuthenticatedRequest) -> responses.DetectResponse:
+        """Return the served languages that a text may be in. No model runs, but characters are charged."""
+        detected = await cancel_on_disconnect(
+            connection, translation_service.detect(request.texts(), connection.caller)
+        )
+        return responses.DetectResponse(
+            detections=[[responses.present_detected(one) for one in each] for each in detected]
+        )
 
     return router
 
