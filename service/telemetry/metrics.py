@@ -76,11 +76,8 @@ class Metrics:
         yield from _of_workers(self._workers)
         yield from _of_state(self._look())
         yield _gauge("memory_budget_bytes", "Maximum estimated memory of the open models", self._budget_bytes)
-        build = GaugeMetricFamily(
-            PREFIX + "build_info", "Version of the server; the value is always 1", labels=["version"]
-        )
-        build.add_metric([installed_version("dragoman")], 1)
-        yield build
+        build = {installed_version("dragoman"): 1}
+        yield _gauges("build_info", "Version of the server; the value is always 1", "version", build)
 
 
 class _FamilyCollector(Collector):
@@ -146,14 +143,8 @@ def _of_engine(counters: counting.EngineCounters) -> Iterator[Metric]:
 
 
 def _of_workers(counters: counting.WorkerCounters) -> Iterator[Metric]:
-    ages = GaugeMetricFamily(
-        PREFIX + "worker_heartbeat_age_seconds",
-        "Time since the last heartbeat of a job worker loop",
-        labels=["worker"],
-    )
-    for worker, age_s in counters.heartbeat_ages_s().items():
-        ages.add_metric([worker], age_s)
-    yield ages
+    meaning = "Time since the last heartbeat of a job worker loop"
+    yield _gauges("worker_heartbeat_age_seconds", meaning, "worker", counters.heartbeat_ages_s())
     yield _gauge("workers_silent", "Job worker loops whose heartbeat is overdue", len(counters.silent()))
     yield _counter(
         "worker_restarts", "Restarts of job worker loops after a failure", ["worker"], counters.restarts
@@ -164,17 +155,10 @@ def _of_workers(counters: counting.WorkerCounters) -> Iterator[Metric]:
 
 def _of_state(state: ServerState) -> Iterator[Metric]:
     yield _gauge("ready", "1 if the warm-up sentences are translated, else 0", float(state.is_ready))
-    models = GaugeMetricFamily(PREFIX + "models", "Available models, open or closed", labels=["state"])
     num_open = sum(state.open_models.values())
-    models.add_metric(["open"], num_open)
-    models.add_metric(["closed"], state.num_models - num_open)
-    yield models
-    opened = GaugeMetricFamily(
-        PREFIX + "open_models", "Open models, by what computes them", labels=["kernels"]
-    )
-    for kernels, count in state.open_models.items():
-        opened.add_metric([kernels], count)
-    yield opened
+    models = {"open": num_open, "closed": state.num_models - num_open}
+    yield _gauges("models", "Available models, open or closed", "state", models)
+    yield _gauges("open_models", "Open models, by what computes them", "kernels", state.open_models)
     yield _gauge("models_memory_bytes", "Estimated memory of the open models", state.memory_bytes)
     yield _gauge("segments_waiting", "Queued segments", state.queue.num_waiting)
     yield _gauge("segments_running", "Segments in progress on a replica", state.queue.num_running)
@@ -183,6 +167,13 @@ def _of_state(state: ServerState) -> Iterator[Metric]:
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:
     return GaugeMetricFamily(PREFIX + name, meaning, value=value)
+
+
+def _gauges(name: str, meaning: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(PREFIX + name, meaning, labels=[label])
+    for labelled, value in values.items():
+        family.add_metric([labelled], value)
+    return family
 
 
 def _counter(name: str, meaning: str, labels: list[str], counts: counting.LabeledCounter) -> Metric:

@@ -130,8 +130,7 @@ class TranslationService:
             TextsRejectedError: texts cannot be translated; all such are named.
             DragomanError: see `Inference.run`.
         """
-        self.limits.check(request.texts, request.options.decoding.target_prefix)
-        record_texts(request.texts)
+        self._accept(request.texts, request.options.decoding.target_prefix)
         if request.options.decoding.sampling is not None and request.options.decoding.sampling.seed is None:
             return await self._translate(request, caller)
         key = (caller.key_id, request)
@@ -146,8 +145,7 @@ class TranslationService:
             ApiError: there are more texts or characters than a request may carry.
             QuotaExceeded: the caller has too few characters left.
         """
-        self.limits.check(request.texts)
-        record_texts(request.texts)
+        self._accept(request.texts)
         source, target = request.source or UNDETERMINED, request.target or UNDETERMINED
         async with self.charged(request.num_characters, caller):
             return [TranslationResult(text, source, target, None, None, ()) for text in request.texts]
@@ -160,8 +158,7 @@ class TranslationService:
         Arguments and errors are those of `translate`. Ending the iteration cancels the work; segments that
         were yielded stay charged.
         """
-        self.limits.check(request.texts, request.options.decoding.target_prefix)
-        record_texts(request.texts)
+        self._accept(request.texts, request.options.decoding.target_prefix)
         async with self.charged(request.num_characters, caller) as delivery:
             plans = await self.inference.run_in_thread(
                 lambda: self._plan_all(request, caller), request.num_characters
@@ -190,8 +187,7 @@ class TranslationService:
             DragomanError: see `Inference.run`.
         """
         texts = [text for pair in pairs for text in pair]
-        self.limits.check(texts)
-        record_texts(texts)
+        self._accept(texts)
         async with self.charged(sum(map(len, texts)), caller):
             return await self.inference.score(route, pairs, self._engine_request(caller))
 
@@ -204,13 +200,16 @@ class TranslationService:
             QuotaExceeded: the caller has too few characters left.
         """
         self.detection.is_wanted(AUTO)
-        self.limits.check(texts)
-        record_texts(texts)
+        self._accept(texts)
         among = self._served()
         async with self.charged(sum(map(len, texts)), caller):
             return await self.inference.run_in_thread(
                 lambda: [detect(text, among) for text in texts], sum(map(len, texts))
             )
+
+    def _accept(self, texts: Sequence[str], target_prefix: str = "") -> None:
+        self.limits.check(texts, target_prefix)
+        record_texts(texts)
 
     def _served(self) -> list[str]:
         """Return the codes of all languages."""
