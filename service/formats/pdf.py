@@ -20,23 +20,6 @@ from service.formats.pdf_paragraphs import find_paragraphs
 TEXT_OUTPUT = ".txt"
 
 
-class PdfFormat:
-    """A PDF file; entries are those of the document that is made of it."""
-
-    def __init__(self, options: FileOptions) -> None:
-        """Store the options of the file."""
-        is_text = options.output == TEXT_OUTPUT
-        self._format: FileFormat = _PdfTextFormat(options) if is_text else _PdfDocxFormat(options)
-
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return self._format.read(source)
-
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        self._format.write(source, texts, target)
-
-
 class _PdfDocxFormat(DocxFormat):
     """A PDF file that becomes a Word document."""
 
@@ -67,3 +50,8 @@ class _PdfTextFormat(BytesFormat):
                 place = f"paragraph {next(numbers)}"
                 yield slot(Entry(cell.text, place), cell.text.encode(), partial(encode_line, b"\n"))
             yield b"\n"
+
+
+def pdf_format(options: FileOptions) -> FileFormat:
+    """Return the format of a PDF file; its entries are those of the document that is made of it."""
+    return _PdfTextFormat(options) if options.output == TEXT_OUTPUT else _PdfDocxFormat(options)

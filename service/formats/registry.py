@@ -65,7 +65,7 @@ _FORMATS: Mapping[str, _FormatEntry] = {
     ".htm": _FormatEntry("html", "HtmlFormat"),
     ".md": _FormatEntry("markdown", "MarkdownFormat"),
     ".markdown": _FormatEntry("markdown", "MarkdownFormat"),
-    ".pdf": _FormatEntry("pdf", "PdfFormat", package="pypdfium2", outputs=(".docx", ".txt")),
+    ".pdf": _FormatEntry("pdf", "pdf_format", package="pypdfium2", outputs=(".docx", ".txt")),
     ".docx": _FormatEntry("docx", "DocxFormat"),
     ".pptx": _FormatEntry("pptx", "PptxFormat"),
     ".xlsx": _FormatEntry("xlsx", "XlsxFormat"),
