@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import IO
 
 from service.formats.android_escapes import AndroidNotation, TextReader
-from service.formats.inline_runs import TextRun, fill_runs, messages_in, pair_halves, text_runs
+from service.formats.inline_runs import TextRun, enclosed, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, TextUnit, Unit
 from service.formats.plural_forms import missing_categories
 from service.formats.xml_tree import Chars, Element, Name
-from service.formats.xml_units import XmlFormat, through_root, xml_units
+from service.formats.xml_units import XmlFormat, through_root, with_units, xml_units
 from service.text.plural_rules import OTHER
 from service.text.tokens import InlineItem, TokenKind
 
@@ -42,11 +42,7 @@ class AndroidXmlFormat(XmlFormat):
             "are not supported"
         )
         yield from through_root(parts, _ROOT, problem)
-        for part in parts:
-            if isinstance(part, Element):
-                yield from self._resource(part)
-            else:
-                yield part
+        yield from with_units(parts, self._resource)
 
     def _resource(self, element: Element) -> Iterator[TextPart]:
         name = (element.attribute("name") or "")[:_MAX_SHOWN]
@@ -155,9 +151,7 @@ def _nodes(parent: Element) -> Iterator[InlineItem]:
         if isinstance(node, Chars):
             yield InlineItem(TokenKind.TEXT, node.text)
         elif isinstance(node, Element) and node.name != _PLACEHOLDER and node.close:
-            yield InlineItem(TokenKind.OPEN, raw=node.open)
-            yield from _nodes(node)
-            yield InlineItem(TokenKind.CLOSE, raw=node.close)
+            yield from enclosed(node.open, _nodes(node), node.close)
         else:
             is_word = isinstance(node, Element) and node.name == _PLACEHOLDER
             yield InlineItem(TokenKind.WORD if is_word else TokenKind.POINT, raw=node.raw)

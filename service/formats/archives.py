@@ -15,7 +15,7 @@ from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.parts import TextPart, TextUnit, Unit, end, entries_of, joined, written
 from service.formats.xml_tree import Element, Name
-from service.formats.xml_units import xml_encoder, xml_units
+from service.formats.xml_units import with_units, xml_encoder, xml_units
 from service.text.tokens import InlineItem
 
 MAX_MEMBERS = 10_000
@@ -199,11 +199,10 @@ class ParagraphFormat:
     def parts(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
         """Yield the parts of a member; `before` is the prefix of the locations: `ppt/slides/slide1.xml, `."""
         numbers = count(1)
-        for part in xml_units(content, self.paragraphs):
-            if isinstance(part, Element):
-                yield self.passage(part, f"{before}paragraph {next(numbers)}")
-            else:
-                yield part
+        return with_units(
+            xml_units(content, self.paragraphs),
+            lambda part: (self.passage(part, f"{before}paragraph {next(numbers)}"),),
+        )
 
     def passage(self, element: Element, place: str) -> TextUnit:
         """Return a paragraph as a unit: its own entries, then those of the paragraphs in it."""

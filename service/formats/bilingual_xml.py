@@ -15,6 +15,7 @@ from service.formats.bilingual_marks import add_unit_note, confidence_note, vari
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import (
     TextRun,
+    enclosed,
     entries_in,
     fill_runs,
     messages_in,
@@ -162,9 +163,7 @@ def _content(parent: Element, translated_segments: Mapping[str, Element]) -> Ite
         elif _is_segment(node):
             yield from _segment(node, translated_segments)
         elif node.local in _CONTAINERS and node.close and not _is_protected(node):
-            yield InlineItem(TokenKind.OPEN, raw=node.open)
-            yield from _content(node, translated_segments)
-            yield InlineItem(TokenKind.CLOSE, raw=node.close)
+            yield from enclosed(node.open, _content(node, translated_segments), node.close)
         elif node.local in _HALVES:
             key = next((found for name in _KEYS if (found := node.attribute(name)) is not None), "")
             yield InlineItem(TokenKind.POINT, raw=node.raw, note=f"{_HALVES[node.local]}:{key}")

@@ -14,11 +14,10 @@ from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import TextRun, pair_halves, text_runs
+from service.formats.inline_runs import TextRun, enclosed, pair_halves, text_runs
 from service.formats.office_packages import read_package
-from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
+from service.formats.styled_runs import styled_items, text_items, wrap_styles, written_text
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
-from service.text.escaping import escape_xml
 from service.text.tokens import InlineItem, TokenKind
 
 FIELD_NOTE = "field:"
@@ -140,8 +139,7 @@ def _write_items(items: Sequence[InlineItem], prefix: str) -> str:
         if item.kind is not TokenKind.TEXT:
             written.append(item.raw)
         elif item.text:
-            text = f'<{prefix}t xml:space="preserve">{escape_xml(item.text)}</{prefix}t>'
-            written.append(f"<{prefix}r>{style}{text}</{prefix}r>")
+            written.append(f"<{prefix}r>{style}{written_text(prefix, item.text)}</{prefix}r>")
     return "".join(written)
 
 
@@ -164,15 +162,12 @@ def _container(element: Element, spelt: WriteNested) -> Iterator[InlineItem]:
     inner = next(iter(element.children("sdtContent")), None)
     properties = "".join(child.raw for child in element.elements if child.local in _PROPERTIES)
     if element.local != "sdt":
-        yield InlineItem(TokenKind.OPEN, raw=element.open + properties)
-        yield from _content(element, spelt)
-        yield InlineItem(TokenKind.CLOSE, raw=element.close)
+        yield from enclosed(element.open + properties, _content(element, spelt), element.close)
     elif inner is None or not inner.close:
         yield InlineItem(TokenKind.POINT, raw=element.raw)
     else:
-        yield InlineItem(TokenKind.OPEN, raw=element.open + properties + inner.open)
-        yield from _content(inner, spelt)
-        yield InlineItem(TokenKind.CLOSE, raw=inner.close + element.close)
+        opening, closing = element.open + properties + inner.open, inner.close + element.close
+        yield from enclosed(opening, _content(inner, spelt), closing)
 
 
 def _run(run: Element, spelt: WriteNested) -> Iterator[InlineItem]:
@@ -185,21 +180,13 @@ def _run(run: Element, spelt: WriteNested) -> Iterator[InlineItem]:
         if isinstance(node, Miscellaneous):
             yield InlineItem(TokenKind.POINT, raw=f"{run.open}{node.raw}{run.close}")
         elif node.local == "t":
-            yield from _texts(node, style, lambda spaces: f"{lead}{spaces}{run.close}")
+            yield from text_items(
+                node.text, style, lambda spaces: f"{lead}{written_text(run.prefix, spaces)}{run.close}"
+            )
         elif node.local in _HYPHENS:
             yield InlineItem(TokenKind.TEXT, _HYPHENS[node.local], note=style)
         elif node.local not in _DROPPED:
             yield _non_text_item(node, f"{lead}{PARAGRAPHS.written(node, spelt)}{run.close}")
-
-
-def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[InlineItem]:
-    for part, stays in split_spaces(element.text):
-        if stays:
-            prefix = element.prefix
-            raw = f'<{prefix}t xml:space="preserve">{part}</{prefix}t>'
-            yield InlineItem(TokenKind.POINT, raw=spelt(raw))
-        else:
-            yield InlineItem(TokenKind.TEXT, part, note=style)
 
 
 def _style(properties: Element) -> str:

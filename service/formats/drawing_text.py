@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from service.formats.archives import ParagraphFormat, WriteNested
 from service.formats.inline_runs import TextRun, text_runs
-from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
+from service.formats.styled_runs import styled_items, text_items, wrap_styles
 from service.formats.xml_attributes import without_attributes
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.text.escaping import escape_xml
@@ -62,13 +62,7 @@ def _run(run: Element) -> Iterator[InlineItem]:
                     kind = TokenKind.BREAK if piece == "\t" else TokenKind.POINT
                     yield InlineItem(kind, raw=_written_run(run.prefix, own, piece))
                     continue
-                for text, stays in split_spaces(piece):
-                    raw = _written_run(run.prefix, own, text) if stays else ""
-                    yield (
-                        InlineItem(TokenKind.POINT, raw=raw)
-                        if stays
-                        else InlineItem(TokenKind.TEXT, text, note=style)
-                    )
+                yield from text_items(piece, style, lambda spaces: _written_run(run.prefix, own, spaces))
 
 
 def _style(properties: Element) -> str:

@@ -89,6 +89,13 @@ def fill_runs(found: Iterable[TextRun | InlineItem], texts: Iterable[str]) -> li
     return filled
 
 
+def enclosed(opening: str, inner: Iterable[InlineItem], closing: str) -> Iterator[InlineItem]:
+    """Yield items between the two halves of an element."""
+    yield InlineItem(TokenKind.OPEN, raw=opening)
+    yield from inner
+    yield InlineItem(TokenKind.CLOSE, raw=closing)
+
+
 def xml_of(items: Iterable[InlineItem]) -> str:
     """Return items as XML."""
     return "".join(escape_xml(item.text) if item.kind is TokenKind.TEXT else item.raw for item in items)

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
-from service.formats.inline_runs import TextRun, collapse_space, pair_halves, text_runs
+from service.formats.inline_runs import TextRun, collapse_space, enclosed, pair_halves, text_runs
 from service.formats.parts import TextPart
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import xml_units
@@ -106,9 +106,7 @@ def _content(parent: Element, spelt: WriteNested) -> Iterator[InlineItem]:
         elif isinstance(node, Miscellaneous):
             yield InlineItem(TokenKind.POINT, raw=node.raw)
         elif node.name.uri == _TEXT and node.local in _CONTAINERS and node.close:
-            yield InlineItem(TokenKind.OPEN, raw=node.open)
-            yield from _content(node, spelt)
-            yield InlineItem(TokenKind.CLOSE, raw=node.close)
+            yield from enclosed(node.open, _content(node, spelt), node.close)
         elif node.name == Name(_TEXT, "s"):
             yield InlineItem(TokenKind.POINT, raw=node.raw, note=f"{_SPACES_NOTE}{_num_spaces(node)}")
         elif node.name != Name(_TEXT, "soft-page-break"):  # where a page of the old text ended

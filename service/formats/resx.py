@@ -11,7 +11,7 @@ from typing import IO
 from service.formats.messages import has_words, message_unit
 from service.formats.parts import TextPart
 from service.formats.xml_tree import Chars, Element, Name
-from service.formats.xml_units import XmlFormat, through_root, xml_units
+from service.formats.xml_units import XmlFormat, through_root, with_units, xml_units
 from service.text.escaping import escape_xml
 
 _DATA = Name("", "data")
@@ -29,11 +29,7 @@ class ResxFormat(XmlFormat):
         """See `XmlFormat`."""
         parts = xml_units(source, frozenset([_DATA]))
         yield from through_root(parts, _ROOT, "it is not a file of .NET resources: <root> is missing")
-        for part in parts:
-            if isinstance(part, Element):
-                yield from _data(part)
-            else:
-                yield part
+        yield from with_units(parts, _data)
 
 
 def _data(data: Element) -> Iterator[TextPart]:

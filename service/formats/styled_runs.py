@@ -9,19 +9,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from service.text.escaping import escape_xml
 from service.text.tokens import InlineItem, TokenKind
 
 _MORE_SPACES = re.compile("(?<= )( {2,})")
 
 
-def split_spaces(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield pieces of a text, each with whether it is to stay.
-
-    Of three or more spaces in a row, which align words, all but the first stay.
-    """
+def text_items(text: str, style: str, written: Callable[[str], str]) -> Iterator[InlineItem]:
+    """Yield text with a style; the spaces after a first one are points, as a function writes them."""
     for i, part in enumerate(_MORE_SPACES.split(text)):
-        if part:
-            yield part, i % 2 == 1
+        if i % 2:
+            yield InlineItem(TokenKind.POINT, raw=written(part))
+        elif part:
+            yield InlineItem(TokenKind.TEXT, part, note=style)
+
+
+def written_text(prefix: str, text: str) -> str:
+    """Return the element of a text in Word and Excel, which keeps its spaces."""
+    return f'<{prefix}t xml:space="preserve">{escape_xml(text)}</{prefix}t>'
 
 
 def wrap_styles(items: Sequence[InlineItem], shows_space: Callable[[str], bool]) -> list[InlineItem]:

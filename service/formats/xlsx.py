@@ -21,10 +21,9 @@ from service.formats.entries import FileFormatError
 from service.formats.inline_runs import entries_in, fill_runs, text_runs
 from service.formats.office_packages import OfficePackage, read_package
 from service.formats.parts import TextPart, Unit
-from service.formats.styled_runs import split_spaces, styled_items, wrap_styles
+from service.formats.styled_runs import styled_items, text_items, wrap_styles, written_text
 from service.formats.xml_tree import Element, Miscellaneous, Name
 from service.formats.xml_units import encoding_of, xml_units
-from service.text.escaping import escape_xml
 from service.text.tokens import InlineItem, TokenKind
 
 MAX_CELL_CHARACTERS = 32_767
@@ -161,12 +160,7 @@ def _texts(element: Element, style: str) -> Iterator[InlineItem]:
         if i % 2:
             yield _mark(piece, style)
             continue
-        for text, stays in split_spaces(piece):
-            yield (
-                InlineItem(TokenKind.POINT, raw=text)
-                if stays
-                else InlineItem(TokenKind.TEXT, text, note=style)
-            )
+        yield from text_items(piece, style, str)
 
 
 def _mark(piece: str, style: str) -> InlineItem:
@@ -197,16 +191,12 @@ def _write_string(element: Element, items: Sequence[InlineItem], place: str) -> 
             f"{place}: its translation has {size:,} characters; the limit of a cell in Excel is "
             f"{MAX_CELL_CHARACTERS:,}; split the text"
         )
-    texts = [(style, _written_text(element.prefix, "".join(parts))) for style, parts in pieces]
+    texts = [(style, written_text(element.prefix, "".join(parts))) for style, parts in pieces]
     if any(style for style, _ in texts):
         prefix = element.prefix
         written = "".join(f"<{prefix}r>{style}{text}</{prefix}r>" for style, text in texts)
     else:
-        written = texts[0][1] if texts else _written_text(element.prefix, "")
+        written = texts[0][1] if texts else written_text(element.prefix, "")
     kept = [node.raw for node in element.nodes if isinstance(node, Miscellaneous)]
     kept += [node.raw for node in element.children("phoneticPr")]
     return f"{element.open}{written}{''.join(kept)}{element.close}"
-
-
-def _written_text(prefix: str, text: str) -> str:
-    return f'<{prefix}t xml:space="preserve">{escape_xml(text)}</{prefix}t>'

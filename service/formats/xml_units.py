@@ -7,7 +7,7 @@ which loads nothing external; entity declarations are rejected.
 import codecs
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 from xml.parsers import expat
@@ -124,6 +124,17 @@ def through_root(parts: Iterator[str | Element], root: re.Pattern[str], problem:
         if is_tag:
             return
     raise FileFormatError(problem)
+
+
+def with_units(
+    parts: Iterator[str | Element], read: Callable[[Element], Iterable[TextPart]]
+) -> Iterator[TextPart]:
+    """Yield parts as they are, but for units what is read of each."""
+    for part in parts:
+        if isinstance(part, Element):
+            yield from read(part)
+        else:
+            yield part
 
 
 def xml_encoder(source: IO[bytes]) -> Callable[[str], bytes]:
