@@ -27,9 +27,8 @@ from service.http.limits import BodyLimitMiddleware, BodyLimits, TextLimits
 from service.http.telemetry_middleware import RequestLogOptions
 from service.http.threads import run_in_thread
 from service.http.uploads import UploadLimits
-from service.jobs.api import open_job_service
 from service.jobs.documents import DocumentService
-from service.jobs.job_service import JobService
+from service.jobs.job_service import JobService, open_job_service
 from service.jobs.job_storage import JobStorage, open_job_storage
 from service.memories.memory_service import MemoryService
 from service.memories.store import MemoryStore

@@ -14,6 +14,7 @@ from dragoman.errors import InputError
 from dragoman.types import Pair
 from service.accounts.keys import Caller
 from service.batch.errors import BatchStopped, InputProblem
+from service.engine import translator_options
 from service.formats.entries import FileFormatError
 from service.glossaries.terminology import RequestTerminology
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
@@ -25,7 +26,10 @@ from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove
 from service.jobs.job_storage import JobStorage
 from service.jobs.request_fields import require_pair
 from service.jobs.worker import INPUT, TERMS, JobWorkers, remove_input
+from service.settings import Settings
+from service.telemetry.counters import WorkerCounters
 from service.translation.request import AUTO
+from service.translation.translation_service import TranslationService
 
 RESULT = "result"
 Result = TypeVar("Result")
@@ -193,6 +197,28 @@ class JobService:
         except BaseException:
             blobs.remove(job_id)
             raise
+
+
+def open_job_service(
+    storage: JobStorage,
+    translation_service: TranslationService,
+    file_work: FileWork,
+    settings: Settings,
+    counters: WorkerCounters,
+) -> JobService:
+    """Return the service that all APIs submit files to. Its workers run only within `JobWorkers.working`."""
+    database = storage.store.database
+    runner = JobRunner(
+        translation_service.inference.router,
+        database,
+        translation_service.detection,
+        settings.job_texts,
+        translator_options(settings),
+        translation_service.cache_sharing,
+        file_work.limits,
+    )
+    workers = JobWorkers(storage, runner, settings.jobs_at_a_time, counters)
+    return JobService(storage, workers, runner, file_work)
 
 
 def _terms_file(path: Path, terms: RequestTerminology) -> Path:

@@ -85,6 +85,9 @@ def matches_etag(headers: Headers, etag: str) -> bool:
     return etag in known or known == ["*"]
 
 
+PATH = "/v1/jobs"
+FORM_BYTES = 2**20
+"""Maximum size of an upload form without its file, in bytes."""
 ONE = "/jobs/{job_id}"
 JSON_LINES_OUT = "application/jsonl"
 READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)

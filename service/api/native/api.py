@@ -8,7 +8,7 @@ from service.api.native.model_admin import model_admin_routes
 from service.api.native.models import model_routes
 from service.api.native.texts import analysis_routes, text_routes
 from service.http.openapi import operation_id
-from service.jobs.api import FORM_BYTES, PATH, jobs_api
+from service.jobs.routes import FORM_BYTES, PATH, JobAuthenticator, job_routes
 from service.services import ApiDefinition, Services
 
 PARTS = (text_routes, glossary_routes, memory_routes, analysis_routes, model_routes, model_admin_routes)
@@ -19,16 +19,11 @@ def native_api(services: Services) -> ApiDefinition:
     routes = APIRouter(prefix="/v1", generate_unique_id_function=operation_id)
     for part in PARTS:
         routes.include_router(part(services))
-    streamed_paths: dict[str, int] = {}
+    settings, streamed_paths = services.settings, dict[str, int]()
     if services.jobs is not None:
-        routes.include_router(
-            jobs_api(
-                services.jobs,
-                services.authenticator,
-                services.glossaries,
-                services.settings,
-                services.is_stopping,
-            )
+        jobs = JobAuthenticator(
+            services.jobs, services.authenticator, services.glossaries, services.is_stopping
         )
-        streamed_paths[PATH] = services.settings.max_job_bytes + FORM_BYTES
+        routes.include_router(job_routes(jobs, settings.max_job_bytes, settings.root_path))
+        streamed_paths[PATH] = settings.max_job_bytes + FORM_BYTES
     return ApiDefinition(routes, document_paths=GLOSSARY_PATHS | MEMORY_PATHS, streamed_paths=streamed_paths)
