@@ -9,6 +9,7 @@ from fastapi.params import Depends
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -88,6 +89,16 @@ class DocumentedModel(BaseModel):
             if "description" in field:
                 field["description"] = " ".join(field["description"].split())
         return schema
+
+
+def examples(*values: JsonDict) -> ConfigDict:
+    """Return the configuration of a model with examples."""
+    return ConfigDict(json_schema_extra={"examples": list(values)})
+
+
+def closed_examples(*values: JsonDict) -> ConfigDict:
+    """Return the configuration of a model with examples that rejects unknown fields."""
+    return ConfigDict(extra="forbid", **examples(*values))
 
 
 def equal_fields(model: type[BaseModel], *parts: object) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from dragoman.types import Formality
 from service.formats.review_marks import ReviewMarks
-from service.http.openapi import DocumentedModel, equal_fields
+from service.http.openapi import DocumentedModel, closed_examples, equal_fields
 from service.jobs.job import Job, JobState, WebhookState
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure
@@ -57,12 +57,7 @@ class JobOptionsIn(DocumentedModel):
 class CreateJobForm(JobOptionsIn):
     """A file to translate, with its options."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"file": "Ein Hund rennt.", "target": "en", "file_name": "letter.txt"}]
-        },
-    )
+    model_config = closed_examples({"file": "Ein Hund rennt.", "target": "en", "file_name": "letter.txt"})
 
     file: bytes
     """The file to translate."""

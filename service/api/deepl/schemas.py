@@ -3,12 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.glossaries.entries import EntriesFormat
 from service.http.errors import ErrorKind
-from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses
+from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses, examples
 from service.text.options import MarkupLanguage
 
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
@@ -46,11 +47,7 @@ Flag = bool | Literal["0", "1"]
 class DeepLTranslateRequest(BaseModel):
     """Texts to translate."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"text": ["Guten Morgen.", "Ein Hund rennt."], "target_lang": "EN-GB"}]
-        }
-    )
+    model_config = examples({"text": ["Guten Morgen.", "Ein Hund rennt."], "target_lang": "EN-GB"})
 
     text: Annotated[list[str], Field(min_length=1)] | str = Field(
         description="One text or several; forms and URLs repeat the field."
@@ -105,7 +102,7 @@ class DeepLTranslations(BaseModel):
 class DeepLLanguagesQuery(BaseModel):
     """Which languages to list."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"type": "target"}]})
+    model_config = examples({"type": "target"})
 
     type: Literal["source", "target", ""] = Field("source", description="Side of the translation.")
     auth_key: ApiKey = None
@@ -145,22 +142,18 @@ class GlossaryPairs(BaseModel):
     supported_languages: list[GlossaryPair]
 
 
+_DICTIONARY: JsonDict = {
+    "source_lang": "de",
+    "target_lang": "en",
+    "entries": "Hund\tdog",
+    "entries_format": "tsv",
+}
+
+
 class CreateGlossaryIn(BaseModel):
     """A new glossary."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "Products",
-                    "source_lang": "de",
-                    "target_lang": "en",
-                    "entries": "Hund\tdog\nKatze\tcat",
-                    "entries_format": "tsv",
-                }
-            ]
-        }
-    )
+    model_config = examples({"name": "Products", **_DICTIONARY, "entries": "Hund\tdog\nKatze\tcat"})
 
     name: str = Field(description="Name of the glossary.")
     source_lang: str = Field(description="Language of the terms, as in `de`, with all its regions.")
@@ -191,13 +184,7 @@ class Glossaries(BaseModel):
 class DeepLDictionaryIn(BaseModel):
     """The entries of a glossary for one language pair."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"source_lang": "de", "target_lang": "en", "entries": "Hund\tdog", "entries_format": "tsv"}
-            ]
-        }
-    )
+    model_config = examples(_DICTIONARY)
 
     source_lang: str = Field(description="Language of the terms, as in `de`, with all its regions.")
     target_lang: str = Field(description="Language of their translations.")
@@ -208,23 +195,7 @@ class DeepLDictionaryIn(BaseModel):
 class CreateMultilingualGlossaryIn(BaseModel):
     """A new glossary of several language pairs."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "Products",
-                    "dictionaries": [
-                        {
-                            "source_lang": "de",
-                            "target_lang": "en",
-                            "entries": "Hund\tdog",
-                            "entries_format": "tsv",
-                        }
-                    ],
-                }
-            ]
-        }
-    )
+    model_config = examples({"name": "Products", "dictionaries": [_DICTIONARY]})
 
     name: str = Field(description="Name of the glossary.")
     dictionaries: list[DeepLDictionaryIn] = Field(description="Entries for each language pair.")
@@ -233,7 +204,7 @@ class CreateMultilingualGlossaryIn(BaseModel):
 class ChangeGlossaryIn(BaseModel):
     """Changes to a glossary."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "All products"}]})
+    model_config = examples({"name": "All products"})
 
     name: str = Field("", description="New name; omitted: unchanged.")
     dictionaries: list[DeepLDictionaryIn] = Field(
@@ -244,18 +215,8 @@ class ChangeGlossaryIn(BaseModel):
 class FirstDictionaryForm(BaseModel):
     """The entries for one language pair; those for others have the numbers 1, 2 and so on."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "Products",
-                    "dictionaries[0].source_lang": "de",
-                    "dictionaries[0].target_lang": "en",
-                    "dictionaries[0].entries": "Hund\tdog",
-                    "dictionaries[0].entries_format": "tsv",
-                }
-            ]
-        }
+    model_config = examples(
+        {"name": "Products", **{f"dictionaries[0].{name}": each for name, each in _DICTIONARY.items()}}
     )
 
     source_lang: str = Field(
@@ -335,11 +296,7 @@ class DictionariesEntries(BaseModel):
 class UploadDocumentForm(BaseModel):
     """A document to translate."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"file": "Ein Hund rennt.", "target_lang": "EN-GB", "filename": "letter.txt"}]
-        }
-    )
+    model_config = examples({"file": "Ein Hund rennt.", "target_lang": "EN-GB", "filename": "letter.txt"})
 
     file: bytes = Field(description="The document; the suffix of its name selects the format.")
     target_lang: TargetLanguage
@@ -365,7 +322,7 @@ class UploadedDocument(BaseModel):
 class DocumentKeyIn(BaseModel):
     """The key of an uploaded document."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"document_key": "0" * 64}]})
+    model_config = examples({"document_key": "0" * 64})
 
     document_key: str = Field(description="From the response to the upload.")
     auth_key: ApiKey = None

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.api.google.errors import GOOGLE_STATUSES
 from service.http.errors import ErrorKind
-from service.http.openapi import MODEL_ERRORS, error_responses
+from service.http.openapi import MODEL_ERRORS, closed_examples, error_responses, examples
 
 MAX_TEXTS = 128
 """Maximum number of texts in a request, as in Google's API."""
@@ -22,11 +22,8 @@ Q = Annotated[
 class GoogleTranslateRequest(BaseModel):
     """Texts to translate."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"q": ["Ein Hund rennt.", "Guten Morgen."], "target": "en", "format": "text"}]
-        },
+    model_config = closed_examples(
+        {"q": ["Ein Hund rennt.", "Guten Morgen."], "target": "en", "format": "text"}
     )
 
     q: Q
@@ -49,9 +46,7 @@ class GoogleTranslateRequest(BaseModel):
 class GoogleDetectRequest(BaseModel):
     """Texts whose languages to detect."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"q": ["Guten Morgen.", "Good morning."]}]}
-    )
+    model_config = closed_examples({"q": ["Guten Morgen.", "Good morning."]})
 
     q: Q
     key: ApiKey = None
@@ -60,7 +55,7 @@ class GoogleDetectRequest(BaseModel):
 class GoogleLanguagesQuery(BaseModel):
     """Which names to list."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"target": "en"}]})
+    model_config = examples({"target": "en"})
 
     target: str | None = Field(None, description="Language of the names; omitted: codes without names.")
     model: ModelName | None = Field(None, description="Google's names; without effect.")

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 from fastapi import Security
 from fastapi.params import Depends
 from fastapi.security import APIKeyQuery
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.api.libretranslate.errors import STATUSES
 from service.api.libretranslate.languages import Catalogue, CatalogueLanguage, present_code
 from service.api.libretranslate.requests import MAX_ALTERNATIVES, LibreTranslateParameters
 from service.formats.registry import installed_suffixes
 from service.http.errors import ErrorKind
-from service.http.openapi import FORM, JSON, MODEL_ERRORS, MULTIPART, WITH_KEY, error_responses
+from service.http.openapi import FORM, JSON, MODEL_ERRORS, MULTIPART, WITH_KEY, error_responses, examples
 from service.settings import Settings
 from service.translation.request import UNDETERMINED, DetectedSource, TranslationResult
 from service.translation.source_language import DetectionMode
@@ -204,11 +204,7 @@ TargetLanguage = Annotated[str, Field(min_length=1, description="Code of the tar
 class LibreTranslateRequest(BaseModel):
     """One text or several to translate."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"q": "Ein Hund rennt.", "source": "auto", "target": "en", "alternatives": 1}]
-        }
-    )
+    model_config = examples({"q": "Ein Hund rennt.", "source": "auto", "target": "en", "alternatives": 1})
 
     q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)] = Field(
         description="A text or an array of texts; a form repeats the field. Line ends of a form become `\\n`."
@@ -231,7 +227,7 @@ class LibreTranslateRequest(BaseModel):
 class LibreDetectRequest(BaseModel):
     """A text whose language to detect."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"q": "Bonjour tout le monde"}]})
+    model_config = examples({"q": "Bonjour tout le monde"})
 
     q: str = Field(min_length=1, description="The text.")
     api_key: ApiKey = None
@@ -240,9 +236,7 @@ class LibreDetectRequest(BaseModel):
 class TranslateFileForm(BaseModel):
     """A file to translate."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"file": "Ein Hund rennt.", "source": "de", "target": "en"}]}
-    )
+    model_config = examples({"file": "Ein Hund rennt.", "source": "de", "target": "en"})
 
     file: bytes = Field(description="The file; the suffix of its name selects the format.")
     source: SourceLanguage
@@ -253,11 +247,7 @@ class TranslateFileForm(BaseModel):
 class SuggestIn(BaseModel):
     """A better translation of a text."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"q": "Gute Nacht", "s": "Good night", "source": "de", "target": "en"}]
-        }
-    )
+    model_config = examples({"q": "Gute Nacht", "s": "Good night", "source": "de", "target": "en"})
 
     q: str = Field("", description="A text.")
     s: str = Field("", description="The suggested translation.")

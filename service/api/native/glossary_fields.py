@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import ConfigDict
-
 from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from dragoman.types import Pair
@@ -19,7 +17,7 @@ from service.glossaries.json_terms import read_json_terms
 from service.glossaries.store import Glossary
 from service.http.errors import field_error
 from service.http.fields import Fields
-from service.http.openapi import DocumentedModel, equal_fields
+from service.http.openapi import DocumentedModel, closed_examples, equal_fields
 
 LANGUAGE_ADVICE = "name a language, such as de"
 
@@ -27,13 +25,8 @@ LANGUAGE_ADVICE = "name a language, such as de"
 class DictionaryIn(DocumentedModel):
     """The entries of a glossary for one language pair."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"source": "de", "target": "en", "entries": [{"source": "Ablage", "target": "library"}]}
-            ]
-        },
+    model_config = closed_examples(
+        {"source": "de", "target": "en", "entries": [{"source": "Ablage", "target": "library"}]}
     )
 
     source: str
@@ -47,26 +40,21 @@ class DictionaryIn(DocumentedModel):
 class GlossaryIn(DocumentedModel):
     """A glossary with its entries."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
+    model_config = closed_examples(
+        {
+            "name": "Products",
+            "dictionaries": [
                 {
-                    "name": "Products",
-                    "dictionaries": [
-                        {
-                            "source": "de",
-                            "target": "en",
-                            "entries": [
-                                {"source": "Ablage", "target": "library"},
-                                {"source": "Hund", "targets": ["dog", "hound"]},
-                                {"source": "Dragoman"},
-                            ],
-                        }
+                    "source": "de",
+                    "target": "en",
+                    "entries": [
+                        {"source": "Ablage", "target": "library"},
+                        {"source": "Hund", "targets": ["dog", "hound"]},
+                        {"source": "Dragoman"},
                     ],
                 }
-            ]
-        },
+            ],
+        }
     )
 
     name: str
@@ -78,11 +66,8 @@ class GlossaryIn(DocumentedModel):
 class DictionaryForm(DocumentedModel):
     """A file with the entries of one language pair."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"source": "de", "target": "en", "format": "csv", "file": "Ablage,library\n"}]
-        },
+    model_config = closed_examples(
+        {"source": "de", "target": "en", "format": "csv", "file": "Ablage,library\n"}
     )
 
     file: bytes
@@ -98,19 +83,14 @@ class DictionaryForm(DocumentedModel):
 class GlossaryForm(DictionaryForm):
     """A glossary of one language pair as a file."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "Products",
-                    "source": "de",
-                    "target": "en",
-                    "format": "csv",
-                    "file": "Ablage,library\n",
-                }
-            ]
-        },
+    model_config = closed_examples(
+        {
+            "name": "Products",
+            "source": "de",
+            "target": "en",
+            "format": "csv",
+            "file": "Ablage,library\n",
+        }
     )
 
     name: str

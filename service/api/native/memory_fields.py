@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from dragoman.types import Pair
@@ -12,7 +12,7 @@ from service.formats.entries import FileFormatError
 from service.formats.isolation import RecordReader
 from service.http.errors import field_error
 from service.http.fields import Fields
-from service.http.openapi import DocumentedModel, equal_fields
+from service.http.openapi import DocumentedModel, closed_examples, equal_fields
 from service.memories.pairs import DIGEST_SIZE_BYTES, SegmentPair
 from service.memories.store import Memory, StoredPair
 from service.memories.tmx import TmxPairs
@@ -36,7 +36,7 @@ class PairIn(DocumentedModel):
 class PairsIn(DocumentedModel):
     """Pairs to add."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"pairs": [_PAIR_EXAMPLE]}]})
+    model_config = closed_examples({"pairs": [_PAIR_EXAMPLE]})
 
     pairs: list[PairIn]
     """Pairs; of several with equal sources, the last one counts."""
@@ -45,11 +45,8 @@ class PairsIn(DocumentedModel):
 class MemoryIn(PairsIn):
     """A translation memory."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"name": "Manual", "source": "de", "target": "en", "pairs": [_PAIR_EXAMPLE]}]
-        },
+    model_config = closed_examples(
+        {"name": "Manual", "source": "de", "target": "en", "pairs": [_PAIR_EXAMPLE]}
     )
 
     name: str
@@ -63,7 +60,7 @@ class MemoryIn(PairsIn):
 class PairsForm(DocumentedModel):
     """A file with pairs to add."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"file": _TMX}]})
+    model_config = closed_examples({"file": _TMX})
 
     file: bytes
     """TMX; other languages in it are ignored, and units without both languages are counted as skipped."""
@@ -72,10 +69,7 @@ class PairsForm(DocumentedModel):
 class MemoryForm(PairsForm):
     """A translation memory as a file."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"name": "Manual", "source": "de", "target": "en", "file": _TMX}]},
-    )
+    model_config = closed_examples({"name": "Manual", "source": "de", "target": "en", "file": _TMX})
 
     name: str
     """Name for people."""
@@ -88,13 +82,8 @@ class MemoryForm(PairsForm):
 class SuggestionIn(DocumentedModel):
     """A better translation of a text."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"text": "Gute Nacht.", "translation": "Good night.", "source": "de", "target": "en"}
-            ]
-        },
+    model_config = closed_examples(
+        {"text": "Gute Nacht.", "translation": "Good night.", "source": "de", "target": "en"}
     )
 
     text: str

@@ -13,7 +13,7 @@ from service.accounts.keys import Caller
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import read_request_terms
 from service.glossaries.terminology import MAX_TERMS
-from service.http.openapi import DocumentedModel
+from service.http.openapi import DocumentedModel, examples
 from service.text.modes import PlaceholderMode
 from service.translation.memory import MemoryUse
 from service.translation.options import TranslationOptions
@@ -93,14 +93,10 @@ class TermIn(StrictRequest):
 class TranslateRequest(StrictRequest):
     """Texts to translate, with options. Types are strict: a string is never read as a number."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"text": "Guten Morgen."},
-                {"text": ["Ein Hund rennt.", "Zwei Kinder spielen."], "source": "de", "target": "en"},
-                {"text": "Ein Hund rennt.", "beam_size": 8, "num_hypotheses": 3, "length_penalty": 0.6},
-            ]
-        },
+    model_config = examples(
+        {"text": "Guten Morgen."},
+        {"text": ["Ein Hund rennt.", "Zwei Kinder spielen."], "source": "de", "target": "en"},
+        {"text": "Ein Hund rennt.", "beam_size": 8, "num_hypotheses": 3, "length_penalty": 0.6},
     )
 
     # These ranges are documentation. DecodingOptions checks them for every caller of the engine.
@@ -246,16 +242,12 @@ class GivenPair(StrictRequest):
 class ScoreRequest(StrictRequest):
     """Given translations to score with a model."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "pairs": [{"source": "Ein Hund rennt.", "target": "A dog is running."}],
-                    "source": "de",
-                    "target": "en",
-                }
-            ]
-        },
+    model_config = examples(
+        {
+            "pairs": [{"source": "Ein Hund rennt.", "target": "A dog is running."}],
+            "source": "de",
+            "target": "en",
+        }
     )
 
     pairs: list[GivenPair] = Field(fail_fast=True)
@@ -275,7 +267,7 @@ class ScoreRequest(StrictRequest):
 class DetectRequest(StrictRequest):
     """Texts whose language to detect."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": ["Guten Morgen.", "Good morning."]}]})
+    model_config = examples({"text": ["Guten Morgen.", "Good morning."]})
 
     text: Texts
     """One text or a list of texts."""

@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
+from service.http.openapi import examples
 from service.memories.pairs import TextMatches
 from service.text.outcome import Check
 from service.translation.request import DetectedSource, TranslationResult
@@ -142,23 +143,19 @@ class TranslationOut(BaseModel):
 class TranslateResponse(BaseModel):
     """Translations in the order of the request's texts."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
+    model_config = examples(
+        {
+            "model": "de-en",
+            "translations": [
                 {
-                    "model": "de-en",
-                    "translations": [
-                        {
-                            "text": "Good morning.",
-                            "source": "de",
-                            "target": "en",
-                            "score": -0.21,
-                            "confidence": 0.81,
-                            "finish_reason": "stop",
-                        }
-                    ],
+                    "text": "Good morning.",
+                    "source": "de",
+                    "target": "en",
+                    "score": -0.21,
+                    "confidence": 0.81,
+                    "finish_reason": "stop",
                 }
-            ]
+            ],
         }
     )
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic_core import PydanticCustomError
 
 from service.api.native.requests import StrictRequest
-from service.http.openapi import DocumentedModel
+from service.http.openapi import DocumentedModel, examples
 
 
 def _reject(value: object) -> object:
@@ -82,19 +82,15 @@ class StreamOptions(StrictRequest):
 class ChatCompletionRequest(StrictRequest):
     """A text to translate, as a chat. Unknown parameters are rejected."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"model": "dragoman-de-en", "messages": [{"role": "user", "content": "Ein Hund rennt."}]},
-                {
-                    "model": "dragoman",
-                    "messages": [
-                        {"role": "system", "content": "Translate from German into English."},
-                        {"role": "user", "content": "Ein Hund rennt."},
-                    ],
-                },
-            ]
-        }
+    model_config = examples(
+        {"model": "dragoman-de-en", "messages": [{"role": "user", "content": "Ein Hund rennt."}]},
+        {
+            "model": "dragoman",
+            "messages": [
+                {"role": "system", "content": "Translate from German into English."},
+                {"role": "user", "content": "Ein Hund rennt."},
+            ],
+        },
     )
 
     messages: list[ChatMessage] = Field(min_length=1, fail_fast=True)
