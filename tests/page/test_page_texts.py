@@ -49,6 +49,20 @@ def test_each_text_of_the_scripts_has_a_german_one() -> None:
     assert used - GERMAN == set()
 
 
+def test_no_script_shows_a_text_in_english_alone() -> None:
+    of_the_api_page = {"docs.ts", "try.ts", "openapi.ts", "schemas.ts"}
+    scripts = [
+        path.read_text(encoding="utf8")
+        for path in SOURCES.glob("*.ts")
+        if path.name not in {"strings.ts", *of_the_api_page}
+    ]
+    shown = {text for script in scripts for text in re.findall(r'"([A-Z][^"]* [^"]*[.…])"', script)}
+
+    assert shown - GERMAN == set()
+    for script in scripts:
+        assert re.findall(r'(?:element|this\.open)\([^()]*, "([^"]+)"\)', script) == []
+
+
 def test_each_kind_of_error_that_a_user_may_meet_has_a_german_sentence() -> None:
     internal = {"malformed_request", "method_not_allowed", "client_timeout", "conflict"}
     internal |= {"unsupported_media_type", "range_not_satisfiable", "internal"}

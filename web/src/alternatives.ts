@@ -34,10 +34,10 @@ export class Alternatives {
     this.running.abort();
     this.running = new AbortController();
     const { signal } = this.running;
-    this.open(word.node, "Looking for other words…");
+    this.open(word.node, translated("Looking for other words…"));
     const source = word.segment.source;
     if (source === null) {
-      this.open(word.node, "Other words are available only where one model translates directly.");
+      this.open(word.node, translated("Other words are available only where one model translates directly."));
       return;
     }
     const before = word.segment.text.slice(0, word.span[0]);

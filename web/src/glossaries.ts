@@ -2,6 +2,7 @@
 import { ServerError, sendForJson } from "./api";
 import { element } from "./dom";
 import { DETECT } from "./languages";
+import { translated } from "./strings";
 
 export interface Glossary {
   id: string;
@@ -25,7 +26,7 @@ export function fillGlossaryMenu(menu: HTMLSelectElement, glossaries: Glossary[]
   const fitting = glossaries.filter(({ dictionaries }) =>
     dictionaries.some((each) => (source === DETECT || each.source === source) && each.target === target),
   );
-  const none = element("option", { value: "" }, "none");
+  const none = element("option", { value: "" }, translated("none"));
   menu.replaceChildren(none, ...fitting.map(({ id, name }) => element("option", { value: id }, name)));
   if (fitting.some(({ id }) => id === before)) menu.value = before;
 }

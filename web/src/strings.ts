@@ -73,6 +73,9 @@ const GERMAN: Record<string, string> = {
   "Progress of {name}": "Fortschritt von {name}",
   "Download the translation of {name}": "Übersetzung von {name} herunterladen",
   "Remove {name}": "{name} entfernen",
+  "Looking for other words…": "Andere Wörter werden gesucht …",
+  "Other words are available only where one model translates directly.":
+    "Andere Wörter gibt es nur, wo ein einziges Modell übersetzt.",
   "There are no other words here.": "Hier gibt es keine anderen Wörter.",
   "{count} other words": "{count} andere Wörter",
   "The sentence has changed.": "Der Satz ist geändert.",
