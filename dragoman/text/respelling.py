@@ -187,13 +187,23 @@ class Respeller:
 
 
 def find_quote_spaces(target: str) -> list[int]:
-    """Return the offsets of the spaces in a target that quote spaces in its segment have led to."""
-    return [space.end() - 1 for space in _QUOTE_SPACE.finditer(target)]
+    """Return the offsets of the spaces in a target that quote spaces in its segment have led to.
+
+    They are inside quotation marks: after an opening one, and before a closing one (`" Perhaps " is`).
+    """
+    spaces = [space.end() - 1 for space in _QUOTE_SPACE.finditer(target)]
+    return [space - 2 if _follows_closing_quote(target, space) else space for space in spaces]
 
 
 def without_quote_spaces(target: str) -> str:
     """Return a target without the spaces that `find_quote_spaces` finds."""
-    return _QUOTE_SPACE.sub(lambda space: space[0][:-1], target)
+    spaces = set(find_quote_spaces(target))
+    return "".join(letter for offset, letter in enumerate(target) if offset not in spaces)
+
+
+def _follows_closing_quote(target: str, space: int) -> bool:
+    """Return whether a straight quotation mark before a space has a partner before it, and another space."""
+    return target[space - 2 : space] == ' "' and target.count('"', 0, space - 1) % 2 == 1
 
 
 def _offsets(text: str, segment: str) -> tuple[int, ...]:

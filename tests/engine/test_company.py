@@ -41,6 +41,7 @@ FORCED_METHODS = {Method.SCORE, Method.ALIGN}
 
 class Engine:
     def __init__(self, path: Path, kernels: Kernels) -> None:
+        self.has_native_kernels = kernels == "native"
         bundle = open_bundle(path)
         self.manifest = bundle.manifest
         ids = self.manifest.special_ids
@@ -159,8 +160,8 @@ def test_a_source_gives_the_same_to_the_last_bit_in_any_company(engine: Engine, 
             assert (hypothesis.reading is None) == (kind.method not in FORCED_METHODS)
             if hypothesis.reading is not None and same.reading is not None:
                 assert hypothesis.reading.logprobs == same.reading.logprobs
-                is_exact = engine.manifest.precision.startswith("int")
-                tolerance = 0.0 if is_exact else 1e-6  # how floats are added up depends on their number
+                # The tiny graph that reads attention adds floats up, in an order that depends on their number.
+                tolerance = 0.0 if engine.has_native_kernels else 1e-6
                 np.testing.assert_allclose(
                     hypothesis.reading.attention, same.reading.attention, rtol=0, atol=tolerance
                 )

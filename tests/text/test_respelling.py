@@ -133,6 +133,14 @@ def test_targets_have_the_spaces_after_quotation_marks_that_their_segment_has() 
     assert [target[at - 1 : at + 2] for at in find_quote_spaces(target)] == ['" n', '" s', '" 5']
 
 
+def test_targets_lose_the_space_before_a_closing_quotation_mark_as_after_an_opening_one() -> None:
+    spaced = respell("„nicht“")
+    assert spaced is not None
+
+    assert spaced.finish_beginning('" no " is "no"', "en") == '"no" is "no"'
+    assert spaced.finish_beginning('He said "no " and " yes"', "en") == 'He said "no" and "yes"'
+
+
 @pytest.mark.parametrize(
     "segment",
     [
