@@ -160,7 +160,7 @@ def test_a_source_gives_the_same_to_the_last_bit_in_any_company(engine: Engine, 
             assert (hypothesis.reading is None) == (kind.method not in FORCED_METHODS)
             if hypothesis.reading is not None and same.reading is not None:
                 assert hypothesis.reading.logprobs == same.reading.logprobs
-                # The tiny graph that reads attention adds floats up, in an order that depends on their number.
+                # How the tiny graph that reads attention adds floats up depends on their number.
                 tolerance = 0.0 if engine.has_native_kernels else 1e-6
                 np.testing.assert_allclose(
                     hypothesis.reading.attention, same.reading.attention, rtol=0, atol=tolerance

@@ -45,7 +45,10 @@ SHAPES: tuple[Callable[[Random], str], ...] = (
     ),
     lambda random: " ".join((f"DE{draw(random, DIGITS, 2)}", *(draw(random, DIGITS, 4) for _ in range(4)))),
     lambda random: ":".join(draw(random, HEXADECIMAL, 4) for _ in range(8)),
-    lambda random: f"{draw(random, LETTERS, 2)}-{draw(random, DIGITS, random.randint(4, 8))}",
+    lambda random: (
+        f"{draw(random, LETTERS, random.randint(2, 5))}-{draw(random, DIGITS, random.randint(3, 8))}"
+    ),
+    lambda random: f"{draw(random, LETTERS, 2)}-{draw(random, DIGITS, 4)}-{draw(random, DIGITS, 3)}",
 )
 """Make values that no translation may change."""
 
