@@ -20,6 +20,9 @@ from service.text.showing import ShownText
 from service.text.text_plan import Plan, plan_text
 from service.translation.options import BATCH, TranslationOptions
 
+MAX_UNFINISHED_WINDOWS = 4
+"""Read-aheads of entries that wait for one with a call apart: the engine runs empty before and after it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RoutedEntryTranslator:
@@ -70,17 +73,22 @@ class RoutedEntryTranslator:
         while True:
             for outcome in outcomes:
                 stream.take(outcome)
-                yield from self._pop_finished(stream)
+                yield from self._pop_finished(stream, MAX_UNFINISHED_WINDOWS * self.read_ahead)
             if not stream.again:
                 break
             outcomes = self._run(stream.retries(), is_aligned=is_aligned)
-        yield from self._pop_finished(stream)
+        yield from self._pop_finished(stream, 0)
 
-    def _pop_finished(self, stream: "_Stream") -> Iterator[TextOutcome]:
-        """Remove the first entries as long as they are finished, and yield their outcomes."""
+    def _pop_finished(self, stream: "_Stream", max_unfinished: int) -> Iterator[TextOutcome]:
+        """Remove the first entries as long as they are finished, and yield their outcomes.
+
+        Calls that need alignment wait until more entries than `max_unfinished` do.
+        """
         unfinished = stream.unfinished
         while unfinished:
             if not stream.is_aligned and unfinished[0].needs_alignment:
+                if len(unfinished) <= max_unfinished:
+                    return
                 self._align([planned for planned in unfinished if planned.needs_alignment])
             if unfinished[0].calls:
                 return

@@ -61,9 +61,10 @@ _SHAPES = re.compile(
     re.VERBOSE,
 )
 _TOKEN = re.compile(
-    rf"(?<![{_L}_+/-])[A-Za-z0-9](?:[A-Za-z0-9_]|[+/-](?=[A-Za-z0-9+/=-]))*+(?:={{1,2}}(?![{_L}=]))?(?P<rest>[{_L}][{_L}_-]*+)?+"
+    rf"(?<![{_L}_+/-])(?=[A-Za-z_+/-]*+[0-9])[A-Za-z0-9](?:[A-Za-z0-9_]|[+/-](?=[A-Za-z0-9+/=-]))*+"
+    rf"(?:={{1,2}}(?![{_L}=]))?(?P<rest>[{_L}][{_L}_-]*+)?+"
 )
-"""A candidate for a mixture; `rest`: other letters."""
+"""A candidate for a mixture, with a digit; `rest`: other letters."""
 _PART = re.compile(r"[A-Za-z0-9_]+")
 _WORD_PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]{2,}")
 _CHANGE = re.compile(r"(?<=[A-Za-z])[+/=_-]*+[0-9]|(?<=[0-9])[+/=_-]*+[A-Za-z]")

@@ -153,7 +153,7 @@ def test_html_keeps_its_markup_and_has_no_alternatives(client: httpx.Client, bun
 
 
 def test_plain_text_is_not_parsed_as_html(client: httpx.Client) -> None:
-    assert translate(client, q="<p>a & b</p>", format="text") == {"translatedText": "<p>a & b|german</p>"}
+    assert translate(client, q="<p>a & b.</p>", format="text") == {"translatedText": "<p>a & b.|german</p>"}
 
 
 def test_null_is_as_good_as_nothing_and_unknown_fields_are_ignored(client: httpx.Client) -> None:
