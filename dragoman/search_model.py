@@ -114,7 +114,7 @@ def open_backend(
 
 
 def _check_weights(bundle: Bundle) -> None:
-    """Raise BundleError if weights are in a file whose content the manifest does not vouch for."""
+    """Raise BundleError if weights are in a file that the manifest, which has checksums, does not list."""
     try:
         found = [(name, file) for name in GRAPHS for file in sorted(external_files(bundle.file(name)))]
     except OnnxFileError as error:

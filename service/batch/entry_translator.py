@@ -21,7 +21,7 @@ from service.text.text_plan import Plan, plan_text
 from service.translation.options import BATCH, TranslationOptions
 
 MAX_UNFINISHED_WINDOWS = 4
-"""Read-aheads of entries that wait for one with a call apart: the engine runs empty before and after it."""
+"""Maximum read-aheads of entries that wait for one that needs alignment: the engine runs empty around it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _NOWHERE = Span(0, 0)
 _MAX_WORD = 200
 """Characters of a word that are skipped at most."""
 _WORD = re.compile(r"(?<![\w%$])[^\W_]+(?:['\u2019-][^\W_]+)*(?![\w$])")
-"""Not a part of a stand-in."""
+"""A whole word, and no part of what stands for an object."""
 
 
 class Movable(NamedTuple):
@@ -166,7 +166,7 @@ def _joins(sign: str, left: str, right: str) -> bool:
 
 
 _APOSTROPHES = "'\u2019"
-_PAUSES = ",;:"
+_CLAUSE_SIGNS = ",;:"
 """Signs between words, which word alignment gives to one of them."""
 
 
@@ -315,8 +315,8 @@ class _NodePlacer:
             first = min(_word_end(self._translated, within.start), within.end)
         if node.closes is not None and not self._movables[node.closes].is_in_word:
             last = min(_word_end(self._translated, last), within.end)
-            if self._text[node.source.end - 1] not in _PAUSES:
-                last = first + len(self._translated[first:last].rstrip(_PAUSES))
+            if self._text[node.source.end - 1] not in _CLAUSE_SIGNS:
+                last = first + len(self._translated[first:last].rstrip(_CLAUSE_SIGNS))
         return Span(first, max(first, last))
 
     def _skip_back(self, at: int, start: int) -> int:

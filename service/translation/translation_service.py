@@ -292,7 +292,7 @@ class TranslationService:
     async def _doubt_sources(
         self, texts: Sequence[str], results: list[TranslationResult]
     ) -> list[TranslationResult]:
-        """Say of texts if they are in another language than the caller named."""
+        """Return the results, with the language of each text that is certainly not in the one named."""
         if self.detection is DetectionMode.OFF or not any(map(is_doubtful, texts, results)):
             return results
         served = self._served()
