@@ -9,17 +9,13 @@ PYTHON_IMAGE ?= $(shell sed -n 's/^ARG PYTHON_IMAGE=//p' Dockerfile)
 RECIPE ?= training/recipes/both.toml
 CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin
-PLAN ?= shapes
 INPUTS ?= 2000
-TRAIN ?= data/multi30k.train.de-en.tsv
-DEV ?= data/val.de data/val.en
-TEST ?= data/test_2016_flickr.de data/test_2016_flickr.en
 VENV := .venv
 BIN := $(VENV)/bin
 TESTS := -m "not slow" --numprocesses 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test coverage test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock platforms audit bench bench-quick bench-page experiments page clean
+.PHONY: help serve train test coverage test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock platforms audit bench bench-quick bench-page page clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -120,10 +116,6 @@ bench-quick: $(VENV)/.development .venv-bench/.peers ## The same with few runs, 
 	./bench/all quick
 
 bench-page: $(VENV)/.development ## Tables and plots of docs/reports and of the README from bench/results
-	$(BIN)/python -m bench.page
-
-experiments: $(VENV)/.development ## Train and compare models of a PLAN on TRAIN, DEV and TEST; updates docs/reports/experiments.md
-	$(BIN)/python -m bench.experiments $(PLAN) --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
 	$(BIN)/python -m bench.page
 
 image: ## Build the container image `dragoman` with ENGINE (docker, podman) on PYTHON_IMAGE

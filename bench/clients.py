@@ -11,21 +11,18 @@ import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample
-
-from bench.peers.arrivals import Front, percentile
+from bench.arrivals import Submit, percentile
 from bench.workloads import SEED, read_lines
 
 TIMEOUT_S, LONG_TIMEOUT_S = 120.0, 300.0
-OK, TOO_MANY_REQUESTS = 200, 429
+OK = 200
 NO_RESPONSE = 0
 """Stands for the status if the connection failed or timed out."""
 JSON = "application/json"
@@ -100,29 +97,6 @@ async def run_client(
             return
 
 
-async def run_clients(
-    address: str,
-    texts: Sequence[str],
-    clients: int,
-    seconds: float,
-    pause_s: Callable[[int], float] = no_pause,
-) -> list[RequestOutcome]:
-    """Let clients take texts from one list, begun again at its end; wait for every request that was sent."""
-    clock, remaining = Clock(time.perf_counter(), seconds), cycle(texts)
-    outcomes: list[RequestOutcome] = []
-
-    async def run() -> None:
-        with closing(PlainClient(address, TIMEOUT_S)) as client:
-
-            async def ask() -> int:
-                return (await client.send(translation_request(next(remaining)).encode()))[0]
-
-            await run_client(ask, clock, outcomes, pause_s)
-
-    await asyncio.gather(*(run() for _ in range(clients)))
-    return outcomes
-
-
 def latencies_s(outcomes: Sequence[RequestOutcome], status: int = OK) -> list[float]:
     """Return the latencies of the requests with this status."""
     return [one.latency_s for one in outcomes if one.status == status]
@@ -189,15 +163,9 @@ class PlainClient:
         self._streams = None
 
 
-def metric_samples(metrics: str, name: str) -> Iterator[Sample]:
-    """Yield the samples with this name in a response of `/metrics`."""
-    for family in text_string_to_metric_families(metrics):
-        yield from (sample for sample in family.samples if sample.name == name)
-
-
 @contextmanager
-def http_front(address: str, options: Mapping[str, object]) -> Iterator[Front]:
-    """Yield a front that sends texts with options to a running server, each over a connection of its own."""
+def http_client(address: str, options: Mapping[str, object]) -> Iterator[Submit]:
+    """Yield a function that sends texts with options to a running server, each over its own connection."""
     loop, idle = asyncio.new_event_loop(), list[PlainClient]()
 
     async def send(text: str) -> None:
@@ -211,7 +179,7 @@ def http_front(address: str, options: Mapping[str, object]) -> Iterator[Front]:
     thread = Thread(target=loop.run_forever)
     thread.start()
     try:
-        yield Front(lambda text: asyncio.run_coroutine_threadsafe(send(text), loop))
+        yield lambda text: asyncio.run_coroutine_threadsafe(send(text), loop)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

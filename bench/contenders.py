@@ -83,7 +83,7 @@ class Worker:
 
     def search(self, batches: list[list[Ids]], search: Search) -> tuple[float, list[list[Ids]]]:
         """Run batches; return seconds and the target ids of each source."""
-        reply = self.ask({"do": "run", "batches": batches, "search": asdict(search)})
+        reply = self.ask({"batches": batches, "search": asdict(search)})
         return reply["seconds"], reply["outputs"]
 
     def close(self) -> None:

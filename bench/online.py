@@ -1,4 +1,4 @@
-"""Single requests: throughput and latency of several ways to serve the same model.
+"""Single requests over HTTP: throughput and latency of `dragoman serve` and of a plain server of CTranslate2.
 
 Closed loop: each client waits for its response. Open loop: requests arrive at random (Poisson), at shares of
 the rate that the reference reaches with 64 waiting clients; latency counts from when a request was due.
@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from typing import Any
 
-from bench.clients import http_front
+from bench.arrivals import Load, closed_loop, open_loop, percentile
+from bench.clients import http_client
 from bench.command import Options, show
-from bench.contenders import REFERENCE, Contender, Worker, comparison, running, select_contenders, versions_of
+from bench.contenders import REFERENCE, comparison, select_contenders, versions_of
 from bench.models import CTRANSLATE2_INT8, TOKENIZER
-from bench.peers.arrivals import Load, closed_loop, open_loop, percentile
-from bench.peers.protocol import Search
 from bench.rounds import interleave
 from bench.server import ctranslate2_process, service_process
 from bench.workloads import MAX_REAL_TOKENS, read_lines
@@ -22,13 +21,12 @@ from bench.workloads import MAX_REAL_TOKENS, read_lines
 WORKERS = 2
 CLIENTS = (1, 8, 64)
 LOADS = (0.25, 0.5, 0.75, 1.0)
-REFERENCE_FRONT = f"{REFERENCE}, thread pool"
 HTTP_SERVICE, HTTP_REFERENCE = "HTTP service", f"{REFERENCE}, FastAPI"
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedLoad:
-    """The load on a way to serve: waiting clients, or a rate of requests per second."""
+    """The load on a server: waiting clients, or a rate of requests per second."""
 
     clients: int | None = None
     rate: float | None = None
@@ -38,32 +36,22 @@ class OfferedLoad:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The running servers and workers, and what is sent to them."""
+    """The running servers, and what is sent to them."""
 
     addresses: Mapping[str, str]
-    """Addresses of the ways to serve over HTTP."""
-    ways: Mapping[str, tuple[Worker, str]]
-    """Worker and front of each way to serve within a process."""
     texts: Sequence[str]
-    search: Search
+    options: Mapping[str, int]
 
     def ask(self, load: OfferedLoad, way: str, seed: int) -> Load:
-        """Measure one way to serve under one load."""
-        if address := self.addresses.get(way):
-            options = {"beam_size": self.search.beam_size, "max_length": self.search.max_length}
-            with http_front(address, options) as front:
-                if load.clients is not None:
-                    return closed_loop(front.submit, self.texts, load.clients)
-                return open_loop(front.submit, self.texts, load.rate or 0.0, seed)
-        worker, front_name = self.ways[way]
-        request = {"front": front_name, "texts": self.texts, "search": asdict(self.search)}
-        request |= {"do": "closed" if load.clients is not None else "open"}
-        return Load(**worker.ask({**request, **asdict(load), "seed": seed}))
+        """Measure one server under one load."""
+        with http_client(self.addresses[way], self.options) as submit:
+            if load.clients is not None:
+                return closed_loop(submit, self.texts, load.clients)
+            return open_loop(submit, self.texts, load.rate or 0.0, seed)
 
     def measure(self, loads: Sequence[OfferedLoad], num_rounds: int) -> list[dict[str, Any]]:
-        """Measure every way to serve under every load, in turn, round by round."""
-        ways = [*self.addresses, *self.ways]
-        found = interleave(loads, ways, num_rounds, self.ask)
+        """Measure every server under every load, in turn, round by round."""
+        found = interleave(loads, [*self.addresses], num_rounds, self.ask)
         return [summarise(way, load, rounds) for (load, way), rounds in found.items()]
 
 
@@ -80,37 +68,24 @@ def summarise(way: str, offered: OfferedLoad, loads: Sequence[Load]) -> dict[str
     }
 
 
-def ways_of(contenders: Sequence[Contender], started: Mapping[str, Worker]) -> dict[str, tuple[Worker, str]]:
-    """Return worker and front of each way to serve within a process."""
-    fronts = {"dragoman": ("submit", "static batches")}
-    return {
-        f"{one.name}, {front}": (started[one.name], front)
-        for one in contenders
-        for front in fronts.get(one.engine, ("thread pool",))
-    }
-
-
 def main() -> None:
-    options: Options = {"--requests of each load and round": 400, "--rounds": 3, "--beam-size": 4}
-    command = comparison("online", __doc__, options)
+    defaults: Options = {"--requests of each load and round": 400, "--rounds": 3, "--beam-size": 4}
+    command = comparison("online", __doc__, defaults)
     arguments = command.parse()
     folder = arguments.folder
     contenders = [one for one in select_contenders(arguments) if "fp32" not in one.name]
-    search = Search(beam_size=arguments.beam_size, max_length=MAX_REAL_TOKENS)
+    options = {"beam_size": arguments.beam_size, "max_length": MAX_REAL_TOKENS}
     texts = list(islice(cycle(read_lines(arguments.sentences)), arguments.requests))
     with (
-        running(contenders, WORKERS) as started,
         service_process(contenders[0].model, WORKERS, {}) as service,
         ctranslate2_process(folder / CTRANSLATE2_INT8, folder / TOKENIZER, WORKERS) as reference,
     ):
         addresses = {HTTP_SERVICE: service.address, HTTP_REFERENCE: reference.address}
-        ways = ways_of(contenders, started)
-        few = Servers(addresses, ways, texts[: 2 * WORKERS], search)
-        few.measure([OfferedLoad(clients=WORKERS)], 1)
-        servers = Servers(addresses, ways, texts, search)
+        Servers(addresses, texts[: 2 * WORKERS], options).measure([OfferedLoad(clients=WORKERS)], 1)
+        servers = Servers(addresses, texts, options)
         rows = servers.measure([OfferedLoad(clients) for clients in CLIENTS], arguments.rounds)
         rates = {(row["way"], row["clients"]): row["requests_per_s"] for row in rows}
-        rate = rates[REFERENCE_FRONT, max(CLIENTS)]
+        rate = rates[HTTP_REFERENCE, max(CLIENTS)]
         offered = [OfferedLoad(rate=share * rate, share=share) for share in LOADS]
         rows += servers.measure(offered, arguments.rounds)
     show(rows)

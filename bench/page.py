@@ -8,19 +8,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from bench import experiments, plots, tables
+from bench import plots, tables
 from bench.card_page import read_results, render_page
 from bench.provenance import RESULTS, read_result
 from bench.robustness import page as robustness
 from bench.spelling import spelling_table
 from bench.tables import origin_line
-from bench.tutorial import page as tutorial
 
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs" / "reports"
 GUIDES = ROOT / "docs" / "guides"
 EXPLANATION = ROOT / "docs" / "explanation"
-REFERENCE = ROOT / "docs" / "reference"
 README = ROOT / "README.md"
 README_TABLE = re.compile(r"^\| model \| test set \|.*?\n\n", re.DOTALL | re.MULTILINE)
 """The README's only table of results, which stands there without markers."""
@@ -49,11 +47,6 @@ PERFORMANCE: Mapping[str, Table] = {
     },
     "avx2-origin": ("offline-real-avx2.json", origin_line),
     "quality": ("offline-real.json", tables.quality_table),
-    "imports": ("imports.json", tables.imports_table),
-    "gemm": ("limits.json", tables.gemm_table),
-    "limits": ("limits.json", tables.limits_table),
-    "profile-bundled": ("profile-trained.json", tables.profile_table),
-    "profile-opus": ("profile-opus-size.json", tables.profile_table),
     "closed": ("online.json", partial(tables.online_table, is_open=False)),
     "open": ("online.json", partial(tables.online_table, is_open=True)),
     "memory": ("memory.json", tables.memory_table),
@@ -63,12 +56,6 @@ ROBUSTNESS: Mapping[str, Table] = {
     for name in ("de-en", "en-de")
     for part, make in {**robustness.TABLES, "origin": origin_line}.items()
 }
-EXPERIMENTS: Mapping[str, Table] = {
-    f"{name}-{part}": (f"experiments-{name}.json", make)
-    for name in ("shapes", "sizes", "architectures")
-    for part, make in {"scores": experiments.scores_table, "origin": origin_line}.items()
-}
-TUTORIAL: Mapping[str, Table] = {name: ("tutorial.json", make) for name, make in tutorial.TABLES.items()}
 QUALITY: Table = ("card-*.json", tables.card_quality_table)
 PAGES: Mapping[Path, Mapping[str, Table]] = {
     REPORTS / "performance.md": PERFORMANCE,
@@ -77,14 +64,7 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
         "load": ("online.json", partial(tables.online_table, is_open=False, way="HTTP service")),
     },
     REPORTS / "robustness.md": ROBUSTNESS,
-    REPORTS / "first-five-minutes.md": {
-        "import-memory": ("import-memory-*.json", tables.import_memory_table)
-    },
-    REPORTS / "calibration.md": {"calibration": ("calibration-*.json", tables.calibration_table)},
-    REPORTS / "experiments.md": {**EXPERIMENTS, **TUTORIAL},
     GUIDES / "gpu.md": {
-        "parity": ("gpu-parity.json", tables.device_parity_table),
-        "new-text": ("gpu-new-text.json", tables.new_text_table),
         "throughput": ("throughput-gpu*.json", tables.devices_table),
         "origin": ("throughput-gpu.json", tables.gpu_origin_line),
     },
@@ -100,7 +80,6 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
     EXPLANATION / "decisions" / "0017-two-spellings-of-a-segment.md": {
         "spelling": ("spelling-*.json", spelling_table)
     },
-    REFERENCE / "importable-students.md": {"students": ("students-*.json", tables.students_table)},
 }
 
 

@@ -1,6 +1,5 @@
 """Plots of bench/results for docs/reports; `bench.page` draws them."""
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,7 @@ from matplotlib.figure import Figure
 
 from bench.confidence import NAMES
 from bench.contenders import REFERENCE
-from bench.experiments import BATCHES, GREEDY, scores_of_arm, time_of_arm
 from bench.provenance import read_result
-from bench.rounds import Spread
 from bench.tables import Result
 from export.confidence import GOOD_CHRF
 
@@ -64,20 +61,6 @@ def draw_growth(result: Result, figure: Figure) -> None:
         axes.set(xlabel=by.replace("_", " "), ylabel="ms a sentence")
 
 
-def draw_soak(result: Result, figure: Figure) -> None:
-    """Draw latency and memory over time under a constant load."""
-    rows = [{**row, "minutes": row["at_s"] / 60} for row in result["served"]["timeline"]]
-    latency, memory = _side_by_side(figure, 2)
-    names = ("p50_ms", "p95_ms", "p99_ms")
-    good = {name: [row for row in rows if row[name] is not None] for name in names}
-    _lines(latency, {name[:3]: _points(good[name], "minutes", name) for name in names})
-    memory.plot(*zip(*_points(rows, "minutes", "resident_mib"), strict=True))
-    labels = {latency: "latency, ms", memory: "resident memory of the server, MiB"}
-    for axes, label in labels.items():
-        axes.set_ylim(0, 1.1 * axes.dataLim.y1)
-        axes.set(xlabel=f"minutes, {result['clients']} clients", ylabel=label)
-
-
 def draw_learning(result: Result, figure: Figure) -> None:
     """Draw BLEU and chrF against the pairs seen, with the end of each run; nothing without a curve."""
     curve = result["curve"]
@@ -117,33 +100,14 @@ def draw_calibration(result: Result, figure: Figure) -> None:
     axes.legend(fontsize="small", loc="upper left")
 
 
-def draw_arms(result: Result, figure: Figure) -> None:
-    """Draw BLEU against milliseconds per sentence of each arm of an experiment in int8, by batch size."""
-    for axes, batch in zip(_side_by_side(figure, len(BATCHES)), BATCHES, strict=True):
-        for marker, arm in zip("osD^vPX", result["arms"], strict=False):
-            scores = scores_of_arm(result, arm["name"], "bleu", GREEDY, "int8")
-            time = time_of_arm(result, arm["name"], batch)
-            if scores and time is not None:
-                bleu = Spread(statistics.fmean(scores), min(scores), max(scores))
-                ranges = [([one.median - one.least], [one.most - one.median]) for one in (time, bleu)]
-                style: dict[str, Any] = {"xerr": ranges[0], "yerr": ranges[1], "fmt": marker, "capsize": 3}
-                axes.errorbar(time.median, bleu.median, label=arm["label"], **style)
-        axes.set(xlabel=f"ms a sentence, {batch} at a time, one thread", ylabel="BLEU, greedy, int8")
-        axes.set_xlim(left=0)
-        axes.grid(visible=True, alpha=0.3)
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-
-
 WIDE = (12.0, 4.5)
 PLOTS: Mapping[str, tuple[str, Callable[[Result, Figure], None], tuple[float, float], int]] = {
     "speed-real": ("offline-real.json", draw_speed, WIDE, 110),
     "speed-forced": ("offline-forced.json", draw_speed, WIDE, 110),
     "online": ("online.json", draw_online, WIDE, 110),
     "growth": ("memory.json", draw_growth, WIDE, 110),
-    "soak": ("soak.json", draw_soak, WIDE, 110),
     "learning-{}": ("card-*.json", draw_learning, (8.0, 4.0), 100),
     "confidence-{}": ("confidence-*.json", draw_calibration, (5.0, 4.0), 100),
-    "experiments-{}": ("experiments-*.json", draw_arms, (12.0, 4.8), 110),
 }
 """Result files, function, size in inches and resolution of the plots, by their names."""
 

@@ -1,7 +1,6 @@
-"""Memory and CPU time of processes, as Linux counts them, and our modules in fresh processes."""
+"""Memory of processes, as Linux counts them, and our modules in fresh processes."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -76,12 +75,6 @@ def run_process(*command: object) -> ProcessRun:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, words)
     return ProcessRun(time.perf_counter() - began_s, own_bytes, children_bytes)
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def descendants(pid: int) -> list[int]:

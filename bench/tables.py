@@ -65,39 +65,6 @@ def quality_table(result: Result) -> str:
     return pivot_table("engine | beam", cells)
 
 
-def gemm_table(result: Result) -> str:
-    """Render the speed of int8 products on one core."""
-    by_rows: dict[int, dict[str, Result]] = {}
-    for rate in result["gemm"]:
-        by_rows.setdefault(rate["rows"], {})["cold" if rate["is_cold"] else "cached"] = rate
-    return table(
-        "rows | us, weights in cache | us, weights cold | GOP/s in cache | GOP/s cold | GB/s cold",
-        "{cached[rows]} | {cached[microseconds]:.1f} | {cold[microseconds]:.1f} | {cached[gops_per_s]:.0f}"
-        " | {cold[gops_per_s]:.0f} | {cold[weight_gb_per_s]:.1f}",
-        by_rows.values(),
-    )
-
-
-def limits_table(result: Result) -> str:
-    """Render the times at the limits and the measured times of the int8 engines."""
-    rows = [row for row in result["results"] if "int8" in row["engine"]]
-    return table(
-        "batch | beam | engine | measured ms | arithmetic alone, ms | weights alone, ms | share",
-        "{batch} | {beam_size} | {engine} | {measured_ms:.1f} | {arithmetic_ms:.1f} | {memory_ms:.1f}"
-        " | {share:.0%}",
-        ({**row, "share": max(row["arithmetic_share"], row["memory_share"])} for row in rows),
-    )
-
-
-def profile_table(result: Result) -> str:
-    """Render where the time of a search goes, by setting."""
-    names = list(result["results"][0]["shares"])
-    cells = "{batch} | {beam_size} | {ms_per_sentence:.1f} | {us_per_step:.0f}"
-    shares = "".join(f" | {{shares[{name}]:.0%}}" for name in names)
-    heads = " | ".join(["batch | beam | ms a sentence | us a step", *names])
-    return table(heads, cells + shares, result["results"])
-
-
 def online_table(result: Result, *, is_open: bool, way: str = "") -> str:
     """Render latency and throughput by the number of waiting clients, or by the offered rate."""
     rows = [row for row in result["results"] if (row["clients"] is None) == is_open and way in row["way"]]
@@ -116,40 +83,6 @@ def memory_table(result: Result) -> str:
         "{engine} | {first_translation_s:.2f} | {loaded_mib:.0f} | {peak_mib:.0f} | {requests}"
         " | {after_requests_mib:.0f}",
         result["footprint"],
-    )
-
-
-def imports_table(result: Result) -> str:
-    """Render the cost of importing a model and of opening its bundle."""
-    return table(
-        "model | million parameters | precision | bundle, MB | export, s | export's peak, MiB | open, s"
-        " | opened, MiB | first sentence, s | peak after it, MiB",
-        "{model} | {million_parameters:.0f} | {precision} | {bundle_mb:.0f} | {export_s:.0f}"
-        " | {export_peak_mib:.0f} | {open_s:.1f} | {opened_mib:.0f} | {first_s:.1f} | {translated_mib:.0f}",
-        ({**row, "million_parameters": row["parameters"] / 1e6} for row in result["imports"]),
-    )
-
-
-def import_memory_table(*results: Result) -> str:
-    """Render the peak memory of imports, next to the size of the weights."""
-    return table(
-        "model | precision | weights, MiB | write, MiB | compare, MiB | peak, times the weights",
-        "{model} | {precision} | {weights_mib:.0f} | {write_peak_mib:.0f} | {compare_peak_mib:.0f}"
-        " | {times_weights:.2f}",
-        (row for result in results for row in result["imports"]),
-    )
-
-
-def calibration_table(*results: Result) -> str:
-    """Render BLEU and chrF by pair, test set and text of calibration."""
-    return table(
-        "pair | test set | calibrated on | BLEU | chrF | lines as in fp32",
-        "{pair} | {test_set} | {calibration} | {bleu:.2f} | {chrf:.2f} | {equal_lines} of {lines}",
-        (
-            {**row, "pair": result["pair"]}
-            for result in results
-            for row in sorted(result["results"], key=lambda row: row["test_set"])
-        ),
     )
 
 
@@ -188,16 +121,6 @@ def kernels_table(*results: Result) -> str:
     return table(head, row, rows)
 
 
-def students_table(*results: Result) -> str:
-    """Render equal lines and BLEU of Bergamot and of bundles imported from the same files."""
-    missing = {"bergamot_bleu": "", "bleu": ""}
-    return table(
-        "student | precision | beams | equal lines | BLEU, Bergamot | BLEU, Dragoman",
-        "{student} | {precision} | {beam_size} | {equal} of {sentences} | {bergamot_bleu} | {bleu}",
-        ({**missing, **row} for result in results for row in result["students"]),
-    )
-
-
 def throughput_table(result: Result) -> str:
     """Render sentences per second by sentences per call, beam and number of callers."""
     cells = {}
@@ -219,34 +142,6 @@ def devices_table(host: Result, torch: Result, gpu: Result) -> str:
     for row in torch["results"]:
         cells[(row["batch"], 1), "PyTorch fp16, GPU"] = f"{row['sentences_per_s']:,.0f}"
     return pivot_table("sentences a call | beam", cells)
-
-
-def device_parity_table(result: Result) -> str:
-    """Render how a provider's translations differ from those on the CPU, and alone from together."""
-    rows = (
-        {
-            "size": size,
-            **{part: result[f"{part}_beam_{size}"] for part in ("texts", "search", "loads")},
-        }
-        for size in (1, 4)
-    )
-    return table(
-        "beam | texts as on the CPU | BLEU, GPU | BLEU, CPU | log-probability of a target, largest difference"
-        " | alone and together the same bits",
-        "{size} | {texts[identical]} of {texts[lines]} | {texts[bleu][fp16_gpu]:.2f}"
-        " | {texts[bleu][fp16_cpu]:.2f} | {search[max_difference_of_sum_of_logprobs]:.3f}"
-        " | {loads[same_logprob_bits_alone_and_together]} of {loads[lines]}",
-        rows,
-    )
-
-
-def new_text_table(result: Result) -> str:
-    """Render sentences per second of new and of repeated text, with each kind of attention."""
-    return table(
-        "attention | beam | new text | the same text again",
-        "{attention} | {beam_size} | {new_sentences_per_s:,.0f} | {repeated_sentences_per_s:,.0f}",
-        result["results"],
-    )
 
 
 def gpu_kernels_table(result: Result) -> str:

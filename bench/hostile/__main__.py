@@ -31,10 +31,10 @@ from bench.hostile.clients import (
     run_hostile_client,
     run_ordinary_client,
 )
+from bench.hostile.summary import summarise_memory, timeline
 from bench.processes import MIB, MemorySample, descendants, memory, sample_memory
 from bench.provenance import RESULTS
 from bench.server import CPUS, service_process
-from bench.soak import summarise_memory, timeline
 from bench.workloads import SENTENCES
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore

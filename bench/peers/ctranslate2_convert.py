@@ -36,11 +36,6 @@ def convert_checkpoint(original: str, folder: str, quantization: str) -> None:
     spec.save(folder)
 
 
-def convert_transformers(original: str, folder: str, quantization: str) -> None:
-    """Convert a Hugging Face folder, with the tokens of its tokenizer."""
-    ctranslate2.converters.TransformersConverter(original).convert(folder, quantization=quantization)
-
-
 def search(
     original: str, folder: str, sources: list[list[int]], begin: list[int], max_tokens: int
 ) -> list[list[int]]:
@@ -65,7 +60,6 @@ def search(
 
 ACTIONS: Mapping[str, Callable[..., Any]] = {
     "convert-checkpoint": convert_checkpoint,
-    "convert-transformers": convert_transformers,
     "search": search,
 }
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import ctranslate2
 
-from bench.peers.arrivals import Front, pool_front
 from bench.peers.protocol import Ids, Search, Setup, run_worker
 
 EOS_ID = 3
@@ -24,7 +23,6 @@ class CTranslate2:
 
     def __init__(self, setup: Setup) -> None:
         self._translator = open_translator(setup.model, setup.precision, setup.workers)
-        self._workers = setup.workers
         self._tokenizer_path = setup.options["tokenizer"]
 
     def search(self, sources: list[Ids], search: Search) -> list[Ids]:
@@ -37,12 +35,6 @@ class CTranslate2:
             max_input_length=0,
         )
         return [[int(token) for token in result.hypotheses[0]] for result in results]
-
-    def front(self, name: str, search: Search) -> Front:
-        if name != "thread pool":
-            raise ValueError(f"CTranslate2 has no front {name!r}")
-        translate = self.text_translator()
-        return pool_front(lambda text: translate(text, search), self._workers)
 
     def text_translator(self) -> Callable[[str, Search], str]:
         """Load the tokenizer, and return a function that translates a text."""

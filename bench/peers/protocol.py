@@ -1,11 +1,7 @@
 """Protocol of worker processes: each runs one engine with one model and answers JSON lines with JSON lines.
 
 Standard library only: Dragoman's worker runs it in the project's environment, the other engines' workers in
-theirs. Requests are `{"do": ..., ...}`:
-
-    run      batches of ids, search options                -> seconds, outputs
-    closed   texts, front, search options, clients         -> `Load` of a closed loop
-    open     texts, front, search options, rate, seed      -> `Load` of an open loop
+theirs. A request has batches of ids and search options; its reply has seconds and outputs.
 """
 
 import json
@@ -14,11 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TextIO
-
-from bench.peers.arrivals import Front, closed_loop, open_loop
 
 Ids = list[int]
 Request = dict[str, Any]
@@ -58,10 +51,6 @@ class Engine(Protocol):
         """Return the best target ids of each source, without the end-of-sentence id."""
         ...
 
-    def front(self, name: str, search: Search) -> Front:
-        """Return an interface for single texts; raise ValueError for an unknown name."""
-        ...
-
     def versions(self) -> dict[str, str]:
         """Return the versions of the packages that do the work."""
         ...
@@ -79,32 +68,16 @@ def run_worker(start: Callable[[Setup], Engine]) -> None:
         engine = start(setup)
         _reply(pipe, {"loaded": True, "versions": engine.versions()})
         for line in sys.stdin:
-            _reply(pipe, answer(engine, setup.workers, json.loads(line)))
+            _reply(pipe, run(engine, setup.workers, **json.loads(line)))
 
 
-def answer(engine: Engine, workers: int, request: Request) -> Reply:
-    """Answer one request.
-
-    Raises:
-        ValueError: `do` is unknown.
-    """
-    what = request["do"]
-    if what == "run":
-        return run(engine, workers, request["batches"], Search(**request["search"]))
-    if what in ("closed", "open"):
-        with closing(engine.front(request["front"], Search(**request["search"]))) as front:
-            if what == "closed":
-                return asdict(closed_loop(front.submit, request["texts"], request["clients"]))
-            return asdict(open_loop(front.submit, request["texts"], request["rate"], request["seed"]))
-    raise ValueError(f"a worker knows no {what!r}")
-
-
-def run(engine: Engine, workers: int, batches: list[list[Ids]], search: Search) -> Reply:
+def run(engine: Engine, workers: int, batches: list[list[Ids]], search: Mapping[str, Any]) -> Reply:
     """Run all batches, `workers` at a time; the time excludes reading and writing JSON."""
+    options = Search(**search)
     with ThreadPoolExecutor(workers) as pool:
         began = time.perf_counter()
         outputs = list(
-            (pool.map if workers > 1 else map)(lambda batch: engine.search(batch, search), batches)
+            (pool.map if workers > 1 else map)(lambda batch: engine.search(batch, options), batches)
         )
         seconds = time.perf_counter() - began
     return {"seconds": seconds, "outputs": outputs}

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import torch
 
-from bench.peers.arrivals import Front
 from bench.peers.checkpoint import load_pegasus
 from bench.peers.protocol import Ids, Search, Setup, run_worker
 
@@ -35,10 +34,6 @@ class Transformers:
             do_sample=False,
         )
         return [self._cut(row) for row in outputs[:, 1:].tolist()]
-
-    def front(self, name: str, search: Search) -> Front:
-        del search
-        raise ValueError(f"Transformers has no front {name!r}")
 
     def versions(self) -> dict[str, str]:
         return {name: version(name) for name in ("torch", "transformers")}

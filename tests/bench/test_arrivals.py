@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.peers.arrivals import closed_loop, open_loop, percentile, poisson_arrivals
+from bench.arrivals import closed_loop, open_loop, percentile, poisson_arrivals
 
 
 def answered(text: str) -> "Future[str]":

@@ -8,7 +8,6 @@ import pytest
 from bench.contenders import Contender, Worker, pin, running
 
 BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-int8"
-TEXTS = ["Ein Hund rennt.", "Guten Morgen!"]
 
 
 @pytest.fixture(scope="module")
@@ -21,18 +20,9 @@ def test_every_source_gets_as_many_tokens_as_forced(worker: Worker) -> None:
     batches: list[list[list[int]]] = [[[10, 11, 12, 3], [20, 3]], [[9, 3]]]
     search = {"beam_size": 2, "min_length": 5, "max_length": 5}
 
-    reply = worker.ask({"do": "run", "batches": batches, "search": search})
+    reply = worker.ask({"batches": batches, "search": search})
 
     assert [[len(ids) for ids in batch] for batch in reply["outputs"]] == [[5, 5], [5]]
-
-
-@pytest.mark.parametrize("front", ["submit", "static batches"])
-def test_each_front_answers_every_text(worker: Worker, front: str) -> None:
-    reply = worker.ask(
-        {"do": "closed", "front": front, "texts": TEXTS, "clients": 2, "search": {"beam_size": 1}}
-    )
-
-    assert (reply["requests"], reply["errors"]) == (2, 0)
 
 
 def test_more_workers_than_cpus_are_refused() -> None:

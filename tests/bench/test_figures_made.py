@@ -4,12 +4,8 @@ from typing import Any
 
 import pytest
 
-from bench.limits import forced_work, shares
 from bench.offline import Setting, check_weights, summarise
-from bench.profile import sum_times
 from bench.workloads import Workload
-
-SHAPE = {"d_model": 2, "ffn": 4, "encoder_layers": 1, "decoder_layers": 1, "target_vocab_size": 10}
 
 
 def rows() -> list[dict[str, Any]]:
@@ -38,29 +34,3 @@ def test_an_fp32_engine_with_other_greedy_outputs_has_other_weights_and_is_not_t
 
     with pytest.raises(SystemExit, match="CTranslate2 fp32: 94%"):
         check_weights([{**good[0], "equal_to_fp32": 0.94}])
-
-
-def test_the_least_work_of_a_sentence_is_counted_by_hand() -> None:
-    # Encoder 4 x 4 + 2 x 8 = 32 weights, cross K/V 8; a step 6 x 4 + 2 x 8 and 2 x 10 for the logits = 60.
-    operations, weight_bytes = forced_work(SHAPE, source_tokens=3, batch=2, beam_size=4)
-
-    assert operations == 2 * (40 * 3 + 60 * 30 * 4)
-    assert weight_bytes == (40 + 60 * 30) / 2
-
-
-def test_a_share_is_the_time_at_the_limit_over_the_time_measured() -> None:
-    row = {"workers": 1, "batch": 1, "beam_size": 1, "engine": "x", "sentences": 2, "source_tokens": 6}
-    row["ms_per_sentence"] = {"median": 2.0}
-    operations, weight_bytes = forced_work(SHAPE, 3, 1, 1)
-
-    (found,) = shares([row], SHAPE, gops_per_s=operations / 1e6, gb_per_s=weight_bytes / 0.5e6)
-
-    assert found["arithmetic_share"] == pytest.approx(0.5)
-    assert found["memory_share"] == pytest.approx(0.25)
-
-
-def test_times_are_summed_by_group_and_the_encoder_is_one() -> None:
-    times_s = {("encoder", "linear"): 1.0, ("encoder", "self_attention"): 2.0, ("decoder", "linear"): 4.0}
-    times_s |= {("decoder", "linear_add"): 8.0, ("decoder", "norm"): 16.0, ("decoder", "score"): 32.0}
-
-    assert sum_times(times_s) == {"encoder": 3.0, "products": 12.0, "rest": 16.0, "scores": 32.0}

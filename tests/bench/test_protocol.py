@@ -5,20 +5,13 @@ import os
 import pytest
 
 from bench.contenders import Contender, parse_variant, share_equal
-from bench.peers.arrivals import Front, pool_front
-from bench.peers.protocol import Ids, Search, answer
+from bench.peers.protocol import Ids, Search, run
 from bench.processes import memory
 
 
 class Reverser:
     def search(self, sources: list[Ids], search: Search) -> list[Ids]:
         return [source[::-1][: search.max_length_for(sources)] for source in sources]
-
-    def front(self, name: str, search: Search) -> Front:
-        del search
-        if name != "pool":
-            raise ValueError(name)
-        return pool_front(lambda text: text[::-1], threads=1)
 
     def versions(self) -> dict[str, str]:
         return {}
@@ -31,24 +24,10 @@ SEARCH = {"beam_size": 1}
 def test_outputs_come_batch_by_batch_in_the_order_given(workers: int) -> None:
     batches = [[[1, 2], [3]], [[4, 5, 6]], [[7]]]
 
-    reply = answer(Reverser(), workers, {"do": "run", "batches": batches, "search": SEARCH})
+    reply = run(Reverser(), workers, batches, SEARCH)
 
     assert reply["outputs"] == [[[2, 1], [3]], [[6, 5, 4]], [[7]]]
     assert reply["seconds"] > 0
-
-
-def test_loads_are_answered_through_the_front_that_was_asked_for() -> None:
-    request = {"front": "pool", "texts": ["ab", "cd"], "search": SEARCH}
-
-    closed = answer(Reverser(), 1, {"do": "closed", "clients": 2, **request})
-    opened = answer(Reverser(), 1, {"do": "open", "rate": 1e4, "seed": 1, **request})
-
-    assert [(load["requests"], load["errors"]) for load in (closed, opened)] == [(2, 0), (2, 0)]
-
-
-def test_an_unknown_request_is_refused() -> None:
-    with pytest.raises(ValueError, match="dance"):
-        answer(Reverser(), 1, {"do": "dance"})
 
 
 def test_memory_now_is_at_most_the_peak() -> None:

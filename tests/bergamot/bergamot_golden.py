@@ -1,6 +1,6 @@
 """What Bergamot says to a few lines: `python -m tests.bergamot.bergamot_golden` writes it down.
 
-It needs the Python of `bench.students.BERGAMOT_PYTHON`; tests that compare with the file do not.
+It needs the Python of `BERGAMOT_PYTHON`; tests that compare with the file do not.
 """
 
 import json

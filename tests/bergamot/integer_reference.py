@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bench.student_files import OUTPUT_RANGE, is_rounded, round_weight
+from tests.bergamot.student_files import OUTPUT_RANGE, is_rounded, round_weight
 from tests.marian.reference import Matrix, Reference
 from tests.marian.written import Arrays, Options
 

@@ -10,8 +10,7 @@ from unittest.mock import patch
 import numpy as np
 import sentencepiece
 
-from bench.student_files import write_student
-from bench.students import translate_with_bergamot
+from bench.processes import run_json
 from dragoman import DecodingOptions, Translator
 from dragoman.manifest import ModelLimits
 from dragoman.types import Pair
@@ -21,6 +20,7 @@ from export.original import Original, RequestedLanguages
 from export.shortlist.install import write_shortlist
 from export.sources import load_original
 from tests.bergamot.integer_reference import IntegerReference, find_ranges
+from tests.bergamot.student_files import write_student
 from tests.marian.written import (
     MARIANS_OWN_IDS,
     Arrays,
@@ -31,6 +31,7 @@ from tests.marian.written import (
 )
 from tests.pieces import real_text, train_sentencepiece
 
+BERGAMOT_PYTHON = Path(".venv-bench") / "bergamot" / "bin" / "python"
 EOS_ID, UNK_ID = 0, 1
 VOCABULARY_SIZES = {"shared": 256, "de": 192, "en": 168}
 """Marian's 8-bit products need multiples of 8."""
@@ -160,4 +161,6 @@ def our_targets(bundle: Path, sources: Sequence[list[int]]) -> list[list[int]]:
 
 def said_by_bergamot(student: Student, lines: Sequence[str]) -> list[str]:
     """Return Bergamot's translations; it needs the Python of `BERGAMOT_PYTHON`."""
-    return translate_with_bergamot(student.folder / "config.yml", lines)
+    request = {"config": str(student.folder / "config.yml"), "lines": list(lines)}
+    found: list[str] = run_json("bench.peers.bergamot_translate", python=str(BERGAMOT_PYTHON), given=request)
+    return [line.strip() for line in found]

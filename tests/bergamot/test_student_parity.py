@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.students import BERGAMOT_PYTHON
 from tests.bergamot.bergamot_golden import GOLDEN_FILE, NUM_GOLDEN
 from tests.bergamot.students import (
+    BERGAMOT_PYTHON,
     EOS_ID,
     KINDS,
     LENGTH_FACTOR,

@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from bench.student_files import NUM_ALWAYS, round_weight
 from dragoman.bundle import open_bundle
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
@@ -21,6 +20,7 @@ from export.model_weights import OUTPUT_BIAS
 from export.original import ImportRejectedError, Original, RequestedLanguages
 from export.reference import ReferenceGraphs
 from export.sources import found, load_original
+from tests.bergamot.student_files import NUM_ALWAYS, round_weight
 from tests.bergamot.students import EOS_ID, PAIR, UNK_ID, Student, import_student
 
 MARIANS = {

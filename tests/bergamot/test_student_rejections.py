@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.student_files import (
+from export.bergamot.binary import MAX_ITEMS, read_items
+from export.bergamot.lexicon import MAX_BYTES, read_lexicon
+from export.bergamot.weights import read_weights
+from export.original import ImportRejectedError, RequestedLanguages
+from export.sources import load_original
+from export.tensors.tensor import TensorFileError
+from tests.bergamot.student_files import (
     FLOAT32,
     INTGEMM8,
     WrittenItem,
@@ -21,12 +27,6 @@ from bench.student_files import (
     boost_hash,
     items_of,
 )
-from export.bergamot.binary import MAX_ITEMS, read_items
-from export.bergamot.lexicon import MAX_BYTES, read_lexicon
-from export.bergamot.weights import read_weights
-from export.original import ImportRejectedError, RequestedLanguages
-from export.sources import load_original
-from export.tensors.tensor import TensorFileError
 from tests.bergamot.students import Student
 
 MODEL = "model.deen.intgemm.alphas.bin"

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
-    "bench": 7200,
+    "bench": 4300,
     "dragoman": 10800,
     "export": 9500,
     "requirements": 200,
@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 550,
     "service/text": 3750,
     "service/translation": 900,
-    "tests": 42300,
+    "tests": 41850,
     "training": 3750,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

@@ -11,7 +11,17 @@ from bench.page import MARKED, NOT_MEASURED, PAGES, README, REPORTS, make_tables
 from bench.plots import draw_all
 from bench.provenance import RESULTS
 
-DRAWN_BY_TRAINING = "training-second-run.png"
+KEPT_PICTURES = frozenset(
+    {
+        "experiments-architectures.png",
+        "experiments-shapes.png",
+        "experiments-sizes.png",
+        "soak.png",
+        "training-second-run.png",
+    }
+)
+"""Pictures of answered questions, which nothing draws any more, and one that training drew."""
+RECORDS = REPORTS / "records.md"
 LARGEST_PICTURE_BYTES = 100_000
 CARDS = read_results()
 
@@ -73,7 +83,7 @@ def test_every_picture_is_drawn_of_a_result(tmp_path: Path) -> None:
     drawn = draw_all(RESULTS, tmp_path)
 
     shown = {path.name for path in (REPORTS / "figures").iterdir()}
-    assert {path.name for path in drawn} == shown - {DRAWN_BY_TRAINING}
+    assert {path.name for path in drawn} == shown - KEPT_PICTURES
     for content in (path.read_bytes() for path in drawn):
         assert content.startswith(b"\x89PNG")
         assert len(content) < LARGEST_PICTURE_BYTES
@@ -109,3 +119,22 @@ def test_every_result_says_where_it_comes_from(path: Path) -> None:
         origin[key]
         for key in ("measured_at", "command", "cpu", "cores", "packages", "commit", "bundle_sha256")
     )
+
+
+def test_each_result_has_a_command_that_makes_it_or_a_record_that_names_it() -> None:
+    recorded = RECORDS.read_text(encoding="utf8")
+    commands = {path.name: _module_of(path) for path in RESULTS.glob("*.json")}
+
+    removed = {
+        name
+        for name, module in commands.items()
+        if not module.with_suffix(".py").is_file() and not (module / "__main__.py").is_file()
+    }
+    assert {name for name in removed if f"`{name}`" not in recorded} == set()
+
+
+def _module_of(result: Path) -> Path:
+    """Return the path of the module whose command made a result, without `.py`."""
+    command = json.loads(result.read_text(encoding="utf8"))["provenance"]["command"]
+    found = re.match(r"python -m ([\w.]+)", command)
+    return RESULTS.parents[1].joinpath(*found[1].split(".")) if found else Path("no command")

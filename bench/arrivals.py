@@ -14,15 +14,6 @@ TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
-    """Interface that accepts single texts."""
-
-    submit: Submit
-    """Returns at once a future of the translation."""
-    close: Callable[[], object] = lambda: None
-
-
-@dataclass(frozen=True, slots=True)
 class Load:
     """Results of all clients together."""
 
@@ -32,12 +23,6 @@ class Load:
     """Successful requests per second, from the first request to the last response."""
     latencies_s: list[float]
     """Latencies of the successful requests, in no order."""
-
-
-def pool_front(translate: Callable[[str], Any], threads: int) -> Front:
-    """Return a front that translates each text with one call on a pool of threads."""
-    pool = ThreadPoolExecutor(threads)
-    return Front(lambda text: pool.submit(translate, text), pool.shutdown)
 
 
 def poisson_arrivals(rate: float, count: int, seed: int) -> list[float]:
