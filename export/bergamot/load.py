@@ -19,9 +19,8 @@ from export.bergamot.files import (
 from export.bergamot.lexicon import read_lexicon
 from export.bergamot.weights import Multipliers, described, read_quantisation, read_weights
 from export.marian.load import NOT_USED, load_arrays
-from export.marian.npz import Array
 from export.marian.shape import model_options, read_shape
-from export.marian.weights import ArraySource, weight_sources
+from export.marian.weights import find_sources
 from export.model_config import ModelConfig
 from export.original import ImportRejectedError, Original, RequestedLanguages
 from export.tensors.tensor import TensorFileError
@@ -55,10 +54,12 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
         arrays, multipliers = read_weights(items)
     except (TensorFileError, OSError) as error:
         raise ImportRejectedError(str(folder), (str(error),)) from error
-    places = _places(arrays)
+    names = frozenset(arrays)
     original = load_arrays(folder, files.marian, arrays, wanted, find_languages(folder, model_file))
     found: list[str] = []
-    quantisation = read_quantisation(original.model, places, items, multipliers, found)
+    shape = read_shape(model_options(arrays, found), found)
+    sources = [] if shape is None else find_sources(shape, original.model.config, names, (0, 0))
+    quantisation = read_quantisation(original.model, sources, items, multipliers, found)
     problems += [f"{model_file.name}: {problem}" for problem in found]
     shortlist = _read_shortlist(files, original.model.config, problems)
     if problems:
@@ -70,12 +71,6 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
         shortlist=shortlist,
         origin=_origin(original.origin, files, multipliers, items),
     )
-
-
-def _places(arrays: dict[str, Array]) -> list[ArraySource]:
-    """Return the arrays of the model's weights; none if its options are wrong: `load_arrays` says why."""
-    shape = read_shape(model_options(arrays, []), [])
-    return [] if shape is None else list(weight_sources(shape, arrays, (0, 0)))
 
 
 def _read_shortlist(files: StudentFiles, config: ModelConfig, problems: list[str]) -> Shortlist | None:

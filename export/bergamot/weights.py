@@ -14,9 +14,10 @@ from export.activation_ranges import SIGNED_LEVELS, ActivationRange, StoredQuant
 from export.bergamot.binary import INTGEMM8, BinaryItem
 from export.graph.precision.protocol import OUTPUT
 from export.marian.npz import Array
-from export.marian.weights import QUANTISER_SUFFIX, ArraySource
+from export.marian.weights import QUANTISER_SUFFIX
 from export.model_weights import Floats, ModelWeights, weight_shapes
 from export.tensors.tensor import TensorFileError
+from export.weight_names import WeightSource
 
 TABLE_PART = "Wemb"
 """Part of the names of tables, which are stored row by row; other integers are stored column by column."""
@@ -63,7 +64,7 @@ def read_weights(items: Mapping[str, BinaryItem]) -> tuple[dict[str, Array], Mul
 
 def read_quantisation(
     model: ModelWeights,
-    places: Sequence[ArraySource],
+    sources: Sequence[WeightSource],
     items: Mapping[str, BinaryItem],
     multipliers: Multipliers,
     problems: list[str],
@@ -72,7 +73,7 @@ def read_quantisation(
 
     Args:
         model: the model.
-        places: arrays of its weights.
+        sources: arrays of its weights.
         items: items of its file.
         multipliers: multipliers of the rounded arrays.
         problems: multipliers of inputs that are missing or damaged are added here.
@@ -81,13 +82,15 @@ def read_quantisation(
         return None
     shapes = weight_shapes(model.config)
     scales: dict[str, Floats] = {}
-    for place in places:
-        if place.theirs in multipliers:
-            scale = np.float32(1) / multipliers[place.theirs]
-            scales[_layer(place)] = np.full(shapes[place.ours][0], scale, np.float32)
+    for source in sources:
+        if source.theirs in multipliers:
+            scale = np.float32(1) / multipliers[source.theirs]
+            scales[_layer(source)] = np.full(shapes[source.ours][0], scale, np.float32)
     ranges: dict[str, ActivationRange] = {}
     if any(name.endswith(QUANTISER_SUFFIX) for name in items):
-        named = {_layer(place): place.theirs + QUANTISER_SUFFIX for place in places if place.is_map}
+        named = {
+            _layer(source): source.theirs + QUANTISER_SUFFIX for source in sources if source.is_transposed
+        }
         output = next((name for name in (OUTPUT_RANGE, *TABLE_RANGES) if name in items), OUTPUT_RANGE)
         for name, theirs in {**named, OUTPUT: output}.items():
             multiplier = _read_number(items, theirs, problems)
@@ -96,9 +99,9 @@ def read_quantisation(
     return StoredQuantisation(scales, ranges)
 
 
-def _layer(place: ArraySource) -> str:
+def _layer(source: WeightSource) -> str:
     """Return the name of a linear layer, or the full name of a table."""
-    return place.ours.removesuffix(".weight") if place.is_map else place.ours
+    return source.ours.removesuffix(".weight") if source.is_transposed else source.ours
 
 
 def _read_number(items: Mapping[str, BinaryItem], name: str, problems: list[str]) -> float | None:

@@ -1,7 +1,7 @@
-"""Places of CTranslate2's variables in our model. Queries, keys and values are one variable there."""
+"""Weights of our model from CTranslate2's variables, and the tables, which often are one variable."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from export.model_weights import (
 )
 from export.positions import float32_table
 from export.tensors.tensor import ReadableTensor, StoredTensor, TensorFileError
+from export.weight_names import WeightSource, weight_sources
 
 SOURCE_TABLES = ("encoder/embeddings_0/weight", "encoder/embeddings/weight")
 """Names of the source's table, in newer layouts and in older ones."""
@@ -31,22 +32,12 @@ STORED_POSITIONS = {
     POSITIONS: "encoder/position_encodings/encodings",
     TARGET_POSITIONS: "decoder/position_encodings/encodings",
 }
+OPTIONAL_SUFFIX = "/bias"
+"""Suffix of variables that are zeros if they are missing."""
 MAX_POSITIONS = 1024
 """Maximum number of positions of a model; a segment has a few hundred, tables of OpenNMT-py 5,000."""
 
 Weight = ReadableTensor | Floats
-
-
-@dataclass(frozen=True, slots=True)
-class VariablePart:
-    """The part of a variable that is one of our weights."""
-
-    ours: str
-    theirs: str
-    part: int = 0
-    num_parts: int = 1
-    is_optional: bool = False
-    """Whether a missing variable means zeros."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +102,11 @@ def place_weights(
         tables: its tables.
         problems: variables that are missing or of another shape are added here.
     """
-    shapes = weight_shapes(config)
-    places = list(_places(layout))
+    places = list(weight_sources("ctranslate2", weight_shapes(config)))
     weights: dict[str, Weight] = {}
     for place in places:
         try:
-            weights[place.ours] = _read_place(file, place, shapes[place.ours])
+            weights[place.ours] = _read_place(file, place)
         except TensorFileError as error:
             problems.append(f"{place.theirs} {error}")
     weights |= _place_tables(layout, config, tables)
@@ -144,48 +134,13 @@ def stored_positions(file: ModelFile, width: int, problems: list[str]) -> tuple[
     return num_positions, _are_equal(*tables)
 
 
-def _places(layout: ModelLayout) -> Iterator[VariablePart]:
-    for stack, num_layers in (("encoder", layout.encoder_layers), ("decoder", layout.decoder_layers)):
-        if layout.has_embedding_norm:
-            yield from _norm(f"{stack}_embedding_norm", f"{stack}/layernorm_embedding")
-        if layout.has_final_norm:
-            yield from _norm(f"{stack}_norm", f"{stack}/layer_norm")
-        for index in range(num_layers):
-            ours, theirs = f"{stack}.{index}", f"{stack}/layer_{index}"
-            yield from _attention(f"{ours}.self", f"{theirs}/self_attention", (3, 1))
-            if stack == "decoder":
-                yield from _attention(f"{ours}.cross", f"{theirs}/attention", (1, 2, 1))
-            yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}/ffn/layer_norm")
-            for number, layer in enumerate(("inner", "outer")):
-                yield from _linear([f"{ours}.feed_forward.{layer}"], f"{theirs}/ffn/linear_{number}")
-
-
-def _attention(ours: str, theirs: str, joined: Sequence[int]) -> Iterator[VariablePart]:
-    """Yield the places of an attention; `joined` has the number of our layers in each of theirs."""
-    layers = iter(f"{ours}_attention.{layer}" for layer in ("query", "key", "value", "output"))
-    for number, num_layers in enumerate(joined):
-        yield from _linear([next(layers) for _ in range(num_layers)], f"{theirs}/linear_{number}")
-    yield from _norm(f"{ours}_residual.norm", f"{theirs}/layer_norm")
-
-
-def _linear(ours: Sequence[str], theirs: str) -> Iterator[VariablePart]:
-    for part, name in enumerate(ours):
-        yield VariablePart(f"{name}.weight", f"{theirs}/weight", part, len(ours))
-        yield VariablePart(f"{name}.bias", f"{theirs}/bias", part, len(ours), is_optional=True)
-
-
-def _norm(ours: str, theirs: str) -> Iterator[VariablePart]:
-    yield VariablePart(f"{ours}.weight", f"{theirs}/gamma")
-    yield VariablePart(f"{ours}.bias", f"{theirs}/beta")
-
-
-def _read_place(file: ModelFile, place: VariablePart, shape: tuple[int, ...]) -> Weight:
+def _read_place(file: ModelFile, place: WeightSource) -> Weight:
     variable = file.variables.get(place.theirs)
-    if variable is None and place.is_optional:
-        return np.zeros(shape, np.float32)
+    if variable is None and place.theirs.endswith(OPTIONAL_SUFFIX):
+        return np.zeros(place.shape, np.float32)
     if variable is None:
         raise TensorFileError("is missing")
-    expected = (place.num_parts * shape[0], *shape[1:])
+    expected = (place.num_parts * place.shape[0], *place.shape[1:])
     if variable.shape != expected:
         raise TensorFileError(f"has shape {list(variable.shape)}, the other sizes need {list(expected)}")
     scales = file.variables.get(place.theirs + SCALE_SUFFIX)

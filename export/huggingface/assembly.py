@@ -1,7 +1,7 @@
 """Conversion of a Hugging Face checkpoint's tensors to our weights; every tensor must have its place."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from export.huggingface.architectures import Architecture
 from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.generation import GenerationSettings
-from export.huggingface.t5 import t5_weight_names
 from export.huggingface.weights import Weights, limit_problems
 from export.model_config import ModelConfig
 from export.model_weights import (
@@ -26,6 +25,7 @@ from export.model_weights import (
 from export.original import ImportRejectedError
 from export.positions import float32_table
 from export.tensors.tensor import FLOATS, StoredTensor, StoredWeights
+from export.weight_names import weight_sources
 
 POSITION_TOLERANCE = 1e-3
 """Tolerance between a stored sinusoidal table and ours; in half precision they differ by 2e-4."""
@@ -41,23 +41,6 @@ LOGITS_BIAS = "final_logits_bias"
 POSITION_TABLES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 COMPUTED_TABLES = ("model.encoder.embed_positions.weights", "model.decoder.embed_positions.weights")
 """Sinusoidal tables that older releases of M2M-100 stored; the class always computes its own."""
-
-ATTENTION = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
-FEED_FORWARD = {
-    "fc1": "feed_forward.inner",
-    "fc2": "feed_forward.outer",
-    "final_layer_norm": "feed_forward_residual.norm",
-}
-SELF = {
-    **{f"self_attn.{theirs}": f"self_attention.{ours}" for theirs, ours in ATTENTION.items()},
-    "self_attn_layer_norm": "self_residual.norm",
-}
-CROSS = {
-    **{f"encoder_attn.{theirs}": f"cross_attention.{ours}" for theirs, ours in ATTENTION.items()},
-    "encoder_attn_layer_norm": "cross_residual.norm",
-}
-"""Parts of a layer: their names to ours."""
-
 
 UNUSED_T5 = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
 """Biases of cross-attention that older releases stored; the class adds none."""
@@ -102,7 +85,12 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> ModelWeigh
     """
     tensors = {theirs: tensor for theirs, tensor in weights.tensors.items() if not _is_unused(theirs, plan)}
     tables = _find_tables(tensors, plan)
-    ours = dict(_weight_names(plan))
+    source, target, output = tables.values()
+    config = _make_config(
+        plan, is_shared=_are_equal(source, target), is_tied=_are_equal(target, output), origin=origin
+    )
+    file_format, variant = "t5" if plan.architecture.is_t5 else "transformers", "gated" * plan.shape.is_gated
+    ours = {each.theirs: each.ours for each in weight_sources(file_format, weight_shapes(config), variant)}
     problems = [f"{table} is missing" for table, tensor in tables.items() if tensor is None]
     problems += [f"{theirs} is missing" for theirs in ours if theirs not in tensors]
     problems += [
@@ -114,12 +102,8 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> ModelWeigh
         for theirs, tensor in tensors.items()
         if tensor.dtype not in FLOATS
     ]
-    source, target, output = tables.values()
     if problems or source is None or target is None or output is None:
         raise ImportRejectedError(origin, tuple(limit_problems(sorted(problems))))
-    config = _make_config(
-        plan, is_shared=_are_equal(source, target), is_tied=_are_equal(target, output), origin=origin
-    )
     placed: dict[str, Placed] = {
         SOURCE_TABLE: source,
         TARGET_TABLE: target,
@@ -140,31 +124,6 @@ def _is_unused(name: str, plan: AssemblyOptions) -> bool:
         return name == UNUSED_T5
     is_m2m = plan.architecture.positions == "tensor2tensor"
     return is_m2m and (name in COMPUTED_TABLES or name.endswith(("._float_tensor", "coder.version")))
-
-
-def _weight_names(plan: AssemblyOptions) -> Iterator[tuple[str, str]]:
-    """Yield their name and ours of every tensor except tables."""
-    if plan.architecture.is_t5:
-        yield from t5_weight_names(plan.shape, plan.architecture)
-        return
-    layers = (
-        ("encoder", plan.shape.encoder_layers, SELF),
-        ("decoder", plan.shape.decoder_layers, SELF | CROSS),
-    )
-    for stack, num_layers, attentions in layers:
-        parts = attentions | FEED_FORWARD
-        modules = {
-            f"layers.{index}.{theirs}": f"{stack}.{index}.{ours}"
-            for index in range(num_layers)
-            for theirs, ours in parts.items()
-        }
-        if plan.architecture.norm == "pre":
-            modules["layer_norm"] = f"{stack}_norm"
-        if plan.architecture.has_embedding_norm:
-            modules["layernorm_embedding"] = f"{stack}_embedding_norm"
-        for theirs, ours in modules.items():
-            for kind in ("weight", "bias"):
-                yield f"model.{stack}.{theirs}.{kind}", f"{ours}.{kind}"
 
 
 def _tables_of(plan: AssemblyOptions) -> set[str]:
@@ -203,10 +162,11 @@ def _find_tables(
     }
 
 
-def _are_equal(one: StoredTensor, other: StoredTensor) -> bool:
-    if one == other:
-        return True
-    is_like = one.shape == other.shape and one.dtype == other.dtype
+def _are_equal(one: StoredTensor | None, other: StoredTensor | None) -> bool:
+    """Return whether two tables are one place in the file, or have the same content."""
+    if one is None or other is None or one == other:
+        return one == other
+    is_like = one.shape == other.shape and one.dtype == other.dtype and one.is_float
     return is_like and np.array_equal(one.read(), other.read())
 
 

@@ -1,6 +1,6 @@
-"""Reader of T5's config.json, and the names of T5's weights: T5 1.0 and 1.1, mT5, MADLAD-400, UL2, umT5."""
+"""Reader of T5's config.json: T5 1.0 and 1.1, mT5, MADLAD-400, UL2, umT5."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,10 @@ from export.huggingface.configuration import (
 from export.huggingface.fields import ConfigFields
 from export.huggingface.files import CONFIG_FILE
 from export.model_config import MIN_RELATIVE_BUCKETS
-from export.model_weights import RELATIVE
 
 DEFAULT_POSITIONS = 512
 """Maximum length if `n_positions` is missing; relative positions have no end, but training had this one."""
 GATED = "gated-"
-ATTENTION = {"q": "query", "k": "key", "v": "value", "o": "output"}
-RELATIVE_TABLE = "SelfAttention.relative_attention_bias"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,32 +120,3 @@ def _problems(shape: HuggingFaceShape) -> list[str]:
     if shape.norm_epsilon <= 0:
         problems.append(f"{CONFIG_FILE}: layer_norm_epsilon {shape.norm_epsilon} is not above 0")
     return problems
-
-
-def t5_weight_names(shape: HuggingFaceShape, architecture: Architecture) -> Iterator[tuple[str, str]]:
-    """Yield their name and ours of every tensor except the tables of tokens."""
-    stacks = (("encoder", shape.encoder_layers), ("decoder", shape.decoder_layers))
-    for stack, num_layers in stacks:
-        kinds = ("SelfAttention",) if stack == "encoder" else ("SelfAttention", "EncDecAttention")
-        for index in range(num_layers):
-            theirs, ours = f"{stack}.block.{index}.layer", f"{stack}.{index}"
-            if index == 0 or not architecture.shares_relative:
-                yield f"{theirs}.0.{RELATIVE_TABLE}.weight", f"{ours}.{RELATIVE}"
-            for place, (kind, name) in enumerate(zip(kinds, ("self", "cross"), strict=False)):
-                yield f"{theirs}.{place}.layer_norm.weight", f"{ours}.{name}_residual.norm.weight"
-                for letter, layer in ATTENTION.items():
-                    yield (
-                        f"{theirs}.{place}.{kind}.{letter}.weight",
-                        f"{ours}.{name}_attention.{layer}.weight",
-                    )
-            last = f"{theirs}.{len(kinds)}"
-            yield f"{last}.layer_norm.weight", f"{ours}.feed_forward_residual.norm.weight"
-            for layer, name in _feed_forward(shape).items():
-                yield f"{last}.DenseReluDense.{layer}.weight", f"{ours}.feed_forward.{name}.weight"
-        yield f"{stack}.final_layer_norm.weight", f"{stack}_norm.weight"
-
-
-def _feed_forward(shape: HuggingFaceShape) -> dict[str, str]:
-    if shape.is_gated:
-        return {"wi_0": "gate", "wi_1": "inner", "wo": "outer"}
-    return {"wi": "inner", "wo": "outer"}

@@ -16,12 +16,11 @@ import numpy as np
 from export.marian.npz import Array
 from export.marian.shape import NORM_EPSILON, MarianShape
 from export.marian.vocabulary import MarianVocabulary
-from export.marian.weights import convert_weights
+from export.marian.weights import POSITIONS_ARRAY, convert_weights, find_sources
 from export.model_config import ModelConfig
 from export.model_weights import (
     OUTPUT_BIAS,
     OUTPUT_TABLE,
-    POSITIONS,
     SOURCE_TABLE,
     TARGET_TABLE,
     Floats,
@@ -68,16 +67,15 @@ def build_model(
         The model; None if there are problems.
     """
     source, target = vocabularies
-    found: list[str] = []
-    weights = convert_weights(shape, arrays, (source.size, target.size), found)
-    rows = TableRows.of(source, target)
+    rows, positions = TableRows.of(source, target), arrays.get(POSITIONS_ARRAY)
     try:
-        config = _config(shape, weights.get(POSITIONS), rows, target, suppressed_ids)
+        config = _config(shape, positions, rows, target, suppressed_ids)
     except ValueError as error:
-        found.append(str(error))
-        config = None
-    problems += found
-    if found or config is None:
+        problems.append(str(error))
+        return None
+    sources = find_sources(shape, config, arrays.keys(), (source.size, target.size))
+    weights = convert_weights(sources, arrays, problems)
+    if not weights:
         return None
     _append_rows(weights, rows)
     return ModelWeights(config, StoredWeights(weights))
@@ -85,7 +83,7 @@ def build_model(
 
 def _config(
     shape: MarianShape,
-    positions: Floats | None,
+    positions: Array | None,
     rows: TableRows,
     target: MarianVocabulary,
     suppressed_ids: tuple[int, ...],
@@ -107,7 +105,7 @@ def _config(
         # Marian does not scale token vectors if positions are learned.
         scaled_embeddings=positions is None,
         positions="tensor2tensor" if positions is None else "learned",
-        max_positions=MAX_POSITIONS if positions is None else len(positions),
+        max_positions=MAX_POSITIONS if positions is None else len(np.atleast_1d(positions)),
         autoregression=shape.autoregression,
         shared_vocab=shape.shared_vocab,
         tied_output=shape.tied_output,

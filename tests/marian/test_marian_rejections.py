@@ -152,6 +152,12 @@ def test_missing_extra_and_misshapen_arrays_are_named(written: Written) -> None:
     assert "decoder_l1_context_enc2_Wq belongs to a part that is not supported" in found[2]
 
 
+def test_a_position_table_without_axes_is_rejected(written: Written) -> None:
+    save(written, arrays={"Wpos": np.zeros((), np.float32)})
+
+    assert problems_of(written.folder) == ("array Wpos has shape [], its options need [1, 16]",)
+
+
 def test_a_vocabulary_of_another_size_than_its_table_is_rejected(written: Written) -> None:
     path = written.folder / "opus.spm32k-spm32k.vocab.yml"
     with path.open("a", encoding="utf8") as file:
