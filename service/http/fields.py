@@ -25,12 +25,16 @@ from service.http.errors import (
 from service.http.forms import MAX_FIELDS, Form, FormError, Upload, read_multipart, read_urlencoded
 from service.http.request_bodies import SPOOLED_FILES, Body, parsed, read_body
 
-_LONE = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
-    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
-    rb"|\xed[\xa0-\xbf]"
+_LONE = (
+    re.compile(
+        rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+        rb"|[c-fC-F](?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD].))"
+    ),
+    re.compile(rb"\xed[\xa0-\xbf]"),
 )
-"""Matches every body with lone surrogates, and some without (`\\\\ud800` is a backslash and five letters)."""
+"""One of them matches a body with lone surrogates, and some without (`\\\\ud800` is a backslash and five
+letters). Each begins with fixed characters, which are found much faster than alternatives: no thread runs
+meanwhile."""
 
 
 def check_surrogates(body: bytes) -> None:
@@ -41,7 +45,7 @@ def check_surrogates(body: bytes) -> None:
     Raises:
         ApiError: naming each field that has one.
     """
-    if json.detect_encoding(body).startswith("utf-8") and _LONE.search(body) is None:
+    if json.detect_encoding(body).startswith("utf-8") and not any(one.search(body) for one in _LONE):
         return
     try:
         content = json.loads(body)
@@ -205,9 +209,9 @@ class Fields:
             return (value,)
         if not isinstance(value, list):
             raise self.error(name, "must be a string or an array of strings")
-        for position, each in enumerate(value):
-            if not isinstance(each, str):
-                raise self.error(f"{name}[{position}]", "must be a string")
+        if not {str}.issuperset(map(type, value)):  # by a loop, 100,000 texts would block the event loop
+            position = next(i for i, each in enumerate(value) if not isinstance(each, str))
+            raise self.error(f"{name}[{position}]", "must be a string")
         return tuple(value)
 
     def integer(self, name: str) -> int | None:

@@ -11,6 +11,7 @@ from typing import BinaryIO, TypeVar
 
 from fastapi import Request
 
+from dragoman.pipeline.pacing import Pacer
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.fair_slots import SlotsOfLoop
 from service.http.shares import current_client
@@ -84,12 +85,21 @@ async def read_body(request: Request) -> Body:
 
 
 async def parsed(body: Body, parse: Callable[[Body], Result]) -> Result:
-    """Return the result of `parse` for a body; a large one is parsed on a thread."""
+    """Return the result of `parse` for a body; a large one is parsed on a thread, which then pauses."""
     if body.file is None and len(body.content) <= MAX_PARSED_ON_LOOP_BYTES:
         return parse(body)
     with _disk_errors():
         async with _parsing.get().hold(current_client.get(), body.size_bytes):
-            return await run_in_thread(lambda: parse(body))
+            return await run_in_thread(partial(_parse_paced, parse, body))
+
+
+def _parse_paced(parse: Callable[[Body], Result], body: Body) -> Result:
+    """Parse a body, and keep its client's slot for a while: parsers hold the interpreter, which all need."""
+    pacer = Pacer()
+    try:
+        return parse(body)
+    finally:
+        pacer.rest()
 
 
 def require_no_encoding(request: Request) -> None:

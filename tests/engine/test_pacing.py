@@ -6,23 +6,25 @@ import pytest
 
 from dragoman import DecodingOptions, EngineRequest, Translator
 from dragoman.pipeline import pacing
-from dragoman.pipeline.pacing import PAUSE_S, WORK_S, Pacer
+from dragoman.pipeline.pacing import PAUSE_PER_WORK, WORK_S, Pacer
 
 GREEDY = DecodingOptions(beam_size=1)
 LINES = "Ja.\n" * (pacing.LARGE_CHARACTERS // 4)
 
 
-def test_a_pause_comes_after_so_much_work_of_the_thread_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_is_as_long_as_the_work_of_the_thread_itself_requires(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     worked_s, pauses_s = 0.0, list[float]()
     monkeypatch.setattr(time, "thread_time", lambda: worked_s)
     monkeypatch.setattr(time, "sleep", pauses_s.append)
     pacer = Pacer()
 
-    for _ in range(10):
-        worked_s += WORK_S / 2
+    for work_s in (WORK_S / 2, WORK_S / 2, WORK_S / 2, 10 * WORK_S):
+        worked_s += work_s
         pacer.pause()
 
-    assert pauses_s == [PAUSE_S] * 5
+    assert pauses_s == pytest.approx([PAUSE_PER_WORK * WORK_S, PAUSE_PER_WORK * 10.5 * WORK_S])
 
 
 @pytest.mark.parametrize(("text", "is_paced"), [(LINES, True), (LINES[:-4], False)])

@@ -8,8 +8,9 @@ import select
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import parse_qsl
@@ -369,6 +370,26 @@ def test_the_event_loop_goes_on_while_a_large_body_is_parsed() -> None:
         return order
 
     assert asyncio.run(main()) == ["went on", "parsed"]
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_parsing_takes_a_client_a_quarter_of_the_interpreter_at_most(
+    monkeypatch: pytest.MonkeyPatch, *, is_read: bool
+) -> None:
+    worked_s, pauses_s = 0.0, list[float]()
+    monkeypatch.setattr(time, "thread_time", lambda: worked_s)
+    monkeypatch.setattr(time, "sleep", pauses_s.append)
+
+    def parse(_: Body) -> None:
+        nonlocal worked_s
+        worked_s += 0.25
+        if not is_read:
+            raise FormError("it is malformed")
+
+    with nullcontext() if is_read else pytest.raises(FormError):
+        asyncio.run(parsed(Body(b" " * (MAX_PARSED_ON_LOOP_BYTES + 1)), parse))
+
+    assert pauses_s == [0.75]
 
 
 def test_a_small_body_takes_no_other_thread() -> None:
