@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from service.accounts.keys import ANONYMOUS
 from service.accounts.rates import identity_of, network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind, field_error
 from service.http.request_bodies import SPOOLED_FILES
-from service.http.shares import current_client, exceeds_share
+from service.http.shares import ClientCounts, current_client, exceeds_share
 from service.http.uploads import UPLOAD, TrackedUpload, UploadLimits, Uploads, announced_bytes
 
 MIN_BYTES_PER_S = 16 * 1024
@@ -127,28 +126,21 @@ class _BodyCounter:
 
     def __init__(self, limits: BodyLimits) -> None:
         self.limits = limits
-        self._num_all = 0
-        self._num_by_network: Counter[str] = Counter()
+        self.by_network = ClientCounts()
 
     def enter(self, network: str) -> None:
         """Count one more body; raise an ApiError if there are too many."""
-        if self._num_all >= self.limits.max_bodies:
-            problem = f"the limit of {self._num_all} uploads in progress is reached; try again later"
-        elif (own := self._num_by_network[network]) >= self.limits.max_bodies_of_address or (
-            own and exceeds_share(own + 1, self._num_all + 1, self.limits.max_bodies)
+        own, total = self.by_network[network], self.by_network.total()
+        if total >= self.limits.max_bodies:
+            problem = f"the limit of {total} uploads in progress is reached; try again later"
+        elif own >= self.limits.max_bodies_of_address or (
+            own and exceeds_share(own + 1, total + 1, self.limits.max_bodies)
         ):
             problem = f"the limit of {own} uploads in progress from this address is reached; try again later"
         else:
-            self._num_all += 1
-            self._num_by_network[network] += 1
+            self.by_network.add(network, 1)
             return
         raise ApiError(ErrorKind.OVERLOADED, problem, headers={**RETRY_AFTER, **CLOSE})
-
-    def leave(self, network: str) -> None:
-        self._num_all -= 1
-        self._num_by_network[network] -= 1
-        if not self._num_by_network[network]:
-            del self._num_by_network[network]
 
 
 class _BodyReceiver:
@@ -207,7 +199,7 @@ class _BodyReceiver:
         """Stop counting the body as partly received."""
         self._has_ended = True
         if self._network is not None:
-            self._bodies.leave(self._network)
+            self._bodies.by_network.add(self._network, -1)
             self._network = None
 
     def _count(self, num_bytes: int, waited_s: float) -> None:

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 from asyncio import TimerHandle, Transport
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -22,7 +21,7 @@ from uvicorn.server import ServerState
 
 from service.accounts.rates import network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, error_response
-from service.http.shares import exceeds_share
+from service.http.shares import ClientCounts, exceeds_share
 
 MAX_HEAD_BYTES = 16 * 1024
 """Maximum bytes of a request's line and headers; h11 checks this only if they arrive in several pieces."""
@@ -114,7 +113,7 @@ class ConnectionLimits:
     max_connections_of_address: int
     trusted_proxies: str
     """Addresses and networks that may have all connections, separated by commas."""
-    num_of: Counter[str] = field(default_factory=Counter)
+    num_of: ClientCounts = field(default_factory=ClientCounts)
     """Numbers of open connections, by address or network."""
 
 
@@ -160,7 +159,7 @@ class BoundedProtocol(H11Protocol):
             return
         else:
             self._network = network_of(host)
-            self.limits.num_of[self._network] += 1
+            self.limits.num_of.add(self._network, 1)
             own = self.limits.num_of[self._network]
             if own == 1 or not (
                 own > self.limits.max_connections_of_address
@@ -213,9 +212,7 @@ class BoundedProtocol(H11Protocol):
         self._stop_request_timer()
         self._stop_read_timer()
         if self._network is not None:
-            self.limits.num_of[self._network] -= 1
-            if not self.limits.num_of[self._network]:
-                del self.limits.num_of[self._network]
+            self.limits.num_of.add(self._network, -1)
         super().connection_lost(exc)
 
     def _respond_with_error(self, error: ApiError) -> None:

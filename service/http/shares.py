@@ -5,10 +5,21 @@ comes next always finds something free: Choudhury and Hahne, "Dynamic Queue Leng
 Shared-Memory Packet Switches", 1998.
 """
 
+from collections import Counter
 from contextvars import ContextVar
 
 current_client: ContextVar[str] = ContextVar("current_client", default="")
 """Client of the request that runs: its address, or its key once it is authenticated."""
+
+
+class ClientCounts(Counter[str]):
+    """How much each client has; who has nothing takes no memory."""
+
+    def add(self, client: str, number: int) -> None:
+        """Count `number` more for a client, or less if it is negative."""
+        self[client] += number
+        if not self[client]:
+            del self[client]
 
 
 def exceeds_share(own: int, total: int, limit: int) -> bool:

@@ -4,7 +4,6 @@ Only bytes that were received count, and those that a valid key has announced: a
 number.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from starlette.types import Scope
 from service.accounts.keys import ANONYMOUS, Caller
 from service.accounts.rates import identity_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
-from service.http.shares import exceeds_share
+from service.http.shares import ClientCounts, exceeds_share
 
 UPLOAD = "upload"
 """Key in a request's scope of its `TrackedUpload`, if its path accepts files."""
@@ -36,7 +35,7 @@ class Uploads:
     """Counts the bytes of bodies in progress. For one event loop."""
 
     limits: UploadLimits
-    _by_client: Counter[str] = field(default_factory=Counter)
+    by_client: ClientCounts = field(default_factory=ClientCounts)
 
     @contextmanager
     def track(self, scope: Scope) -> Iterator["TrackedUpload"]:
@@ -48,11 +47,11 @@ class Uploads:
         try:
             yield upload
         finally:
-            self.remove(upload.client, upload.num_bytes)
+            self.by_client.add(upload.client, -upload.num_bytes)
 
     def check(self, client: str, max_bytes_of_client: int, num_new: int, num_own: int) -> None:
         """Raise an ApiError if `num_new` more bytes of a body that has `num_own` exceed a limit."""
-        client_bytes, total = self._by_client[client], self._by_client.total()
+        client_bytes, total = self.by_client[client], self.by_client.total()
         if client_bytes > num_own and client_bytes + num_new > max_bytes_of_client:
             problem = (
                 f"your uploads in progress have {client_bytes - num_own} bytes; the limit is "
@@ -66,14 +65,6 @@ class Uploads:
                 "left is kept for several clients; try again later"
             )
             raise ApiError(ErrorKind.NO_ROOM, problem, headers={**RETRY_AFTER, "Connection": "close"})
-
-    def add(self, client: str, num_bytes: int) -> None:
-        self._by_client[client] += num_bytes
-
-    def remove(self, client: str, num_bytes: int) -> None:
-        self._by_client[client] -= num_bytes
-        if not self._by_client[client]:
-            del self._by_client[client]
 
 
 @dataclass(slots=True)
@@ -92,10 +83,10 @@ class TrackedUpload:
         Raises:
             ApiError: together with other bodies, it exceeds a limit.
         """
-        self.uploads.remove(self.client, self.num_bytes)
+        self.uploads.by_client.add(self.client, -self.num_bytes)
         self.client = caller.client
         self.max_bytes_of_client = self.uploads.limits.max_bytes_of_client
-        self.uploads.add(self.client, self.num_bytes)
+        self.uploads.by_client.add(self.client, self.num_bytes)
         if caller.key_id is not None:
             self.grow_to(self.announced_bytes)
 
@@ -108,7 +99,7 @@ class TrackedUpload:
         num_new = num_bytes - self.num_bytes
         if num_new > 0:
             self.uploads.check(self.client, self.max_bytes_of_client, num_new, self.num_bytes)
-            self.uploads.add(self.client, num_new)
+            self.uploads.by_client.add(self.client, num_new)
             self.num_bytes = num_bytes
 
 

@@ -1,7 +1,6 @@
 """The routes of `/v1/jobs`: create, list, follow, fetch, cancel and delete."""
 
 import re
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
 from service.http.fields import Fields, reject_query
 from service.http.forms import FormError, read_urlencoded
-from service.http.shares import exceeds_share
+from service.http.shares import ClientCounts, exceeds_share
 from service.http.threads import cancel_on_disconnect
 from service.jobs import responses
 from service.jobs.errors import FileRejected, UnknownJob
@@ -134,7 +133,7 @@ class JobAuthenticator:
     authenticator: Authenticator
     glossaries: GlossaryService
     is_stopping: Callable[[], bool]
-    num_streams: Counter[str] = field(default_factory=Counter)
+    num_streams: ClientCounts = field(default_factory=ClientCounts)
     """Number of event streams of each client."""
     store: JobStore = field(init=False)
 
@@ -280,15 +279,13 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
 
 
 async def _count_stream(jobs: JobAuthenticator, job: Job, client: str) -> AsyncIterator[bytes]:
-    jobs.num_streams[client] += 1
+    jobs.num_streams.add(client, 1)
     try:
         async with aclosing(job_events(jobs.store, job, jobs.is_stopping)) as events:
             async for event in events:
                 yield event
     finally:
-        jobs.num_streams[client] -= 1
-        if not jobs.num_streams[client]:
-            del jobs.num_streams[client]
+        jobs.num_streams.add(client, -1)
 
 
 def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
