@@ -12,7 +12,7 @@ from service.settings import ENV_PREFIX, Settings, load_settings
 ROOT = Path(__file__).parents[2]
 GUIDES = {
     name: (ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf8")
-    for name in ("deploying", "kubernetes", "multiple-processes", "reverse-proxy", "running-job-workers")
+    for name in ("deploying", "kubernetes", "reverse-proxy", "running-job-workers")
 }
 PAGE = GUIDES["deploying"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf8")
