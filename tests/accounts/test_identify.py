@@ -24,7 +24,7 @@ from service.accounts.keys import (
 )
 from tests.accounts.conftest import KEY_TTL_S, NOON, Times, new_key, open_accounts
 
-WISHES = KeyOptions(
+KEY_OPTIONS = KeyOptions(
     "Ann's",
     scopes=frozenset({Scope.TRANSLATE}),
     limits=KeyLimits(1000, 20),
@@ -35,7 +35,7 @@ WISHES = KeyOptions(
 def test_a_caller_has_the_name_the_limits_and_only_the_scopes_of_its_key(
     accounts: Accounts, keys: KeyStore
 ) -> None:
-    new = new_key(keys, WISHES)
+    new = new_key(keys, KEY_OPTIONS)
     caller = accounts.identify(new.presented)
     assert (caller.key_id, caller.name) == (new.key.id, "Ann's")
     assert caller.scopes == {Scope.TRANSLATE}
@@ -48,7 +48,7 @@ def test_a_caller_has_the_name_the_limits_and_only_the_scopes_of_its_key(
 
 
 def test_a_stored_key_is_read_unchanged(keys: KeyStore) -> None:
-    new = new_key(keys, WISHES)
+    new = new_key(keys, KEY_OPTIONS)
     assert keys.find(new.key.id) == new.key
     assert keys.list() == [new.key]
 
@@ -83,7 +83,7 @@ def test_expired_and_revoked_keys_look_unknown_and_only_the_log_distinguishes_th
     accounts: Accounts, keys: KeyStore, times: Times, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    expired, revoked = new_key(keys, WISHES), new_key(keys)
+    expired, revoked = new_key(keys, KEY_OPTIONS), new_key(keys)
     keys.revoke(revoked.key.id, NOON)
     times.now += timedelta(days=1)
     messages = set()
@@ -125,7 +125,7 @@ def test_a_cached_key_needs_no_database_query_and_a_revoked_one_works_no_longer_
 
 
 def test_a_cached_key_expires_on_time(accounts: Accounts, keys: KeyStore, times: Times) -> None:
-    new = new_key(keys, WISHES)
+    new = new_key(keys, KEY_OPTIONS)
     accounts.identify(new.presented)
     times.now += timedelta(days=1)
     with pytest.raises(UnknownKey):

@@ -35,9 +35,9 @@ def secret_of(new: NewKey) -> str:
 
 
 def test_no_repr_has_a_secret_or_its_hash(new: NewKey) -> None:
-    told = repr([new, new.key, parse_key(new.presented), caller_from_key(new.key), KeyOptions("mine")])
-    assert secret_of(new) not in told
-    assert repr(new.key.secret_sha256) not in told
+    reported = repr([new, new.key, parse_key(new.presented), caller_from_key(new.key), KeyOptions("mine")])
+    assert secret_of(new) not in reported
+    assert repr(new.key.secret_sha256) not in reported
 
 
 def test_no_file_of_the_database_has_a_secret(tmp_path: Path, new: NewKey, database: Database) -> None:
@@ -60,8 +60,10 @@ def test_no_log_and_no_error_has_a_secret(
             with pytest.raises(AccountsError) as refused:
                 accounts.identify(presented)
             errors.append(refused.value)
-    told = "".join("".join(traceback.format_exception(error)) + repr(error) for error in errors) + caplog.text
-    assert secret_of(new)[:-1] not in told
+    reported = (
+        "".join("".join(traceback.format_exception(error)) + repr(error) for error in errors) + caplog.text
+    )
+    assert secret_of(new)[:-1] not in reported
     assert new.key.id in caplog.text
 
 

@@ -24,7 +24,7 @@ class UpperCase:
     """Translates into upper case, reading ahead. `unusable` in a text fails it, `cut` cuts it."""
 
     def __init__(self, read_ahead: int = 5) -> None:
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.on_outcome: Callable[[int], object] = lambda _: None
         """Told before each outcome of its number, from 1."""
         self._read_ahead = read_ahead
@@ -38,7 +38,7 @@ class UpperCase:
         under_way: list[Entry] = []
         number = 0
         for entry in entries:
-            self.asked.append(entry.text)
+            self.requested.append(entry.text)
             under_way.append(entry)
             if len(under_way) >= self._read_ahead:
                 number += 1

@@ -1,7 +1,7 @@
 """The `dragoman` command with a double in the engine's place, killed again and again.
 
 `killing.py SEED FOLDER NUM_KILLS` takes a file through run after run, each in a process of its own that is
-killed with SIGKILL, until one comes to its end; then it begins anew, until so many were killed. Half of the
+killed with SIGKILL, until one comes to its end; then it begins again, until so many were killed. Half of the
 kills are before some line of the job's code, drawn from all that an undisturbed run comes by, so that no part
 is left out, however short; the others are at moments drawn from the time it takes, be they in whatever call.
 Prints what went wrong, if anything did.

@@ -44,8 +44,8 @@ def test_failed_entries_keep_their_positions_and_set_the_exit_status(
     assert (tmp_path / "out.txt").read_text() == "EINS\nunusable\nDREI\n"
     assert "1 failed" in finished.stderr
     assert "out.txt.errors.jsonl lists them" in finished.stderr
-    (told,) = map(json.loads, (tmp_path / "out.txt.errors.jsonl").read_text().splitlines())
-    assert (told["file"], told["place"], told["text"]) == ("in.txt", "line 2", "unusable")
+    (record,) = map(json.loads, (tmp_path / "out.txt.errors.jsonl").read_text().splitlines())
+    assert (record["file"], record["place"], record["text"]) == ("in.txt", "line 2", "unusable")
     assert run("in.txt", "-o", "out.txt", "--resume").returncode == 1  # nothing to resume: as it was
 
     assert run("in.txt", "-o", "out.txt", "--force", "--on-failure", "empty").returncode == 1
@@ -140,9 +140,9 @@ def test_resuming_with_another_bundle_is_rejected(run: Run, tmp_path: Path, text
     text.write_text("eins\nexplode\n")
     stop_at_explode(run)
     manifest = tmp_path / "models" / "tiny" / "manifest.json"
-    told = json.loads(manifest.read_text())
-    told["limits"]["max_source_tokens"] -= 1
-    manifest.write_text(json.dumps(told))
+    record = json.loads(manifest.read_text())
+    record["limits"]["max_source_tokens"] -= 1
+    manifest.write_text(json.dumps(record))
 
     finished = run("in.txt", "-o", "out.txt", "--resume")
 

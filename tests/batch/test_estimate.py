@@ -37,7 +37,7 @@ def test_the_rate_is_that_of_the_sample(tmp_path: Path) -> None:
     translator = UpperCase()
 
     assert measure_rate(contents, translator) > 0
-    assert translator.asked == [contents.sample[0][1].text, *(entry.text for _, entry in contents.sample)]
+    assert translator.requested == [contents.sample[0][1].text, *(entry.text for _, entry in contents.sample)]
 
 
 def test_nothing_to_translate_has_no_rate(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def problems(job: BatchJob) -> list[dict[str, str]]:
     st.integers(1, 9),
     st.integers(1, 9),
 )
-def test_every_line_keeps_its_place_and_each_distinct_one_is_asked_once(
+def test_each_distinct_line_is_translated_once_and_keeps_its_position(
     tmp_path: Path, lines: list[str], read_ahead: int, chunk_entries: int
 ) -> None:
     job = job_of(tmp_path, lines_file(tmp_path, "a.txt", lines), chunk_entries=chunk_entries)
@@ -68,7 +68,7 @@ def test_every_line_keeps_its_place_and_each_distinct_one_is_asked_once(
         report = run_job(job, translator, journal)
 
     assert written(job) == [line if line == "unusable" else line.upper() for line in lines]
-    assert translator.asked == list(dict.fromkeys(lines))
+    assert translator.requested == list(dict.fromkeys(lines))
     failed, cut = lines.count("unusable"), lines.count("cut")
     assert report == BatchReport(len(lines), failed, cut, len(set(lines)))
     assert job.problems_path.exists() == bool(failed or cut)
@@ -81,7 +81,7 @@ def test_duplicates_are_translated_once_across_files(tmp_path: Path, journal: Jo
 
     run_job(job_of(tmp_path, *files), translator, journal)
 
-    assert translator.asked == ["eins", "zwei"]
+    assert translator.requested == ["eins", "zwei"]
     assert [path.read_text() for path in (tmp_path / "out").iterdir()] == ["EINS\nZWEI\nEINS\n"] * 2
 
 
@@ -91,10 +91,10 @@ def test_files_of_several_languages_do_not_share_translations(tmp_path: Path, jo
 
     run_job(job_of(tmp_path, *files), translators.__getitem__, journal)
 
-    assert [translator.asked for translator in translators.values()] == [["rot"], ["rot"]]
+    assert [translator.requested for translator in translators.values()] == [["rot"], ["rot"]]
 
 
-def test_what_failed_keeps_its_place_and_is_told_of(tmp_path: Path, journal: Journal) -> None:
+def test_a_failed_entry_keeps_its_position_and_is_reported(tmp_path: Path, journal: Journal) -> None:
     job = job_of(tmp_path, lines_file(tmp_path, "a.txt", ["eins", "unusable", "zwei", "cut", "unusable"]))
 
     report = run_job(job, UpperCase(), journal)
@@ -102,9 +102,9 @@ def test_what_failed_keeps_its_place_and_is_told_of(tmp_path: Path, journal: Jou
     assert written(job) == ["EINS", "unusable", "ZWEI", "CUT", "unusable"]
     assert (report.num_failed, report.num_cut) == (2, 1)
     failed = {"file": "a.txt", "outcome": "untranslated", "problem": "is not usable", "text": "unusable"}
-    told = problems(job)
-    assert told[::2] == [{**failed, "place": "line 2"}, {**failed, "place": "line 5"}]
-    assert told[1].items() >= {"file": "a.txt", "outcome": "cut", "place": "line 4", "text": "cut"}.items()
+    seen = problems(job)
+    assert seen[::2] == [{**failed, "place": "line 2"}, {**failed, "place": "line 5"}]
+    assert seen[1].items() >= {"file": "a.txt", "outcome": "cut", "place": "line 4", "text": "cut"}.items()
 
 
 def stop_after(job: BatchJob, journal: Journal, outcomes: int) -> None:
@@ -127,7 +127,7 @@ def test_a_stopped_job_keeps_what_was_translated_and_asks_for_the_rest_alone(
     second = UpperCase()
     run_job(job, second, journal)
 
-    assert second.asked == LINES[50:]
+    assert second.requested == LINES[50:]
     assert written(job) == [line.upper() for line in LINES]
 
 
@@ -170,14 +170,14 @@ def test_chunks_are_kept_as_they_fill_and_as_time_passes(tmp_path: Path, journal
 
 def test_progress_ends_with_all_entries(tmp_path: Path, journal: Journal) -> None:
     lines = ["eins", "unusable", *["zwei"] * 50, "unusable"]
-    told: list[BatchProgress] = []
+    seen: list[BatchProgress] = []
 
     run_job(
-        job_of(tmp_path, lines_file(tmp_path, "a.txt", lines)), UpperCase(), journal, on_progress=told.append
+        job_of(tmp_path, lines_file(tmp_path, "a.txt", lines)), UpperCase(), journal, on_progress=seen.append
     )
 
-    assert told[-1] == BatchProgress(53, 53, 2, 3)
-    assert [progress.num_done for progress in told] == sorted(progress.num_done for progress in told)
+    assert seen[-1] == BatchProgress(53, 53, 2, 3)
+    assert [progress.num_done for progress in seen] == sorted(progress.num_done for progress in seen)
 
 
 def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal) -> None:
@@ -212,7 +212,7 @@ def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal)
 
     class Forgetful(UpperCase):
         def _outcome(self, number: int, entry: Entry) -> TextOutcome:
-            self.asked.clear()
+            self.requested.clear()
             return super()._outcome(number, entry)
 
     run_job(job_of(tmp_path, counted, chunk_entries=256), Forgetful(8), journal)
@@ -288,9 +288,9 @@ def test_all_files_that_cannot_be_read_are_named_before_anything_is_translated(
     files[2].source.unlink()
     translator = UpperCase()
 
-    with pytest.raises(InputProblem) as told:
+    with pytest.raises(InputProblem) as seen:
         run_job(job_of(tmp_path, *files), translator, journal)
 
-    assert [name for name, _ in told.value.problems] == ["a.txt", "c.txt"]
-    assert "line 2 is not UTF-8" in str(told.value)
-    assert translator.asked == []
+    assert [name for name, _ in seen.value.problems] == ["a.txt", "c.txt"]
+    assert "line 2 is not UTF-8" in str(seen.value)
+    assert translator.requested == []

@@ -193,10 +193,10 @@ def test_a_job_with_another_fingerprint_is_rejected_with_the_differences(any_jou
     journal = any_journal
     journal.begin({"model": "a", "beam": "1", "same": "yes"})
 
-    with pytest.raises(OtherJob) as told:
+    with pytest.raises(OtherJob) as reported:
         journal.begin({"model": "b", "shortlist": "no", "same": "yes"})
 
-    assert set(told.value.differences) == {
+    assert set(reported.value.differences) == {
         "model was a and is b",
         "beam was 1 and is absent",
         "shortlist was absent and is no",

@@ -46,9 +46,9 @@ def test_a_job_that_is_killed_a_hundred_times_ends_with_the_same_bytes(
     )
 
     assert finished.stderr == ""
-    told = re.fullmatch(r"killed (\d+) times\n", finished.stdout)  # and nothing that went wrong
-    assert told, finished.stdout
-    assert int(told[1]) >= NUM_KILLS
+    reported = re.fullmatch(r"killed (\d+) times\n", finished.stdout)  # and nothing that went wrong
+    assert reported, finished.stdout
+    assert int(reported[1]) >= NUM_KILLS
 
 
 def test_a_killed_job_of_the_engine_ends_with_the_same_bytes(
@@ -90,10 +90,10 @@ def test_a_signal_stops_a_job_which_then_goes_on(
     ) as process:
         until(lambda: size_of(tmp_path / "out.txt.journal") > 0 or process.poll() is not None)
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        _, reported = process.communicate(timeout=60)
 
     assert process.returncode == 3
-    assert "continue with the same command and --resume" in told
+    assert "continue with the same command and --resume" in reported
     assert not (tmp_path / "out.txt").exists()
     assert run(*job, "--resume").returncode == 0
     assert (tmp_path / "out.txt").read_text().splitlines() == [line.upper() for line in lines]

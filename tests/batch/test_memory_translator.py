@@ -52,7 +52,7 @@ def test_outcomes_are_in_order_and_only_unknown_texts_are_translated(
         else TextOutcome(MarkedText(text.upper()))
         for text in texts
     ]
-    assert translator.asked == [text for text in texts if text not in KNOWN]
+    assert translator.requested == [text for text in texts if text not in KNOWN]
 
 
 def test_many_known_texts_come_one_window_at_a_time() -> None:

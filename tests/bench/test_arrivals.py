@@ -19,14 +19,14 @@ def answered(text: str) -> "Future[str]":
     return future
 
 
-def refused_if_bad(text: str) -> "Future[str]":
+def rejected_if_bad(text: str) -> "Future[str]":
     if text == "bad":
         raise ValueError(text)
     return answered(text)
 
 
-@pytest.mark.parametrize("submit", [answered, refused_if_bad])
-def test_a_failed_and_a_refused_request_are_errors_and_have_no_latency(submit: object) -> None:
+@pytest.mark.parametrize("submit", [answered, rejected_if_bad])
+def test_a_failed_and_a_rejected_request_are_errors_and_have_no_latency(submit: object) -> None:
     assert callable(submit)
     texts = ["good", "bad", "good"]
 
@@ -34,7 +34,7 @@ def test_a_failed_and_a_refused_request_are_errors_and_have_no_latency(submit: o
         assert (load.requests, load.errors, len(load.latencies_s)) == (3, 1, 2)
 
 
-def test_arrivals_are_a_poisson_process_of_the_rate_asked_for_and_the_same_for_the_same_seed() -> None:
+def test_arrivals_are_a_poisson_process_of_the_rate_requested_and_the_same_for_the_same_seed() -> None:
     arrivals = poisson_arrivals(rate=50.0, count=20_000, seed=3)
 
     assert arrivals == poisson_arrivals(rate=50.0, count=20_000, seed=3)

@@ -141,7 +141,7 @@ def test_the_manifest_has_every_variant_by_search_with_signatures_and_the_bundle
     assert score["bleu"] > 90, "it knows these lines by heart"
 
 
-def test_the_card_tells_of_shape_quality_cost_examples_with_credit_learning_curve_and_known_limits(
+def test_the_card_has_shape_quality_cost_examples_with_credit_learning_curve_and_limits(
     measured: Place,
 ) -> None:
     card, result = measured.read_card(), measured.read_result()
@@ -182,7 +182,7 @@ def test_what_was_measured_is_written_again_without_measuring(measured: Place, t
     assert again.read_result() == measured.read_result()
 
 
-def test_a_result_of_other_files_is_refused_and_the_bundle_stays_as_it_was(
+def test_a_result_of_other_files_is_rejected_and_the_bundle_unchanged(
     measured: Place, tmp_path: Path
 ) -> None:
     other = Place(tmp_path)
@@ -197,7 +197,7 @@ def test_a_result_of_other_files_is_refused_and_the_bundle_stays_as_it_was(
     assert not other.result.exists()
 
 
-def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_result_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "card.json"
     path.write_text('{"results": []}', encoding="utf8")
 
@@ -257,7 +257,7 @@ def test_test_sets_have_a_reference_a_line_and_a_name_each(
         ("x --fp32 y --set a b c --examples d CC0", "--examples d is none of the test sets"),
     ],
 )
-def test_arguments_that_do_not_fit_together_are_told(arguments: str, message: str) -> None:
+def test_arguments_that_do_not_fit_together_are_reported(arguments: str, message: str) -> None:
     done = run(*arguments.split())
 
     assert done.status == 2

@@ -145,7 +145,7 @@ def test_what_is_no_history_is_rejected() -> None:
         read_curve([(1, Path(__file__))], RUNS)
 
 
-def test_examples_are_whole_rows_of_text_whatever_they_hold() -> None:
+def test_examples_are_whole_table_rows_with_any_characters() -> None:
     line = {"chrf": 49.6, "source": "a | `b`", "translation": "<b>c</b>\nd", "reference": "*e* \\| [f](g)"}
     drawn = {"test_set": "t", "credit": "CC0", "beam_size": 4, "rule": "Drawn.", "lines": [line, line]}
 

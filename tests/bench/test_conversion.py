@@ -26,7 +26,7 @@ SHAPE = ModelConfig(
 )
 
 
-def test_every_weight_of_a_checkpoint_is_one_of_pegasus_and_it_says_the_same() -> None:
+def test_each_weight_of_a_checkpoint_maps_to_pegasus_with_equal_outputs() -> None:
     checkpoint = load_checkpoint(TINY / "checkpoint")
     source = torch.tensor([[12, 20, 7, 9, 3]])
 
@@ -54,14 +54,14 @@ def test_weights_are_not_confused(ours: str, theirs: str) -> None:
     [{"norm": "post"}, {"positions": "learned"}, {"share_kv": True}, {"tied_output": False}],
     ids=lambda changes: str(*changes),
 )
-def test_a_shape_that_others_cannot_run_is_refused_by_its_field(changes: dict[str, Any]) -> None:
+def test_a_shape_that_others_cannot_run_is_rejected_by_its_field(changes: dict[str, Any]) -> None:
     check_convertible(dataclasses.asdict(SHAPE))
 
     with pytest.raises(ValueError, match=next(iter(changes))):
         check_convertible({**dataclasses.asdict(SHAPE), **changes})
 
 
-def test_a_grown_vocabulary_has_the_size_asked_for_and_encodes_text_as_before() -> None:
+def test_a_grown_vocabulary_has_the_size_requested_and_encodes_text_as_before() -> None:
     before = sentencepiece.SentencePieceProcessor(model_proto=TOKENIZER.read_bytes())
     after = sentencepiece.SentencePieceProcessor(model_proto=grow_vocabulary(TOKENIZER.read_bytes(), 1000))
 
@@ -75,7 +75,7 @@ def test_a_vocabulary_is_not_cut() -> None:
 
 
 @given(st.lists(st.integers(1, 200), min_size=1, max_size=300), st.integers(1, 200))
-def test_scaled_lengths_are_as_many_as_asked_for_and_no_source_is_without_a_token(
+def test_scaled_lengths_have_the_requested_number_and_at_least_a_token(
     lengths: list[int], count: int
 ) -> None:
     scaled = scaled_lengths(lengths, count)

@@ -25,6 +25,6 @@ def test_every_source_gets_as_many_tokens_as_forced(worker: Worker) -> None:
     assert [[len(ids) for ids in batch] for batch in reply["outputs"]] == [[5, 5], [5]]
 
 
-def test_more_workers_than_cpus_are_refused() -> None:
+def test_more_workers_than_cpus_are_rejected() -> None:
     with pytest.raises(ValueError, match="CPUs"):
         pin(0, 10_000)

@@ -57,7 +57,7 @@ def test_a_load_fails_if_an_answer_is_wrong_or_lost_or_the_server_fails(
     assert has_failed(summarise(record, SEEN, 0, wrong_afterwards))
 
 
-def test_a_load_does_not_fail_for_what_was_refused_or_for_who_left() -> None:
+def test_rejections_and_disconnections_do_not_fail_a_load() -> None:
     hostile = {
         "leaving": [RequestOutcome(1, 1, LEFT)],
         "bad JSON": [RequestOutcome(1, 1, 400), RequestOutcome(1, 1, NO_RESPONSE)],

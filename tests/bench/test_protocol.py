@@ -53,7 +53,7 @@ def test_a_variant_is_a_name_a_bundle_and_options_in_json() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "int8", "=models/de-en", "int8=", "int8=models/de-en,beam"])
-def test_what_is_no_variant_is_refused(text: str) -> None:
+def test_a_malformed_variant_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="NAME=BUNDLE"):
         parse_variant(text)
 

@@ -53,7 +53,7 @@ def count_equal(student: Student, bundle: Path, precision: str, said: list[str])
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_bundle_says_what_bergamot_said(
+def test_a_bundle_translates_as_bergamot_did(
     name: str, students: dict[str, Student], golden: dict[str, list[str]], tmp_path: Path
 ) -> None:
     precision = "int8" if KINDS[name].has_integers else "fp32"
@@ -65,7 +65,7 @@ def test_a_bundle_says_what_bergamot_said(
 
 @pytest.mark.skipif(not BERGAMOT_PYTHON.is_file(), reason="make .venv-bench/bergamot installs Bergamot")
 @pytest.mark.parametrize("name", KINDS)
-def test_a_bundle_says_what_bergamot_says(
+def test_a_bundle_translates_as_bergamot_does(
     name: str, students: dict[str, Student], golden: dict[str, list[str]], tmp_path: Path
 ) -> None:
     student = students[name]
@@ -79,7 +79,7 @@ def test_a_bundle_says_what_bergamot_says(
     assert len(set(said)) > 10
 
 
-def test_the_formulas_in_numpy_say_what_bergamot_said(
+def test_the_formulas_in_numpy_translate_as_bergamot_did(
     students: dict[str, Student], golden: dict[str, list[str]]
 ) -> None:
     student = students["attention"]  # without a shortlist

@@ -24,7 +24,7 @@ def test_every_operation_is_listed_and_one_can_be_tried(open_page: Open, double:
     expect(page.locator("#translate pre")).to_contain_text('"text": "HALLO"')
 
 
-def test_a_required_key_is_asked_for(open_page: Open, serve_double: ServeDouble, tmp_path: Path) -> None:
+def test_a_required_key_is_requested(open_page: Open, serve_double: ServeDouble, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'accounts.db'}"
     key = Keys(url).make()
     page = open_page(f"{serve_double(database_url=url, requires_key=True)}docs")

@@ -72,7 +72,7 @@ def test_a_page_that_may_not_list_the_glossaries_for_the_rate_still_begins(
     expect(page.locator("#notice")).to_have_text("")
 
 
-def test_the_key_that_a_server_requires_is_asked_for_until_it_is_right(
+def test_a_required_key_is_requested_until_it_is_right(
     open_page: Open, serve_double: ServeDouble, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path / 'accounts.db'}"

@@ -67,14 +67,14 @@ def test_a_path_that_no_file_can_have_is_a_bundle_error(tmp_path: Path) -> None:
     ],
     ids=lambda content: repr(content[:20]),
 )
-def test_what_is_not_json_to_everyone_is_refused(content: bytes, folder: Path) -> None:
+def test_a_manifest_that_is_not_strict_json_is_rejected(content: bytes, folder: Path) -> None:
     (folder / "manifest.json").write_bytes(content)
     (problem,) = problems_of(folder)
 
     assert problem.startswith("manifest.json is not JSON: ")
 
 
-def test_a_huge_manifest_is_refused_unread(folder: Path) -> None:
+def test_a_huge_manifest_is_rejected_unread(folder: Path) -> None:
     manifest = (folder / "manifest.json").read_bytes()
     at_the_limit = manifest + b" " * (MAX_MANIFEST_BYTES - len(manifest))
     (folder / "manifest.json").write_bytes(at_the_limit)
@@ -126,7 +126,7 @@ def test_what_stands_in_a_files_place_is_named(
     assert problems_of(folder) == (problem,)
 
 
-def test_all_files_at_fault_are_told_at_once(folder: Path) -> None:
+def test_all_files_at_fault_are_reported_at_once(folder: Path) -> None:
     (folder / "encoder.onnx").unlink()
     (folder / "decoder.onnx").write_bytes(b"other")
     (folder / "source.spm").write_bytes(b"PIECES")
@@ -147,7 +147,7 @@ def test_a_name_no_file_can_have_is_a_bundle_error(name: str, folder: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/hostname", "a\\..\\b"])
-def test_files_outside_are_not_even_looked_at(name: str, folder: Path) -> None:
+def test_files_outside_are_not_even_checked(name: str, folder: Path) -> None:
     """A right hash does not help: the name alone is refused."""
     content = b"outside"
     (folder.parent / "outside").write_bytes(content)

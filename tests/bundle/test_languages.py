@@ -25,7 +25,7 @@ ONE = Languages({"de": source()}, {"en": target()})
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"),
+    ("requested", "meant"),
     [
         ("de", "de"),
         ("DE", "de"),
@@ -45,8 +45,8 @@ ONE = Languages({"de": source()}, {"en": target()})
         ("en", None),
     ],
 )
-def test_a_name_means_the_nearest_served_language(asked: str, meant: str | None) -> None:
-    assert find_language(asked, MANY.sources) == meant
+def test_a_name_means_the_nearest_served_language(requested: str, meant: str | None) -> None:
+    assert find_language(requested, MANY.sources) == meant
 
 
 def test_a_name_of_several_served_languages_means_none_of_them() -> None:
@@ -58,9 +58,9 @@ def test_a_code_wins_over_another_languages_name() -> None:
     assert find_language("no", {"nb": source("no"), "no": source()}) == "no"
 
 
-@given(asked=st.text(max_size=20))
-def test_any_text_means_a_served_language_or_none(asked: str) -> None:
-    assert find_language(asked, MANY.sources) in {None, *MANY.sources}
+@given(requested=st.text(max_size=20))
+def test_any_text_means_a_served_language_or_none(requested: str) -> None:
+    assert find_language(requested, MANY.sources) in {None, *MANY.sources}
 
 
 def test_pairs_are_all_that_join_two_languages() -> None:

@@ -71,7 +71,7 @@ def test_a_manifest_is_read_from_its_folder(folder: Path, manifest: dict[str, An
     "version",
     [FORMAT_VERSION + 1, FORMAT_VERSION - 1, str(FORMAT_VERSION), None, [[[[[[[[[1]]]]]]]]], "x" * 10**6],
 )
-def test_another_format_version_is_told_from_the_one_this_engine_reads(
+def test_another_format_version_is_rejected_with_the_supported_one(
     version: object, manifest: dict[str, Any]
 ) -> None:
     (problem,) = problems_of(manifest | {"format_version": version, "fields_of_the_future": 1})
@@ -96,7 +96,7 @@ def test_a_missing_field_or_one_of_another_type_is_named(field: str, manifest: d
     assert f"manifest.json: {field} is missing" in problems_of(manifest) or field == "format_version"
 
 
-def test_all_problems_are_told_at_once(manifest: dict[str, Any]) -> None:
+def test_all_problems_are_reported_at_once(manifest: dict[str, Any]) -> None:
     del manifest["name"]
     manifest["precision"] = 8
     manifest["colour"] = "red"
@@ -162,7 +162,7 @@ def test_an_impossible_value_in_any_place_is_named(
 @pytest.mark.parametrize(
     "name", ["", ".", "/etc/passwd", "..", "../x", "a/../../x", "a\\b", "..\\x", "C:\\x", "//host/x"]
 )
-def test_a_path_that_may_leave_the_folder_is_refused(name: str, manifest: dict[str, Any]) -> None:
+def test_a_path_that_may_leave_the_folder_is_rejected(name: str, manifest: dict[str, Any]) -> None:
     manifest["files"]["extra/..notes"] = GOOD_RECORD  # stays in it
     assert "extra/..notes" in parse_manifest(manifest, "de-en").files
 
@@ -182,7 +182,7 @@ def test_files_the_engine_opens_must_be_listed(name: str, manifest: dict[str, An
     assert problems_of(manifest) == (f"manifest.json: files: {name} is not listed",)
 
 
-def test_languages_are_read_with_all_problems_told(manifest: dict[str, Any]) -> None:
+def test_languages_are_read_with_all_problems_reported(manifest: dict[str, Any]) -> None:
     sources, targets = manifest["languages"]["sources"], manifest["languages"]["targets"]
     sources["de"]["after"] = ["3"]
     sources["zh-Hans"]["before"] = [-1]

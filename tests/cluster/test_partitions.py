@@ -145,7 +145,7 @@ def test_each_distinct_entry_that_the_journal_lacks_is_in_one_partition(place: P
     assert (plan.num_done, plan.num_failed) == (5, 2)
 
 
-def test_planning_heeds_a_stop(place: Place) -> None:
+def test_planning_ends_when_it_is_stopped(place: Place) -> None:
     job, journal = place.job(["a"]), place.journal()
     place.partitions.prepare()
     stop = Event()

@@ -48,7 +48,7 @@ def num_equal(ours: Said, theirs: Said) -> int:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_written_model_says_the_same(name: str, tmp_path: Path) -> None:
+def test_a_written_model_translates_the_same(name: str, tmp_path: Path) -> None:
     variant = VARIANTS[name]
     folder = write_ct2_folder(tmp_path / "original", variant)
     original = import_folder(folder, tmp_path / "bundle")
@@ -185,7 +185,9 @@ CONVERTED: dict[str, Callable[[Path], Converted]] = {
 
 
 @pytest.mark.parametrize("name", CONVERTED)
-def test_a_converted_model_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_converted_model_translates_the_same(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(marian_written, "D_MODEL", 32)  # heads of 8, as bundles need
     converted = CONVERTED[name](tmp_path)
     original = import_folder(converted.folder, tmp_path / "bundle")

@@ -44,7 +44,7 @@ def read(folder: Path, variant: Ct2Variant) -> Original:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_model_says_what_ctranslate2_says(name: str, tmp_path: Path) -> None:
+def test_a_model_translates_as_ctranslate2_does(name: str, tmp_path: Path) -> None:
     variant = VARIANTS[name]
     original = read(tmp_path, variant)
     source, target = original.languages.sources["de"], original.languages.targets["en"]

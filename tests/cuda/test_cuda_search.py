@@ -118,7 +118,7 @@ def test_a_removed_source_leaves_the_others_as_they_were_and_frees_its_slot(mode
     assert model.slots.num_free == free
 
 
-def test_the_best_target_so_far_is_told_between_steps(model: CudaModel) -> None:
+def test_the_best_target_so_far_is_reported_between_steps(model: CudaModel) -> None:
     source = Source([FIRST_WORD, EOS], TargetLimits(6, 5), (START,), prefix=(7, 8))
     for beam_size in (1, 2):
         lane = CudaSearchLane(model, SearchKind(beam_size))
@@ -167,7 +167,7 @@ def test_what_no_slot_can_hold_is_named_with_its_limit(model: CudaModel) -> None
     assert not lane.sources
 
 
-def test_a_lane_without_free_slots_says_so_and_one_that_is_dropped_frees_its_own(model: CudaModel) -> None:
+def test_a_lane_without_free_slots_reports_it_and_a_dropped_lane_frees_its_slots(model: CudaModel) -> None:
     free = model.slots.num_free
     lane = CudaSearchLane(model, SearchKind(2))
     source = Source([FIRST_WORD, EOS], TargetLimits(3, 0), (START,))

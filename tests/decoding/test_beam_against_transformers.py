@@ -112,7 +112,7 @@ def inputs(model: Model) -> Inputs:
 
 
 class TorchStepper:
-    """A `Stepper` that runs the whole decoder anew at each step."""
+    """A `Stepper` that runs the whole decoder again at each step."""
 
     def __init__(self, model: Model, inputs: Inputs, numbers: Sequence[int], beam_size: int) -> None:
         self.model = model
@@ -155,16 +155,16 @@ def source_of(options: SearchCase, num_hypotheses: int) -> Source:
 
 
 def search_all(
-    model: Model, inputs: Inputs, kind: SearchKind, kinds_of_wishes: Sequence[SearchCase]
+    model: Model, inputs: Inputs, kind: SearchKind, search_cases: Sequence[SearchCase]
 ) -> dict[SearchCase, list[list[Hypothesis]]]:
-    """Every input with all kinds of wishes, side by side in one search."""
-    asked = [(options, number) for number in range(NUM_INPUTS) for options in kinds_of_wishes]
+    """Every input with all kinds of options, together in one search."""
+    requested = [(options, number) for number in range(NUM_INPUTS) for options in search_cases]
     beam_size = kind.beam_size
-    stepper = TorchStepper(model, inputs, [number for _, number in asked], beam_size)
-    sources = [source_of(options, beam_size) for options, _ in asked]
+    stepper = TorchStepper(model, inputs, [number for _, number in requested], beam_size)
+    sources = [source_of(options, beam_size) for options, _ in requested]
     found = search(stepper, make_strategy(sources, kind, TargetVocabulary(EOS, VOCAB_SIZE)))
-    results: dict[SearchCase, list[list[Hypothesis]]] = {options: [] for options in kinds_of_wishes}
-    for (options, _), hypotheses in zip(asked, found, strict=True):
+    results: dict[SearchCase, list[list[Hypothesis]]] = {options: [] for options in search_cases}
+    for (options, _), hypotheses in zip(requested, found, strict=True):
         results[options].append(hypotheses)
     return results
 

@@ -79,7 +79,7 @@ def test_a_source_with_nothing_possible_still_has_a_result() -> None:
 
 
 @pytest.mark.parametrize(("vocab_size", "num_best"), [(3, 3), (5, 5), (6, 5)])
-def test_one_candidate_more_than_the_beam_is_asked_for_if_there_is_one(
+def test_one_candidate_more_than_the_beam_is_requested_if_there_is_one(
     vocab_size: int, num_best: int
 ) -> None:
     stepper = FakeStepper(RandomModel(vocab_size, seed=3), [0], 4)
@@ -118,7 +118,7 @@ def test_one_child_of_every_parent_stays_in_its_place(parents: list[list[int]]) 
 
 
 @pytest.mark.parametrize(("min_tokens", "num_best"), [((0, 0), [1, 1, 1, 1]), ((0, 2), [2, 2, 1, 1])])
-def test_a_runner_up_is_asked_for_only_while_an_end_may_come_too_early(
+def test_a_runner_up_is_requested_only_while_an_end_may_come_too_early(
     min_tokens: tuple[int, int], num_best: list[int]
 ) -> None:
     stepper = FakeStepper(sentences(5, [(2, 2, 2), (2, 2, 2)]), [0, 1])

@@ -152,7 +152,7 @@ def test_a_beam_that_holds_every_target_finds_the_best_of_all_allowed_ones(
     wanted=st.lists(constraints, min_size=1, max_size=4),
     joins=st.lists(st.integers(0, 5), min_size=4, max_size=4),
 )
-def test_required_phrases_are_there_and_forbidden_ones_are_not_whoever_else_is_searched_for(
+def test_required_phrases_are_there_and_forbidden_ones_are_not_in_any_company(
     model: RandomModel, wanted: list[Constraints], joins: list[int]
 ) -> None:
     sources = [source(one, max_tokens=24, num_hypotheses=2) for one in wanted]

@@ -95,7 +95,7 @@ def test_rows_of_an_early_and_a_late_source_run_in_one_step(beam_size: int) -> N
     ],
     ids=["plain", "without forced tokens", "with the prefix"],
 )
-def test_a_beginning_is_what_the_best_hypothesis_says_so_far(
+def test_a_partial_target_is_that_of_the_best_hypothesis(
     begin: Prefix, prefix: Prefix, beginnings: list[list[int]], beam_size: int
 ) -> None:
     lane = lane_over(FakeStepper(sentences(9, [(7, 8, 2, 3, 4), (5,)]), [], beam_size))

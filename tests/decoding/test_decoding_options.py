@@ -1,4 +1,4 @@
-"""Options out of range are refused by name; a model's defaults fill in what was not wished for."""
+"""Options out of range are refused by name; a model's defaults fill in missing ones."""
 
 import math
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from dragoman.types import Formality, Method, SearchKind, Splitting
         (Sampling, "seed", (-1, 2**63), f"between 0 and {2**63 - 1}"),
     ],
 )
-def test_an_option_out_of_range_is_refused_with_its_name_and_range(
+def test_an_option_out_of_range_is_rejected_with_its_name_and_range(
     options: Callable[..., object], field: str, values: tuple[float, ...], limit: str
 ) -> None:
     for value in values:
@@ -116,7 +116,7 @@ def test_the_ends_of_every_range_are_accepted(options: dict[str, Any]) -> None:
     ],
 )
 @pytest.mark.parametrize("early_stopping", [False, True])
-def test_only_what_was_not_wished_for_is_the_models_default(
+def test_only_options_not_requested_get_the_models_default(
     options: DecodingOptions, *, early_stopping: bool
 ) -> None:
     resolved = options.resolve(6, 0.6, early_stopping=early_stopping)
@@ -124,11 +124,11 @@ def test_only_what_was_not_wished_for_is_the_models_default(
     beam_size = 6 if options.sampling is None else 1
     defaults = {"beam_size": beam_size, "length_penalty": 0.6, "early_stopping": early_stopping}
     for name in (each.name for each in fields(resolved)):
-        wish = getattr(options, name)
-        assert getattr(resolved, name) == (defaults.get(name) if wish is None else wish)
+        requested_value = getattr(options, name)
+        assert getattr(resolved, name) == (defaults.get(name) if requested_value is None else requested_value)
 
 
-def test_more_hypotheses_than_the_models_own_beam_holds_are_refused() -> None:
+def test_more_hypotheses_than_the_models_own_beam_holds_are_rejected() -> None:
     options = DecodingOptions(num_hypotheses=5)
 
     with pytest.raises(InputError, match=r"^num_hypotheses: .*more than beam_size 4"):
@@ -143,7 +143,7 @@ def test_more_hypotheses_than_the_models_own_beam_holds_are_refused() -> None:
     ("beam_size", "length_penalty", "field"),
     [(33, 1.0, "beam_size"), (0, 1.0, "beam_size"), (4, 11.0, "length_penalty"), (4, -1.0, "length_penalty")],
 )
-def test_defaults_out_of_range_are_refused_as_wishes_are(
+def test_defaults_out_of_range_are_rejected_like_requested_options(
     beam_size: int, length_penalty: float, field: str
 ) -> None:
     with pytest.raises(InputError, match=f"^{field}: "):

@@ -70,7 +70,7 @@ def test_what_filters_forbid_is_forced_where_it_must_be(method: Method) -> None:
     assert (hypothesis.ids, hypothesis.logprob) == ((2, 2, 3), 0.0)
 
 
-def test_few_numbers_of_candidates_are_asked_for() -> None:
+def test_the_number_of_candidates_has_few_values() -> None:
     stepper = FakeStepper(RandomModel(500, seed=2), [0, 1], 2)
     limits = TargetLimits(100, 99)
     filters: list[dict[str, Any]] = [{"repetition_penalty": 1.3}, {"no_repeat_ngram_size": 2}]

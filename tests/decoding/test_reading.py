@@ -75,9 +75,7 @@ def given_sources(draw: st.DrawFn, number: int) -> Source:
 
 
 @given(given_sources(number=3), st.sampled_from([SCORE, ALIGN]))
-def test_each_token_has_its_logprob_and_what_the_step_that_says_it_attends_to(
-    source: Source, kind: SearchKind
-) -> None:
+def test_each_token_has_its_logprob_and_the_attention_of_its_step(source: Source, kind: SearchKind) -> None:
     (hypothesis,) = read_all(kind, [source])
 
     assert source.target_ids is not None
@@ -153,7 +151,7 @@ def test_what_is_not_a_number_fails_only_the_source_it_is_for(
     check_fault(lambda: open_empty(kind), open_empty(kind, stepper), sources, sources[1])
 
 
-def test_a_source_leaves_after_the_step_that_says_its_end_of_sentence() -> None:
+def test_a_source_leaves_after_the_step_of_its_end_of_sentence() -> None:
     stepper = FakeReadingStepper(MODEL, LENGTHS)
     lane = open_empty(SCORE, stepper)
     join(lane, [source_of(0, ()), source_of(1, (5, 6)), source_of(2, (5,), begin=(2, 7))])
@@ -175,7 +173,7 @@ def test_a_beginning_is_what_was_given_so_far() -> None:
     assert beginnings == [[], [], [5], [5, 6]]
 
 
-def test_attention_cannot_be_changed_by_whoever_gets_it() -> None:
+def test_attention_is_read_only() -> None:
     (hypothesis,) = read_all(ALIGN, [source_of(0, (5,))])
 
     with pytest.raises(ValueError, match="read-only"):
@@ -190,7 +188,7 @@ def test_attention_cannot_be_changed_by_whoever_gets_it() -> None:
         (source_of(0, (5,), begin=(BOS, EOS)), "contain the end-of-sentence id"),
     ],
 )
-def test_what_cannot_be_read_is_refused_before_anything_joins(source: Source, problem: str) -> None:
+def test_an_unscorable_source_is_rejected_before_any_joins(source: Source, problem: str) -> None:
     stepper = FakeReadingStepper(MODEL, LENGTHS)
     lane = open_empty(SCORE, stepper)
 

@@ -128,7 +128,7 @@ def test_nothing_but_the_best_to_draw_among_is_greedy_search(sampling: Sampling)
 
 
 @given(random_models(min_vocab=3, max_impossible=0), st.integers(1, 6), samplings, st.data())
-def test_draws_are_counted_and_scored_as_the_model_says_whatever_the_temperature(
+def test_draws_are_scored_by_the_model_at_any_temperature(
     model: RandomModel, num_draws: int, sampling: Sampling, data: st.DataObject
 ) -> None:
     source = replace(
@@ -162,7 +162,7 @@ def test_an_impossible_step_is_a_hypothesis_that_nothing_is_worse_than() -> None
     assert hypothesis.logprob == -math.inf
 
 
-def test_as_many_candidates_as_the_widest_source_draws_among_are_asked_for() -> None:
+def test_as_many_candidates_as_the_widest_source_draws_among_are_requested() -> None:
     stepper = FakeStepper(RandomModel(100, seed=1), [0, 1])
     sources = [
         Source((), TargetLimits(length, length), (BOS,), sampling=sampling)

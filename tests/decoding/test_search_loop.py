@@ -79,9 +79,7 @@ def test_logprobs_that_are_not_numbers_end_the_search(beam_size: int) -> None:
         ),
     ],
 )
-def test_what_no_target_can_satisfy_is_refused_by_the_field_at_fault(
-    make: Callable[[], object], error: str
-) -> None:
+def test_unsatisfiable_options_are_rejected_by_their_field(make: Callable[[], object], error: str) -> None:
     with pytest.raises(InputError, match=f"^{error}"):
         make()
 
@@ -128,7 +126,7 @@ GOOD = Source((), TargetLimits(9, 0), (EOS, 2), sampling=Sampling())
     ],
     ids=str,
 )
-def test_a_forced_end_of_sentence_or_no_way_to_draw_is_refused_before_anything_joins(
+def test_a_forced_end_of_sentence_or_no_way_to_draw_is_rejected_before_anything_joins(
     kind: SearchKind, bad: Source, problem: str
 ) -> None:
     strategy = open_strategy(kind, TargetVocabulary(EOS, 9))

@@ -159,7 +159,7 @@ def draw_source(data: st.DataObject, kind: SearchKind) -> Source:
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
 @settings(max_examples=25)
-def test_bytes_that_are_said_are_utf8_and_no_replacement_character(
+def test_spelled_bytes_are_utf8_without_replacement_characters(
     kind: SearchKind, seed: int, data: st.DataObject
 ) -> None:
     # Some word is always among the best, so that there is always something that may follow.

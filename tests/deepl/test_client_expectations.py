@@ -67,7 +67,7 @@ def test_what_comes_back_unchanged_is_within_all_limits(http: httpx.Client, keys
     assert error_of(http.post("/v2/translate", json=many, headers=auth))[0] == 413
 
 
-def test_a_target_that_is_none_is_refused_from_its_own_language_too(http: httpx.Client, auth: Auth) -> None:
+def test_an_unserved_target_is_rejected_even_if_it_equals_the_source(http: httpx.Client, auth: Auth) -> None:
     wanted = {"text": ["Hallo"], "source_lang": "DE", "target_lang": "DE"}
     status, message = error_of(http.post("/v2/translate", json=wanted, headers=auth))
     assert (status, message) == (400, "Value for 'target_lang' not supported.")
@@ -89,7 +89,7 @@ def test_a_language_that_is_not_served_is_named_in_deepls_words(
             assert response.json()["detail"]
 
 
-def test_the_client_finds_the_words_it_looks_for(client: deepl.DeepLClient) -> None:
+def test_the_client_finds_its_words_in_the_errors(client: deepl.DeepLClient) -> None:
     """The patterns are those of the client's own tests."""
     with pytest.raises(deepl.DeepLException, match=r"target_lang.*not supported"):
         client.translate_text("Hallo", target_lang="XX")
@@ -119,7 +119,7 @@ def test_ids_of_documents_are_upper_case_hexadecimal_and_taken_in_any_case(
         assert http.post(path, json=body, headers=auth).json()["document_id"] == sent["document_id"]
 
 
-def test_the_failure_of_a_document_names_its_ids_as_the_client_looks_for_them(
+def test_a_failed_document_names_its_ids_in_the_clients_form(
     client: deepl.DeepLClient, tmp_path: Path
 ) -> None:
     (tmp_path / "in.txt").write_text("Hello", encoding="utf8")
@@ -178,7 +178,7 @@ def test_an_unknown_key_counts_once_in_the_rate_of_its_address(tmp_path: Path) -
     assert statuses == [200, 200, 200, 429]
 
 
-def test_the_time_left_is_told_of_all_that_is_not_done(
+def test_the_time_left_covers_all_unfinished_entries(
     client: deepl.DeepLClient, double: DoubleTranslator
 ) -> None:
     double.released.clear()
@@ -195,7 +195,7 @@ def test_the_time_left_is_told_of_all_that_is_not_done(
     until(lambda: all(status.done and status.seconds_remaining is None for status in statuses()))
 
 
-def test_the_client_takes_texts_of_any_kind_and_languages_that_it_was_told(client: deepl.DeepLClient) -> None:
+def test_the_client_translates_texts_of_any_kind_between_listed_languages(client: deepl.DeepLClient) -> None:
     [source] = client.get_source_languages()
     for target in client.get_target_languages():
         texts = (f"text {number}" for number in range(120))

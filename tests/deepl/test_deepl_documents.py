@@ -119,7 +119,7 @@ def test_a_result_is_a_download_under_a_name_that_does_no_harm(http: httpx.Clien
         ("explode", "the server failed"),
     ],
 )
-def test_what_fails_on_the_way_is_told_and_not_charged(
+def test_a_failure_within_a_stream_is_reported_and_not_charged(
     client_of: ClientOf, keys: Keys, text: str, problem: str
 ) -> None:
     key = keys.make()
@@ -175,9 +175,9 @@ def test_a_document_is_had_by_its_sender_with_its_own_key_alone(
     handle = upload(client)
     other = deepl.DocumentHandle(handle.document_id, "0" * 64)
     nowhere = deepl.DocumentHandle("0" * 32, handle.document_key)
-    for asker, asked in ((client, other), (client, nowhere), (client_of(keys.make()), handle)):
+    for asker, requested in ((client, other), (client, nowhere), (client_of(keys.make()), handle)):
         with pytest.raises(deepl.DeepLException, match="Not found"):
-            asker.translate_document_get_status(asked)
+            asker.translate_document_get_status(requested)
     assert translated(client, handle).done
 
 

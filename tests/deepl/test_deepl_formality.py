@@ -45,7 +45,7 @@ def test_a_formality_chooses_the_form_of_address_in_texts_and_documents(
         assert word in text.replace("?", " ").split()
 
 
-def test_the_list_of_targets_tells_which_have_forms(client: deepl.DeepLClient) -> None:
+def test_the_list_of_targets_says_which_support_formality(client: deepl.DeepLClient) -> None:
     listed = {each.code: each.supports_formality for each in client.get_target_languages()}
 
     assert listed == {"DE": True, "EN-GB": False, "EN-US": False}

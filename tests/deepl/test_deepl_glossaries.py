@@ -72,7 +72,7 @@ def test_a_glossary_that_is_not_there_is_not_found(
         (3, {"dictionaries": [ENTRY | {"source_lang": "fr"}]}, "dictionaries[0].target_lang"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(
+def test_an_invalid_glossary_is_rejected_by_its_field(
     http: httpx.Client, auth: Auth, version: int, fields: dict[str, object], named: str
 ) -> None:
     usual = NEW if version == 2 else {"name": "a", "dictionaries": [ENTRY]}
@@ -234,7 +234,7 @@ def form(http: httpx.Client, keys: Keys) -> Form:
     return Form(auth_of(keys.make()), http)
 
 
-def test_what_json_may_say_a_form_may_say(form: Form) -> None:
+def test_forms_accept_what_json_accepts(form: Form) -> None:
     made = form.send("POST", "", {"name": "a", **form.dictionary(0, "de", "en", "Hund\tdog")})
     assert made.status_code == 201, made.text
     path = f"/{made.json()['glossary_id']}"
@@ -388,7 +388,7 @@ def test_a_glossary_of_another_pair_is_rejected(many: httpx.Client, path: str) -
         (lambda client: client.correct_text("Hallo"), "write/correct"),
     ],
 )
-def test_what_is_not_served_at_all_is_said_to_be_so(
+def test_an_unserved_language_is_reported_as_unserved(
     client: deepl.DeepLClient, ask: Callable[[deepl.DeepLClient], object], words: str
 ) -> None:
     with pytest.raises(deepl.DeepLException, match=f"{words}.*not supported") as refused:

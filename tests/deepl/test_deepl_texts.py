@@ -53,14 +53,14 @@ def test_a_regional_variant_that_no_model_has_is_rejected(many: httpx.Client) ->
     ("text", "target", "language"),
     [(GERMAN, "EN-GB", "DE"), (ENGLISH, "FR", "EN"), (ENGLISH, "EN-GB", "EN"), ("12 + 3", "PT-BR", "PT")],
 )
-def test_the_language_is_told_in_upper_case_whatever_became_of_the_text(
+def test_the_language_is_reported_in_upper_case_for_every_text(
     many: httpx.Client, text: str, target: str, language: str
 ) -> None:
     assert translate(many, text=[text], target_lang=target)["detected_source_language"] == language
 
 
 @pytest.mark.parametrize(
-    ("asked", "used", "beam_size"),
+    ("requested", "used", "beam_size"),
     [
         ("quality_optimized", "quality_optimized", None),
         ("prefer_quality_optimized", "quality_optimized", None),
@@ -68,9 +68,9 @@ def test_the_language_is_told_in_upper_case_whatever_became_of_the_text(
     ],
 )
 def test_the_type_of_model_is_how_wide_the_search_is(
-    http: httpx.Client, auth: Auth, double: DoubleTranslator, asked: str, used: str, beam_size: int | None
+    http: httpx.Client, auth: Auth, double: DoubleTranslator, requested: str, used: str, beam_size: int | None
 ) -> None:
-    assert translate(http, auth, model_type=asked)["model_type_used"] == used
+    assert translate(http, auth, model_type=requested)["model_type_used"] == used
     assert double.seen[-1][1].beam_size == beam_size
     assert translate(http, auth).keys() == {
         "detected_source_language",

@@ -71,9 +71,9 @@ def sent(http: httpx.Client, content: bytes, headers: Auth) -> dict[str, str]:
 
 def status_of(http: httpx.Client, handle: dict[str, str], headers: Auth) -> str:
     body = {"document_key": handle["document_key"]}
-    asked = http.post(f"/v2/document/{handle['document_id']}", json=body, headers=headers)
-    assert asked.status_code == 200, asked.text
-    return str(asked.json()["status"])
+    requested = http.post(f"/v2/document/{handle['document_id']}", json=body, headers=headers)
+    assert requested.status_code == 200, requested.text
+    return str(requested.json()["status"])
 
 
 def result_of(http: httpx.Client, handle: dict[str, str], headers: Auth) -> httpx.Response:
@@ -112,7 +112,7 @@ def test_a_document_is_not_had_without_the_key_that_it_was_sent_with(start: Star
     assert result_of(http, nobodys, auth).status_code == 404
 
 
-def test_the_ticket_of_a_document_is_not_in_the_database(start: Start, auth: Auth, tmp_path: Path) -> None:
+def test_the_key_of_a_document_is_not_in_the_database(start: Start, auth: Auth, tmp_path: Path) -> None:
     handle = sent(start(jobs_at_a_time=0), b"Hallo\n", auth)
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 

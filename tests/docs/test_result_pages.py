@@ -101,7 +101,7 @@ def test_a_table_between_markers_is_replaced_and_the_text_around_it_kept() -> No
     )
 
 
-def test_a_marker_that_names_no_table_is_refused() -> None:
+def test_a_marker_that_names_no_table_is_rejected() -> None:
     with pytest.raises(KeyError, match="unheard-of"):
         render("<!-- table: unheard-of -->\n<!-- end -->", {})
 

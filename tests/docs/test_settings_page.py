@@ -61,10 +61,10 @@ def test_the_page_names_the_settings_that_are_options() -> None:
 
 
 def test_text_around_the_tables_is_unchanged() -> None:
-    told = "\n## Engine\n\nMuch to tell.\n"
-    changed = PAGE.replace("\n## Engine\n", told).replace("| `replicas` |", "| `copies` |")
+    reported = "\n## Engine\n\nMuch to tell.\n"
+    changed = PAGE.replace("\n## Engine\n", reported).replace("| `replicas` |", "| `copies` |")
 
-    assert update_tables(changed) == PAGE.replace("\n## Engine\n", told)
+    assert update_tables(changed) == PAGE.replace("\n## Engine\n", reported)
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
@@ -79,14 +79,14 @@ def test_a_default_reads_as_it_may_be_written(name: str, monkeypatch: pytest.Mon
     assert getattr(load_settings(), name) == Settings.model_fields[name].default
 
 
-def test_the_command_tells_every_setting() -> None:
+def test_the_command_lists_every_setting() -> None:
     command = [sys.executable, "-m", "service", "serve", "--help"]
     environment = {**os.environ, "COLUMNS": str(WIDE)}
-    told = subprocess.run(
+    reported = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     ).stdout
 
-    words = " ".join(told.split())
+    words = " ".join(reported.split())
     for group, settings in grouped_settings().items():
         assert f" {group}:" in words
         for setting in settings:

@@ -28,7 +28,7 @@ OTHER_PRECISION = "its precision is fp32, and kernels are for int8"
         (FP32, 1, "onnxruntime", "onnxruntime", ""),
     ],
 )
-def test_what_runs_a_bundle_is_told_and_logged_with_the_reason_known_before(
+def test_the_kernels_of_a_bundle_are_reported_and_logged_with_their_reason(
     folder: Path, threads: int, kernels: Kernels, name: str, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "dragoman")

@@ -86,7 +86,7 @@ class Engine:
             sources.append(Source(ids, limits, begin, 1.0, beam_size, early_stopping=stops_early))
         return sources
 
-    def with_wishes(self, source: Source, kind: SearchKind, rng: np.random.Generator) -> Source:
+    def with_search_options(self, source: Source, kind: SearchKind, rng: np.random.Generator) -> Source:
         """What the method of a kind looks at besides."""
         room = source.limits.max_tokens - source.num_hidden_forced
         given = tuple(rng.integers(4, self.target.size, int(rng.integers(0, room + 1))).tolist())
@@ -146,7 +146,9 @@ def test_a_source_gives_the_same_to_the_last_bit_in_any_company(engine: Engine, 
     if kind.is_shortlisted and engine.manifest.precision == "fp32":
         pytest.skip("fp32 bundles take no shortlists")
     rng = np.random.default_rng([kind.beam_size, kind.is_shortlisted, len(kind.method)])
-    sources = [engine.with_wishes(source, kind, rng) for source in engine.random_sources(rng, kind.beam_size)]
+    sources = [
+        engine.with_search_options(source, kind, rng) for source in engine.random_sources(rng, kind.beam_size)
+    ]
 
     found = search_in_company(engine, sources, kind, rng)
 

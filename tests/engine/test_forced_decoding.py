@@ -57,18 +57,18 @@ def test_links_and_tokens_are_those_of_the_translation(tiny: Translator, beam_si
     plain = DecodingOptions(beam_size=beam_size, length_penalty=1.0, use_shortlist=False)
     options = replace(plain, return_alignment=True, return_tokens=True)
 
-    told: list[SegmentTranslation] = []
+    reported: list[SegmentTranslation] = []
 
     waited = tiny.translate(TEXT, options)
 
     assert waited.text == tiny.translate(TEXT, plain).text
     check(TEXT, waited)
-    assert tiny.submit(TEXT, EngineRequest(options, on_segment=told.append)).result(TIMEOUT_S) == waited
-    assert told == list(waited.segments)
+    assert tiny.submit(TEXT, EngineRequest(options, on_segment=reported.append)).result(TIMEOUT_S) == waited
+    assert reported == list(waited.segments)
     assert list(tiny.translate_many([TEXT], EngineRequest(options))) == [waited]
 
 
-def test_alignment_alone_is_the_same_as_with_tokens_and_neither_is_there_unless_asked_for(
+def test_alignment_alone_is_the_same_as_with_tokens_and_neither_is_there_unless_requested(
     tiny_int8: Translator,
 ) -> None:
     both, aligned, neither = (
@@ -81,7 +81,7 @@ def test_alignment_alone_is_the_same_as_with_tokens_and_neither_is_there_unless_
     assert {(segment.links, segment.tokens) for segment in neither} == {(None, None)}
 
 
-def test_a_text_given_up_while_it_is_read_ends(tiny: Translator) -> None:
+def test_a_text_cancelled_while_it_is_read_ends(tiny: Translator) -> None:
     coming = [tiny.submit(TEXT, EngineRequest(READ)) for _ in range(8)]
     for future in coming:
         future.cancel()
@@ -89,7 +89,7 @@ def test_a_text_given_up_while_it_is_read_ends(tiny: Translator) -> None:
     assert tiny.submit(TEXT, EngineRequest(READ)).result(TIMEOUT_S).text == tiny.translate(TEXT).text
 
 
-def test_the_first_segment_begins_as_it_is_told_to(tiny: Translator) -> None:
+def test_the_first_segment_begins_with_the_target_prefix(tiny: Translator) -> None:
     translation = tiny.translate(
         "42\nDas ist ein Haus.\nDer Hund schläft.", DecodingOptions(target_prefix="The house")
     )
@@ -98,7 +98,7 @@ def test_the_first_segment_begins_as_it_is_told_to(tiny: Translator) -> None:
     assert translation.segments[2].text == "The dog is sleeping."
 
 
-def test_a_prefix_without_room_behind_it_is_refused(tiny: Translator) -> None:
+def test_a_prefix_that_fills_the_length_limit_is_rejected(tiny: Translator) -> None:
     with pytest.raises(InputError, match="target_prefix"):
         tiny.translate("Ja.", DecodingOptions(target_prefix="The house is a house.", max_length=2))
     with pytest.raises(InputError, match=r"target_prefix: .*surrogate"):

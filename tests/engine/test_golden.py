@@ -10,7 +10,7 @@ BEAM = DecodingOptions(beam_size=4, num_hypotheses=3)
 
 
 @pytest.mark.parametrize(("bundle", "options"), [("tiny", GREEDY), ("tiny", BEAM), ("tiny_int8", BEAM)])
-def test_what_was_learned_is_said(
+def test_learned_sentences_are_translated(
     bundle: str, options: DecodingOptions, pairs: list[tuple[str, str]], request: pytest.FixtureRequest
 ) -> None:
     sources, targets = map(list, zip(*pairs, strict=True))

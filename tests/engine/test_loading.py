@@ -22,7 +22,7 @@ def test_a_replica_of_a_gpu_takes_more_at_once() -> None:
 
 
 @pytest.mark.parametrize("session", [SessionOptions(), GPU])
-def test_what_the_operator_says_holds(session: SessionOptions) -> None:
+def test_chosen_replicas_and_queue_size_apply(session: SessionOptions) -> None:
     options = scheduler_options(session, 3, 17)
 
     assert (options.replicas, options.queue_size) == (3, 17)

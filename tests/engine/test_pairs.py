@@ -60,7 +60,7 @@ def test_languages_put_their_ids_around_source_and_target(many: Translator) -> N
     assert without_tags[0].score != expected[0].score, "the ids are read"
 
 
-def test_forced_tokens_are_not_said_and_do_not_count_among_those_a_caller_limits(many: Translator) -> None:
+def test_forced_tokens_are_not_in_the_target_and_do_not_count_for_max_length(many: Translator) -> None:
     (found,) = many.search([[*ids_of(many, TEXT), EOS]], DecodingOptions(max_length=2), pair=Pair("de", "fr"))
 
     assert len(found[0].ids) <= 2
@@ -106,16 +106,16 @@ def test_a_bundles_own_defaults_count_where_the_caller_does_not_say(
     defaults: DecodingDefaults, tmp_path: Path, tiny: Translator
 ) -> None:
     folder = copy_with(tmp_path / "b", decoding=defaults)
-    wishes = DecodingOptions(defaults.beam_size, 1, defaults.length_penalty, defaults.early_stopping)
+    search_options = DecodingOptions(defaults.beam_size, 1, defaults.length_penalty, defaults.early_stopping)
     unknown = "Unbekannte Wörter und noch mehr davon stehen hier."
     with Translator.open(folder, replicas=1) as translator:
-        assert translator.translate(unknown) == tiny.translate(unknown, wishes)
+        assert translator.translate(unknown) == tiny.translate(unknown, search_options)
         assert translator.translate(unknown, PLAIN) == tiny.translate(unknown, PLAIN)
         with pytest.raises(InputError, match="num_hypotheses: 5 is more than beam_size"):
             translator.translate(unknown, DecodingOptions(num_hypotheses=5))
 
 
-def test_ids_that_no_vocabulary_has_are_refused_with_their_languages(tmp_path: Path) -> None:
+def test_ids_that_no_vocabulary_has_are_rejected_with_their_languages(tmp_path: Path) -> None:
     size = read_bundle(FP32).manifest.sizes.target_vocab
     languages = Languages(
         {"de": SourceLanguage((), (size,), (EOS,))}, {"en": TargetLanguage((), (size + 1,), (BOS, size + 2))}

@@ -51,7 +51,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
 """Other values of each field of a source."""
 
 
-def test_an_equal_source_is_recalled_and_every_field_is_told_apart() -> None:
+def test_an_equal_source_is_found_in_the_cache_and_every_field_is_part_of_the_key() -> None:
     """A field that is new needs values here."""
     segment_cache = SegmentCache(9)
     keep(segment_cache, BASIC, GREEDY, [hypothesis(1)])
@@ -68,14 +68,14 @@ def test_an_equal_source_is_recalled_and_every_field_is_told_apart() -> None:
     "kind",
     [SearchKind(4), SearchKind(1, is_shortlisted=True), *(SearchKind(1, method=one) for one in Method)],
 )
-def test_kinds_of_search_are_told_apart(kind: SearchKind) -> None:
+def test_kinds_of_search_are_distinguished(kind: SearchKind) -> None:
     segment_cache = SegmentCache(9)
     keep(segment_cache, BASIC, GREEDY, [hypothesis(1)])
 
     assert segment_cache.find(BASIC, kind) == ([hypothesis(1)] if kind == GREEDY else None)
 
 
-def test_what_is_drawn_with_a_seed_that_nobody_chose_is_not_kept() -> None:
+def test_samples_without_a_chosen_seed_are_not_cached() -> None:
     segment_cache = SegmentCache(9)
     kind = SearchKind(1, method=Method.SAMPLE)
     chosen = replace(BASIC, sampling=Sampling(seed=4), seed=5)
@@ -95,9 +95,7 @@ def test_nothing_is_kept_where_nothing_may_be() -> None:
 
 
 @given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 6)), max_size=40))
-def test_those_not_asked_for_longest_are_forgotten(
-    max_segments: int, requests: list[tuple[bool, int]]
-) -> None:
+def test_the_least_recently_used_are_dropped(max_segments: int, requests: list[tuple[bool, int]]) -> None:
     segment_cache = SegmentCache(max_segments)
     expected: OrderedDict[int, int] = OrderedDict()
     for number, (is_new, token) in enumerate(requests):
@@ -129,64 +127,64 @@ def test_partitions_do_not_find_what_another_has_kept_and_share_one_bound() -> N
 TEXT = "Guten Morgen. Wie geht es dir?"
 
 
-def recall(translator: Translator, request: EngineRequest) -> Translation:
+def translate_cached(translator: Translator, request: EngineRequest) -> Translation:
     """What has no time at all is not searched for."""
     return translator.submit(TEXT, replace(request, deadline=Deadline.after(0.0))).result()
 
 
 @pytest.fixture
-def recalling() -> Iterator[Translator]:
+def caching() -> Iterator[Translator]:
     with Translator.open(INT8, replicas=1, segment_cache_size=32) as translator:
         yield translator
 
 
-def test_a_recalled_text_is_the_same_and_needs_no_search(recalling: Translator) -> None:
-    first = recalling.translate(TEXT)
+def test_a_cached_text_is_the_same_and_needs_no_search(caching: Translator) -> None:
+    first = caching.translate(TEXT)
 
-    assert recall(recalling, EngineRequest()) == first == recalling.translate(TEXT)
+    assert translate_cached(caching, EngineRequest()) == first == caching.translate(TEXT)
     with pytest.raises(DeadlineExceeded):
-        recall(recalling, EngineRequest(DecodingOptions(beam_size=2)))
+        translate_cached(caching, EngineRequest(DecodingOptions(beam_size=2)))
 
 
 def test_a_list_that_repeats_a_known_segment_is_answered_in_order(tiny_int8: Translator) -> None:
     texts = ["Guten Morgen.", "Wie geht es dir?", "Guten Morgen.", "Das ist ein Hund."]
     expected = tiny_int8.translate(texts)
-    with Translator.open(INT8, segment_cache_size=2) as recalling:
-        assert recalling.translate(texts) == expected
-        assert recalling.translate(texts) == expected
-        assert list(recalling.translate_many(texts)) == expected
+    with Translator.open(INT8, segment_cache_size=2) as caching:
+        assert caching.translate(texts) == expected
+        assert caching.translate(texts) == expected
+        assert list(caching.translate_many(texts)) == expected
 
 
-def test_tokens_are_told_although_the_text_is_known(recalling: Translator) -> None:
+def test_tokens_are_reported_although_the_text_is_known(caching: Translator) -> None:
     greedy = DecodingOptions(beam_size=1)
-    recalling.translate(TEXT, greedy)
-    told: list[str] = []
+    caching.translate(TEXT, greedy)
+    reported: list[str] = []
 
-    recalling.submit(TEXT, EngineRequest(greedy, on_token=lambda _, text: told.append(text))).result()
+    caching.submit(TEXT, EngineRequest(greedy, on_token=lambda _, text: reported.append(text))).result()
 
-    assert len(told) > 1
+    assert len(reported) > 1
 
 
-def test_a_caller_who_changes_what_he_got_changes_nothing_else(recalling: Translator) -> None:
-    first = recalling.search([[5, 6, 3]])
+def test_a_caller_who_changes_what_he_got_changes_nothing_else(caching: Translator) -> None:
+    first = caching.search([[5, 6, 3]])
     expected = list(first[0])
     first[0].clear()
 
-    assert recalling.search([[5, 6, 3]]) == [expected]
+    assert caching.search([[5, 6, 3]]) == [expected]
 
 
 @pytest.mark.parametrize("is_list", [False, True])
 def test_a_text_known_in_one_partition_is_searched_for_in_another(
-    recalling: Translator, *, is_list: bool
+    caching: Translator, *, is_list: bool
 ) -> None:
     """Alignments are known as well."""
     request = EngineRequest(DecodingOptions(return_alignment=True), cache_partition="a")
     if is_list:
-        (known,) = recalling.translate_many([TEXT], request)
+        (known,) = caching.translate_many([TEXT], request)
     else:
-        known = recalling.submit(TEXT, request).result()
+        known = caching.submit(TEXT, request).result()
 
-    assert recall(recalling, request) == known
+    assert translate_cached(caching, request) == known
     for other in ("b", ""):
         with pytest.raises(DeadlineExceeded):
-            recall(recalling, replace(request, cache_partition=other))
+            translate_cached(caching, replace(request, cache_partition=other))

@@ -90,7 +90,7 @@ def scores(translations: list[Translation]) -> list[float]:
 
 
 @BOTH
-def test_a_shortlist_of_all_tokens_says_what_none_says(
+def test_a_shortlist_of_all_tokens_gives_the_result_without_one(
     options: DecodingOptions, complete: Translator, tiny_int8: Translator, texts: list[str]
 ) -> None:
     expected = translate_all(tiny_int8, texts, options)
@@ -103,7 +103,7 @@ def test_a_shortlist_of_all_tokens_says_what_none_says(
 
 
 @BOTH
-def test_every_token_said_is_on_its_sources_shortlist(
+def test_every_target_token_is_on_its_sources_shortlist(
     options: DecodingOptions,
     narrow: Translator,
     tiny_int8: Translator,

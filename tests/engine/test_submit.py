@@ -53,32 +53,32 @@ def test_nothing_to_translate_is_copied_at_once(tiny: Translator, text: str) -> 
     assert (found.text, found.finish_reason, found.score) == (text, FinishReason.COPIED, 0.0)
 
 
-def test_segments_are_told_in_order_each_once(tiny: Translator) -> None:
-    told: list[SegmentTranslation] = []
+def test_segments_are_reported_in_order_each_once(tiny: Translator) -> None:
+    reported: list[SegmentTranslation] = []
 
-    translation = tiny.submit(DOCUMENT, EngineRequest(on_segment=told.append)).result(TIMEOUT_S)
+    translation = tiny.submit(DOCUMENT, EngineRequest(on_segment=reported.append)).result(TIMEOUT_S)
 
-    assert tuple(told) == translation.segments
-    assert [segment.text for segment in told] == SEGMENTS
-    assert told[2].finish_reason is FinishReason.COPIED
+    assert tuple(reported) == translation.segments
+    assert [segment.text for segment in reported] == SEGMENTS
+    assert reported[2].finish_reason is FinishReason.COPIED
 
 
-def test_tokens_are_told_as_the_segments_text_so_far(tiny: Translator) -> None:
-    told: dict[int, list[str]] = {}
+def test_tokens_are_reported_as_the_segments_text_so_far(tiny: Translator) -> None:
+    reported: dict[int, list[str]] = {}
 
     def tell(segment: int, text: str) -> None:
-        told.setdefault(segment, []).append(text)
+        reported.setdefault(segment, []).append(text)
 
     tiny.submit(DOCUMENT, EngineRequest(GREEDY, on_token=tell)).result(TIMEOUT_S)
 
-    assert set(told) == {0, 1, 3, 4}
-    for segment, texts in told.items():
+    assert set(reported) == {0, 1, 3, 4}
+    for segment, texts in reported.items():
         assert all(SEGMENTS[segment].startswith(text) for text in texts)
         assert texts == sorted(texts, key=len)
         assert texts[-1] == SEGMENTS[segment]
 
 
-def test_tokens_are_told_for_greedy_search_only(tiny: Translator) -> None:
+def test_tokens_are_reported_for_greedy_search_only(tiny: Translator) -> None:
     with pytest.raises(InputError, match="on_token: requires greedy search"):
         tiny.submit("Ja.", EngineRequest(on_token=print))
 
@@ -96,7 +96,7 @@ def test_a_callback_that_raises_fails_its_own_text_alone(tiny: Translator, callb
     assert other.result(TIMEOUT_S).text == "Good morning!"
 
 
-def test_a_text_that_cannot_be_used_and_options_beyond_the_model_are_refused_at_once(
+def test_unusable_texts_and_options_beyond_the_model_are_rejected_at_once(
     tiny: Translator,
 ) -> None:
     with pytest.raises(InputError, match="surrogate"):

@@ -66,7 +66,7 @@ def test_only_the_segments_in_an_unknown_script_stand_unchanged(de_en: Translato
     assert mixed.confidence == pytest.approx(alone.confidence)
 
 
-def test_of_several_parts_the_weightiest_reason_is_told() -> None:
+def test_of_several_parts_the_most_important_finish_reason_is_reported() -> None:
     order = [FinishReason.LENGTH, FinishReason.UNSUPPORTED, FinishReason.STOP, FinishReason.COPIED]
 
     for place, reason in enumerate(order):

@@ -35,12 +35,12 @@ def test_alignment_is_as_requested_else_as_trained_else_the_default(tmp_path: Pa
     requested = AlignmentHeads(1, (4, 0), reads_token=False)
     default = default_alignment(original().model.config)
 
-    for trained, asked, named in (
+    for trained, chosen, named in (
         (TRAINED, requested, requested),
         (TRAINED, None, TRAINED),
         (None, None, default),
     ):
-        assert written(tmp_path, original(trained), asked) == named
+        assert written(tmp_path, original(trained), chosen) == named
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def text(tmp_path: Path) -> tuple[Path, Path]:
     return source, target
 
 
-def test_the_command_writes_a_map_that_tells_good_translations_from_others(
+def test_the_command_writes_a_map_that_separates_good_translations_from_others(
     bundle: Path, text: tuple[Path, Path]
 ) -> None:
     before = json.loads((bundle / "manifest.json").read_text(encoding="utf8"))

@@ -149,7 +149,7 @@ def test_limits_beyond_the_models_positions_and_unsupported_defaults_are_rejecte
         check_exportable(config, languages, decoding, limits)
 
 
-def test_a_rejection_of_limits_is_told_by_the_command(tmp_path: Path, run_main: RunMain) -> None:
+def test_a_rejection_of_limits_is_reported_by_the_command(tmp_path: Path, run_main: RunMain) -> None:
     done = run_main(main, CHECKPOINT, tmp_path / "x", "--max-source-tokens", "100")
 
     assert done.status == 1

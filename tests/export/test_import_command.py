@@ -80,7 +80,7 @@ def test_a_missing_extra_is_reported_in_one_line(tmp_path: Path) -> None:
     assert done.stderr == ("dragoman: import: onnx is not installed; install dragoman[export]\n")
 
 
-def test_a_proof_without_pytorch_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_a_proof_without_pytorch_is_rejected_before_anything_is_read(tmp_path: Path) -> None:
     done = run_import(tmp_path, tmp_path / "nothing", "--prove")
 
     assert done.returncode == 2

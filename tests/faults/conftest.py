@@ -16,7 +16,7 @@ from bench.processes import descendants
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
 from tests.forked import ForkedProcess, run_command
-from tests.routing.doubles import TIMEOUT_S, Meddler, until
+from tests.routing.doubles import TIMEOUT_S, DisruptingMetrics, until
 from tests.service.conftest import NO_TLS, TINY_BUNDLE, answers
 
 URL = "/v1/translate"
@@ -118,15 +118,15 @@ def start_server(tmp_path: Path) -> Iterator[StartServer]:
 
 
 @pytest.fixture
-def meddler() -> Iterator[Meddler]:
-    meddler = Meddler()
-    yield meddler
-    meddler.may_go_on.set()
+def disruptor() -> Iterator[DisruptingMetrics]:
+    disruptor = DisruptingMetrics()
+    yield disruptor
+    disruptor.may_go_on.set()
 
 
 @contextmanager
-def meddled_router(meddler: Meddler, queue_size: int, replicas: int) -> Iterator[Router]:
+def disrupted_router(disruptor: DisruptingMetrics, queue_size: int, replicas: int) -> Iterator[Router]:
     """The tiny model with the real engine."""
-    options = TranslatorOptions(replicas=replicas, queue_size=queue_size, engine_metrics=meddler)
+    options = TranslatorOptions(replicas=replicas, queue_size=queue_size, engine_metrics=disruptor)
     with Router.open({"tiny": TINY_BUNDLE}, translators=options) as router:
         yield router

@@ -6,31 +6,33 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.faults.conftest import URL, meddled_router
-from tests.routing.doubles import Meddler, until
+from tests.faults.conftest import URL, disrupted_router
+from tests.routing.doubles import DisruptingMetrics, until
 from tests.service.conftest import ready_client
 from tests.service.test_hostile_requests import assert_is_error
 
 QUEUE_SIZE = 4
-OK, REFUSED = httpx.codes.OK, httpx.codes.TOO_MANY_REQUESTS
+OK, REJECTED = httpx.codes.OK, httpx.codes.TOO_MANY_REQUESTS
 
 
 def ask(client: httpx.Client, text: str) -> httpx.Response:
     return client.post(URL, json={"text": text})
 
 
-def assert_is_refused(response: httpx.Response) -> None:
-    assert_is_error(response, REFUSED, "overloaded")
+def assert_is_rejected(response: httpx.Response) -> None:
+    assert_is_error(response, REJECTED, "overloaded")
     assert int(response.headers["Retry-After"]) >= 1
 
 
-def test_requests_over_the_queue_size_are_rejected_and_the_server_recovers(meddler: Meddler) -> None:
+def test_requests_over_the_queue_size_are_rejected_and_the_server_recovers(
+    disruptor: DisruptingMetrics,
+) -> None:
     with (
-        meddled_router(meddler, QUEUE_SIZE, replicas=1) as router,
+        disrupted_router(disruptor, QUEUE_SIZE, replicas=1) as router,
         ready_client(router) as client,
         ThreadPoolExecutor(2 * QUEUE_SIZE) as clients,
     ):
-        meddler.may_go_on.clear()
+        disruptor.may_go_on.clear()
         running = clients.submit(ask, client, "Der erste Satz.")
         until(lambda: router.queue().num_running == 1 and router.queue().num_waiting == 0)
         waiting = []
@@ -40,10 +42,10 @@ def test_requests_over_the_queue_size_are_rejected_and_the_server_recovers(meddl
 
         refused = [ask(client, f"Zu viel {number}.") for number in range(QUEUE_SIZE)]
         not_ready = client.get("/readyz")
-        meddler.may_go_on.set()
+        disruptor.may_go_on.set()
 
         for response in refused:
-            assert_is_refused(response)
+            assert_is_rejected(response)
         assert_is_error(not_ready, 503, "not_ready")
         assert running.result().status_code == OK
         assert {one.result().status_code for one in waiting} == {OK}
@@ -56,20 +58,20 @@ TEXT = "Das Kind spielt im Garten."
 
 
 @pytest.fixture
-def client(meddler: Meddler) -> Iterator[httpx.Client]:
+def client(disruptor: DisruptingMetrics) -> Iterator[httpx.Client]:
     with (
-        meddled_router(meddler, queue_size=1000, replicas=2) as router,
+        disrupted_router(disruptor, queue_size=1000, replicas=2) as router,
         ready_client(router, segment_cache_size=0) as client,
     ):
         yield client
 
 
 def test_a_crashing_engine_fails_its_request_with_a_regular_error_and_the_next_is_served(
-    client: httpx.Client, meddler: Meddler, caplog: pytest.LogCaptureFixture
+    client: httpx.Client, disruptor: DisruptingMetrics, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = ask(client, TEXT).json()
     for _ in range(3):
-        meddler.is_armed = True
+        disruptor.is_armed = True
 
         assert_is_error(ask(client, TEXT), 500, "internal")
         # The second where the engine died of it between being lent and being asked.
@@ -81,13 +83,13 @@ def test_a_crashing_engine_fails_its_request_with_a_regular_error_and_the_next_i
 
 
 def test_only_requests_inside_a_crashing_engine_fail_and_all_are_answered(
-    client: httpx.Client, meddler: Meddler
+    client: httpx.Client, disruptor: DisruptingMetrics
 ) -> None:
-    meddler.may_go_on.clear()
-    meddler.is_armed = True
+    disruptor.may_go_on.clear()
+    disruptor.is_armed = True
     with ThreadPoolExecutor(16) as clients:
         coming = [clients.submit(ask, client, f"{TEXT} {number}") for number in range(16)]
-        meddler.may_go_on.set()
+        disruptor.may_go_on.set()
         responses = [one.result() for one in coming]
 
     failed = [response for response in responses if response.status_code != httpx.codes.OK]
@@ -99,13 +101,15 @@ def test_only_requests_inside_a_crashing_engine_fail_and_all_are_answered(
     assert {response.status_code for response in again} == {httpx.codes.OK}
 
 
-def test_other_routes_are_served_again_after_an_engine_crash(client: httpx.Client, meddler: Meddler) -> None:
+def test_other_routes_are_served_again_after_an_engine_crash(
+    client: httpx.Client, disruptor: DisruptingMetrics
+) -> None:
     for path, again in (
         ("/v1/score", {"pairs": [{"source": TEXT, "target": "The child plays."}]}),
         ("/translate", {"q": TEXT, "source": "de", "target": "en"}),
         ("/v2/translate", {"text": [TEXT], "target_lang": "EN"}),
     ):
-        meddler.is_armed = True
+        disruptor.is_armed = True
         assert ask(client, TEXT).status_code == httpx.codes.INTERNAL_SERVER_ERROR
         headers = {"Authorization": "DeepL-Auth-Key any"} if path.startswith("/v2") else {}
 

@@ -66,7 +66,7 @@ def _outside() -> bytes:
 
 
 @pytest.mark.parametrize("name", [b"../x", b"a/../../x", b"/etc/x", b"C:/x", b"a\\..\\x", b"..", b"a\0b"])
-def test_names_that_lead_elsewhere_are_refused(name: bytes) -> None:
+def test_names_that_lead_elsewhere_are_rejected(name: bytes) -> None:
     with pytest.raises(FileFormatError, match="unsafe name"), opened(BytesIO(_named(name))):
         pass
 
@@ -89,7 +89,7 @@ UNSOUND = {
 
 
 @pytest.mark.parametrize("what", UNSOUND)
-def test_an_unsound_archive_is_refused_before_it_is_unpacked(
+def test_an_unsound_archive_is_rejected_before_it_is_unpacked(
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content, problem = UNSOUND[what]
@@ -127,7 +127,7 @@ def test_a_size_that_is_a_lie_is_found_when_the_member_is_read() -> None:
 
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.odt", "a.odp", "a.ods", "a.epub"])
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04", _archive(), _archive(("a.txt", b"x"))])
-def test_what_is_no_file_of_its_kind_is_refused(name: str, content: bytes) -> None:
+def test_a_file_of_another_format_is_rejected(name: str, content: bytes) -> None:
     with pytest.raises(FileFormatError):
         entries(open_format(name, OPTIONS), content)
 

@@ -69,7 +69,7 @@ def test_what_is_packed_depends_on_the_content_alone(suffix: str, tmp_path: Path
 
 @SUFFIXES
 @pytest.mark.parametrize("is_streamed", [True, False])
-def test_a_file_that_is_cut_damaged_or_not_compressed_is_refused(suffix: str, *, is_streamed: bool) -> None:
+def test_a_file_that_is_cut_damaged_or_not_compressed_is_rejected(suffix: str, *, is_streamed: bool) -> None:
     whole = compressed(SENTENCES, suffix)
     file_format = CompressedFormat(LINES, suffix, is_streamed)
 
@@ -81,7 +81,7 @@ def test_a_file_that_is_cut_damaged_or_not_compressed_is_refused(suffix: str, *,
 
 
 @SUFFIXES
-def test_a_file_that_unpacks_to_far_more_than_text_does_is_refused(
+def test_a_file_that_unpacks_to_far_more_than_text_does_is_rejected(
     suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compression, "MIN_RATIO_CHECK_BYTES", 2**18)
@@ -103,7 +103,7 @@ def test_what_must_be_unpacked_as_a_whole_has_a_limit(suffix: str, monkeypatch: 
 
 
 @SUFFIXES
-def test_unpacking_takes_little_memory_whatever_comes(suffix: str) -> None:
+def test_unpacking_takes_little_memory_for_any_file(suffix: str) -> None:
     packed = compressed(bytes(2**28), suffix)
     tracemalloc.start()
     try:

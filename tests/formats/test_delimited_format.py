@@ -68,7 +68,7 @@ def test_translations_are_read_back_from_their_cells(
 
 
 @given(st.text('ab,"\n', max_size=30))
-def test_whatever_is_not_refused_is_what_csv_reads(text: str) -> None:
+def test_every_accepted_table_is_what_csv_reads(text: str) -> None:
     try:
         found = texts(of("1"), text.encode())
     except FileFormatError:
@@ -160,7 +160,7 @@ def test_cells_are_read_with_their_place_and_written(rule: str) -> None:
         (("1",), b"a\n\xff\n", "line 2 is not UTF-8: byte 0xff at position 1"),
     ],
 )
-def test_bad_tables_are_refused_with_their_place(
+def test_bad_tables_are_rejected_with_their_place(
     columns: tuple[str, ...], content: bytes, problem: str
 ) -> None:
     with pytest.raises(FileFormatError, match=f"^{problem}"):

@@ -264,7 +264,7 @@ _CONTENTS = st.lists(
 
 @settings(max_examples=60)
 @given(_CONTENTS, SEEDS)
-def test_whatever_is_said_all_that_is_no_text_is_there_again(xml: str, random: Random) -> None:
+def test_for_any_translation_everything_but_text_is_unchanged(xml: str, random: Random) -> None:
     content = _with_paragraph(xml)
 
     assert unpack(rewritten(DOCX, content, own)) == unpack(content)
@@ -301,7 +301,7 @@ def test_an_empty_text_takes_words_only() -> None:
         ("[Content_Types].xml", b"/word/document.xml", b"/word/gone.xml", "'word/gone.xml' is missing"),
     ],
 )
-def test_what_is_no_sound_document_is_refused(name: str, old: bytes, new: bytes, problem: str) -> None:
+def test_a_damaged_document_is_rejected(name: str, old: bytes, new: bytes, problem: str) -> None:
     members = unpack(_with_paragraph("<w:r><w:t>Wort</w:t></w:r>"))
     content = pack(members | {name: members[name].replace(old, new)})
 

@@ -75,7 +75,7 @@ def test_columns_of_strings_are_keys_with_all_within_them(
         ("a.txt.gz", FILES[".txt.gz"][0], "line 1: its translation cannot be written"),
     ],
 )
-def test_a_translation_that_is_no_unicode_is_refused_with_its_place(
+def test_a_translation_with_invalid_unicode_is_rejected_with_its_position(
     name: str, content: bytes, problem: str
 ) -> None:
     with pytest.raises(FileFormatError, match=f"^{problem}"):

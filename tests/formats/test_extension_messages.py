@@ -81,7 +81,7 @@ def test_values_and_amounts_are_kept_as_they_are(text: str, entry: str) -> None:
         {"a": {"description": "nein"}},
     ],
 )
-def test_other_json_is_told_apart_by_its_structure(source: dict[str, object]) -> None:
+def test_other_json_is_recognised_by_its_structure(source: dict[str, object]) -> None:
     found = texts(JSON, json.dumps(source).encode())
 
     assert sorted(found) == sorted(

@@ -28,7 +28,9 @@ from tests.formats.rewriting import OPTIONS, texts
         ("a.vtt", VttFormat),
     ],
 )
-def test_a_files_name_tells_its_kind_also_compressed(name: str, kind: type) -> None:
+def test_the_suffix_of_a_file_name_gives_its_kind_also_before_a_compression_suffix(
+    name: str, kind: type
+) -> None:
     assert type(open_format(name, OPTIONS)) is kind
     for suffix in (".gz", ".zst", ".GZ"):
         opened = open_format(name + suffix, OPTIONS)
@@ -37,7 +39,7 @@ def test_a_files_name_tells_its_kind_also_compressed(name: str, kind: type) -> N
 
 
 @pytest.mark.parametrize("name", ["", "a", "txt", "a.doc", "a.gz", "a.txt.gz.gz", "a.txt ", "a.txt.bz2"])
-def test_other_names_are_refused_with_the_kinds_there_are(name: str) -> None:
+def test_other_names_are_rejected_with_the_kinds_there_are(name: str) -> None:
     assert not is_known(name)
     supported = r"supported are \.txt, \.jsonl, .*, \.epub, also followed by \.gz or \.zst"
     with pytest.raises(FileFormatError, match=supported):
@@ -59,7 +61,7 @@ def test_columns_are_passed_on() -> None:
     ("suffix", "package", "extra", "modules"),
     [(".parquet", "pyarrow", "parquet", ["parquet"]), (".pdf", "pypdfium2", "pdf", ["pdf", "pdf_pages"])],
 )
-def test_a_kind_whose_library_is_missing_tells_what_to_install(
+def test_a_format_without_its_library_says_what_to_install(
     suffix: str, package: str, extra: str, modules: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in modules:
@@ -114,6 +116,6 @@ def test_a_requested_format_chooses_the_output(name: str, requested: str, output
         ("a.pdf", "docx/../x", "has no supported suffix"),
     ],
 )
-def test_other_requested_formats_are_refused(name: str, requested: str, problem: str) -> None:
+def test_other_requested_formats_are_rejected(name: str, requested: str, problem: str) -> None:
     with pytest.raises(FileFormatError, match=problem):
         requested_output(name, requested)

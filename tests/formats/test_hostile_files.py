@@ -87,7 +87,7 @@ LONG = {
 
 
 @pytest.mark.parametrize(("n", "title"), [(n, title) for n, titles in LONG.items() for title in titles])
-def test_long_files_are_read_or_refused_within_the_limit_of_cpu_time(
+def test_long_files_are_read_or_rejected_within_the_limit_of_cpu_time(
     n: int, title: str, tmp_path: Path
 ) -> None:
     hostile = BY_TITLE[title]

@@ -76,7 +76,7 @@ def _tags(html: str) -> list[str]:
 
 @settings(max_examples=100)
 @given(GOOD_HTML, SEEDS)
-def test_whatever_is_said_tags_are_there_once_each(html: str, random: Random) -> None:
+def test_for_any_translation_each_tag_is_there_once(html: str, random: Random) -> None:
     result = rewritten(PAGES, html.encode(), anything(random)).decode()
 
     assert _tags(result) == _tags(html)

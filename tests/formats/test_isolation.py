@@ -103,7 +103,7 @@ def test_many_entries_and_texts_pass_in_their_order(tmp_path: Path) -> None:
     ],
     ids=["memory", "CPU time", "time without an entry"],
 )
-def test_a_file_that_costs_too_much_is_refused_with_the_limit_named(
+def test_a_file_that_costs_too_much_is_rejected_with_the_limit_named(
     tmp_path: Path, limits: FileLimits, size_bytes: int, problem: str
 ) -> None:
     with _saved(tmp_path, b"<b>x</b> " * (0 if size_bytes else 1_000_000)) as source:
@@ -112,7 +112,7 @@ def test_a_file_that_costs_too_much_is_refused_with_the_limit_named(
             list(_isolated("a.html", limits).read(source))
 
 
-def test_time_that_whoever_reads_takes_between_entries_does_not_count(tmp_path: Path) -> None:
+def test_time_that_the_reader_takes_between_entries_does_not_count(tmp_path: Path) -> None:
     with _saved(tmp_path, LONG) as source:
         found = _isolated("a.txt", FileLimits(timeout_s=20.0)).read(source)
         next(found)
@@ -159,7 +159,7 @@ def test_problems_of_the_file_come_as_they_are(
         list(_isolated(name).read(source))
 
 
-def test_a_bug_of_a_parser_is_told_apart_from_a_problem_of_the_file(tmp_path: Path) -> None:
+def test_a_bug_of_a_parser_is_distinguished_from_a_problem_of_the_file(tmp_path: Path) -> None:
     with (
         _saved(tmp_path, b"x\n") as source,
         (tmp_path / "target").open("wb") as target,

@@ -113,7 +113,7 @@ def test_numbers_may_have_any_number_of_digits() -> None:
     assert written(of(), content, "Hello") == content.replace(b"Hallo", b"Hello")
 
 
-def test_a_key_that_no_line_has_is_refused_with_those_there_are() -> None:
+def test_an_unknown_key_is_rejected_with_the_known_ones() -> None:
     with pytest.raises(FileFormatError, match=r"^no line has the key text; .*the first line: id, body$"):
         entries(of(), b'{"id": 1, "body": "a"}\n{"id": 2}\n')
 
@@ -141,6 +141,6 @@ def test_a_key_that_no_line_has_is_refused_with_those_there_are() -> None:
         (b'{"text": "\xff"}', "line 2 is not UTF-8: byte 0xff at position 11"),
     ],
 )
-def test_bad_lines_are_refused_with_their_place(line: bytes, problem: str) -> None:
+def test_bad_lines_are_rejected_with_their_place(line: bytes, problem: str) -> None:
     with pytest.raises(FileFormatError, match=f"^{problem}"):
         entries(of(), b'{"text": "a"}\n' + line + b"\n")

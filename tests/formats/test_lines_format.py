@@ -56,7 +56,7 @@ def test_a_line_may_be_as_long_as_the_limit() -> None:
     assert [len(text) for text in texts(LINES, content)] == [MAX_LINE_BYTES, 1]
 
 
-def test_a_longer_line_is_refused_before_it_is_read_to_its_end() -> None:
+def test_a_longer_line_is_rejected_before_it_is_read_to_its_end() -> None:
     source = io.BytesIO(b"a" * 3 * MAX_LINE_BYTES)
 
     with pytest.raises(FileFormatError, match=r"^line 1 is longer than 10,000,000 bytes; split it"):

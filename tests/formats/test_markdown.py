@@ -127,7 +127,7 @@ def test_a_paragraph_of_several_lines_is_one_entry_and_becomes_one_line() -> Non
 @pytest.mark.parametrize(
     "frame", ["{}\n", "# {}\n", "- {}\n", "> {}\n", "| {} | y |\n|---|---|\n", "{}\nzweite\n"]
 )
-def test_what_a_translation_says_is_read_as_it_is_said(said: str, frame: str) -> None:
+def test_a_translation_is_read_as_it_is_written(said: str, frame: str) -> None:
     result = rewritten(
         MARKDOWN, frame.format("Wort").encode(), lambda entry: said if "Wort" in entry.text else "y"
     )
@@ -204,7 +204,7 @@ def test_any_document_comes_back_with_its_own_text(markdown: str) -> None:
 
 @settings(max_examples=150)
 @given(DOCUMENTS, SEEDS)
-def test_whatever_is_said_code_and_targets_are_there_again(markdown: str, random: Random) -> None:
+def test_for_any_translation_code_and_link_targets_are_unchanged(markdown: str, random: Random) -> None:
     assume("<div>" not in markdown)  # up to the next blank line all is text of HTML
 
     result = rewritten(MARKDOWN, markdown.encode(), anything(random)).decode()

@@ -131,7 +131,7 @@ def test_headers_are_read_after_the_text() -> None:
     ]
 
 
-def test_an_encrypted_text_is_refused() -> None:
+def test_an_encrypted_text_is_rejected() -> None:
     manifest = (
         '<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry><m:encryption-data/>'
         "</m:file-entry></m:manifest>"
@@ -173,7 +173,7 @@ def test_elements_that_reach_over_tab_stops_stay_nested() -> None:
 
 @settings(max_examples=100)
 @given(_INSIDE, SEEDS)
-def test_whatever_is_said_all_that_is_no_text_is_there_again(inner: str, random: Random) -> None:
+def test_for_any_translation_everything_but_text_is_unchanged(inner: str, random: Random) -> None:
     content = _odt(f"<text:p>{inner}</text:p>")
 
     assert unpack(rewritten(ODT, content, own)) == unpack(content)
@@ -272,7 +272,7 @@ def test_titles_of_a_book_are_translated_after_its_chapters_and_its_language_is_
     assert "<dc:language>en</dc:language>" in unpack(without_title)["OEBPS/content.opf"].decode()
 
 
-def test_what_says_the_language_of_text_that_changed_says_the_target_language() -> None:
+def test_language_attributes_of_changed_text_name_the_target_language() -> None:
     chapter = (
         "<html xmlns='http://www.w3.org/1999/xhtml' lang='de' xml:lang=\"de-DE\"><!-- <p lang='de'> --><body>"
         "<p title='lang=\"de\" x'>Ja <i lang='fr'>oui</i> <i xml:lang='DE'>nein</i></p></body></html>"
@@ -300,7 +300,7 @@ def test_chapters_in_utf_16_are_read_and_written(encoding: str) -> None:
 
 @settings(max_examples=100)
 @given(SEEDS)
-def test_whatever_is_said_a_chapter_is_well_formed_and_has_its_elements(random: Random) -> None:
+def test_for_any_translation_a_chapter_is_well_formed_and_keeps_its_elements(random: Random) -> None:
     content = _epub(_CHAPTER.format("<p>a <b>b <i>c</i></b><img src='x'/></p>"))
     parser = etree.XMLParser(load_dtd=False, resolve_entities=False)
 
@@ -333,6 +333,6 @@ def test_whatever_is_said_a_chapter_is_well_formed_and_has_its_elements(random: 
         ),
     ],
 )
-def test_what_is_no_sound_book_is_refused(content: bytes, problem: str) -> None:
+def test_a_damaged_book_is_rejected(content: bytes, problem: str) -> None:
     with pytest.raises(FileFormatError, match=problem):
         entries(EPUB, content)

@@ -343,7 +343,7 @@ FORMATS: Mapping[str, tuple[FileFormat, Maker, str, st.SearchStrategy[str]]] = {
 @pytest.mark.parametrize("what", FORMATS)
 @settings(max_examples=60)
 @given(data=st.data(), random=SEEDS)
-def test_whatever_is_said_all_that_is_no_text_is_there_again(
+def test_for_any_translation_everything_but_text_is_unchanged(
     what: str, data: st.DataObject, random: Random
 ) -> None:
     file_format, make, member, inner = FORMATS[what]
@@ -369,13 +369,13 @@ def test_whatever_is_said_all_that_is_no_text_is_there_again(
         ("a.odp", {**ODP_MEMBERS, CONTENT: b"<a>"}, "not well-formed"),
     ],
 )  # fmt: skip
-def test_what_is_no_sound_file_is_refused(name: str, members: Mapping[str, bytes], problem: str) -> None:
+def test_a_damaged_file_is_rejected(name: str, members: Mapping[str, bytes], problem: str) -> None:
     with pytest.raises(FileFormatError, match=problem):
         entries(open_format(name, OPTIONS), pack(members))
 
 
 @pytest.mark.parametrize("suffix", [".docx", ".pptx", ".xlsx", ".ods"])
-def test_a_file_with_a_password_is_refused_with_what_to_do(suffix: str) -> None:
+def test_a_file_with_a_password_is_rejected_with_what_to_do(suffix: str) -> None:
     compound_file = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(504)
 
     with pytest.raises(

@@ -51,7 +51,7 @@ def test_every_label_has_a_codec_that_reads_ascii() -> None:
 
 
 @given(st.binary())
-def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+def test_any_bytes_are_read_or_rejected(content: bytes) -> None:
     try:
         found = decode_page(content)
     except FileFormatError:

@@ -201,7 +201,7 @@ def test_a_full_disk_is_no_problem_of_the_file() -> None:
         ),
     ],
 )
-def test_columns_that_cannot_be_translated_are_refused(
+def test_columns_that_cannot_be_translated_are_rejected(
     table: dict[str, list[Any]], columns: tuple[str, ...], problem: str
 ) -> None:
     with pytest.raises(FileFormatError, match=f"^{problem}"):
@@ -209,7 +209,7 @@ def test_columns_that_cannot_be_translated_are_refused(
 
 
 @pytest.mark.parametrize("kind", ["empty", "other", "cut", "damaged"])
-def test_what_is_no_parquet_is_refused(kind: str) -> None:
+def test_a_file_that_is_not_parquet_is_rejected(kind: str) -> None:
     content = stored(pa.table({"text": [f"Satz {i}" for i in range(2000)]}))
     damaged = content[:8] + bytes(len(content) // 2) + content[8 + len(content) // 2 :]
     bad = {"empty": b"", "other": b"PK" * 50, "cut": content[:-20], "damaged": damaged}[kind]
@@ -221,7 +221,7 @@ def test_what_is_no_parquet_is_refused(kind: str) -> None:
         written(of(), bad, *["x"] * 2000)
 
 
-def test_a_group_that_memory_would_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_that_memory_would_not_hold_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "MAX_GROUP_BYTES", 10_000)
     large, small = (
         stored(pa.table({"text": ["a" * 100] * 1000}), row_group_size=num_rows) for num_rows in (500, 50)

@@ -88,7 +88,7 @@ def test_tags_stay_and_may_move_and_placeholders_are_part_of_the_text() -> None:
         "<?p 7?> files",
     ],
 )
-def test_a_translation_that_lost_a_tag_is_refused(said: str) -> None:
+def test_a_translation_that_lost_a_tag_is_rejected(said: str) -> None:
     with pytest.raises(FileFormatError, match="line 8: the translation changed inline elements"):
         rewritten(PO, _entry("Alle<br/>Dateien").encode(), lambda _: said)
 
@@ -100,7 +100,7 @@ def test_entries_are_messages_and_an_icu_message_with_tags_is_one_text() -> None
     assert (entry.marked, entry.is_message) == (MarkedText(message), True)
 
 
-def test_other_encodings_are_kept_and_what_they_lack_is_refused() -> None:
+def test_other_encodings_are_kept_and_what_they_lack_is_rejected() -> None:
     catalogue = (HEADER.replace("UTF-8", "ISO-8859-1") + 'msgid "Tür"\nmsgstr ""\n').encode("latin-1")
 
     assert 'msgstr "TÜR"'.encode("latin-1") in rewritten(PO, catalogue, shouted)
@@ -119,7 +119,7 @@ _TEXTS = st.lists(
 
 @settings(max_examples=150)
 @given(st.lists(_TEXTS, max_size=5), SEEDS)
-def test_whatever_is_said_tags_are_there_once_each(msgids: list[str], random: Random) -> None:
+def test_for_any_translation_each_tag_is_there_once(msgids: list[str], random: Random) -> None:
     catalogue = (HEADER + "\n".join(str(polib.POEntry(msgid=msgid)) for msgid in msgids)).encode()
 
     result = polib.pofile(rewritten(PO, catalogue, anything(random)).decode())

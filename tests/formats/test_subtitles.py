@@ -213,7 +213,7 @@ blocks = st.sampled_from(
     st.lists(st.tuples(blocks | st.text("ab<>-{}\\ \r", max_size=4), st.sampled_from(["\n", "\r\n"]))),
     st.sampled_from([(SRT, "00:00:01,000 --> 00:00:02,000\n"), (VTT, "WEBVTT\n\n")]),
 )
-def test_whatever_lines_there_are_come_back(
+def test_any_lines_are_written_back_unchanged(
     lines: list[tuple[str, str]], kind: tuple[FileFormat, str]
 ) -> None:
     subtitles, first = kind

@@ -171,7 +171,7 @@ _CODES = st.lists(
 
 @settings(max_examples=150)
 @given(st.lists(_CODES, max_size=3), SEEDS)
-def test_whatever_is_said_codes_are_there_once_each(sources: list[str], random: Random) -> None:
+def test_for_any_translation_each_code_is_there_once(sources: list[str], random: Random) -> None:
     content = _v1("".join(f"<trans-unit id='1'><source>{source}</source></trans-unit>" for source in sources))
 
     result = etree.fromstring(rewritten(XLIFF, content, anything(random)))
@@ -217,7 +217,7 @@ def test_missing_variants_are_added(unit: str, expected: str | None) -> None:
     assert rewritten(TMX, _tmx(unit), shouted) == _tmx(expected or unit)
 
 
-def test_a_memory_of_other_languages_is_refused() -> None:
+def test_a_memory_of_other_languages_is_rejected() -> None:
     content = _tmx('<tu><tuv xml:lang="de"><seg>a</seg></tuv></tu>')
 
     with pytest.raises(FileFormatError, match="none of its 1 units has a segment in fr"):

@@ -38,16 +38,16 @@ def test_all_of_a_document_is_given_back(inner: str, encoding: str, chunk_bytes:
     assert xml_encoder(BytesIO(content))(_all(parts)) == content
 
 
-def _told(element: Element) -> tuple[object, ...]:
-    children = [_told(child) for child in element.elements]
+def _described(element: Element) -> tuple[object, ...]:
+    children = [_described(child) for child in element.elements]
     return (element.name.uri, element.name.local, sorted(element.attributes.values()), element.text, children)
 
 
-def _told_by_lxml(element: etree._Element) -> tuple[object, ...]:
+def _described_by_lxml(element: etree._Element) -> tuple[object, ...]:
     name = etree.QName(element)
     inside = element.iterchildren("*")
     text = (element.text or "") + "".join(child.tail or "" for child in element)
-    children = [_told_by_lxml(child) for child in inside]
+    children = [_described_by_lxml(child) for child in inside]
     return (name.namespace or "", name.localname, sorted(map(str, element.attrib.values())), text, children)
 
 
@@ -57,7 +57,7 @@ def test_trees_are_what_lxml_finds(inner: str) -> None:
     content = f'<doc xmlns:n="urn:n">{inner}</doc>'.encode()
     root = etree.fromstring(content, etree.XMLParser(resolve_entities=False))
 
-    found = [_told(part) for part in _read(content) if isinstance(part, Element)]
+    found = [_described(part) for part in _read(content) if isinstance(part, Element)]
 
     names = {f"{{{name.uri}}}{name.local}" if name.uri else name.local for name in UNITS}
     outermost = [
@@ -65,7 +65,7 @@ def test_trees_are_what_lxml_finds(inner: str) -> None:
         for element in root.iter()
         if element.tag in names and not any(above.tag in names for above in element.iterancestors())
     ]
-    assert found == [_told_by_lxml(element) for element in outermost]
+    assert found == [_described_by_lxml(element) for element in outermost]
 
 
 def test_no_more_than_a_unit_is_held() -> None:
@@ -86,7 +86,7 @@ def test_no_more_than_a_unit_is_held() -> None:
     assert sum(isinstance(next(parts), Element) for _ in range(2000)) > 1000
 
 
-def test_units_are_not_looked_for_in_what_is_left_alone() -> None:
+def test_units_are_not_searched_for_in_what_is_left_alone() -> None:
     content = b"<doc><p>a</p><x><p>b</p><x/></x><p>c</p></doc>"
 
     parts = list(xml_units(BytesIO(content), UNITS, untranslated=frozenset([Name("", "x")])))
@@ -115,12 +115,12 @@ _PARAMETER = b'<!DOCTYPE d [<!ENTITY % a SYSTEM "http://127.0.0.1/x">%a;]><d/>'
         (b"<d>" + b"<p>" * 101 + b"</p>" * 101 + b"</d>", "more than 100 deep"),
     ],
 )
-def test_what_is_unsound_is_refused(content: bytes, problem: str) -> None:
+def test_malformed_xml_is_rejected(content: bytes, problem: str) -> None:
     with pytest.raises(FileFormatError, match=problem):
         _read(content)
 
 
-def test_a_document_type_is_refused_where_files_of_the_kind_have_none() -> None:
+def test_a_document_type_is_rejected_where_files_of_the_kind_have_none() -> None:
     with pytest.raises(FileFormatError, match="document type"):
         list(xml_units(BytesIO(b"<!DOCTYPE d><d/>"), UNITS))
 

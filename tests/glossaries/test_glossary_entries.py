@@ -192,7 +192,7 @@ def test_a_file_that_cannot_be_used_is_rejected(text: str, problem: str) -> None
 
 
 @pytest.mark.parametrize("name", ["terms.csv", "TERMS.TSV", "my.terms.tbx"])
-def test_a_suffix_tells_the_format(name: str) -> None:
+def test_the_suffix_gives_the_format(name: str) -> None:
     assert format_of(name, EntryCollector()) == name[-3:].lower()
 
 

@@ -39,7 +39,7 @@ def test_fields_may_be_in_json_a_form_or_the_url(http: httpx.Client, method: str
         ({"alt": "media"}, "alt: must be one of json, or omitted"),
     ],
 )
-def test_what_cannot_be_used_is_said(http: httpx.Client, fields: dict[str, object], message: str) -> None:
+def test_unusable_fields_are_reported(http: httpx.Client, fields: dict[str, object], message: str) -> None:
     response = http.post(PATH, json=BODY | fields)
 
     assert error_of(response) == (400, "INVALID_ARGUMENT", "invalid", message)
@@ -83,7 +83,7 @@ def test_any_key_is_accepted_where_none_is_required(http: httpx.Client) -> None:
     assert http.post(PATH, json=BODY, params={"key": "any"}).status_code == 200
 
 
-def test_a_failure_tells_nothing_of_the_text(http: httpx.Client) -> None:
+def test_a_failure_does_not_contain_the_text(http: httpx.Client) -> None:
     status, code, reason, message = error_of(http.post(PATH, json=BODY | {"q": "explode geheim"}))
     assert (status, code, reason) == (500, "INTERNAL", "backendError")
     assert "geheim" not in message

@@ -116,10 +116,10 @@ def test_a_search_on_a_device_is_the_same_to_the_last_bit(
     expected = search_with_joins_and_drops(sources, *open_lane(beam_size, SessionOptions()))
     device = open_lane(beam_size, ON_DEVICE)
 
-    def refuse(value: OrtValue) -> None:
+    def reject(value: OrtValue) -> None:
         raise AssertionError(f"{value} was brought to the host")
 
-    monkeypatch.setattr(OrtValue, "numpy", refuse)
+    monkeypatch.setattr(OrtValue, "numpy", reject)
     found = search_with_joins_and_drops(sources, *device)
 
     assert found == expected

@@ -186,7 +186,7 @@ class CrossOfRunningSources(RuleBasedStateMachine):
         assert here.shape == there.shape == self.device.memory.shape
 
     @invariant()
-    def graphs_are_told_the_same(self) -> None:
+    def graphs_get_the_same(self) -> None:
         here, there = self.host.inputs(), self.device.inputs()
         assert here.keys() == there.keys()
         for name, array in here.items():

@@ -59,7 +59,7 @@ def test_providers_are_listed_the_most_wanted_first(text: str, providers: tuple[
         ("cpu,cuda", "provider 'cuda' comes after cpu in cpu,cuda"),
     ],
 )
-def test_providers_that_make_no_sense_are_refused(text: str, message: str) -> None:
+def test_providers_that_make_no_sense_are_rejected(text: str, message: str) -> None:
     with pytest.raises(ProviderError, match=f"^{re.escape(message)}"):
         parse_providers(text)
     with pytest.raises(ProviderError, match="give at least one of cpu, cuda, tensorrt"):

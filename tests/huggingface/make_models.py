@@ -84,7 +84,7 @@ def edit_json(path: Path, changes: Mapping[str, object]) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the wish for a package that only puts punctuation straight, which nothing here calls."""
+    """Without the request for a package that only normalises punctuation, which nothing here calls."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")
         yield

@@ -64,10 +64,10 @@ def test_a_blob_folder_is_readable_by_its_owner_only(tmp_path: Path, file: Path)
 
 
 def test_a_blob_store_without_write_access_is_reported_at_startup(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise FileNotFoundError("the specified bucket does not exist")
 
-    monkeypatch.setattr(MemoryFileSystem, "pipe_file", refuse)
+    monkeypatch.setattr(MemoryFileSystem, "pipe_file", reject)
     with pytest.raises(SettingsError, match="bucket does not exist"):
         open_blobs("memory://missing/jobs")
 

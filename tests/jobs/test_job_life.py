@@ -65,7 +65,7 @@ def test_a_pdf_becomes_a_document_in_the_requested_format(
 
 
 @pytest.mark.parametrize(("placeholders", "text"), [("", "HALLO {name}"), ("off", "HALLO {NAME}")])
-def test_a_job_keeps_placeholders_unless_told_otherwise(
+def test_a_job_keeps_placeholders_unless_they_are_off(
     shared: httpx.Client, placeholders: str, text: str
 ) -> None:
     job = run_job(shared, b"Hallo {name}", placeholders=placeholders)
@@ -78,9 +78,9 @@ def test_a_failed_entry_keeps_its_position_and_is_reported(shared: httpx.Client)
     job = run_job(shared, LINES)
     assert result(shared, job["id"]).content == b"EIN HAUS\nunusable\n\nZWEI\nEIN HAUS\n"
 
-    told = shared.get(f"/v1/jobs/{job['id']}/errors")
-    assert told.headers["content-type"] == "application/jsonl"
-    assert [json.loads(line) for line in told.text.splitlines()] == [
+    reported = shared.get(f"/v1/jobs/{job['id']}/errors")
+    assert reported.headers["content-type"] == "application/jsonl"
+    assert [json.loads(line) for line in reported.text.splitlines()] == [
         {
             "file": "a.txt",
             "place": "line 2",

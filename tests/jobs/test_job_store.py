@@ -200,9 +200,9 @@ def test_a_queued_job_is_cancelled_at_once_and_refunded(
 def test_a_heartbeat_reports_that_the_job_is_being_cancelled(store: JobStore) -> None:
     job_id = add(store).id
     claimed(store)
-    told = store.cancel(store.get(None, job_id))
+    reported = store.cancel(store.get(None, job_id))
 
-    assert (told.state, told.is_cancelling) == (JobState.RUNNING, True)
+    assert (reported.state, reported.is_cancelling) == (JobState.RUNNING, True)
     assert store.beat(job_id, "worker", RunProgress(0, 0)) is True
 
 

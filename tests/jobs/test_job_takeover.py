@@ -91,10 +91,10 @@ def test_the_job_of_a_killed_worker_continues_from_its_last_chunk(
     with worker(any_url, files, 2 * LEASE):
         until(lambda: is_done(services, job))
     assert content(services, job) == "".join(f"ZEILE {number}\n" for number in range(NUM_LINES)).encode()
-    told = (files / "translated").read_text(encoding="utf8").splitlines()
+    reported = (files / "translated").read_text(encoding="utf8").splitlines()
     # What was under way when it was killed was begun twice, and nothing that was kept.
-    assert num_before <= len(told) - NUM_LINES + num_before < NUM_LINES
-    assert len(set(told)) == NUM_LINES
+    assert num_before <= len(reported) - NUM_LINES + num_before < NUM_LINES
+    assert len(set(reported)) == NUM_LINES
 
 
 @pytest.mark.parametrize("any_url", ["sqlite"], indirect=True)

@@ -98,7 +98,7 @@ def test_bytes_of_running_uploads_are_limited_per_client_and_in_total() -> None:
         alone.grow_to(1000)
 
 
-def test_a_client_finds_room_for_an_upload_whatever_others_have() -> None:
+def test_a_client_finds_space_for_an_upload_next_to_any_others() -> None:
     uploads = Uploads(UploadLimits(max_bytes=10_000, max_bytes_of_client=10_000))
     with ExitStack() as stack:
         stack.enter_context(uploads.track(scope_of("127.0.0.1"))).grow_to(1)

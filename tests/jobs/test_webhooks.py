@@ -113,15 +113,15 @@ def test_a_signed_webhook_is_sent_when_a_job_ends(serve_double: ServeJobs) -> No
         client = serve_double(webhook_secret=SECRET, webhook_private=True)
         job = send(client, b"eins\n", webhook_url=f"{receiver.url}/ended?a=b")
         until(lambda: look(client, job["id"])["webhook"]["problem"] is not None)
-        told = ended(client, job["id"])
+        reported = ended(client, job["id"])
 
     headers, body = receiver.seen[0]
-    webhook = told.pop("webhook")
+    webhook = reported.pop("webhook")
     assert (webhook["state"], webhook["tries"], webhook["next_try_at"] is None) == ("pending", 1, False)
     assert "500" in webhook["problem"]
     assert is_signed(headers, body, SECRET.encode())
     assert headers["webhook-id"] == job["id"]
-    assert json.loads(body) == {"type": "job.ended", "job": told}
+    assert json.loads(body) == {"type": "job.ended", "job": reported}
 
 
 def test_a_failed_delivery_can_be_retried_and_a_redirect_is_not_followed() -> None:

@@ -92,8 +92,8 @@ def test_a_failing_delivery_does_not_end_the_workers(
     end_next(services.store)
 
     workers = JobWorkers(services, runner, 1, poll_s=POLL_S)
-    is_told = lambda: services.store.again(first).webhook_problem is not None  # noqa: E731
-    last = asyncio.run(work_until(workers, add_job, is_told))
+    is_reported = lambda: services.store.again(first).webhook_problem is not None  # noqa: E731
+    last = asyncio.run(work_until(workers, add_job, is_reported))
 
     assert services.store.again(last).state is JobState.DONE
 
@@ -251,14 +251,14 @@ def test_slow_webhook_receivers_of_one_key_do_not_delay_other_keys(
         until(lambda: look(client, job["id"])["webhook"]["state"] == "delivered")
 
         client.headers.update({"Authorization": slow_headers["authorization"]})
-        told = [look(client, job_id)["webhook"] for job_id in jobs]
-        assert {each["problem"] for each in told} == {None}
-        assert sorted(each["tries"] for each in told) == [0, 0, 1, 1]
+        reported = [look(client, job_id)["webhook"] for job_id in jobs]
+        assert {each["problem"] for each in reported} == {None}
+        assert sorted(each["tries"] for each in reported) == [0, 0, 1, 1]
         assert 'dragoman_webhook_tries_total{outcome="delivered"} 1.0' in client.get("/metrics").text
         connection.close()
 
 
-def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOptions) -> Job:
+def reported(services: JobStorage, runner: JobRunner, url: str, options: WebhookOptions) -> Job:
     """A job that has ended, once no more tries are made to tell so."""
     job = services.store.add(new_job(services.store, webhook_url=url))
     end_next(services.store)
@@ -272,7 +272,7 @@ def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOpti
 def test_a_webhook_that_always_fails_ends_as_failed(services: JobStorage, runner: JobRunner) -> None:
     with receiving(500) as receiver:
         options = WebhookOptions(b"x" * 16, allows_private=True, first_pause_s=0.0)
-        job = told(services, runner, receiver.url, options)
+        job = reported(services, runner, receiver.url, options)
 
     assert len(receiver.seen) == job.webhook_tries == MAX_TRIES
     assert (job.webhook_state, job.webhook_due_at) == (WebhookState.FAILED, None)
@@ -282,6 +282,6 @@ def test_a_webhook_that_always_fails_ends_as_failed(services: JobStorage, runner
 def test_a_webhook_to_a_forbidden_address_fails_without_a_retry(
     services: JobStorage, runner: JobRunner
 ) -> None:
-    job = told(services, runner, "http://127.0.0.1:9/", WebhookOptions(b"x" * 16))
+    job = reported(services, runner, "http://127.0.0.1:9/", WebhookOptions(b"x" * 16))
 
     assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, 1)

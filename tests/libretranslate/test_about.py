@@ -51,7 +51,7 @@ def test_two_spellings_of_a_language_are_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("served", "asked", "meant"),
+    ("served", "requested", "meant"),
     [
         ("pb", "pt-BR", "pb"),
         ("pb pt", "PT_br", "pb"),
@@ -70,8 +70,8 @@ def test_two_spellings_of_a_language_are_one() -> None:
         ("de", "-" * 100_000, None),
     ],
 )
-def test_the_code_that_is_served_is_meant(served: str, asked: str, meant: str | None) -> None:
-    assert catalogue(Routes([offer("a", served, "en")])).resolve(asked) == meant
+def test_the_code_that_is_served_is_meant(served: str, requested: str, meant: str | None) -> None:
+    assert catalogue(Routes([offer("a", served, "en")])).resolve(requested) == meant
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_the_settings_tell_what_there_is(client: httpx.Client) -> None:
 
 
 def test_the_settings_tell_of_keys_and_of_detection(serve: Serve, keys: Keys) -> None:
-    told = serve(database_url=keys.url, requires_key=True).get("/frontend/settings").json()
+    reported = serve(database_url=keys.url, requires_key=True).get("/frontend/settings").json()
 
-    assert (told["apiKeys"], told["keyRequired"]) == (True, True)
-    assert told["language"]["source"] == {"code": "en", "name": "English"}
+    assert (reported["apiKeys"], reported["keyRequired"]) == (True, True)
+    assert reported["language"]["source"] == {"code": "en", "name": "English"}
 
 
 @pytest.mark.parametrize("way", ["json", "data", "params"])
@@ -136,12 +136,12 @@ def test_a_text_without_letters_is_detected_as_english(client: httpx.Client, tex
     assert client.post("/detect", json={"q": text}).json() == [{"confidence": 0.0, "language": "en"}]
 
 
-def test_what_cannot_be_detected_is_refused(client: httpx.Client) -> None:
+def test_an_undetectable_text_is_rejected(client: httpx.Client) -> None:
     assert error_of(client.post("/detect", json={})) == (400, "Invalid request: missing q parameter")
     assert error_of(client.post("/detect", json={"q": ["a"]})) == (400, "q: must be a string")
 
 
-def test_where_languages_are_not_detected_that_is_said(serve: Serve) -> None:
+def test_a_server_without_detection_says_so(serve: Serve) -> None:
     client = serve(detection="off")
 
     assert error_of(client.post("/detect", json={"q": GERMAN}))[0] == 403

@@ -47,7 +47,7 @@ def test_deep_translator_translates(client: httpx.Client) -> None:
     assert translator.translate_batch(["eins", "zwei"]) == ["eins|german", "zwei|german"]
 
 
-def test_deep_translator_is_told_of_its_key_and_of_rates(serve: Serve, keys: Keys) -> None:
+def test_deep_translator_raises_its_errors_for_bad_keys_and_exceeded_rates(serve: Serve, keys: Keys) -> None:
     client = serve(database_url=keys.url, requires_key=True)
     key = keys.make(requests_per_minute=1)
 
@@ -116,10 +116,10 @@ def test_as_discourse_asks_where_no_key_is_set(client: httpx.Client) -> None:
 
 def test_as_a_page_of_another_origin_asks(client: httpx.Client) -> None:
     origin = {"Origin": "https://example.org"}
-    asked = client.options("/translate", headers={**origin, "Access-Control-Request-Method": "POST"})
+    requested = client.options("/translate", headers={**origin, "Access-Control-Request-Method": "POST"})
     answered = client.post("/translate", json={"q": "a", "source": "de", "target": "en"}, headers=origin)
 
-    for response in (asked, answered):
+    for response in (requested, answered):
         assert response.status_code == 200
         assert response.headers["access-control-allow-origin"] == "*"
         assert response.headers["access-control-allow-methods"] == "GET, POST"

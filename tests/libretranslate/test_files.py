@@ -68,9 +68,7 @@ def test_the_language_of_a_file_is_detected_and_one_in_the_target_language_comes
         ("漢" * 300 + ".txt", "漢" * 146 + ".txt"),
     ],
 )
-def test_whatever_a_file_is_called_it_can_be_fetched_under_its_name(
-    client: httpx.Client, name: str, shown: str
-) -> None:
+def test_a_file_with_any_name_can_be_downloaded_under_it(client: httpx.Client, name: str, shown: str) -> None:
     sent = send(client, name, b"Hallo")
 
     fetched = fetch(client, sent)
@@ -117,7 +115,7 @@ def test_nothing_but_translated_files_can_be_fetched(client: httpx.Client, name:
     assert error_of(client.get(f"/download_file/{name}"))[0] == 404
 
 
-def test_when_too_much_is_kept_files_are_refused_for_a_while(serve: Serve) -> None:
+def test_files_are_rejected_while_too_many_bytes_are_stored(serve: Serve) -> None:
     client = serve(max_jobs_bytes=20)
 
     assert send(client, "a.txt", b"Hallo").status_code == 200
@@ -146,12 +144,12 @@ def test_files_need_a_key_that_is_for_them(serve: Serve, keys: Keys) -> None:
 
 
 @pytest.mark.parametrize("setting", ["documents", "jobs"])
-def test_where_files_are_not_translated_that_is_said(serve: Serve, setting: str) -> None:
+def test_a_server_that_translates_no_files_says_so(serve: Serve, setting: str) -> None:
     client = serve(**{setting: "off"})
 
-    refusal = (403, "Files translation are disabled on this server.")
-    assert error_of(send(client, "a.txt", b"Hallo")) == refusal
-    assert error_of(client.get("/download_file/a.txt")) == refusal
+    rejection = (403, "Files translation are disabled on this server.")
+    assert error_of(send(client, "a.txt", b"Hallo")) == rejection
+    assert error_of(client.get("/download_file/a.txt")) == rejection
     assert client.get("/frontend/settings").json()["filesTranslation"] is False
 
 

@@ -65,7 +65,7 @@ def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "taken"),
+    ("requested", "taken"),
     [
         ("PT-br", "german|wide"),
         ("pb", "german|wide"),
@@ -75,14 +75,14 @@ def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
     ],
 )
 def test_old_and_new_language_codes_are_accepted_in_any_case(
-    client: httpx.Client, asked: str, taken: str
+    client: httpx.Client, requested: str, taken: str
 ) -> None:
-    assert translate(client, source="DE", target=asked) == {"translatedText": f"Hallo|{taken}"}
+    assert translate(client, source="DE", target=requested) == {"translatedText": f"Hallo|{taken}"}
 
 
-@pytest.mark.parametrize("asked", ["zh", "zh-Hans", "ZH-hans"])
-def test_a_model_with_an_old_code_is_found_by_the_new_one(client: httpx.Client, asked: str) -> None:
-    assert translate(client, source=asked) == {"translatedText": "Hallo|chinese"}
+@pytest.mark.parametrize("requested", ["zh", "zh-Hans", "ZH-hans"])
+def test_a_model_with_an_old_code_is_found_by_the_new_one(client: httpx.Client, requested: str) -> None:
+    assert translate(client, source=requested) == {"translatedText": "Hallo|chinese"}
 
 
 def test_with_source_auto_the_language_of_each_text_is_detected_and_returned(client: httpx.Client) -> None:

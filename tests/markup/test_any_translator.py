@@ -102,7 +102,7 @@ def test_well_nested_html_stays_well_nested(html: str, random: Random) -> None:
 
 @settings(max_examples=400)
 @given(HTML, SEEDS)
-def test_text_is_what_the_translator_said(html: str, random: Random) -> None:
+def test_the_text_is_the_translators(html: str, random: Random) -> None:
     options = MarkupOptions(MarkupLanguage.HTML)
     marked_up = parse(html, options)
     assume(not any("\n" in text for text in marked_up.blocks))  # lines may be asked for again, one by one

@@ -300,7 +300,7 @@ def test_an_element_over_two_segments_begins_in_one_and_ends_in_the_other() -> N
     assert marked_up.rejoin([translation("B A. D C.", [first, second])]) == "B A<b>. </b>D C."
 
 
-def test_what_stands_beside_such_an_element_stays_beside_it() -> None:
+def test_what_touches_such_an_element_still_touches_it() -> None:
     marked_up = parse("one <img> <b>two tva three</b>", HTML)
     source, target = "one two tva", "eins zwei"
     pairs = links(source, target, "0-0 0-1 1-1 2-1")

@@ -77,7 +77,7 @@ def test_names_are_compared_as_they_are_written() -> None:
         ("<!DOCTYPE r [<!ENTITY % p SYSTEM 'http://x/'> %p;]><r/>", "entity 'p' is declared"),
     ],
 )
-def test_what_cannot_be_read_is_refused(xml: str, problem: str) -> None:
+def test_malformed_markup_is_rejected(xml: str, problem: str) -> None:
     with pytest.raises(MarkupError) as refused:
         parse(xml, XML)
 

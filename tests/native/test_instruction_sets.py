@@ -76,10 +76,10 @@ def test_tiles_give_the_bits_of_avx2(avx2_bits: list[str], tmp_path: Path) -> No
 
 @pytest.mark.skipif("amx-int8" not in x86_kernels(), reason="this processor has no AMX")
 def test_a_process_that_may_not_use_tiles_runs_the_next_best_kernels(tmp_path: Path) -> None:
-    refusing = tmp_path / "refusing.so"
+    rejecting = tmp_path / "refusing.so"
     source = tmp_path / "refusing.cpp"
     source.write_text('extern "C" long syscall(long, ...) { return -1; }\n')
-    compile_program(refusing, require("g++", "g++"), [source], ["-shared", "-fPIC"])
+    compile_program(rejecting, require("g++", "g++"), [source], ["-shared", "-fPIC"])
     program = "from dragoman.native.library import best_kernels; print(best_kernels())"
 
     def best(**variables: str) -> str:
@@ -89,10 +89,10 @@ def test_a_process_that_may_not_use_tiles_runs_the_next_best_kernels(tmp_path: P
         ).stdout.strip()
 
     assert best() == "amx-int8"
-    assert best(LD_PRELOAD=str(refusing)) == "avx512-vnni"
+    assert best(LD_PRELOAD=str(rejecting)) == "avx512-vnni"
 
 
-def test_kernels_that_this_processor_lacks_are_refused() -> None:
+def test_kernels_that_this_processor_lacks_are_rejected() -> None:
     with pytest.raises(ValueError, match="the kernels do not know"):
         NativeModel(open_bundle(MODEL), "of another processor")
 

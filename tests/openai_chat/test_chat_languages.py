@@ -85,7 +85,9 @@ def test_other_words_name_none(text: str) -> None:
         ("No language at all", "missing_language", "the target language is missing"),
     ],
 )
-def test_what_is_missing_or_ambiguous_is_said(http: httpx.Client, text: str, code: str, words: str) -> None:
+def test_missing_and_ambiguous_options_are_reported(
+    http: httpx.Client, text: str, code: str, words: str
+) -> None:
     status, found_code, parameter, message = error_of(
         http.post(PATH, json=body(model="dragoman", system=text))
     )

@@ -108,7 +108,7 @@ def test_a_text_in_the_target_language_comes_back(http: httpx.Client) -> None:
     assert found.json()["usage"]["total_tokens"] == 0
 
 
-def test_a_failure_tells_nothing_of_the_text(http: httpx.Client) -> None:
+def test_a_failure_does_not_contain_the_text(http: httpx.Client) -> None:
     for stream in (False, True):
         response = http.post(PATH, json=body("explode geheim", stream=stream))
         assert "geheim" not in response.text

@@ -59,7 +59,7 @@ def test_the_client_streams_the_same(client: OpenAI) -> None:
     assert parts == ["eins|german", "\n\nzwei|german"]
 
 
-def test_a_stream_tells_the_usage_at_its_end_if_it_is_wanted(client: OpenAI) -> None:
+def test_a_stream_ends_with_the_usage_if_requested(client: OpenAI) -> None:
     whole = client.chat.completions.create(**body("eins\nzwei"))
     request = body("eins\nzwei", stream_options={"include_usage": True})
 
@@ -111,7 +111,7 @@ def test_keys_are_checked(serve: Serve, keys: Keys) -> None:
     assert http.post(PATH, json=body()).status_code == 401
 
 
-def test_the_client_is_told_of_limits(serve: Serve, keys: Keys) -> None:
+def test_the_client_raises_its_error_for_exceeded_limits(serve: Serve, keys: Keys) -> None:
     http = serve(database_url=keys.url, max_characters=20)
     with openai_client(http, keys.make(characters_per_month=30, requests_per_minute=3)) as client:
         client.chat.completions.create(**body("x" * 20))

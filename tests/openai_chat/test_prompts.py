@@ -76,7 +76,7 @@ def test_a_prompt_and_the_model_must_agree(http: httpx.Client) -> None:
         ' [{"id": 1, "text": "Hallo"}]',
     ],
 )
-def test_what_cannot_be_told_from_the_text_is_rejected(http: httpx.Client, text: str) -> None:
+def test_an_instruction_within_the_text_is_rejected(http: httpx.Client, text: str) -> None:
     """Nothing of it is translated, and nothing left out."""
     status, code, parameter, message = error_of(http.post(PATH, json=body(text)))
 

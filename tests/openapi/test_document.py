@@ -97,7 +97,7 @@ def test_schemas_have_names_that_a_client_can_use() -> None:
     assert [name for name in DOCUMENT["components"]["schemas"] if "__" in name] == []
 
 
-def test_an_operation_tells_what_it_is(operation: Operation) -> None:
+def test_an_operation_has_tags_a_summary_and_descriptions(operation: Operation) -> None:
     assert operation["tags"]
     assert operation["summary"]
     assert operation["description"]
@@ -105,7 +105,7 @@ def test_an_operation_tells_what_it_is(operation: Operation) -> None:
     assert "Successful Response" not in {each["description"] for each in operation["responses"].values()}
 
 
-def test_an_operation_that_works_tells_how_keys_are_sent(operation: Operation) -> None:
+def test_an_operation_declares_how_keys_are_sent(operation: Operation) -> None:
     is_open = bool(OPEN & set(operation["tags"])) or OPEN_ROUTES.fullmatch(operation["operationId"])
     needs = operation.get("security", [])
 
@@ -117,7 +117,7 @@ def test_an_operation_that_works_tells_how_keys_are_sent(operation: Operation) -
         assert {scheme for need in needs for scheme in need} <= set(known)
 
 
-def test_who_may_come_back_is_told_when(operation: Operation) -> None:
+def test_a_rejection_that_may_be_retried_has_a_retry_time(operation: Operation) -> None:
     for status in {"429", "503"} & set(operation["responses"]):
         assert "Retry-After" in operation["responses"][status]["headers"]
 

@@ -135,7 +135,7 @@ def test_a_message_that_cannot_be_translated_stays_as_it_is_and_the_check_says_w
     assert [failure.check for failure in result.failed] == [Check.ICU]
 
 
-def test_long_messages_are_refused_before_they_are_expanded() -> None:
+def test_long_messages_are_rejected_before_they_are_expanded() -> None:
     message = "x" * 5000 + "".join(f"{{n{i}, select, a {{x}} other {{y}}}}" for i in range(5))
 
     with pytest.raises(IcuSyntaxError, match="split the message"):

@@ -53,7 +53,7 @@ SHAPES: tuple[Callable[[Random], str], ...] = (
 """Make values that no translation may change."""
 
 
-def test_identifiers_are_found_whole_whatever_is_around_them() -> None:
+def test_identifiers_are_found_whole_next_to_any_characters() -> None:
     """Random values of all shapes, in frames of several languages."""
     random = Random(1)  # noqa: S311 -- draws samples
 

@@ -56,8 +56,8 @@ def _take(plan: Plan, *translations: Translation) -> None:
 @settings(max_examples=200)
 @example("Wort<b>https://a.example/b<b>Wort", Random(184))  # noqa: S311 -- words that put a tag into the address
 @given(_TEXTS, SEEDS)
-def test_whatever_is_answered_each_span_is_there_once_or_the_source_is(text: str, random: Random) -> None:
-    result = translate(text, CONTEXT, lambda asked: any_translation(random, asked))
+def test_for_any_translation_each_span_is_there_once_or_the_source_is_kept(text: str, random: Random) -> None:
+    result = translate(text, CONTEXT, lambda requested: any_translation(random, requested))
 
     assert all(result.marked.text.count(span) >= number for span, number in _spans(text).items())
     assert not _spans(text) or _ordered(result.marked.text) == _ordered(text)
@@ -71,7 +71,7 @@ def test_the_same_holds_within_markup(text: str, random: Random) -> None:
     html = f"<p>{text.replace('<', '&lt;')} <i>{{z}}</i> Ende</p>"
     marked = parse(html, MarkupOptions(MarkupLanguage.HTML))
 
-    result = marked.translate(lambda asked: any_translation(random, asked), CONTEXT)
+    result = marked.translate(lambda requested: any_translation(random, requested), CONTEXT)
 
     assert result.count("{z}") == 1
     assert result.count("<i>") == result.count("</i>") == 1
@@ -159,7 +159,7 @@ def test_what_the_engine_answers_becomes_the_text(rule: str) -> None:
     text, answers, expected = ANSWERED[rule]
     context = MESSAGE if "message" in rule else CONTEXT
 
-    result = translate(text, context, lambda asked: answer(asked, answers[asked]))
+    result = translate(text, context, lambda requested: answer(requested, answers[requested]))
 
     assert (result.marked.text, result.failed) == (expected, ())
 

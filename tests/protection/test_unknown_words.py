@@ -89,10 +89,10 @@ def test_a_term_that_is_a_line_or_that_the_model_cannot_spell_is_put_in_its_plac
 ) -> None:
     seen: list[str] = []
 
-    def engine(asked: str) -> Translation:
-        seen.append(asked)
+    def engine(requested: str) -> Translation:
+        seen.append(requested)
         return as_it_is(
-            re.sub(r"%\d\$s?|\w+", lambda word: word[0] if "%" in word[0] else word[0].upper(), asked)
+            re.sub(r"%\d\$s?|\w+", lambda word: word[0] if "%" in word[0] else word[0].upper(), requested)
         )
 
     found = outcome(MarkedText(text), engine, TextContext("de", "en", find_terms=_find_terms))

@@ -15,7 +15,7 @@ VULNERABLE = {
 }
 
 
-def test_a_vulnerability_is_told_with_the_versions_that_fix_it() -> None:
+def test_a_vulnerability_is_reported_with_the_versions_that_fix_it() -> None:
     findings = read_report({"dependencies": [SOUND, VULNERABLE]})
 
     assert findings.vulnerable == (

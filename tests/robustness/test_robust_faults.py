@@ -22,7 +22,7 @@ from bench.robustness.faults import count_sentences, invented, is_empty, looped
         ("Das Kapitel ist neu", "Chapter 12 is new", "number"),
     ],
 )
-def test_what_the_source_says_nothing_of_is_invented(source: str, output: str, reason: str) -> None:
+def test_words_without_a_source_count_as_invented(source: str, output: str, reason: str) -> None:
     assert (invented(source, output) or "").partition(":")[0] == reason
 
 
@@ -103,7 +103,7 @@ def test_what_comes_again_and_again_is_a_loop(source: str, output: str) -> None:
         ("Er hat es satt, satt zu sein", "He is tired of being full"),
     ],
 )
-def test_what_people_say_twice_is_none(source: str, output: str) -> None:
+def test_words_that_people_repeat_are_no_loop(source: str, output: str) -> None:
     assert looped(source, output) is None
 
 

@@ -39,10 +39,10 @@ def test_ids_and_inputs_are_unique() -> None:
 
 
 @pytest.mark.parametrize("source", sorted(LISTS))
-def test_every_form_of_placeholder_is_asked_for(source: str) -> None:
-    asked = {form for given in LISTS[source] for wanted in given.kept for form in wanted.forms}
+def test_every_form_of_placeholder_is_required(source: str) -> None:
+    requested = {form for given in LISTS[source] for wanted in given.kept for form in wanted.forms}
 
-    assert [form for form in PLACEHOLDERS if form not in asked] == []
+    assert [form for form in PLACEHOLDERS if form not in requested] == []
 
 
 @pytest.mark.parametrize("source", sorted(LISTS))
@@ -68,7 +68,7 @@ def test_what_is_to_be_kept_stands_in_the_input_as_often() -> None:
     assert wrong == []
 
 
-def test_something_is_asked_of_every_input_that_nothing_at_all_does_not_give() -> None:
+def test_no_input_passes_with_an_empty_translation() -> None:
     verdicts = [judge(given, "", pair) for pair, given in EVERY]
 
     assert [verdict.given.id for verdict in verdicts if not (verdict.lost or verdict.unsaid)] == []

@@ -146,7 +146,7 @@ def test_quotation_marks_are_counted_together() -> None:
     assert lost(quoted, '"Good day, he said.', "en", "de") == [RequiredItem(Rule.SIGN, ("„",))]
 
 
-def test_the_order_counts_only_where_it_is_asked_for() -> None:
+def test_the_order_counts_only_where_it_is_requested() -> None:
     output = "%d new messages for %s"
 
     assert lost(given("mark:%s", "mark:%d"), output, "en", "de") == []
@@ -168,14 +168,14 @@ def test_the_order_counts_only_where_it_is_asked_for() -> None:
         ("o'clock", "8 o'clock", "o clock"),
     ],
 )
-def test_words_are_said_whole_whatever_their_case(form: str, said: str, not_said: str) -> None:
+def test_required_words_match_whole_words_in_any_case(form: str, said: str, not_said: str) -> None:
     wanted = given(f"says:{form}")
 
     assert find_missing_words(wanted, said, "en", "de") == []
     assert find_missing_words(wanted, not_said, "en", "de") == list(wanted.said)
 
 
-def test_a_word_wanted_twice_is_to_be_said_twice() -> None:
+def test_a_word_required_twice_must_occur_twice() -> None:
     wanted = given("says:no", "says:no", "says:no")
 
     assert len(find_missing_words(wanted, "no, no", "en", "de")) == 1

@@ -27,7 +27,7 @@ def test_rates_are_shares_of_things_words_and_inputs() -> None:
     )
 
 
-def test_where_nothing_is_asked_for_there_is_no_rate() -> None:
+def test_without_requests_there_is_no_rate() -> None:
     rates = rates_of([verdict("yes", wanted=())])
 
     assert (rates.kept, rates.said, rates.good) == (None, None, 1.0)

@@ -1,4 +1,4 @@
-"""Doubles on a shelf, a router over them, and real bundles with other languages than they were made for."""
+"""A pool of doubles, a router over them, and real bundles with other languages than they were made for."""
 
 import json
 import shutil
@@ -12,10 +12,10 @@ from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.options import RouterOptions
 from dragoman.routing.router import Router
 from tests.routing.doubles import DoubleBundles, DoubleTranslator, write_bundle
-from tests.routing.pools import Shelf
+from tests.routing.pools import PoolMaker
 
 SIZE_BYTES = 10
-"""What every bundle of the router's is reckoned to take."""
+"""Estimated memory of each bundle of the router."""
 SCORES = {"de-en": -0.5, "en-fr": -0.25}
 
 
@@ -46,11 +46,11 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, bundles: DoubleBundles) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path, bundles)
-    yield shelf
+def pool_maker(tmp_path: Path, bundles: DoubleBundles) -> Iterator[PoolMaker]:
+    pool_maker = PoolMaker(tmp_path, bundles)
+    yield pool_maker
     bundles.may_open.set()
-    for pool in shelf.pools:
+    for pool in pool_maker.pools:
         pool.close()
 
 

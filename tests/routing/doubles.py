@@ -109,7 +109,7 @@ def replace_bundle(folder: Path, name: str, source: str = "de", target: str = "e
     shutil.rmtree(old)
 
 
-class Meddler(NoMetrics):
+class DisruptingMetrics(NoMetrics):
     """Sits in the engine's steps, where it may raise or wait."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What tests of the shelf share."""
+"""Helpers for tests of the bundle pool."""
 
 import time
 from pathlib import Path
@@ -9,14 +9,14 @@ from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until, write_bundle
 
 SIZES = {"a": 10, "b": 10, "c": 10, "big": 25}
-"""What bundles of these names are reckoned to take."""
+"""Estimated memory of bundles by name."""
 
 
 def size_of(manifest: Manifest) -> int:
     return SIZES[manifest.name]
 
 
-class Shelf:
+class PoolMaker:
     """Bundles with these names, and pools over them."""
 
     def __init__(self, folder: Path, bundles: DoubleBundles) -> None:
@@ -54,9 +54,9 @@ def until_leaving(pool: BundlePool[DoubleTranslator], name: str) -> None:
     """Wait until an open bundle takes no new users."""
 
     def takes_none() -> bool:
-        asked = pool.acquire(name)
-        if asked.done():
-            asked.result().release()
-        return asked.cancel()
+        requested = pool.acquire(name)
+        if requested.done():
+            requested.result().release()
+        return requested.cancel()
 
     until(takes_none)

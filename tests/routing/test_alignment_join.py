@@ -103,7 +103,7 @@ def test_a_segment_that_came_to_nothing_belongs_to_its_neighbour() -> None:
     ],
     ids=["what a step was not asked for is not there", "a limit that cut a step is told"],
 )
-def test_what_one_step_says_of_a_segment_holds_for_both(
+def test_links_score_and_finish_reason_of_both_steps_are_joined(
     changes: dict[str, Any], joined: tuple[object, ...]
 ) -> None:
     first, second = (translated("ab", "ab", [(Span(0, 2), Span(0, 2))], []) for _ in range(2))

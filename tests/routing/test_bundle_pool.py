@@ -8,31 +8,31 @@ import pytest
 from dragoman.errors import BundleError, DeadlineExceeded, MemoryBudgetExceeded
 from dragoman.routing.bundle_pool import BundleHandle, _deliver, _Waiter
 from tests.routing.doubles import TIMEOUT_S, DoubleTranslator, until
-from tests.routing.pools import SIZES, Shelf, get, in_seconds, until_leaving, use
+from tests.routing.pools import SIZES, PoolMaker, get, in_seconds, until_leaving, use
 
 
-def test_a_bundle_is_opened_on_first_use_and_stays(shelf: Shelf) -> None:
-    pool = shelf.pool()
-    assert shelf.bundles.names == []
+def test_a_bundle_is_opened_on_first_use_and_stays(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool()
+    assert pool_maker.bundles.names == []
 
     assert use(pool, "a") is use(pool, "a")
 
     assert pool.acquire("a").done()
-    assert shelf.bundles.names == ["a"]
+    assert pool_maker.bundles.names == ["a"]
     assert (list(pool.opened_by_name()), pool.used_bytes) == (["a"], 10)
 
 
-def test_others_are_served_while_a_bundle_is_opened(shelf: Shelf) -> None:
-    pool = shelf.pool()
+def test_others_are_served_while_a_bundle_is_opened(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool()
     use(pool, "b")
-    shelf.bundles.may_open.clear()
+    pool_maker.bundles.may_open.clear()
 
     waiting = pool.acquire("a")
-    until(lambda: shelf.bundles.num_opening == 2)
+    until(lambda: pool_maker.bundles.num_opening == 2)
 
     assert pool.acquire("b").done()
     also_waiting = pool.acquire("c")
-    until(lambda: shelf.bundles.num_opening == 3)  # beside, not after
+    until(lambda: pool_maker.bundles.num_opening == 3)  # beside, not after
     assert not waiting.done()
     assert not also_waiting.done()
 
@@ -42,29 +42,29 @@ def test_others_are_served_while_a_bundle_is_opened(shelf: Shelf) -> None:
     [(25, ("a", "b", "a", "c"), ["a", "c"]), (35, ("a", "b", "c", "big"), ["big", "c"])],
 )
 def test_the_least_recently_used_leave_first_and_as_many_as_room_is_wanted_for(
-    shelf: Shelf, budget_bytes: int, uses: tuple[str, ...], left: list[str]
+    pool_maker: PoolMaker, budget_bytes: int, uses: tuple[str, ...], left: list[str]
 ) -> None:
-    pool = shelf.pool(budget_bytes)
+    pool = pool_maker.pool(budget_bytes)
     for name in uses:
         use(pool, name)
 
-    assert sorted(shelf.bundles.open_names) == left
+    assert sorted(pool_maker.bundles.open_names) == left
     assert pool.used_bytes == sum(SIZES[name] for name in left)
 
 
-def test_giving_back_late_counts_as_use(shelf: Shelf) -> None:
-    pool = shelf.pool(25)
+def test_giving_back_late_counts_as_use(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(25)
     long_use = get(pool, "a")
     use(pool, "b")
     long_use.release()
 
     use(pool, "c")
 
-    assert sorted(shelf.bundles.open_names) == ["a", "c"]
+    assert sorted(pool_maker.bundles.open_names) == ["a", "c"]
 
 
-def test_room_is_waited_for_until_somebody_leaves(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
+def test_a_model_waits_for_memory_until_another_is_unused(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
     in_use = get(pool, "a")
     other_use = get(pool, "a")
 
@@ -72,16 +72,16 @@ def test_room_is_waited_for_until_somebody_leaves(shelf: Shelf) -> None:
     in_use.release()
     until_leaving(pool, "a")
     assert not waiting.done()
-    assert shelf.bundles.open_names == ["a"]
+    assert pool_maker.bundles.open_names == ["a"]
 
     other_use.release()
     assert waiting.result(TIMEOUT_S).opened.manifest.name == "b"
-    assert shelf.bundles.open_names == ["b"]
+    assert pool_maker.bundles.open_names == ["b"]
 
 
-def test_nobody_waits_for_ever_while_others_ask_all_the_time(shelf: Shelf) -> None:
+def test_a_waiting_caller_is_served_while_others_keep_asking(pool_maker: PoolMaker) -> None:
     """Who asks for a bundle that has to leave asks after the one who waits."""
-    pool = shelf.pool(15)
+    pool = pool_maker.pool(15)
     in_use = get(pool, "a")
     waiting = pool.acquire("b")
     until_leaving(pool, "a")
@@ -89,41 +89,41 @@ def test_nobody_waits_for_ever_while_others_ask_all_the_time(shelf: Shelf) -> No
     in_use.release()
 
     handle = waiting.result(TIMEOUT_S)
-    assert shelf.bundles.names == ["a", "b"]
+    assert pool_maker.bundles.names == ["a", "b"]
     assert not again.done()
 
     handle.release()
     again.result(TIMEOUT_S).release()
-    assert shelf.bundles.names == ["a", "b", "a"]
+    assert pool_maker.bundles.names == ["a", "b", "a"]
 
 
-def test_who_has_waited_longest_is_served_first(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
+def test_the_longest_waiting_caller_is_served_first(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
     in_use = get(pool, "a")
-    asked = [pool.acquire(name) for name in ("b", "c", "b")]
+    requested = [pool.acquire(name) for name in ("b", "c", "b")]
     in_use.release()
 
-    for handle in asked:
+    for handle in requested:
         handle.result(TIMEOUT_S).release()
 
-    assert shelf.bundles.names == ["a", "b", "c", "b"]
+    assert pool_maker.bundles.names == ["a", "b", "c", "b"]
 
 
-def test_a_bundle_that_needs_no_room_is_not_held_up_by_one_that_does(shelf: Shelf) -> None:
-    pool = shelf.pool(35)
+def test_a_bundle_that_needs_no_room_is_not_held_up_by_one_that_does(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(35)
     use(pool, "c")
     in_use = get(pool, "big")
     waiting = pool.acquire("a", in_seconds(TIMEOUT_S))  # makes c leave
 
     waiting.result(TIMEOUT_S)
-    asked = pool.acquire("b")  # waits for big
+    requested = pool.acquire("b")  # waits for big
     assert pool.acquire("a").done()
-    assert not asked.done()
+    assert not requested.done()
     in_use.release()
 
 
-def test_without_room_in_time_there_is_an_error_with_both_figures(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
+def test_without_room_in_time_there_is_an_error_with_both_figures(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
     with get(pool, "a"):
         refused = pool.acquire("b", in_seconds(0.05))
         with pytest.raises(
@@ -135,33 +135,33 @@ def test_without_room_in_time_there_is_an_error_with_both_figures(shelf: Shelf) 
         assert get(pool, "a").opened is use(pool, "a")  # takes users again, as nobody waits any more
 
 
-def test_a_bundle_over_the_budget_is_refused_at_once_with_both_figures(shelf: Shelf) -> None:
-    refused = shelf.pool(24).acquire("big")
+def test_a_bundle_over_the_budget_is_rejected_at_once_with_both_figures(pool_maker: PoolMaker) -> None:
+    refused = pool_maker.pool(24).acquire("big")
 
     assert refused.done()
     with pytest.raises(
         BundleError, match=r"bundle big: it needs about 25 bytes of memory, but the budget is 24"
     ):
         refused.result()
-    assert use(shelf.pool(25), "big").manifest.name == "big"
+    assert use(pool_maker.pool(25), "big").manifest.name == "big"
 
 
-def test_opening_too_slowly_passes_the_deadline_of_who_waits_alone(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
-    shelf.bundles.may_open.clear()
+def test_opening_too_slowly_passes_the_deadline_of_who_waits_alone(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
+    pool_maker.bundles.may_open.clear()
     patient = pool.acquire("a")
     hasty = pool.acquire("a", in_seconds(0.05))
 
     with pytest.raises(DeadlineExceeded):
         hasty.result(TIMEOUT_S)
 
-    shelf.bundles.may_open.set()
+    pool_maker.bundles.may_open.set()
     patient.result(TIMEOUT_S).release()
-    assert shelf.bundles.num_opening == 1
+    assert pool_maker.bundles.num_opening == 1
 
 
-def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
+def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
     in_use = get(pool, "a")
     given_up = pool.acquire("b")
     until(lambda: bool(pool._leaving))
@@ -171,22 +171,22 @@ def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(shelf: Shelf) ->
     assert pool.acquire("a").done()
     in_use.release()
 
-    assert shelf.bundles.names == ["a"]
+    assert pool_maker.bundles.names == ["a"]
 
 
-def test_a_lease_that_was_given_up_is_nobodys(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
-    shelf.bundles.may_open.clear()
+def test_a_cancelled_wait_gets_no_handle(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
+    pool_maker.bundles.may_open.clear()
     assert pool.acquire("a").cancel()
-    until(lambda: shelf.bundles.num_opening <= 1)
-    shelf.bundles.may_open.set()
+    until(lambda: pool_maker.bundles.num_opening <= 1)
+    pool_maker.bundles.may_open.set()
 
     use(pool, "b")
-    assert shelf.bundles.open_names == ["b"]
+    assert pool_maker.bundles.open_names == ["b"]
 
 
-def test_a_lease_given_up_at_the_last_moment_is_given_back(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
+def test_a_handle_cancelled_as_it_arrives_is_returned(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
     future: Future[BundleHandle[DoubleTranslator]] = Future()
     future.cancel()
 
@@ -195,8 +195,8 @@ def test_a_lease_given_up_at_the_last_moment_is_given_back(shelf: Shelf) -> None
     assert use(pool, "b").manifest.name == "b"
 
 
-def test_a_lease_is_given_back_once(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
+def test_a_handle_is_returned_once(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
     handle, other = get(pool, "a"), get(pool, "a")
     handle.release()
     handle.release()

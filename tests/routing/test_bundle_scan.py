@@ -43,7 +43,7 @@ def test_folders_are_bundles_by_name_but_hidden_ones_are_not(folder: Path) -> No
     assert bundle_folders(folder / "absent") == {}
 
 
-def test_the_first_look_reads_manifests_alone(inspector: BundleScanner, folder: Path) -> None:
+def test_the_first_scan_reads_manifests_alone(inspector: BundleScanner, folder: Path) -> None:
     (folder / "a" / "encoder.onnx").unlink()
     (folder / "b" / "manifest.json").unlink()
 
@@ -72,7 +72,7 @@ def test_new_and_changed_bundles_are_verified_and_taken_once_they_are_whole(
     assert name in inspector.scan(known).bundles
 
 
-def test_a_refused_bundle_is_not_verified_again_until_a_file_changes(
+def test_a_rejected_bundle_is_not_verified_again_until_a_file_changes(
     inspector: BundleScanner, folder: Path, known: Mapping[str, Bundle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_bundle(folder / "c", "c")

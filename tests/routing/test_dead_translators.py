@@ -1,4 +1,4 @@
-"""A translator that closed itself, by a fault of the engine's own, is opened anew for the next text."""
+"""A translator that closed itself, by a fault of the engine's own, is opened again for the next text."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +9,13 @@ from dragoman.errors import TranslatorClosed
 from dragoman.routing.router import Router
 from dragoman.translator import Translator
 from tests.routing.conftest import TINY_BUNDLE
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, Meddler, until
-from tests.routing.pools import Shelf, get, use
+from tests.routing.doubles import TIMEOUT_S, DisruptingMetrics, DoubleBundles, DoubleTranslator, until
+from tests.routing.pools import PoolMaker, get, use
 
 
 @pytest.fixture
-def engine_metrics() -> Meddler:
-    return Meddler()
+def engine_metrics() -> DisruptingMetrics:
+    return DisruptingMetrics()
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def opened() -> list[Translator]:
 
 
 @pytest.fixture
-def real_router(engine_metrics: Meddler, opened: list[Translator]) -> Iterator[Router]:
+def real_router(engine_metrics: DisruptingMetrics, opened: list[Translator]) -> Iterator[Router]:
     """Over the tiny model, whose engine can be made to fail."""
 
     def open_bundle(path: Path) -> Translator:
@@ -35,7 +35,9 @@ def real_router(engine_metrics: Meddler, opened: list[Translator]) -> Iterator[R
         yield router
 
 
-def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(engine_metrics: Meddler) -> None:
+def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(
+    engine_metrics: DisruptingMetrics,
+) -> None:
     with Translator.open(TINY_BUNDLE, replicas=1, engine_metrics=engine_metrics) as translator:
         seen = [translator.is_closed]
         engine_metrics.is_armed = True
@@ -49,7 +51,7 @@ def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(engine_m
 
 
 def test_what_a_dying_engine_had_fails_and_the_next_text_is_translated(
-    real_router: Router, engine_metrics: Meddler, opened: list[Translator]
+    real_router: Router, engine_metrics: DisruptingMetrics, opened: list[Translator]
 ) -> None:
     wanted = real_router.translate("Das Kind spielt im Garten.").translation.text
     engine_metrics.may_go_on.clear()
@@ -67,7 +69,7 @@ def test_what_a_dying_engine_had_fails_and_the_next_text_is_translated(
 
 
 def test_a_target_is_read_by_the_engine_that_took_a_dead_ones_place(
-    real_router: Router, engine_metrics: Meddler
+    real_router: Router, engine_metrics: DisruptingMetrics
 ) -> None:
     route = real_router.route()
     wanted = real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S)
@@ -78,62 +80,62 @@ def test_a_target_is_read_by_the_engine_that_took_a_dead_ones_place(
     assert real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S) == wanted
 
 
-def test_a_dead_bundle_is_opened_anew_once_however_many_ask(shelf: Shelf) -> None:
-    pool = shelf.pool()
+def test_a_dead_bundle_is_opened_again_once_however_many_ask(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool()
     use(pool, "a").is_closed = True
-    shelf.bundles.may_open.clear()
-    asked = [pool.acquire("a") for _ in range(8)]
-    shelf.bundles.may_open.set()
+    pool_maker.bundles.may_open.clear()
+    requested = [pool.acquire("a") for _ in range(8)]
+    pool_maker.bundles.may_open.set()
 
-    assert len({handle.result(TIMEOUT_S).opened for handle in asked}) == 1
-    assert shelf.bundles.names == ["a", "a"]
+    assert len({handle.result(TIMEOUT_S).opened for handle in requested}) == 1
+    assert pool_maker.bundles.names == ["a", "a"]
     until(lambda: pool.used_bytes == 10)
 
 
-def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(shelf: Shelf) -> None:
-    pool = shelf.pool(15)
+def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(15)
     last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
     waiting = pool.acquire("a")
     assert not waiting.done()
-    assert (shelf.bundles.names, pool.used_bytes) == (["a"], 10)
+    assert (pool_maker.bundles.names, pool.used_bytes) == (["a"], 10)
     last_user.release()
 
-    with waiting.result(TIMEOUT_S) as anew:
-        assert not anew.is_closed
-    assert (shelf.bundles.names, pool.used_bytes) == (["a", "a"], 10)
+    with waiting.result(TIMEOUT_S) as reopened:
+        assert not reopened.is_closed
+    assert (pool_maker.bundles.names, pool.used_bytes) == (["a", "a"], 10)
 
 
-def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(shelf: Shelf) -> None:
-    pool = shelf.pool()
+def test_with_free_memory_no_request_waits_for_users_of_a_dead_bundle(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool()
     last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
-    anew = get(pool, "a")
+    reopened = get(pool, "a")
 
     assert pool.used_bytes == 20
     last_user.release()
     until(lambda: pool.used_bytes == 10)
-    assert not anew.opened.is_closed
+    assert not reopened.opened.is_closed
 
 
-def test_a_dead_bundle_takes_no_room_of_those_that_live(shelf: Shelf) -> None:
-    pool = shelf.pool(25)
+def test_a_dead_bundle_takes_no_room_of_those_that_live(pool_maker: PoolMaker) -> None:
+    pool = pool_maker.pool(25)
     alive = use(pool, "b")
     use(pool, "a").is_closed = True
 
     use(pool, "a")
 
     assert use(pool, "b") is alive
-    assert shelf.bundles.names == ["b", "a", "a"]
+    assert pool_maker.bundles.names == ["b", "a", "a"]
     assert pool.used_bytes == 20
 
 
 def test_a_bundle_that_is_dead_as_soon_as_it_is_open_is_not_opened_for_ever(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    pool_maker: PoolMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pool = shelf.pool()
+    pool = pool_maker.pool()
     monkeypatch.setattr(
         DoubleTranslator, "is_closed", property(lambda _: True, lambda *_: None), raising=False
     )
@@ -142,7 +144,7 @@ def test_a_bundle_that_is_dead_as_soon_as_it_is_open_is_not_opened_for_ever(
         with pytest.raises(TranslatorClosed, match="a was closed before its first use"):
             get(pool, "a")
 
-    assert shelf.bundles.num_opening == 1
+    assert pool_maker.bundles.num_opening == 1
 
 
 def test_a_pivot_goes_on_through_a_bundle_that_died_before(

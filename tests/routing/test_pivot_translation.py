@@ -34,7 +34,7 @@ def test_a_text_goes_through_one_step_or_two_whose_scores_add_up_and_keeps_its_l
     assert [(step.model, step.pair, step.score) for step in routed.steps] == steps
 
 
-def test_each_bundle_is_told_its_own_pair(
+def test_each_bundle_gets_its_own_pair(
     router: Router, first: DoubleTranslator, second: DoubleTranslator
 ) -> None:
     router.translate("Hallo", "de-DE", "fr")
@@ -48,7 +48,7 @@ def test_each_bundle_is_told_its_own_pair(
 @pytest.mark.parametrize(
     ("return_scores", "scores"), [(True, [-0.5, -0.25, -0.75, -1.75]), (False, [None] * 4)]
 )
-def test_alternatives_are_the_last_steps_with_scores_of_the_whole_if_scores_are_asked_for(
+def test_alternatives_are_the_last_steps_with_scores_of_the_whole_if_scores_are_requested(
     router: Router, *, return_scores: bool, scores: list[float | None]
 ) -> None:
     options = DecodingOptions(num_hypotheses=2, return_scores=return_scores)
@@ -61,7 +61,7 @@ def test_alternatives_are_the_last_steps_with_scores_of_the_whole_if_scores_are_
     assert routed.translation.score == scores[2]
 
 
-def test_wishes_about_length_and_number_are_the_last_steps(
+def test_options_of_length_and_number_apply_to_the_last_step(
     router: Router, first: DoubleTranslator, second: DoubleTranslator
 ) -> None:
     options = DecodingOptions(beam_size=3, num_hypotheses=2, min_length=2, max_length=9, length_penalty=0.5)
@@ -124,10 +124,10 @@ def test_an_error_of_the_first_step_is_raised_or_comes_with_the_future(
 def test_an_error_of_the_second_step_names_it(
     router: Router, second: DoubleTranslator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object, **__: object) -> None:
+    def reject(*_: object, **__: object) -> None:
         raise InputError("text", "is not usable")
 
-    monkeypatch.setattr(second, "submit", refuse)
+    monkeypatch.setattr(second, "submit", reject)
 
     with pytest.raises(
         InputError, match=r"^text: its translation into en cannot be translated further: is not usable$"
@@ -135,7 +135,7 @@ def test_an_error_of_the_second_step_names_it(
         router.translate("Hallo", "de", "fr")
 
 
-def test_a_failure_of_the_engine_is_the_futures_and_a_pair_that_is_not_served_is_refused_at_once(
+def test_an_engine_failure_is_set_on_the_future_and_an_unserved_pair_is_rejected_at_once(
     router: Router,
 ) -> None:
     with pytest.raises(RuntimeError, match="cannot handle explode"):
@@ -170,11 +170,11 @@ def test_an_error_in_the_second_step_of_many_names_it(
 ) -> None:
     plain = second.translate_many
 
-    def refuse(*arguments: object, **named: object) -> Iterator[object]:
+    def reject(*arguments: object, **named: object) -> Iterator[object]:
         for item, outcome in enumerate(plain(*arguments, **named)):  # type: ignore[arg-type]
             yield InputError("text", "is bad", item) if item == 1 else outcome
 
-    monkeypatch.setattr(second, "translate_many", refuse)
+    monkeypatch.setattr(second, "translate_many", reject)
 
     outcomes = list(router.translate_many(["unusable", "a", "b", "c"], "de", "fr", read_ahead=10))
 
@@ -195,13 +195,13 @@ def test_many_texts_through_a_pivot_need_room_for_one_bundle_at_a_time(
     assert bundles.names == ["de-en", "en-fr", "de-en", "en-fr"]
 
 
-def test_no_more_is_read_than_is_asked_for(router: Router) -> None:
+def test_no_more_is_read_than_is_requested(router: Router) -> None:
     for target in ("en", "fr"):
         outcomes = router.translate_many(itertools.repeat("ja"), "de", target)
         assert not isinstance(next(outcomes), InputError)
 
 
-def test_the_last_steps_segments_and_tokens_are_told_and_no_others(router: Router) -> None:
+def test_the_last_steps_segments_and_tokens_are_reported_and_no_others(router: Router) -> None:
     segments: list[SegmentTranslation] = []
     tokens: list[tuple[int, str]] = []
     request = EngineRequest(

@@ -27,7 +27,7 @@ def models(tmp_path: Path) -> Path:
     return tmp_path / "models"
 
 
-def test_offers_are_the_folders_and_open_ones_are_told(router: Router) -> None:
+def test_offers_are_the_folders_and_say_which_are_open(router: Router) -> None:
     assert router.translate("Hallo", "de", "en", model="de-en").translation.text == "Hallo|de-en"
 
     offers, models = router.offers(), router.models()
@@ -38,8 +38,8 @@ def test_offers_are_the_folders_and_open_ones_are_told(router: Router) -> None:
         ("c", False),
     ]
     assert {model.memory_bytes for model in models} == {SIZE_BYTES}
-    told = [(model.kernels, model.why_not_native) for model in models]
-    assert told == [("doubled", "it is a double"), (None, ""), (None, "")]
+    reported = [(model.kernels, model.why_not_native) for model in models]
+    assert reported == [("doubled", "it is a double"), (None, ""), (None, "")]
 
 
 def test_preloading_opens_and_says_what_is_wrong(router: Router, bundles: DoubleBundles) -> None:
@@ -82,7 +82,7 @@ def test_a_reload_follows_what_was_added_changed_and_removed(
     until(lambda: sorted(bundles.open_names) == ["cs-en", "cs-fr", "many"])
 
 
-def test_a_damaged_new_bundle_is_told_and_the_old_one_stays(
+def test_a_damaged_new_bundle_is_reported_and_the_old_one_stays(
     router: Router, models: Path, bundles: DoubleBundles
 ) -> None:
     router.translate("Hallo", "de", "en")
@@ -182,10 +182,10 @@ def test_every_option_of_a_translator_is_handed_on(
 
     with Router.open(models, translators=translators) as router:
         router.translate("Hallo", "de", "en")
-        reckoned = {model.offer.name: model.memory_bytes for model in router.models()}
+        estimated = {model.offer.name: model.memory_bytes for model in router.models()}
 
     assert given == [{field.name: getattr(translators, field.name) for field in fields(translators)}]
-    assert reckoned["a"] == estimated_bytes(router.models()[0].manifest, 3)
+    assert estimated["a"] == estimated_bytes(router.models()[0].manifest, 3)
 
 
 def test_a_bundle_whose_vocabulary_cannot_be_read_has_no_unknown_words(router: Router) -> None:

@@ -174,7 +174,7 @@ def offers_of(text: str) -> list[Offer]:
 @pytest.mark.parametrize(
     ("offers", "pair", "expected"),
     [
-        ("de>cs cs>fr de>en en>fr", "de>fr", "de>en en>fr"),  # without a wish the pivot is English
+        ("de>cs cs>fr de>en en>fr", "de>fr", "de>en en>fr"),  # the default pivot is English
         ("de>cs,es cs>fr de>it it>fr", "de>fr", "de>it it>fr"),  # else of fewest multilingual bundles,
         ("de>it de>pl de>cs it>fr pl>fr cs>fr", "de>fr", "de>cs cs>fr"),  # then the first by its code
         ("de>en-GB en>fr en-GB>fr", "de>fr", "de>en-GB en-GB>fr"),  # it is entered as it was left,
@@ -200,7 +200,7 @@ def test_a_language_goes_by_the_names_that_its_bundle_gives_it() -> None:
     assert find_route([Offer("a", "a", known)], "deu_latn", "eng-Latn").pair == ("de", "en")
 
 
-def test_a_bundle_may_be_asked_for_by_its_name_and_is_not_helped_by_others() -> None:
+def test_a_bundle_requested_by_name_is_not_combined_with_others() -> None:
     offers = offers_of("de>en de,fr>en,cs cs>pl")
 
     assert named(find_route(offers, "de", "en", model="de,fr>en,cs")) == ["de,fr>en,cs"]
@@ -236,7 +236,7 @@ def test_a_title_is_a_name_where_only_one_has_it() -> None:
         (None, None, "source: choose a language"),
     ],
 )
-def test_what_is_served_is_said_and_which_language_is_at_fault(
+def test_the_error_names_the_served_pairs_and_the_unserved_language(
     source: str | None, target: str | None, message: str
 ) -> None:
     with pytest.raises(UnsupportedPair, match=f"^{message}; served: cs -> fr, de -> en$"):
@@ -257,11 +257,13 @@ def test_thousands_of_pairs_are_not_listed() -> None:
 
 @pytest.mark.parametrize("field", ["source", "target", "model"])
 def test_what_is_too_long_for_a_name_is_not_looked_up(field: str) -> None:
-    asked: dict[str, str | None] = {"source": "de", "target": "en", "model": None}
-    asked[field] = "en-" + "x" * 300
+    requested: dict[str, str | None] = {"source": "de", "target": "en", "model": None}
+    requested[field] = "en-" + "x" * 300
 
     with pytest.raises(InputError, match=rf"^{field}: 303 characters"):
-        find_route([offer("a", "de", "en")], asked["source"], asked["target"], model=asked["model"])
+        find_route(
+            [offer("a", "de", "en")], requested["source"], requested["target"], model=requested["model"]
+        )
 
 
 def test_a_variant_of_a_language_reaches_what_the_language_does() -> None:

@@ -50,8 +50,8 @@ def test_beam_search_is_token_identical_on_nearly_all_inputs(both: Both, *, stop
         options["min_new_tokens"] = len(both.begin)  # as the engine, whose targets are never empty
 
     expected = both.theirs(options)
-    wishes = DecodingOptions(beam_size=4, length_penalty=1.0, early_stopping=stops_early)
-    found = both.ours(wishes)
+    search_options = DecodingOptions(beam_size=4, length_penalty=1.0, early_stopping=stops_early)
+    found = both.ours(search_options)
 
     num_equal = sum(one == other for one, other in zip(found, expected, strict=True))
     assert num_equal >= BEAM_SHARE * len(found)

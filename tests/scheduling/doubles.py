@@ -95,11 +95,11 @@ class AwaitedSegment:
         return outcome
 
 
-def alone(asked: AwaitedSegment) -> list[Hypothesis]:
+def alone(requested: AwaitedSegment) -> list[Hypothesis]:
     """What a source gives without any scheduler."""
     engine = Engine()
-    lane = engine.open_lane(asked.request.kind)
-    lane.join([asked.request.source], engine.encode([asked.request.source.ids]))
+    lane = engine.open_lane(requested.request.kind)
+    lane.join([requested.request.source], engine.encode([requested.request.source.ids]))
     while True:
         for found in lane.step():
             return found.hypotheses
@@ -137,18 +137,18 @@ def queueing(
         yield engine, scheduler
 
 
-def submit(scheduler: Scheduler[list[int]], asked: Sequence[AwaitedSegment]) -> None:
-    scheduler.submit([one.request for one in asked])
+def submit(scheduler: Scheduler[list[int]], requested: Sequence[AwaitedSegment]) -> None:
+    scheduler.submit([one.request for one in requested])
 
 
-def outcomes_of(scheduler: Scheduler[list[int]], asked: Sequence[AwaitedSegment]) -> list[Outcome]:
-    submit(scheduler, asked)
-    return [one.result() for one in asked]
+def outcomes_of(scheduler: Scheduler[list[int]], requested: Sequence[AwaitedSegment]) -> list[Outcome]:
+    submit(scheduler, requested)
+    return [one.result() for one in requested]
 
 
 def endless(count: int, first: int = 0, priority: Priority = Priority.INTERACTIVE) -> list[AwaitedSegment]:
     """Segments that do not end while a test lasts."""
-    asked = [AwaitedSegment(number, max_tokens=ENDLESS) for number in range(first, first + count)]
-    for one in asked:
+    requested = [AwaitedSegment(number, max_tokens=ENDLESS) for number in range(first, first + count)]
+    for one in requested:
         one.request.priority = priority
-    return asked
+    return requested

@@ -41,8 +41,8 @@ class Notes(NoMetrics):
         self.began_s: list[float] = []
         self.steps: list[tuple[int, int, int, float]] = []
         self.passages: list[SegmentRecord] = []
-        self.num_refused = 0
-        self.num_recalled = 0
+        self.num_rejected = 0
+        self.num_cached = 0
 
     def trace_context(self) -> object:
         return CALLER.get()
@@ -60,10 +60,10 @@ class Notes(NoMetrics):
         self.passages += passages
 
     def rejected(self, num_sources: int) -> None:
-        self.num_refused += num_sources
+        self.num_rejected += num_sources
 
     def cache_hit(self) -> None:
-        self.num_recalled += 1
+        self.num_cached += 1
 
     @property
     def endings(self) -> list[SegmentOutcome]:
@@ -76,12 +76,12 @@ def notes() -> Notes:
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_source_is_told_of_from_its_arrival_to_its_end(notes: Notes, beam_size: int) -> None:
-    asked = AwaitedSegment(4, beam_size=beam_size)
-    (best, *_) = alone(asked)
+def test_a_source_is_reported_from_its_arrival_to_its_end(notes: Notes, beam_size: int) -> None:
+    requested = AwaitedSegment(4, beam_size=beam_size)
+    (best, *_) = alone(requested)
     began_s = time.monotonic()
     with scheduling(Engine(), metrics=notes) as scheduler:
-        outcomes_of(scheduler, [asked])
+        outcomes_of(scheduler, [requested])
 
         (passage,) = notes.passages  # its caller, who has just been told, finds it here
     assert (passage.kind, passage.ending) == (SearchKind(beam_size), SegmentOutcome.DONE)
@@ -97,12 +97,12 @@ def test_a_source_is_told_of_from_its_arrival_to_its_end(notes: Notes, beam_size
     assert all(duration_s > 0 for *_, duration_s in notes.steps)
 
 
-def test_a_step_is_told_once_with_the_rows_of_all_its_lanes(notes: Notes) -> None:
-    asked = [
+def test_a_step_is_reported_once_with_the_rows_of_all_its_lanes(notes: Notes) -> None:
+    requested = [
         AwaitedSegment(number, beam_size=size, max_tokens=ENDLESS) for number, size in enumerate((1, 1, 3))
     ]
     with scheduling(Engine(), metrics=notes) as scheduler:
-        submit(scheduler, asked)
+        submit(scheduler, requested)
         until(lambda: len(notes.steps) > 2)
         steps = list(notes.steps)
 
@@ -110,47 +110,47 @@ def test_a_step_is_told_once_with_the_rows_of_all_its_lanes(notes: Notes) -> Non
     assert len(notes.began_s) == 3
 
 
-def test_what_is_not_let_in_is_told_as_refused_and_a_full_queue_says_so(notes: Notes) -> None:
+def test_rejected_sources_are_counted_and_a_full_queue_is_named(notes: Notes) -> None:
     with queueing(2, notes) as (_, scheduler):
         scheduler.enqueue([AwaitedSegment(number).request for number in range(9)])  # a list does not fill it
         submit(scheduler, [AwaitedSegment(1)])
         with pytest.raises(Overloaded):
             submit(scheduler, [AwaitedSegment(number) for number in (2, 3, 4)])
 
-        assert notes.num_refused == 3
+        assert notes.num_rejected == 3
         assert scheduler.queue() == QueueState(num_waiting=1, queue_size=2, num_running=1)
         submit(scheduler, [AwaitedSegment(5)])
         assert scheduler.queue().num_waiting == scheduler.queue().queue_size
 
 
-def _wait(scheduler: Scheduler[list[int]], asked: AwaitedSegment) -> None:
+def _wait(scheduler: Scheduler[list[int]], requested: AwaitedSegment) -> None:
     _run(scheduler, AwaitedSegment(0, max_tokens=ENDLESS))
-    submit(scheduler, [asked])
+    submit(scheduler, [requested])
 
 
-def _run(scheduler: Scheduler[list[int]], asked: AwaitedSegment) -> None:
-    submit(scheduler, [asked])
+def _run(scheduler: Scheduler[list[int]], requested: AwaitedSegment) -> None:
+    submit(scheduler, [requested])
     until(lambda: scheduler.queue().num_running == 1)
 
 
 @pytest.mark.parametrize("begin", [_wait, _run])
 @pytest.mark.parametrize("ending", [SegmentOutcome.CANCELLED, SegmentOutcome.EXPIRED])
-def test_what_is_given_up_is_told_as_cancelled_and_what_was_late_as_expired(
+def test_cancelled_sources_count_as_cancelled_and_late_ones_as_expired(
     notes: Notes, begin: Callable[[Scheduler[list[int]], AwaitedSegment], None], ending: SegmentOutcome
 ) -> None:
     is_late = ending is SegmentOutcome.EXPIRED
-    asked = AwaitedSegment(5, max_tokens=ENDLESS, timeout_s=0.2 if is_late else math.inf)
+    requested = AwaitedSegment(5, max_tokens=ENDLESS, timeout_s=0.2 if is_late else math.inf)
     with scheduling(Engine(), max_sources=1, metrics=notes) as scheduler:
-        begin(scheduler, asked)
+        begin(scheduler, requested)
         if not is_late:
-            scheduler.cancel([asked.request])
+            scheduler.cancel([requested.request])
         until(lambda: bool(notes.passages))
 
         assert notes.endings == [ending]
         assert is_late or (notes.passages[0].joined_s is None) is (begin is _wait)
 
 
-def test_what_the_engine_cannot_do_is_told_as_failed_and_nothing_beside_it(notes: Notes) -> None:
+def test_a_source_that_the_engine_cannot_search_counts_as_failed_only(notes: Notes) -> None:
     engine = Engine()
     engine.unencodable, engine.undecodable = {5}, {7}
     with scheduling(engine, metrics=notes) as scheduler:
@@ -162,10 +162,10 @@ def test_what_the_engine_cannot_do_is_told_as_failed_and_nothing_beside_it(notes
 
 
 def test_a_cancellation_that_comes_after_the_end_is_none(notes: Notes) -> None:
-    asked = AwaitedSegment(1)
+    requested = AwaitedSegment(1)
     with scheduling(Engine(), metrics=notes) as scheduler:
-        outcomes_of(scheduler, [asked])
-        scheduler.cancel([asked.request])
+        outcomes_of(scheduler, [requested])
+        scheduler.cancel([requested.request])
 
     assert notes.endings == [SegmentOutcome.DONE]
 
@@ -177,12 +177,12 @@ def test_what_is_under_way_when_all_closes_has_failed(notes: Notes) -> None:
     assert notes.endings == [SegmentOutcome.FAILED, SegmentOutcome.FAILED]
 
 
-def test_every_source_is_told_of_once_in_company(notes: Notes) -> None:
-    asked = [AwaitedSegment(number, beam_size=(1, 3)[number % 2]) for number in range(60)]
+def test_every_source_is_reported_once_in_company(notes: Notes) -> None:
+    requested = [AwaitedSegment(number, beam_size=(1, 3)[number % 2]) for number in range(60)]
     with scheduling(Engine(), max_sources=5, metrics=notes) as scheduler:
-        for one in asked:
+        for one in requested:
             submit(scheduler, [one])
-        outcomes = [one.result() for one in asked]
+        outcomes = [one.result() for one in requested]
 
     assert notes.endings == [SegmentOutcome.DONE] * 60
     assert len(notes.waited_s) == len(notes.began_s) == 60
@@ -199,7 +199,7 @@ def test_a_source_has_the_mark_of_its_callers_context(notes: Notes) -> None:
     assert [passage.mark for passage in notes.passages] == ["one", "another"]
 
 
-def test_a_translator_tells_its_meter_and_its_queue(notes: Notes) -> None:
+def test_a_translator_reports_to_its_metrics_with_its_queue(notes: Notes) -> None:
     with Translator.open(
         TINY, replicas=1, queue_size=7, segment_cache_size=4, engine_metrics=notes
     ) as translator:
@@ -211,7 +211,7 @@ def test_a_translator_tells_its_meter_and_its_queue(notes: Notes) -> None:
     assert passage.num_source_tokens == segment.num_source_tokens
     assert passage.num_target_tokens == segment.num_target_tokens
     assert passage.kind.method is Method.SEARCH
-    assert notes.num_recalled == 1
+    assert notes.num_cached == 1
 
 
 def test_all_translators_of_a_router_tell_one_meter_and_their_queues_add_up(notes: Notes) -> None:
@@ -230,7 +230,7 @@ def test_all_translators_of_a_router_tell_one_meter_and_their_queues_add_up(note
     assert [passage.mark for passage in notes.passages] == ["me", "me"]
 
 
-def test_no_lock_is_held_while_a_meter_is_told() -> None:
+def test_no_lock_is_held_while_metrics_are_called() -> None:
     """It may look at the queue, on whatever thread it is told."""
     seen: list[QueueState] = []
     scheduler: Scheduler[list[int]]

@@ -45,7 +45,7 @@ REQUESTS = st.lists(st.tuples(st.sampled_from("ABC"), LENGTHS), min_size=1, max_
 
 
 @given(REQUESTS)
-def test_the_order_that_is_looked_at_is_the_order_in_which_they_are_taken(
+def test_the_order_that_is_checked_is_the_order_in_which_they_are_taken(
     requests: Requests,
 ) -> None:
     queue = queue_of(*(one for owner, lengths in requests for one in segments_of(Flow(owner), lengths)))
@@ -84,7 +84,7 @@ def test_owners_have_equal_shares_and_then_requests_have(requests: list[tuple[st
 
 
 @given(st.data())
-def test_no_request_starves_whatever_comes_after_it(data: st.DataObject) -> None:
+def test_no_request_starves_behind_later_ones(data: st.DataObject) -> None:
     """A segment is taken before long, though new requests come as fast as they are served."""
     queue = queue_of(*segments_of(Flow("A"), data.draw(LENGTHS)))
     first = Segment(data.draw(st.integers(1, MOST_TOKENS)), Flow("A"))
@@ -144,7 +144,7 @@ def test_a_request_is_light_until_it_has_many_tokens_and_a_job_never_is() -> Non
     assert tier_of(Priority.JOB, 1) is Tier.BULK
 
 
-def test_a_request_waits_anew_in_every_model_but_is_one_request_in_each() -> None:
+def test_a_request_waits_in_each_model_as_one_request() -> None:
     flow = Flow("A", num_tokens=500)
 
     assert flow.at_step(0) is flow

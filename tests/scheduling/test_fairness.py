@@ -19,10 +19,10 @@ def text_of(
 ) -> list[AwaitedSegment]:
     """Segments of one request."""
     flow = Flow(owner)
-    asked = [AwaitedSegment(first + number, max_tokens=max_tokens) for number in range(num_segments)]
-    for one in asked:
+    requested = [AwaitedSegment(first + number, max_tokens=max_tokens) for number in range(num_segments)]
+    for one in requested:
         one.request.flow = flow
-    return asked
+    return requested
 
 
 def turns_before(
@@ -99,13 +99,13 @@ def test_a_key_with_many_large_texts_leaves_another_its_half() -> None:
 
 def test_a_request_of_many_texts_becomes_bulk_as_its_texts_come_and_a_job_is_bulk_at_once() -> None:
     (job,) = endless(1, 3, Priority.JOB)
-    asked = text_of(LIGHT_TOKENS + 5)
+    requested = text_of(LIGHT_TOKENS + 5)
     with scheduling(Engine()) as scheduler:
         submit(scheduler, [job])
-        for one in asked:
+        for one in requested:
             submit(scheduler, [one])
-        for one in asked:
+        for one in requested:
             one.result()
 
     assert job.request.tier is Tier.BULK
-    assert [one.request.tier for one in asked] == [Tier.LIGHT] * LIGHT_TOKENS + [Tier.BULK] * 5
+    assert [one.request.tier for one in requested] == [Tier.LIGHT] * LIGHT_TOKENS + [Tier.BULK] * 5

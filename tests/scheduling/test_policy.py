@@ -92,7 +92,7 @@ def test_a_replica_with_nothing_to_do_admits_something(sources: list[Waiter]) ->
 
 @given(st.lists(waiters, min_size=1, max_size=20), st.data())
 @settings(max_examples=50)
-def test_nobody_waits_for_ever(first: list[Waiter], data: st.DataObject) -> None:
+def test_every_waiting_caller_is_served(first: list[Waiter], data: st.DataObject) -> None:
     """However many interactive sources come after it, a source that waits is admitted before long."""
     waiting = waiting_list(first)
     running: list[Waiter] = []
@@ -177,9 +177,7 @@ def test_removed_sources_are_not_admitted() -> None:
 
 
 @given(st.integers(0, 5), st.sampled_from([0, MAX_PASSED_OVER]))
-def test_no_more_of_jobs_join_than_may_and_they_hold_nobody_up(
-    most_jobs: int, times_passed_over: int
-) -> None:
+def test_jobs_join_up_to_their_limit_and_delay_nobody(most_jobs: int, times_passed_over: int) -> None:
     waiting = waiting_list([Waiter(priority=JOB) for _ in range(4)], Capacity())
     for _ in range(times_passed_over):
         waiting.add(Waiter())
@@ -192,7 +190,7 @@ def test_no_more_of_jobs_join_than_may_and_they_hold_nobody_up(
     assert (admitted.count(INTERACTIVE), admitted.count(JOB)) == (4, min(4, most_jobs))
 
 
-def test_only_the_longest_waiting_are_looked_at() -> None:
+def test_only_the_longest_waiting_segments_are_considered() -> None:
     """However long the queue, an admission costs the same."""
     request = Flow()
     waiting = waiting_list([Waiter(num_tokens=9, flow=request) for _ in range(LOOK_AHEAD)])

@@ -73,7 +73,7 @@ def outcomes_of(requests: list[tuple[int, SearchKind]]) -> list[Outcome]:
     return [outcomes[number] for number, _ in requests]
 
 
-def told(outcome: Outcome) -> list[tuple[object, ...]]:
+def reported(outcome: Outcome) -> list[tuple[object, ...]]:
     assert not isinstance(outcome, Exception)
     return facts(outcome)
 
@@ -85,4 +85,4 @@ def test_sources_of_all_methods_get_what_they_get_alone_even_after_a_step_that_f
 
     for request, outcome in zip(requests, together, strict=True):
         (alone,) = outcomes_of([request])
-        assert told(outcome) == told(alone)
+        assert reported(outcome) == reported(alone)

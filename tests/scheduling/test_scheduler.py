@@ -27,14 +27,14 @@ from tests.scheduling.doubles import (
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_every_source_gets_what_it_gets_alone(replicas: int) -> None:
-    asked = [AwaitedSegment(number, beam_size=(1, 3)[number % 2]) for number in range(60)]
+    requested = [AwaitedSegment(number, beam_size=(1, 3)[number % 2]) for number in range(60)]
 
     with scheduling(Engine(), replicas=replicas) as scheduler:
-        for one in asked:
+        for one in requested:
             submit(scheduler, [one])
-        outcomes = [one.result() for one in asked]
+        outcomes = [one.result() for one in requested]
 
-    assert outcomes == [alone(one) for one in asked]
+    assert outcomes == [alone(one) for one in requested]
 
 
 def test_a_source_joins_while_another_runs() -> None:
@@ -93,21 +93,21 @@ def test_a_source_that_cannot_be_encoded_or_decoded_fails_alone(
 ) -> None:
     engine = Engine()
     setattr(engine, fault, {3})
-    asked = [AwaitedSegment(number, beam_size=beam_size) for number in range(7)]
-    asked[3] = AwaitedSegment(3, max_tokens=ENDLESS, beam_size=beam_size)
+    requested = [AwaitedSegment(number, beam_size=beam_size) for number in range(7)]
+    requested[3] = AwaitedSegment(3, max_tokens=ENDLESS, beam_size=beam_size)
     with scheduling(engine) as scheduler:
-        outcomes = outcomes_of(scheduler, asked)
+        outcomes = outcomes_of(scheduler, requested)
         again = AwaitedSegment(9, beam_size=beam_size)
         assert outcomes_of(scheduler, [again]) == [alone(again)], "the replica lives on"
 
     error = outcomes[3]
     assert isinstance(error, RuntimeError)
     assert str(error) == problem
-    for one, outcome in zip(asked, outcomes, strict=True):
-        assert one is asked[3] or outcome == alone(one)
+    for one, outcome in zip(requested, outcomes, strict=True):
+        assert one is requested[3] or outcome == alone(one)
 
 
-def test_a_full_queue_refuses_at_once_and_whole() -> None:
+def test_a_full_queue_rejects_at_once_and_whole() -> None:
     with queueing(4) as (engine, scheduler):
         submit(scheduler, [AwaitedSegment(number) for number in range(1, 4)])
 
@@ -133,11 +133,11 @@ def test_large_requests_leave_a_quarter_of_the_queue_to_short_ones() -> None:
         assert short.result() == alone(short)
 
 
-def test_an_owner_fills_at_most_half_of_the_queue_and_is_told_its_share() -> None:
+def test_an_owner_fills_at_most_half_of_the_queue_and_the_error_names_its_share() -> None:
     def submit_for(owner: str, number: int) -> None:
-        asked = AwaitedSegment(number)
-        asked.request.flow = Flow(owner)
-        submit(scheduler, [asked])
+        requested = AwaitedSegment(number)
+        requested.request.flow = Flow(owner)
+        submit(scheduler, [requested])
 
     with queueing(8) as (engine, scheduler):
         for owner in "AB":
@@ -150,13 +150,13 @@ def test_an_owner_fills_at_most_half_of_the_queue_and_is_told_its_share() -> Non
 
 
 def test_a_list_may_be_longer_than_the_queue_and_leaves_it_to_others() -> None:
-    asked = [AwaitedSegment(number % 50, max_tokens=3) for number in range(200)]
+    requested = [AwaitedSegment(number % 50, max_tokens=3) for number in range(200)]
     with queueing(queue_size=2) as (engine, scheduler):
-        scheduler.enqueue([one.request for one in asked])
+        scheduler.enqueue([one.request for one in requested])
         submit(scheduler, [AwaitedSegment(1), AwaitedSegment(2)])
         engine.gate.set()
 
-        assert all(isinstance(one.result(), list) for one in asked)
+        assert all(isinstance(one.result(), list) for one in requested)
 
 
 def test_cancelled_sources_leave_and_others_take_their_place() -> None:
@@ -205,16 +205,16 @@ def test_steps_are_reported_as_they_come_and_not_twice() -> None:
 
 
 def test_closing_fails_what_waits_and_what_runs_and_ends_the_threads() -> None:
-    engine, asked, late = Engine(), endless(3), AwaitedSegment(1)
+    engine, requested, late = Engine(), endless(3), AwaitedSegment(1)
     before = threading.active_count()
     with scheduling(engine, max_sources=1, replicas=2) as scheduler:
         assert threading.active_count() == before, "none runs before the first source"
-        submit(scheduler, asked)
+        submit(scheduler, requested)
         until(lambda: bool(engine.num_rows))
 
         scheduler.close()
 
-        assert all(isinstance(one.result(), TranslatorClosed) for one in asked)
+        assert all(isinstance(one.result(), TranslatorClosed) for one in requested)
         assert threading.active_count() == before
         scheduler.close()
         with pytest.raises(TranslatorClosed):
@@ -238,6 +238,6 @@ def test_a_scheduler_that_is_forgotten_ends_its_threads() -> None:
 
 
 @pytest.mark.parametrize(("replicas", "queue_size"), [(0, 1), (1, 0)])
-def test_nothing_to_run_on_or_wait_in_is_refused(replicas: int, queue_size: int) -> None:
+def test_zero_replicas_or_queue_size_is_rejected(replicas: int, queue_size: int) -> None:
     with pytest.raises(ValueError, match="at least 1, not 0"):
         SchedulerOptions(replicas, queue_size)

@@ -40,7 +40,7 @@ ALL_APIS = "native,libretranslate,deepl"
 QUICK_FILES = {"file_isolation": "off"}
 """For servers of tests that are not about what a file costs to read: no process is started for it."""
 SIZE_BYTES = 10
-"""What every double is reckoned to take."""
+"""Estimated memory of each double."""
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients: to load certificates, as each does of itself, takes longer than a test's requests."""
@@ -248,7 +248,7 @@ def translate(client: httpx.Client, **body: object) -> dict[str, Any]:
     return answer
 
 
-def refusal(response: httpx.Response) -> tuple[int, str]:
+def rejection(response: httpx.Response) -> tuple[int, str]:
     """Status and type of an error."""
     return response.status_code, response.json()["error"]["type"]
 

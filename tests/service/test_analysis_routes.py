@@ -39,8 +39,8 @@ def test_each_text_of_a_mixed_list_is_translated_from_its_own_language(
 ) -> None:
     found = translate(detecting, text=[GERMAN, ENGLISH], source=source, target="fr")
 
-    told = [(each["source"], each["text"], each["detected"]["language"]) for each in found]
-    assert told == [("de", f"{GERMAN}|german|french", "de"), ("en", f"{ENGLISH}|french", "en")]
+    reported = [(each["source"], each["text"], each["detected"]["language"]) for each in found]
+    assert reported == [("de", f"{GERMAN}|german|french", "de"), ("en", f"{ENGLISH}|french", "en")]
     assert all(0.5 < each["detected"]["confidence"] <= 1 for each in found)
 
 
@@ -69,12 +69,12 @@ def test_without_a_target_the_language_that_is_detected_decides_it(tmp_path: Pat
         found = translate(client, text=[GERMAN, ENGLISH, "42"])
         found += translate(client, text=ENGLISH, target="de")
 
-    told = [(each["source"], each["target"], each["text"]) for each in found]
+    reported = [(each["source"], each["target"], each["text"]) for each in found]
     english = ("en", "de", f"{ENGLISH}|english")
-    assert told == [("de", "en", f"{GERMAN}|german"), english, ("und", told[2][1], "42"), english]
+    assert reported == [("de", "en", f"{GERMAN}|german"), english, ("und", reported[2][1], "42"), english]
 
 
-def test_a_target_is_asked_for_where_a_language_has_several(detecting: httpx.Client) -> None:
+def test_a_target_is_requested_where_a_language_has_several(detecting: httpx.Client) -> None:
     refused = detecting.post("/v1/translate", json={"text": GERMAN})
 
     assert fields_of(refused) == ["target"]
@@ -118,7 +118,7 @@ def test_a_text_in_a_language_that_is_not_served_is_named(detecting: httpx.Clien
     assert "name it as `source`" in refused.json()["error"]["fields"][0]["problem"]
 
 
-def test_languages_are_told_the_most_likely_first(detecting: httpx.Client) -> None:
+def test_languages_are_reported_the_most_likely_first(detecting: httpx.Client) -> None:
     detections = detecting.post("/v1/detect", json={"text": [ENGLISH, GERMAN, "42"]}).json()["detections"]
 
     assert [found[0]["language"] for found in detections] == ["en", "de", "und"]
@@ -167,7 +167,7 @@ def test_alignment_and_tokens_reach_the_client(engine_client: httpx.Client) -> N
     assert all(token["logprob"] <= 0 for token in tokens)
 
 
-def test_nobody_is_scored_through_a_third_language(detecting: httpx.Client) -> None:
+def test_a_pivot_route_does_not_score(detecting: httpx.Client) -> None:
     body = {"pairs": [{"source": "ja", "target": "oui"}], "source": "de", "target": "fr"}
 
     refused = detecting.post("/v1/score", json=body)

@@ -44,7 +44,7 @@ async def test_work_ends_with_the_last_who_waits_for_it() -> None:
     assert len(sharing) == 0
 
 
-async def test_a_failure_is_told_to_all_who_wait_and_not_kept() -> None:
+async def test_a_failure_reaches_all_waiting_callers_and_is_not_cached() -> None:
     sharing, begin = Coalescer[int](), asyncio.Event()
 
     async def fail() -> int:
@@ -61,7 +61,7 @@ async def test_a_failure_is_told_to_all_who_wait_and_not_kept() -> None:
 
 
 @pytest.mark.parametrize("linger_s", [0, 60])
-async def test_a_result_that_comes_as_everybody_leaves_hurts_nobody(linger_s: float) -> None:
+async def test_a_result_that_arrives_as_all_callers_leave_is_ignored(linger_s: float) -> None:
     works, sharing = Works(), Coalescer[int]()
     leaving = asyncio.ensure_future(sharing.join("a", works.work, linger_s))
     await settle()

@@ -71,7 +71,7 @@ def test_a_line_with_an_error_stays_and_one_that_is_no_text_ends_the_output(
         (["models", "absent"], "bundle absent: neither a folder nor"),
     ],
 )
-def test_what_a_user_can_mend_is_said_in_one_line(run: Run, arguments: list[str], message: str) -> None:
+def test_an_error_that_the_user_can_fix_is_one_line(run: Run, arguments: list[str], message: str) -> None:
     finished = run(*arguments, stdin=b"eins\n")
 
     assert finished.returncode == 2
@@ -166,7 +166,7 @@ def test_models_fails_on_a_bad_bundle_and_says_why(run: Run, models_dir: Path) -
     assert finished.returncode == 1
 
 
-def test_info_tells_versions_and_the_facts_of_the_bundle(run: Run) -> None:
+def test_info_shows_versions_and_the_facts_of_the_bundle(run: Run) -> None:
     facts = dict(re.findall(r"(?m)^(\S+(?: \S+)*) {2,}(.*)$", run("info").stdout.decode()))
 
     expected = {
@@ -189,7 +189,7 @@ def address_in(log: Path) -> str | None:
     return found and found[0]
 
 
-def test_a_server_finds_new_models_and_ends_with_status_0_when_told_to_stop(
+def test_a_server_finds_new_models_and_ends_with_status_0_on_sigterm(
     environment: dict[str, str], models_dir: Path, tmp_path: Path
 ) -> None:
     del environment["DRAGOMAN_MODEL"]
@@ -236,7 +236,7 @@ def run_several(run: Run, models_dir: Path, environment: dict[str, str]) -> Run:
     ("target", "stderr"),
     [("en", b""), ("fr", b"dragoman: de -> fr is translated through en (tiny, then french)\n")],
 )
-def test_source_and_target_choose_the_model_and_a_detour_is_told(
+def test_source_and_target_choose_the_model_and_a_detour_is_reported(
     run_several: Run, target: str, stderr: bytes
 ) -> None:
     finished = run_several("translate", "--source", "de", "--target", target, stdin=b"eins\n")
@@ -252,7 +252,7 @@ def test_source_and_target_choose_the_model_and_a_detour_is_told(
         (["--source", "it", "--target", "en"], "--source it: this language is not served; served: "),
     ],
 )
-def test_where_several_pairs_are_possible_it_is_said_which_option_is_missing(
+def test_with_several_pairs_the_error_names_the_missing_option(
     run_several: Run, models_dir: Path, arguments: list[str], message: str
 ) -> None:
     finished = run_several("translate", *arguments, "-o", "out.txt")

@@ -224,10 +224,10 @@ def test_paths_and_methods_have_the_form_of_all_errors(
 
 def test_requests_are_counted_under_the_name_of_their_api(serve: Serve) -> None:
     client = serve(apis=NAMES)
-    asked = [(api.name, path) for api in APIS for path in api.paths[:2]]
-    for _, path in asked:
+    requested = [(api.name, path) for api in APIS for path in api.paths[:2]]
+    for _, path in requested:
         client.post(path, json={})
 
     counted = client.get("/metrics").text.splitlines()
-    for name, path in asked:
+    for name, path in requested:
         assert any(f'api="{name}"' in line and f'route="{path}"' in line for line in counted), path

@@ -153,7 +153,7 @@ def test_an_error_of_the_work_is_raised() -> None:
         asyncio.run(run_stoppable(work))
 
 
-def test_slots_remember_nobody_who_has_left() -> None:
+def test_slots_forget_clients_that_have_left() -> None:
     slots = FairSlots(num_slots=1, max_of_client=1)
 
     async def play(clients: Clients) -> None:

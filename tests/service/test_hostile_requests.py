@@ -34,7 +34,7 @@ def assert_is_error(response: httpx.Response, status: int, kind: str) -> None:
     "number", ["NaN", "Infinity", "-Infinity", "1e999", "1" + "0" * 400, "-" + "9" * 4000]
 )
 @pytest.mark.parametrize("field", ["length_penalty", "beam_size"])
-def test_numbers_beyond_all_ranges_are_refused(client: httpx.Client, field: str, number: str) -> None:
+def test_numbers_beyond_all_ranges_are_rejected(client: httpx.Client, field: str, number: str) -> None:
     response = client.post(URL, content=f'{{"text": "a", "{field}": {number}}}', headers=JSON)
 
     assert_is_error(response, 422, "invalid_input")
@@ -58,28 +58,28 @@ def test_unknown_names_get_one_short_answer(
     response = client.post(URL, json={"text": "a"} | unknown)
 
     assert_is_error(response, 422, "invalid_input")
-    [told] = response.json()["error"]["fields"]
-    assert told["field"].startswith(field)
-    assert told["problem"].startswith(problem)
+    [reported] = response.json()["error"]["fields"]
+    assert reported["field"].startswith(field)
+    assert reported["problem"].startswith(problem)
     assert len(response.content) < 1000
 
 
-def test_an_unexpected_error_tells_neither_client_nor_log_the_text(
+def test_an_unexpected_error_shows_the_text_neither_to_the_client_nor_in_the_log(
     client: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = client.post(URL, json={"text": "explode geheim"})
 
     assert_is_error(response, 500, "internal")
     assert response.json()["error"]["fields"] == []
-    told = response.text + caplog.text
-    assert "geheim" not in told
+    reported = response.text + caplog.text
+    assert "geheim" not in reported
     assert "Traceback" not in response.text
     assert "RuntimeError" in caplog.text
     assert "in _translate" in caplog.text
     assert client.post(URL, json={"text": "a"}).status_code == 200, "the server goes on"
 
 
-def test_a_body_over_the_limit_is_refused_by_the_size_it_announces(client: httpx.Client) -> None:
+def test_a_body_over_the_limit_is_rejected_by_the_size_it_announces(client: httpx.Client) -> None:
     head = b"POST /v1/translate HTTP/1.1\r\nHost: test\r\nContent-Length: 1048577\r\n\r\n"
     with socket.create_connection(
         (client.base_url.host, client.base_url.port or 0), timeout=10
@@ -116,7 +116,7 @@ def test_a_body_may_have_just_the_limit_and_no_more(serve: Serve, *, are_chunks:
     ],
     ids=["texts", "characters", "prefix"],
 )
-def test_too_many_texts_or_characters_are_refused_naming_the_limit(
+def test_too_many_texts_or_characters_are_rejected_naming_the_limit(
     serve: Serve, limits: dict[str, int], allowed: object, refused: object, problem: str
 ) -> None:
     client = serve(**limits)
@@ -124,9 +124,9 @@ def test_too_many_texts_or_characters_are_refused_naming_the_limit(
     response = client.post(URL, json=refused)
 
     assert_is_error(response, 413, "too_large")
-    [told] = response.json()["error"]["fields"]
-    assert told["field"] == "text"
-    assert problem in told["problem"]
+    [reported] = response.json()["error"]["fields"]
+    assert reported["field"] == "text"
+    assert problem in reported["problem"]
     assert client.post(URL, json=allowed).status_code == 200
 
 

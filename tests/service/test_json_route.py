@@ -22,17 +22,17 @@ class AwaitedSegment(BaseModel):
     count: int = Field(default=1, ge=1)
 
 
-class Told(BaseModel):
+class EchoResponse(BaseModel):
     """An answer, of which a part may be left unset."""
 
     text: str | list[str]
     count: int = 0
 
 
-async def tell(asked: AwaitedSegment, _connection: Request) -> Told:
-    if asked.count > 1:
-        return Told(text=asked.text, count=asked.count)
-    return Told(text=asked.text)
+async def tell(requested: AwaitedSegment, _connection: Request) -> EchoResponse:
+    if requested.count > 1:
+        return EchoResponse(text=requested.text, count=requested.count)
+    return EchoResponse(text=requested.text)
 
 
 def _app() -> FastAPI:
@@ -73,9 +73,9 @@ def test_any_body_gets_the_answer_that_a_usual_route_gives(body: bytes) -> None:
     assert direct[0] in {200, 400, 422}
 
 
-def test_a_route_without_a_model_as_its_body_is_refused_when_it_is_declared() -> None:
-    async def take_nothing() -> Told:
-        return Told(text="")
+def test_a_route_without_a_body_model_is_rejected_at_declaration() -> None:
+    async def take_nothing() -> EchoResponse:
+        return EchoResponse(text="")
 
     with pytest.raises(TypeError, match="has no model"):
         JsonRoute("/direct", take_nothing, methods=["POST"])

@@ -9,21 +9,21 @@ import pytest
 from service.accounts.keys import Scope
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import until
-from tests.service.conftest import ALL_APIS, QUICK_FILES, Serve, refusal
+from tests.service.conftest import ALL_APIS, QUICK_FILES, Serve, rejection
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys, id_of
 
 URL = "/v1/translate"
 
 
-def test_a_server_that_wants_keys_lets_nobody_in_without(serve: Serve, keys: Keys) -> None:
+def test_a_server_that_requires_keys_rejects_requests_without_one(serve: Serve, keys: Keys) -> None:
     client, body = serve(database_url=keys.url, requires_key=True), {"text": "ja"}
     revoked = keys.make()
     keys.revoke(revoked)
 
     assert client.post(URL, json=body).headers["www-authenticate"] == "Bearer"
     for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": f"Bearer {revoked}"}):
-        assert refusal(client.post(URL, json=body, headers=headers)) == (401, "unauthenticated")
+        assert rejection(client.post(URL, json=body, headers=headers)) == (401, "unauthenticated")
     for headers in (keys.bearer(), {"X-API-Key": keys.make()}):
         assert client.post(URL, json=body, headers=headers).status_code == 200
 
@@ -33,7 +33,7 @@ def test_a_key_for_something_else_is_forbidden(serve: Serve, keys: Keys) -> None
 
     for path in ("/v1/translate", "/v1/translate/stream", "/v1/score", "/v1/detect"):
         body: dict[str, object] = {"pairs": []} if path == "/v1/score" else {"text": "ja"}
-        assert refusal(client.post(path, json=body, headers=other)) == (403, "forbidden"), path
+        assert rejection(client.post(path, json=body, headers=other)) == (403, "forbidden"), path
 
 
 def test_a_client_that_leaves_a_stream_takes_its_texts_with_it_and_is_charged_for_its_segments(
@@ -167,7 +167,7 @@ def test_the_document_says_which_routes_want_a_key(serve: Serve, keys: Keys) -> 
 
 
 @pytest.mark.parametrize("name", ["metrics", "discovery"])
-def test_a_key_is_not_asked_for_where_there_are_none(name: str) -> None:
+def test_no_key_is_requested_where_none_exist(name: str) -> None:
     with pytest.raises(SettingsError, match="set database_url or requires_key"):
         load_settings(overrides={name: "key"})
 

@@ -1,4 +1,4 @@
-"""Line in, line out; an interrupt is heeded between lines, at once where one is waited for."""
+"""Line in, line out; an interrupt is handled between lines, and at once while waiting for one."""
 
 import io
 import os

@@ -58,7 +58,7 @@ def create(client: httpx.Client, pairs: Any = PAIRS, **changes: Any) -> dict[str
     return memory
 
 
-def refusal(response: httpx.Response) -> tuple[int, str]:
+def rejection(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, response.json()["error"]["message"]
 
 
@@ -80,7 +80,7 @@ def test_a_memory_is_created_listed_read_changed_and_deleted(client: httpx.Clien
     assert (added["num_pairs"], added["version"]) == (3, 2)
     assert client.delete(f"{path}/pairs/{found[0]['id']}").json()["num_pairs"] == 2
     assert client.delete(path).status_code == 204
-    assert refusal(client.get(path)) == (404, f"memory '{made['id']}' not found")
+    assert rejection(client.get(path)) == (404, f"memory '{made['id']}' not found")
 
 
 def test_a_tmx_file_is_read_and_skipped_units_are_counted(client: httpx.Client) -> None:
@@ -109,11 +109,11 @@ def test_what_cannot_be_stored_is_rejected_by_name(
     client: httpx.Client, changes: dict[str, Any], problem: str
 ) -> None:
     sent = {**NEW, "pairs": PAIRS, **changes}
-    assert refusal(client.post(ROOT, json=sent)) == (422, problem)
+    assert rejection(client.post(ROOT, json=sent)) == (422, problem)
 
 
 def test_a_damaged_tmx_file_is_rejected(client: httpx.Client) -> None:
-    status, problem = refusal(client.post(ROOT, data=NEW, files={"file": ("a.tmx", "<tmx>")}))
+    status, problem = rejection(client.post(ROOT, data=NEW, files={"file": ("a.tmx", "<tmx>")}))
     assert status == 422
     assert problem.startswith("file: not well-formed XML")
 
@@ -175,7 +175,7 @@ def test_a_memory_that_does_not_fit_is_rejected(
 ) -> None:
     memory = create(client)["id"]
     sent = {"text": "warum", "memory": memory, **fields}
-    assert refusal(client.post("/v1/translate", json=sent)) == (status, problem)
+    assert rejection(client.post("/v1/translate", json=sent)) == (status, problem)
 
 
 def test_memories_belong_to_their_key_and_need_its_scope(serve: Serve, keys: Keys) -> None:

@@ -24,7 +24,7 @@ from service.model_folders import ModelFolders
 from service.model_index import download, read_index, take_away
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
-from tests.service.conftest import SIZE_BYTES, ready_client, refusal, translate
+from tests.service.conftest import SIZE_BYTES, ready_client, rejection, translate
 from tests.service.keys import Keys
 from tests.service.test_model_index import entry, write_index
 
@@ -159,18 +159,21 @@ def test_a_removed_model_is_gone_and_its_running_text_finishes(admin: Admin, bun
 
     assert admin.names() == {}
     assert [path.name for path in admin.models.iterdir()] == []
-    assert refusal(admin.client.post("/v1/translate", json={**body, "text": "neu"})) == (422, "invalid_input")
+    assert rejection(admin.client.post("/v1/translate", json={**body, "text": "neu"})) == (
+        422,
+        "invalid_input",
+    )
     bundles.opened[0].released.set()
     thread.join(TIMEOUT_S)
     assert answered[0]["model"] == "german"
-    assert refusal(admin.delete("a")) == (404, "not_found")
+    assert rejection(admin.delete("a")) == (404, "not_found")
 
 
 def test_an_existing_model_is_replaced_only_on_request(admin: Admin) -> None:
     old = write_bundle(admin.models / "fr-en", "old", ["fr"], ["en"])
     (old / "of-before").touch()
 
-    assert refusal(admin.post("fr-en")) == (409, "conflict")
+    assert rejection(admin.post("fr-en")) == (409, "conflict")
     assert admin.post("fr-en", replace=True).status_code == 202
     assert admin.download("fr-en")["state"] == "done"
     assert admin.names()["fr-en"] == "published"
@@ -184,8 +187,8 @@ def test_a_model_is_downloaded_once_at_a_time_and_its_progress_shown(
 
     (running,) = admin.list()["downloads"]
     assert (running["state"], running["received_bytes"]) == ("running", 0)
-    assert refusal(admin.post("fr-en")) == (409, "conflict")
-    assert refusal(admin.delete("fr-en")) == (409, "conflict")
+    assert rejection(admin.post("fr-en")) == (409, "conflict")
+    assert rejection(admin.delete("fr-en")) == (409, "conflict")
     held.set()
     assert admin.download("fr-en")["state"] == "done"
 
@@ -213,7 +216,7 @@ def test_several_models_are_downloaded_at_a_time_up_to_a_limit(admin: Admin, hel
 
     rejected = admin.post("fr-en")
 
-    assert refusal(rejected) == (429, "overloaded")
+    assert rejection(rejected) == (429, "overloaded")
     assert rejected.headers["retry-after"]
     held.set()
     assert {admin.download(name)["state"] for name in names} == {"done"}
@@ -255,7 +258,7 @@ def test_no_name_leads_out_of_the_models_folder(admin: Admin) -> None:
     before = sorted(admin.models.parent.rglob("*"))
 
     for name in HOSTILE:
-        assert refusal(admin.post(name)) == (422, "invalid_input"), name
+        assert rejection(admin.post(name)) == (422, "invalid_input"), name
         assert admin.delete(name).status_code in {404, 405}, name
     assert sorted(admin.models.parent.rglob("*")) == before
 
@@ -277,20 +280,20 @@ def test_only_an_admins_key_opens_the_routes_and_before_the_body_is_read(admin: 
             (keys.bearer(), (403, "forbidden")),
         ):
             response = admin.client.request(method, path, content=content, headers=json_type | key)
-            assert refusal(response) == expected
+            assert rejection(response) == expected
     assert admin.names() == {"a": "german"}
 
 
-def test_what_is_not_in_the_index_is_not_found_and_an_index_that_cannot_be_read_is_told(admin: Admin) -> None:
+def test_an_unknown_model_is_not_found_and_an_unreadable_index_is_reported(admin: Admin) -> None:
     unknown = admin.post("other")
-    assert refusal(unknown) == (404, "not_found")
+    assert rejection(unknown) == (404, "not_found")
     assert "other is not in the index; it has " in unknown.text
     (admin.published / "index.json").unlink()
-    assert refusal(admin.post("fr-en")) == (503, "store_unavailable")
+    assert rejection(admin.post("fr-en")) == (503, "store_unavailable")
 
 
 def test_without_an_index_nothing_can_be_downloaded(start: Callable[..., Admin]) -> None:
-    assert refusal(start(model_index=None).post("fr-en")) == (403, "forbidden")
+    assert rejection(start(model_index=None).post("fr-en")) == (403, "forbidden")
 
 
 def test_bundled_models_stay_and_return_when_the_own_is_removed(
@@ -306,12 +309,12 @@ def test_bundled_models_stay_and_return_when_the_own_is_removed(
     origins = {model["name"]: model["origin"] for model in admin.list()["models"]}
     assert origins == {"a": "own", "b": "bundled"}
 
-    assert refusal(admin.delete("b")) == (403, "forbidden")
-    assert refusal(admin.delete("gpt")) == (404, "not_found")
+    assert rejection(admin.delete("b")) == (403, "forbidden")
+    assert rejection(admin.delete("gpt")) == (404, "not_found")
     assert admin.delete("a").status_code == 204
 
     assert admin.names() == {"a": "bundled a", "b": "bundled b"}
-    assert refusal(admin.delete("a")) == (403, "forbidden")
+    assert rejection(admin.delete("a")) == (403, "forbidden")
 
 
 def test_a_link_is_removed_but_not_what_it_leads_to(admin: Admin, tmp_path: Path) -> None:

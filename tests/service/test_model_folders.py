@@ -196,7 +196,7 @@ def test_a_folder_may_have_a_comma_in_its_name(tmp_path: Path) -> None:
     assert names_of(model=str(folder)) == ["old, but good"]
 
 
-def test_two_models_of_one_name_are_refused(several: Path, tmp_path: Path) -> None:
+def test_two_models_of_one_name_are_rejected(several: Path, tmp_path: Path) -> None:
     other = write_bundle(tmp_path / "elsewhere" / "a", "a")
 
     with pytest.raises(SettingsError, match=r"^model: .*/several/a and .*/elsewhere/a have the same name"):
@@ -214,7 +214,9 @@ def test_two_models_of_one_name_are_refused(several: Path, tmp_path: Path) -> No
         ("several/a", None, "it contains no bundle"),
     ],
 )
-def test_what_is_not_there_is_said(several: Path, folder: str, model: str | None, problem: str) -> None:
+def test_missing_models_and_folders_are_reported(
+    several: Path, folder: str, model: str | None, problem: str
+) -> None:
     with pytest.raises((BundleError, SettingsError), match=problem):
         names_of(models_dir=several.parent / folder, model=model)
 
@@ -241,9 +243,9 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Router, "open", note)
     same = {"replicas": 3, "threads": 2, "queue_size": 100, "segment_cache_size": 50, "kernels": "native"}
-    wishes = {"providers": "cuda,cpu", "memory_budget_bytes": 123, "pivots": "fr,en"}
+    search_options = {"providers": "cuda,cpu", "memory_budget_bytes": 123, "pivots": "fr,en"}
 
-    open_router(load_settings(overrides={"models_dir": several, **same, **wishes}))
+    open_router(load_settings(overrides={"models_dir": several, **same, **search_options}))
 
     assert isinstance(given.pop("engine_metrics"), NoMetrics)
     assert given == {**same, "providers": ("cuda", "cpu"), "budget_bytes": 123, "pivots": ("fr", "en")} | {

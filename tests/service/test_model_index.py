@@ -46,10 +46,10 @@ def publish(folder: Path, **changes: Any) -> Path:
 class Ranges(SimpleHTTPRequestHandler):
     """Serves files, from the byte that a request names."""
 
-    asked: list[tuple[str, str]]
+    requested: list[tuple[str, str]]
 
     def do_GET(self) -> None:
-        self.asked.append((Path(self.path).name, self.headers.get("Range", "")))
+        self.requested.append((Path(self.path).name, self.headers.get("Range", "")))
         content = Path(self.translate_path(self.path)).read_bytes()
         start = int(self.headers.get("Range", "bytes=0-")[6:-1])
         self.send_response(206 if start else 200)
@@ -62,15 +62,15 @@ class Ranges(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def asked() -> list[tuple[str, str]]:
+def requested() -> list[tuple[str, str]]:
     """Names of requested files with their ranges."""
     return []
 
 
 @pytest.fixture
-def server(tmp_path: Path, asked: list[tuple[str, str]]) -> Iterator[str]:
+def server(tmp_path: Path, requested: list[tuple[str, str]]) -> Iterator[str]:
     """Address of a server of the published folder."""
-    handler = type("Handler", (Ranges,), {"asked": asked})
+    handler = type("Handler", (Ranges,), {"requested": requested})
     with ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(handler, directory=str(tmp_path / "published"))
     ) as running:
@@ -94,7 +94,7 @@ def test_a_downloaded_model_is_the_published_one(tmp_path: Path, server: str) ->
 
 
 def test_an_interrupted_download_continues_where_it_stopped(
-    tmp_path: Path, server: str, asked: list[tuple[str, str]]
+    tmp_path: Path, server: str, requested: list[tuple[str, str]]
 ) -> None:
     bundle = publish(tmp_path / "published")
     whole = (bundle / LARGEST).read_bytes()
@@ -102,12 +102,12 @@ def test_an_interrupted_download_continues_where_it_stopped(
     with pytest.raises(ModelIndexError, match="ended early; try again to continue"):
         pull(server, tmp_path / "models")
     (bundle / LARGEST).write_bytes(whole)
-    asked.clear()
+    requested.clear()
 
     folder = pull(server, tmp_path / "models")
 
-    assert (LARGEST, "bytes=1000-") in asked
-    assert "manifest.json" not in {name for name, _ in asked}
+    assert (LARGEST, "bytes=1000-") in requested
+    assert "manifest.json" not in {name for name, _ in requested}
     open_bundle(folder)
 
 

@@ -80,6 +80,6 @@ def test_the_address_of_a_translated_file_has_the_prefix(public: httpx.Client) -
 
 
 @pytest.mark.parametrize("path", ["translator", "/translator/", "/", "/a b", "//a", "/a?b"])
-def test_a_prefix_that_would_not_fit_is_refused(path: str) -> None:
+def test_a_prefix_that_would_not_fit_is_rejected(path: str) -> None:
     with pytest.raises(SettingsError, match=r"root_path .*must begin with a slash, not end with one"):
         load_settings(overrides={"root_path": path})

@@ -11,7 +11,7 @@ KEPT = "HALLO {name}, SIEHE https://a.example/b ODER <b>HIER</b>: %s"
 MESSAGE = "{n, plural, one {# Datei} other {# Dateien}}"
 
 
-def test_the_native_api_keeps_placeholders_unless_told_otherwise(client: httpx.Client) -> None:
+def test_the_native_api_keeps_placeholders_unless_they_are_off(client: httpx.Client) -> None:
     kept, message = translate(client, text=[TEXT, MESSAGE], source="de")["translations"]
     [changed] = translate(client, text=TEXT, source="de", placeholders="off")["translations"]
 

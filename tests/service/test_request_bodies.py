@@ -88,7 +88,7 @@ def test_a_body_is_not_awaited_from_whom_has_no_key(
         assert answer_of(connect(client, head(path, 1000, *lines)))[0] == 401, path
 
 
-def test_a_wrong_key_before_the_body_is_refused_without_it(
+def test_a_wrong_key_before_the_body_is_rejected_without_it(
     serve: Serve, keys: Keys, connect: Connect
 ) -> None:
     client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
@@ -113,7 +113,7 @@ def test_a_body_is_not_awaited_from_whom_comes_too_often(serve: Serve, keys: Key
     ("path", "scheme", "field"),
     [("/translate", "Bearer", "api_key"), ("/v2/translate", "DeepL-Auth-Key", "auth_key")],
 )
-def test_a_body_with_another_key_than_the_head_is_refused(
+def test_a_body_with_another_key_than_the_head_is_rejected(
     serve: Serve, keys: Keys, path: str, scheme: str, field: str
 ) -> None:
     client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
@@ -156,7 +156,7 @@ def test_no_body_has_more_errors_than_a_few(client: httpx.Client, path: str, bod
 
 
 @pytest.mark.parametrize("path", [*BODY_PATHS, *OTHERS_PATHS])
-def test_a_compressed_body_is_refused_and_the_answer_says_why(client: httpx.Client, path: str) -> None:
+def test_a_compressed_body_is_rejected_and_the_answer_says_why(client: httpx.Client, path: str) -> None:
     packed = gzip.compress(json.dumps({"text": "ja", "q": "ja", "source": "de", "target": "en"}).encode())
 
     response = client.post(path, content=packed, headers={**JSON, "Content-Encoding": "gzip"})
@@ -165,7 +165,7 @@ def test_a_compressed_body_is_refused_and_the_answer_says_why(client: httpx.Clie
     assert "Content-Encoding" in response.text
 
 
-def refused_of(connections: list[socket.socket]) -> bytes:
+def rejected_of(connections: list[socket.socket]) -> bytes:
     """Take the only one that is answered out of several; what it was told."""
     answered, _, _ = select.select(connections, [], [], TIMEOUT_S)
     assert len(answered) == 1
@@ -180,9 +180,9 @@ def test_bodies_under_way_are_bounded_in_all_and_for_each_address(serve: Serve, 
     begun, rest = head("/v1/translate", 1000) + b'{"text": "', b"a" * 988 + b'"}'
 
     here = [connect(client, begun) for _ in range(3)]
-    assert b"limit of 2 uploads in progress from this address" in refused_of(here)
+    assert b"limit of 2 uploads in progress from this address" in rejected_of(here)
     elsewhere = [connect(client, begun, f"127.0.0.{number}") for number in range(2, 5)]
-    assert b"limit of 4 uploads in progress is reached" in refused_of(elsewhere)
+    assert b"limit of 4 uploads in progress is reached" in rejected_of(elsewhere)
     # Whole bodies wait for nobody.
     assert client.post("/v1/translate", json={"text": "ja"}).status_code == 200
 
@@ -199,7 +199,7 @@ def test_an_address_leaves_as_many_bodies_to_others_as_it_has(serve: Serve, conn
     client = serve(max_bodies=4, max_bodies_of_address=4)
     begun = head("/v1/translate", 1000) + b'{"text": "'
 
-    assert b"limit of 2 uploads in progress from this address" in refused_of(
+    assert b"limit of 2 uploads in progress from this address" in rejected_of(
         [connect(client, begun) for _ in range(3)]
     )
 
@@ -212,7 +212,7 @@ def test_an_address_leaves_as_many_bodies_to_others_as_it_has(serve: Serve, conn
     ],
     ids=["spooled body", "spooled upload"],
 )
-def test_a_body_that_finds_no_disk_is_told_to_come_again(
+def test_a_body_without_disk_space_gets_503_with_a_retry_time(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
 ) -> None:
     client = serve(apis=ALL_APIS)

@@ -28,7 +28,7 @@ from tests.service.doubles import DoubleTranslator
 URL = "/v1/translate"
 
 
-def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
+def test_models_shows_what_the_manifest_has(client: httpx.Client) -> None:
     assert client.get("/v1/models").json() == {
         "models": [
             {
@@ -155,7 +155,7 @@ def test_a_full_queue_is_said_with_its_numbers_and_when_to_come_back(
     assert [text for text, _ in translator.seen] == ["wait", "full"]
 
 
-def test_a_request_that_takes_too_long_is_given_up(serve: Serve, translator: DoubleTranslator) -> None:
+def test_a_request_that_takes_too_long_is_cancelled(serve: Serve, translator: DoubleTranslator) -> None:
     late = serve(request_timeout_s=1.5).post(URL, json={"text": ["late", "wait"]})
 
     assert (late.status_code, late.json()["error"]["type"]) == (504, "timeout")
@@ -178,7 +178,7 @@ LIMITS = TextLimits(max_texts=1000, max_characters=100_000)
 
 
 @pytest.fixture
-def desk(translator: DoubleTranslator, models_dir: Path) -> Iterator[TranslationService]:
+def translations(translator: DoubleTranslator, models_dir: Path) -> Iterator[TranslationService]:
     with (
         router_of(translator, models_dir / "tiny") as router,
         Accounts.open(None, requires_key=False) as accounts,
@@ -186,16 +186,16 @@ def desk(translator: DoubleTranslator, models_dir: Path) -> Iterator[Translation
         yield TranslationService(Inference(router, TIMEOUT_S, ()), accounts, LIMITS, DetectionMode.OFF)
 
 
-async def _translate(desk: TranslationService, *texts: str) -> list[str]:
+async def _translate(translations: TranslationService, *texts: str) -> list[str]:
     order = TranslationRequest(texts, target="en", source="de")
-    return [answer.text for answer in await desk.translate(order, ANONYMOUS)]
+    return [answer.text for answer in await translations.translate(order, ANONYMOUS)]
 
 
-def while_all_threads_are_busy(desk: TranslationService, scenario: Coroutine[Any, Any, None]) -> None:
+def while_all_threads_are_busy(translations: TranslationService, scenario: Coroutine[Any, Any, None]) -> None:
     async def run() -> None:
         are_released = threading.Event()
         busy = [
-            asyncio.ensure_future(desk.inference.run_in_thread(are_released.wait))
+            asyncio.ensure_future(translations.inference.run_in_thread(are_released.wait))
             for _ in range(MAX_PREPARING)
         ]
         await asyncio.sleep(0)
@@ -208,19 +208,19 @@ def while_all_threads_are_busy(desk: TranslationService, scenario: Coroutine[Any
     asyncio.run(run())
 
 
-def test_a_short_order_passes_those_that_take_long_to_take_apart(desk: TranslationService) -> None:
+def test_a_short_order_passes_those_that_take_long_to_take_apart(translations: TranslationService) -> None:
     async def scenario() -> None:
-        assert await _translate(desk, "eins", "zwei") == ["EINS", "ZWEI"]
+        assert await _translate(translations, "eins", "zwei") == ["EINS", "ZWEI"]
 
-    while_all_threads_are_busy(desk, scenario())
+    while_all_threads_are_busy(translations, scenario())
 
 
-def test_a_short_order_that_there_is_no_room_for_is_refused_at_once(desk: TranslationService) -> None:
+def test_a_short_request_without_queue_space_is_rejected_at_once(translations: TranslationService) -> None:
     async def scenario() -> None:
         with pytest.raises(Overloaded):
-            await _translate(desk, "full")
+            await _translate(translations, "full")
 
-    while_all_threads_are_busy(desk, scenario())
+    while_all_threads_are_busy(translations, scenario())
 
 
 @pytest.mark.parametrize(
@@ -230,11 +230,13 @@ def test_a_short_order_that_there_is_no_room_for_is_refused_at_once(desk: Transl
         ("a",) * (translation_service.BRIEF_TEXTS + 1),
     ],
 )
-def test_a_long_order_stays_off_the_event_loop(desk: TranslationService, texts: tuple[str, ...]) -> None:
+def test_a_long_order_stays_off_the_event_loop(
+    translations: TranslationService, texts: tuple[str, ...]
+) -> None:
     async def scenario() -> None:
-        waiting = asyncio.ensure_future(_translate(desk, *texts))
+        waiting = asyncio.ensure_future(_translate(translations, *texts))
         done, _ = await asyncio.wait([waiting], timeout=0.2)
         assert not done
         waiting.cancel()
 
-    while_all_threads_are_busy(desk, scenario())
+    while_all_threads_are_busy(translations, scenario())

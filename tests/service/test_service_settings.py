@@ -77,7 +77,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("line", ["prot = 1", "[server]\nport = 1"])
-def test_unknown_names_in_the_file_are_refused(tmp_path: Path, line: str) -> None:
+def test_unknown_names_in_the_file_are_rejected(tmp_path: Path, line: str) -> None:
     config = tmp_path / "dragoman.toml"
     config.write_text(line, encoding="utf-8")
 

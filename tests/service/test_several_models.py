@@ -14,7 +14,7 @@ from tests.service.conftest import (
     SIZE_BYTES,
     Serve,
     fields_of,
-    refusal,
+    rejection,
     translate,
 )
 
@@ -35,7 +35,7 @@ def test_the_pair_decides_which_model_translates(serve_models: Serve) -> None:
     assert translate(client, source="cs", target="de")["model"] == "many"
 
 
-def test_through_a_third_language_both_steps_are_told(serve_models: Serve) -> None:
+def test_through_a_third_language_both_steps_are_reported(serve_models: Serve) -> None:
     answer = translate(serve_models(), **DE_FR, num_hypotheses=2)
 
     quality = {"score": -0.75, "confidence": 0.25, "finish_reason": "stop"}
@@ -55,7 +55,7 @@ def test_no_texts_take_no_model_but_want_a_pair_that_is_served(serve_models: Ser
 
 
 @pytest.mark.parametrize("name", ["c", "many"])
-def test_a_model_may_be_asked_for(serve_models: Serve, models: Path, name: str) -> None:
+def test_a_model_may_be_requested_by_name(serve_models: Serve, models: Path, name: str) -> None:
     write_bundle(models / "d", "czech", ["cs"], ["de"])
     client = serve_models()
 
@@ -75,7 +75,7 @@ def test_a_model_may_be_asked_for(serve_models: Serve, models: Path, name: str) 
         ({**DE_FR, "model": "a"}, "target: this language is not served; served: de -> en"),
     ],
 )
-def test_a_pair_that_is_not_served_is_refused_naming_what_is(
+def test_a_pair_that_is_not_served_is_rejected_naming_what_is(
     serve_models: Serve, body: dict[str, str], message: str
 ) -> None:
     response = serve_models().post(URL, json={"text": "Hallo"} | body)
@@ -97,7 +97,7 @@ def test_what_is_at_fault_is_named_whether_the_model_was_open_or_not(
         assert fields_of(client.post(URL, json={"text": ["a", "b"], **body})) == [field]
 
 
-def test_models_are_opened_on_first_use_and_told(serve_models: Serve, bundles: DoubleBundles) -> None:
+def test_models_are_opened_on_first_use_and_reported(serve_models: Serve, bundles: DoubleBundles) -> None:
     client = serve_models()
     assert bundles.names == []
 
@@ -112,19 +112,19 @@ def test_models_are_opened_on_first_use_and_told(serve_models: Serve, bundles: D
     ]
     assert (listed[2]["sources"], listed[2]["targets"]) == (["cs", "de"], ["cs", "de"])
     assert {each["memory_bytes"] for each in listed} == {SIZE_BYTES}
-    told = [(each["kernels"], each["why_not_native"]) for each in listed]
-    assert told == [("doubled", "it is a double"), (None, None), (None, None)]
+    reported = [(each["kernels"], each["why_not_native"]) for each in listed]
+    assert reported == [("doubled", "it is a double"), (None, None), (None, None)]
 
 
 def test_languages_tell_what_each_reaches_and_how(serve_models: Serve) -> None:
     languages = serve_models().get("/v1/languages").json()["languages"]
 
-    told = [
+    reported = [
         (each["source"], reach["way"], reach["models"], reach["targets"])
         for each in languages
         for reach in each["reaches"]
     ]
-    assert told == [
+    assert reported == [
         ("cs", "multilingual", ["many"], ["de"]),
         ("cs", "pivot", ["many", "german"], ["en"]),
         ("de", "direct", ["german"], ["en"]),
@@ -144,7 +144,7 @@ def test_without_room_in_time_the_client_may_come_back(serve_models: Serve, bund
 
         bundles.named("german").released.set()
         in_use.result(TIMEOUT_S)
-    assert refusal(refused) == (503, "no_room")
+    assert rejection(refused) == (503, "no_room")
     assert "model b needs about 10 bytes of memory" in refused.text
     assert int(refused.headers["retry-after"]) > 0
 
@@ -174,7 +174,7 @@ def test_a_model_that_cannot_be_opened_is_the_servers_fault(
 
     for _ in range(2):
         failed = client.post(URL, json={"text": "Hallo", **DE_EN})
-        assert refusal(failed) == (500, "internal")
+        assert rejection(failed) == (500, "internal")
         assert "the model cannot be opened; the server's log says why" in failed.text
     assert message in caplog.text
 
@@ -206,14 +206,14 @@ def test_several_models_are_ready_at_once_and_preloaded_ones_are_warmed_up(
     assert bundles.named("many").pairs == [("cs", "de")]
 
 
-def test_clients_may_not_ask_for_another_look_unless_the_operator_says_so(serve_models: Serve) -> None:
+def test_clients_may_request_a_reload_only_if_the_operator_allows_it(serve_models: Serve) -> None:
     client = serve_models()
 
     assert client.post("/v1/models/reload").status_code == 404
     assert "/v1/models/reload" not in client.get("/openapi.json").json()["paths"]
 
 
-def test_another_look_finds_what_has_changed(
+def test_a_scan_finds_what_has_changed(
     serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -242,7 +242,7 @@ def test_another_look_finds_what_has_changed(
     assert client.get("/openapi.json").json()["paths"]["/v1/models/reload"]["post"]["description"]
 
 
-def test_a_watched_folder_is_looked_at_by_itself(
+def test_a_watched_folder_is_checked_by_itself(
     serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = serve_models(watch_s=0.05)
@@ -257,7 +257,7 @@ def test_a_watched_folder_is_looked_at_by_itself(
     assert caplog.text.count("e cannot be served") == 1  # and not at every look
 
 
-def test_a_folder_that_cannot_be_served_from_the_start_is_told(
+def test_a_folder_that_cannot_be_served_from_the_start_is_reported(
     serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (models / "a" / "manifest.json").write_text("{}")

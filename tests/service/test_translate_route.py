@@ -116,9 +116,9 @@ def test_a_model_decides_itself_where_null_is_sent(client: httpx.Client, field: 
     assert translate(client, **{field: None})
 
 
-def test_every_wish_for_the_search_reaches_the_engine() -> None:
+def test_every_search_option_reaches_the_engine() -> None:
     sampling = {"top_k": 5, "top_p": 0.5, "temperature": 0.75, "seed": 9}
-    wishes = {
+    search_options = {
         "beam_size": 7,
         "num_hypotheses": 3,
         "length_penalty": 0.25,
@@ -137,11 +137,11 @@ def test_every_wish_for_the_search_reaches_the_engine() -> None:
         "return_tokens": True,
     }
 
-    options = TranslateRequest.model_validate({"text": "Eins.", **wishes}).options()
+    options = TranslateRequest.model_validate({"text": "Eins.", **search_options}).options()
     sampled = TranslateRequest.model_validate({"text": "Eins.", "sampling": sampling}).options()
 
     # Terms are chosen for each language pair, later.
-    assert dataclasses.asdict(options) == {**wishes, "terminology": None}
+    assert dataclasses.asdict(options) == {**search_options, "terminology": None}
     assert sampled.sampling == Sampling(**sampling)  # type: ignore[arg-type]
 
 
@@ -182,7 +182,7 @@ def test_segments_come_in_order_and_the_whole_comes_last(client: httpx.Client) -
     assert done == client.post("/v1/translate", json={"text": ["eins\nzwei", "drei"]}).json()
 
 
-def test_tokens_are_told_where_they_are_asked_for(client: httpx.Client) -> None:
+def test_tokens_are_reported_where_they_are_requested(client: httpx.Client) -> None:
     events = stream(client, text="ein haus", beam_size=1, stream_tokens=True)
 
     assert [(name, data.get("text")) for name, data in events[:-1]] == [
@@ -204,7 +204,7 @@ def test_a_segment_is_sent_before_the_rest_is_done(serve: Serve, translator: Dou
         assert "event: done" in list(lines)
 
 
-def test_what_is_at_fault_before_anything_is_told_has_a_status(client: httpx.Client) -> None:
+def test_an_error_before_the_first_event_has_an_http_status(client: httpx.Client) -> None:
     refused = client.post(STREAM_URL, json={"text": ["unusable", "unusable"]})
 
     assert refused.status_code == 422

@@ -78,7 +78,7 @@ def rejection(path: Path) -> str:
     return str(rejected.value)
 
 
-def test_what_is_somebody_elses_or_cannot_be_bound_is_rejected(path: Path) -> None:
+def test_an_address_in_use_or_unbindable_is_rejected(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(path))
         other.listen()

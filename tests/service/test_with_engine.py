@@ -112,7 +112,7 @@ def test_a_typed_line_is_answered_before_the_next(environment: dict[str, str]) -
             os.close(terminal)
 
 
-def test_a_limit_of_the_model_is_the_clients_to_mend(engine_client: httpx.Client) -> None:
+def test_exceeding_a_limit_of_the_model_is_a_client_error(engine_client: httpx.Client) -> None:
     body = {"source": "de", "text": "ja", "max_length": 100_000}
 
     assert fields_of(engine_client.post("/v1/translate", json=body)) == ["max_length"]
@@ -121,7 +121,7 @@ def test_a_limit_of_the_model_is_the_clients_to_mend(engine_client: httpx.Client
 @pytest.mark.skipif(
     "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
 )
-def test_commands_run_on_the_provider_asked_for_or_not_at_all(
+def test_commands_run_on_the_provider_requested_or_not_at_all(
     run_engine: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
     variables = environment | {"DRAGOMAN_PROVIDERS": "cuda,cpu"}
@@ -156,7 +156,7 @@ def test_commands_run_on_the_kernels_required_or_not_at_all(
     assert "Traceback" not in problem
 
 
-def test_a_server_tells_what_computes_its_model(engine_client: httpx.Client) -> None:
+def test_a_server_reports_the_kernels_of_its_model(engine_client: httpx.Client) -> None:
     (model,) = engine_client.get("/v1/models").json()["models"]
     kernels = best_kernels()
 
@@ -174,7 +174,7 @@ def test_a_text_in_an_unknown_script_comes_back_as_it_is_by_every_api(engine_cli
     libre = engine_client.post("/translate", json=libre_body).json()
     deepl = engine_client.post("/v2/translate", json=deepl_body).json()
 
-    told = [(one["text"] == text, one["finish_reason"]) for one in own["translations"]]
-    assert told == [(True, "unsupported"), (False, "stop")]
+    reported = [(one["text"] == text, one["finish_reason"]) for one in own["translations"]]
+    assert reported == [(True, "unsupported"), (False, "stop")]
     assert libre["translatedText"] == f"<p>{text}</p>"
     assert deepl["translations"][0]["text"] == text

@@ -43,16 +43,16 @@ CONNECTING = (
 )
 
 
-def watched(script: str, told: Path, *arguments: str) -> list[str]:
+def watched(script: str, reported: Path, *arguments: str) -> list[str]:
     """A command whose connections are written to a file, by the kernel's account and by the interpreter's."""
-    python = [sys.executable, "-c", script, str(told), *arguments]
-    return python if STRACE is None else [STRACE, *OPTIONS, "-o", f"{told}.kernel", *python]
+    python = [sys.executable, "-c", script, str(reported), *arguments]
+    return python if STRACE is None else [STRACE, *OPTIONS, "-o", f"{reported}.kernel", *python]
 
 
-def elsewhere(told: Path) -> list[str]:
+def elsewhere(reported: Path) -> list[str]:
     """Whom a command talked to that is not on this machine."""
-    kernel = Path(f"{told}.kernel")
-    text = "".join(path.read_text() for path in (told, kernel) if path.exists())
+    kernel = Path(f"{reported}.kernel")
+    text = "".join(path.read_text() for path in (reported, kernel) if path.exists())
     addresses = re.findall(
         r"inet_addr\(\"([^\"]+)\"|AF_INET6, \"([^\"]+)\"|^socket\.\w+ \('([^']+)'", text, re.MULTILINE
     )
@@ -126,7 +126,7 @@ IMPORTERS = sorted(
 
 
 @pytest.fixture(scope="module")
-def told_at_import(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def set_at_import(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What onnxruntime is told when a process imports one module alone, by module."""
     environment = {**surroundings(), "PYTHONPATH": str(PROJECT)}
     command = [sys.executable, "-c", IMPORTING, *IMPORTERS]
@@ -136,10 +136,10 @@ def told_at_import(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("module", IMPORTERS)
-def test_onnxruntime_is_told_not_to_report_before_it_is_imported(
-    told_at_import: dict[str, str], module: str
+def test_onnxruntime_telemetry_is_disabled_before_its_import(
+    set_at_import: dict[str, str], module: str
 ) -> None:
-    assert told_at_import[module] == "1"
+    assert set_at_import[module] == "1"
 
 
 def surroundings() -> dict[str, str]:

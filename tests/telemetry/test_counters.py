@@ -73,13 +73,13 @@ def test_what_a_thread_has_seen_outlives_it_and_nothing_else_of_it_does() -> Non
 def test_counts_of_concurrent_threads_are_all_kept() -> None:
     engine_metrics = EngineMetricsCollector()
 
-    def refuse() -> None:
+    def reject() -> None:
         for _ in range(1000):
             engine_metrics.rejected(2)
 
     with ThreadPoolExecutor(4) as threads:
         for _ in range(4):
-            threads.submit(refuse)
+            threads.submit(reject)
         engine_metrics.total()  # while they count
 
     assert engine_metrics.total().refused == 8000

@@ -71,8 +71,8 @@ def test_every_metric_in_the_dashboards_is_exposed(expression: str, exposed: dic
 def test_every_label_in_the_dashboards_exists(expression: str, exposed: dict[str, set[str]]) -> None:
     of_scrape = {"job", "instance"}
     for name, matchers in _SELECTED.findall(expression):
-        asked = {label for label, _ in _MATCHER.findall(matchers)} - of_scrape
-        assert asked <= exposed.get(name, set()), name
+        requested = {label for label, _ in _MATCHER.findall(matchers)} - of_scrape
+        assert requested <= exposed.get(name, set()), name
     metrics = set(_METRIC.findall(expression)) - BY_PROMETHEUS
     for labels in _GROUPED.findall(expression):
         for label in {label.strip() for label in labels.split(",")} - of_scrape:

@@ -110,7 +110,7 @@ def test_a_request_is_named_by_no_more_than_a_word(wanted: str | None) -> None:
     assert name == wanted or begin_request(wanted).request_id != name
 
 
-def test_every_answer_tells_the_name(observe: Observe) -> None:
+def test_every_response_names_its_request_id(observe: Observe) -> None:
     client = observe(Telemetry(), max_body_bytes=10)
     for path in ("/v1/models", "/nowhere", "/v1/translate"):
         response = client.post(path, content=b"x" * 100)
@@ -128,14 +128,14 @@ def test_probes_have_lines_of_level_debug(observe: Observe, logged: io.StringIO)
     assert levels == {"/healthz": "debug", "/readyz": "debug", "/metrics": "debug", "/v1/models": "info"}
 
 
-@pytest.mark.parametrize("is_asked", [False, True])
+@pytest.mark.parametrize("is_requested", [False, True])
 def test_addresses_are_logged_only_on_request(
-    observe: Observe, logged: io.StringIO, *, is_asked: bool
+    observe: Observe, logged: io.StringIO, *, is_requested: bool
 ) -> None:
     configure_logs("json", "debug", logged)
-    observe(Telemetry(TelemetryOptions(lines=RequestLogOptions(addresses=is_asked)))).get("/v1/models")
+    observe(Telemetry(TelemetryOptions(lines=RequestLogOptions(addresses=is_requested)))).get("/v1/models")
 
-    assert [line.get("address") for line in access_lines(logged)][-1] == (ADDRESS if is_asked else None)
+    assert [line.get("address") for line in access_lines(logged)][-1] == (ADDRESS if is_requested else None)
 
 
 def serve_directly(
@@ -162,17 +162,17 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: A
     await send({"type": "http.response.body", "body": b""})
 
 
-@pytest.mark.parametrize("are_asked", [False, True])
+@pytest.mark.parametrize("are_logged", [False, True])
 def test_texts_are_logged_only_on_request_and_their_characters_always(
-    logged: io.StringIO, *, are_asked: bool
+    logged: io.StringIO, *, are_logged: bool
 ) -> None:
     configure_logs("json", "debug", logged)
     tally = RequestCounters()
-    serve_directly(answer, RequestLogOptions(texts=are_asked), tally)
+    serve_directly(answer, RequestLogOptions(texts=are_logged), tally)
 
     assert access_lines(logged)[0]["characters"] == len(WORD) + 2
-    assert (WORD in logged.getvalue()) is are_asked
-    assert [line["level"] for line in lines(logged) if "texts" in line] == ["debug"] * are_asked
+    assert (WORD in logged.getvalue()) is are_logged
+    assert [line["level"] for line in lines(logged) if "texts" in line] == ["debug"] * are_logged
     assert tally.characters.by_labels == {("other",): len(WORD) + 2}
 
 
@@ -191,7 +191,7 @@ def test_an_application_that_fails_is_counted_as_failed(logged: io.StringIO) -> 
     assert list(tally.durations_s) == [("other", "other", "5xx")]
 
 
-def test_a_client_that_left_unanswered_is_told_apart(logged: io.StringIO) -> None:
+def test_a_request_without_response_is_logged_with_status_499(logged: io.StringIO) -> None:
     configure_logs("json", "info", logged)
 
     async def leave(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
@@ -238,10 +238,10 @@ def test_no_line_of_any_level_has_anything_in_it_that_a_client_wrote(
     _provoke(observe(Telemetry(), max_body_bytes=20_000, requires_key=False))
 
     until(lambda: logged.getvalue().count("service.access") >= NUM_PROVOCATIONS)
-    told = logged.getvalue() + "".join(capfd.readouterr())
-    assert "RuntimeError" in told  # the fault itself is told of
-    assert WORD.lower() not in told.lower()
-    assert ADDRESS not in re.sub(r"running on http://\S+", "", told, flags=re.IGNORECASE)
+    output = logged.getvalue() + "".join(capfd.readouterr())
+    assert "RuntimeError" in output  # the fault itself is told of
+    assert WORD.lower() not in output.lower()
+    assert ADDRESS not in re.sub(r"running on http://\S+", "", output, flags=re.IGNORECASE)
 
 
 @pytest.mark.parametrize("log_format", FORMATS)
@@ -282,25 +282,25 @@ def test_exceptions_are_logged_without_their_messages(logged: io.StringIO, log_f
     except KeyError:
         logging.getLogger("service.anything").exception("it failed")
 
-    told = logged.getvalue()
-    assert "it failed" in told
-    assert "builtins.KeyError" in told
-    assert "builtins.ValueError" in told
-    assert __file__ in told
-    assert f"'{WORD}'" not in told
+    output = logged.getvalue()
+    assert "it failed" in output
+    assert "builtins.KeyError" in output
+    assert "builtins.ValueError" in output
+    assert __file__ in output
+    assert f"'{WORD}'" not in output
 
 
 def test_a_traceback_names_all_that_led_to_it() -> None:
-    told = ""
+    output = ""
     try:
         try:
             int(WORD)
         except ValueError:
             raise KeyError(WORD)  # noqa: B904 -- what came before is its context, not its cause
     except KeyError as error:
-        told = "".join(traceback_without_messages(error))
+        output = "".join(traceback_without_messages(error))
 
-    assert told.index("builtins.KeyError") < told.index("caused by") < told.index("builtins.ValueError")
+    assert output.index("builtins.KeyError") < output.index("caused by") < output.index("builtins.ValueError")
 
 
 def test_least_severity_holds_for_all(logged: io.StringIO) -> None:

@@ -60,7 +60,7 @@ def test_what_is_remembered_is_counted_and_not_searched_for(engine_client: httpx
     assert grown(before, after, "dragoman_queue_seconds_count") == 0
 
 
-def test_the_servers_state_is_told(engine_client: httpx.Client) -> None:
+def test_the_servers_state_is_reported(engine_client: httpx.Client) -> None:
     exposed = read(engine_client)
 
     assert value(exposed, "dragoman_ready") == 1

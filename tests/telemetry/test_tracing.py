@@ -81,9 +81,9 @@ def test_a_request_is_a_span_and_its_segments_are_spans_in_it(kept: Kept) -> Non
         assert queue.end_time == search.start_time
         times = [request.start_time, queue.start_time, queue.end_time, search.end_time, request.end_time]
         assert times == sorted(time for time in times if time is not None)
-        told = attributes(search)
-        assert (told["dragoman.method"], told["dragoman.beam_size"]) == ("search", 2)
-        assert (told["dragoman.ending"], search.status.status_code) == ("done", StatusCode.UNSET)
+        reported = attributes(search)
+        assert (reported["dragoman.method"], reported["dragoman.beam_size"]) == ("search", 2)
+        assert (reported["dragoman.ending"], search.status.status_code) == ("done", StatusCode.UNSET)
 
 
 def test_a_request_continues_the_trace_of_its_client(kept: Kept) -> None:
@@ -136,10 +136,10 @@ def test_spans_have_nothing_in_them_that_a_client_wrote(kept: Kept, observe: Obs
     client.request(WORD.upper(), "/v1/models")
     tracing.close()
 
-    told = "".join(span.to_json() for span in kept.spans)
+    reported = "".join(span.to_json() for span in kept.spans)
     assert len(kept.spans) >= 4
-    assert WORD.lower() not in told.lower()
-    assert "127.0.0.1" not in told
+    assert WORD.lower() not in reported.lower()
+    assert "127.0.0.1" not in reported
     (failed,) = [span for span in kept.spans if attributes(span).get("http.response.status_code") == 500]
     assert failed.status.status_code is StatusCode.ERROR
 

@@ -91,7 +91,7 @@ class CountingPattern:
 
 
 @pytest.mark.parametrize("name", ["_CLAUSE_END", "_SPACES"])
-def test_boundaries_are_looked_for_once_however_many_words_are_cut(
+def test_boundaries_are_searched_once_for_any_number_of_cut_words(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = " ".join(["x" * 1000] * 20)

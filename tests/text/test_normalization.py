@@ -68,7 +68,7 @@ def test_no_more_than_30_marks_stand_in_a_row_and_none_is_dropped(text: str) -> 
     assert kept[: len(visible)] == kept[len(visible) :]
 
 
-def test_all_marks_of_unicode_are_in_the_blocks_that_are_looked_at() -> None:
+def test_all_marks_of_unicode_are_in_the_blocks_that_are_checked() -> None:
     is_looked_at = re.compile(f"[{BLOCKS_WITH_MARKS}]").match
     for character in map(chr, range(sys.maxunicode + 1)):
         if unicodedata.combining(character) or unicodedata.decomposition(character):

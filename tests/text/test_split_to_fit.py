@@ -114,7 +114,7 @@ def test_one_character_under_more_marks_than_fit_is_cut_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "xyz", "ein Wort"])
-def test_a_character_that_does_not_fit_is_refused(text: str) -> None:
+def test_a_character_that_does_not_fit_is_rejected(text: str) -> None:
     with pytest.raises(InputError, match="this character alone") as caught:
         split_to_fit(text, lambda piece: len(piece) + 5, 5)
 
@@ -153,12 +153,12 @@ def test_segments_that_fit_are_those_of_segment() -> None:
 
 
 def test_a_segment_that_will_be_copied_is_never_split_or_counted() -> None:
-    def refuse(piece: str) -> int:
+    def reject(piece: str) -> int:
         raise AssertionError(piece)
 
     rule = "-" * 500
 
-    assert segment_to_fit(f"\n{rule}\n", "de", refuse, 16) == SegmentedText((rule,), ("\n", "\n"))
+    assert segment_to_fit(f"\n{rule}\n", "de", reject, 16) == SegmentedText((rule,), ("\n", "\n"))
 
 
 @given(

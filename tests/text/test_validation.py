@@ -19,7 +19,9 @@ def test_every_text_that_has_utf8_passes(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("item", [7, None])
-def test_a_surrogate_is_refused_with_its_position_and_item(text: str, problem: str, item: int | None) -> None:
+def test_a_surrogate_is_rejected_with_its_position_and_item(
+    text: str, problem: str, item: int | None
+) -> None:
     with pytest.raises(InputError) as caught:
         check_text(text, item)
 

@@ -69,7 +69,7 @@ def test_a_field_that_is_missing_or_empty_is_named(client: httpx.Client, name: s
         ),
     ],
 )
-def test_what_cannot_be_used_is_said(client: httpx.Client, fields: dict[str, object], message: str) -> None:
+def test_unusable_fields_are_reported(client: httpx.Client, fields: dict[str, object], message: str) -> None:
     assert error_of(client.post("/translate", json=BODY | fields)) == (400, message)
 
 
@@ -112,7 +112,7 @@ def test_a_key_may_stand_in_the_url_beside_a_body_or_in_a_header(serve: Serve, k
     assert error_of(client.post("/translate", json=other))[0] == 403
 
 
-def test_too_many_requests_are_told_the_limit_and_when_to_come_back(serve: Serve) -> None:
+def test_too_many_requests_get_the_limit_and_a_retry_time(serve: Serve) -> None:
     client = serve(rate_limit="2/minute")
     translate(client)
     translate(client)

@@ -110,14 +110,14 @@ def test_resuming_needs_something_left_to_do(workplace: JobDirectory, output: Pa
 def test_a_second_run_on_the_same_output_is_rejected_at_once(workplace: JobDirectory) -> None:
     with workplace.locked():
         with multiprocessing.get_context("spawn").Pool(1) as others:
-            assert others.apply(is_refused, [str(workplace.output)])
+            assert others.apply(is_rejected, [str(workplace.output)])
         with pytest.raises(OutputBusy, match=r"another run is writing to .*out\.txt"), workplace.locked():
             pass
 
-    assert not is_refused(str(workplace.output))
+    assert not is_rejected(str(workplace.output))
 
 
-def is_refused(output: str) -> bool:
+def is_rejected(output: str) -> bool:
     try:
         with JobDirectory.of(output).locked():
             return False

@@ -1,4 +1,4 @@
-"""What a bundle is reckoned to take is what it was measured to take."""
+"""The estimated memory of bundles, compared with measured memory."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def of_size(
         (25.5, "int8", "int8", FEW_PIECES, {1: 156}),
     ],
 )
-def test_the_reckoning_is_rather_more_than_less_than_what_was_measured(
+def test_the_memory_estimate_is_at_least_the_measured_memory(
     manifest: Manifest,
     files_mb: float,
     precision: str,

@@ -28,7 +28,7 @@ def test_a_deadline_covers_all_steps(
     assert after.deadline is before.deadline
 
 
-def test_a_deadline_that_passes_is_told_as_it_was_asked_for(
+def test_an_exceeded_deadline_is_reported_with_its_own_seconds(
     router: Router, first: DoubleTranslator, bundles: DoubleBundles
 ) -> None:
     """In the engine, before it, and while a bundle is opened."""
@@ -85,7 +85,7 @@ def test_cancelling_cancels_the_step_that_runs(
 
 
 @only_one_fits
-def test_cancelling_who_waits_for_room_makes_nobody_leave(
+def test_cancelling_a_wait_for_memory_unloads_no_model(
     router: Router, first: DoubleTranslator, bundles: DoubleBundles
 ) -> None:
     in_use = router.submit("wait", "de", "en")
@@ -112,7 +112,7 @@ def test_a_pivot_needs_room_for_one_bundle_at_a_time(router: Router, bundles: Do
 
 
 @only_one_fits
-def test_a_text_that_is_refused_does_not_keep_its_bundle_in_use(
+def test_a_text_that_is_rejected_does_not_keep_its_bundle_in_use(
     router: Router, first: DoubleTranslator
 ) -> None:
     with pytest.raises(InputError):
@@ -122,7 +122,7 @@ def test_a_text_that_is_refused_does_not_keep_its_bundle_in_use(
     assert first.is_closed
 
 
-def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
+def test_a_text_cancelled_before_its_bundle_was_open_is_not_begun(
     models: Path, bundles: DoubleBundles
 ) -> None:
     bundle = read_bundle(models / "de-en")
