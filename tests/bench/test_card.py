@@ -168,7 +168,7 @@ def test_the_result_names_no_folder_that_means_nothing_elsewhere(measured: Place
     assert result["size_bytes"] == sum(sizes)
 
 
-def test_what_was_measured_is_written_again_without_measuring(measured: Place, tmp_path: Path) -> None:
+def test_a_stored_result_is_written_without_measuring(measured: Place, tmp_path: Path) -> None:
     before = contents(measured.bundle)
     again = Place(tmp_path)
     shutil.copytree(measured.bundle, again.bundle)

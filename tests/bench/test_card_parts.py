@@ -140,7 +140,7 @@ def test_a_history_that_is_not_of_its_run_is_rejected(
         read_curve([(run, history(tmp_path / "x", *(event(*point) for point in points)))], RUNS)
 
 
-def test_what_is_no_history_is_rejected() -> None:
+def test_a_file_that_is_not_a_history_is_rejected() -> None:
     with pytest.raises(CurveError, match=r"test_card_parts\.py is no history"):
         read_curve([(1, Path(__file__))], RUNS)
 

@@ -37,7 +37,7 @@ def test_an_argument_of_several_words_is_a_list_if_it_may_be_given_several_times
     [["b", "--kind", "c"], ["b", "--rounds", "many"], [], ["b", "--set", "a"]],
     ids=["choice", "number", "missing", "word"],
 )
-def test_what_an_argument_cannot_be_is_rejected(words: list[str]) -> None:
+def test_an_invalid_argument_is_rejected(words: list[str]) -> None:
     with pytest.raises(SystemExit):
         Command("x", None, {**DEFAULTS, **LISTS, **WORDS}).parse(words)
 

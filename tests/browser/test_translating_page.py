@@ -143,7 +143,7 @@ def test_swapping_translates_the_translation_back(page: Page) -> None:
     expect(page.locator("#output")).to_contain_text("Die Katze")
 
 
-def test_a_text_in_another_language_than_the_chosen_one_is_said_and_translated_from_it(page: Page) -> None:
+def test_a_text_in_another_language_is_reported_and_translated_from_it(page: Page) -> None:
     page.wait_for_selector("#target-language option", state="attached")
     page.select_option("#source-language", "de")
 
@@ -158,7 +158,7 @@ def test_a_text_in_another_language_than_the_chosen_one_is_said_and_translated_f
     expect(page.locator("#notice")).to_be_hidden()
 
 
-def test_a_text_in_a_language_that_is_not_served_is_said_without_a_button(page: Page) -> None:
+def test_a_text_in_an_unserved_language_is_reported_without_a_button(page: Page) -> None:
     page.wait_for_selector("#target-language option", state="attached")
     page.select_option("#source-language", "de")
 

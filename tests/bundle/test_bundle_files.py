@@ -117,7 +117,7 @@ def test_one_flipped_bit_anywhere_is_found(position: int, folder: Path) -> None:
         (lambda path: path.symlink_to("source.spm"), "encoder.onnx has 6 bytes, the manifest says 7"),
     ],
 )
-def test_what_stands_in_a_files_place_is_named(
+def test_anything_in_place_of_a_file_is_named(
     put: Callable[[Path], object], problem: str, folder: Path
 ) -> None:
     (folder / "encoder.onnx").unlink()

@@ -32,7 +32,7 @@ from tests.routing.doubles import TIMEOUT_S, until
 pytestmark = pytest.mark.usefixtures("no_ray")
 
 
-def test_what_a_killed_run_had_finished_is_not_translated_again(place: Place) -> None:
+def test_finished_entries_of_a_killed_run_are_not_translated_again(place: Place) -> None:
     job, journal = place.job(["a", "b", "c"]), place.journal()
     wanted = place.cluster_job(job, DoubleEngine(), 1)
     begin(job, journal, Event())

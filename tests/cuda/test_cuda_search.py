@@ -154,7 +154,7 @@ def test_nan_is_an_error_of_its_source_alone(folder: Path) -> None:
     assert lane.sources == [sources[1]]
 
 
-def test_what_no_slot_can_hold_is_named_with_its_limit(model: CudaModel) -> None:
+def test_a_source_over_the_slot_size_is_rejected_with_the_limit(model: CudaModel) -> None:
     lane = CudaSearchLane(model, SearchKind(1))
 
     with pytest.raises(InputError, match=r"max_length.*are over the limit of"):

@@ -61,7 +61,7 @@ def test_the_end_of_sentence_may_come_although_it_starts_the_decoder(beam_size: 
 
 
 @pytest.mark.parametrize("method", [Method.FILTERED, Method.SAMPLE])
-def test_what_filters_forbid_is_forced_where_it_must_be(method: Method) -> None:
+def test_forced_tokens_pass_the_filters(method: Method) -> None:
     plain = Source((), TargetLimits(9, 0), (BOS, 2, 2), prefix=(2, 2), sampling=Sampling())
     source = replace(plain, repetition_penalty=5.0, no_repeat_ngram_size=1)
 

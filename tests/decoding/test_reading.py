@@ -126,7 +126,7 @@ def test_a_source_is_read_the_same_in_any_company(
 @pytest.mark.parametrize("begin", [(BOS,), (2, 7), (EOS, 5, 3)])
 @pytest.mark.parametrize("max_tokens", [4, 5, 12])
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
-def test_what_a_search_found_is_read_with_the_score_that_it_found(
+def test_forced_decoding_gives_the_score_of_the_search(
     begin: Prefix, max_tokens: int, length_penalty: float
 ) -> None:
     source = Source((0,) * LENGTHS[0], TargetLimits(max_tokens, 0), begin, length_penalty, prefix=(8,))
@@ -141,9 +141,7 @@ def test_what_a_search_found_is_read_with_the_score_that_it_found(
 
 @pytest.mark.parametrize("is_attention_faulty", [False, True], ids=["logprobs", "attention"])
 @pytest.mark.parametrize("kind", [SCORE, ALIGN], ids=str)
-def test_what_is_not_a_number_fails_only_the_source_it_is_for(
-    kind: SearchKind, *, is_attention_faulty: bool
-) -> None:
+def test_a_nan_fails_only_its_source(kind: SearchKind, *, is_attention_faulty: bool) -> None:
     stepper = FakeReadingStepper(MODEL, LENGTHS)
     stepper.faulty, stepper.is_attention_faulty = (1, 2), is_attention_faulty
     sources = [source_of(number, (5, 6, 7, 8)) for number in range(3)]
@@ -200,7 +198,7 @@ def test_an_unscorable_source_is_rejected_before_any_joins(source: Source, probl
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_what_is_searched_for_has_a_lane_with_its_strategy(kind: SearchKind) -> None:
+def test_a_lane_has_the_strategy_of_its_kind(kind: SearchKind) -> None:
     source = Source((0,), TargetLimits(9, 0), (BOS,), repetition_penalty=2.0, sampling=Sampling(), seed=5)
     lane = lane_over(FakeReadingStepper(MODEL, LENGTHS, kind.beam_size), kind.method)
     join(lane, [source])

@@ -92,7 +92,7 @@ def test_unsatisfiable_options_are_rejected_by_their_field(make: Callable[[], ob
         (lambda: TargetVocabulary(EOS, size=1), "vocabulary of size 1"),
     ],
 )
-def test_what_no_caller_can_ask_for_is_a_value_error(make: Callable[[], object], error: str) -> None:
+def test_impossible_searches_are_value_errors(make: Callable[[], object], error: str) -> None:
     with pytest.raises(ValueError, match=error):
         make()
 

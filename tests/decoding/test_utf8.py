@@ -180,7 +180,7 @@ def test_spelled_bytes_are_utf8_without_replacement_characters(
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(model=models, delays=st.lists(st.integers(0, 5), min_size=1, max_size=5), data=st.data())
 @settings(max_examples=25)
-def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
+def test_allowed_bytes_of_a_source_do_not_depend_on_others(
     kind: SearchKind, model: RandomModel, delays: list[int], data: st.DataObject
 ) -> None:
     wanted = [replace(draw_source(data, kind), ids=(number,)) for number in range(len(delays))]

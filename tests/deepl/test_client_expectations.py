@@ -59,7 +59,7 @@ def test_a_model_between_variants_is_used(keyless: httpx.Client) -> None:
     assert answer == {"detected_source_language": "EN", "text": "Hallo|variants"}
 
 
-def test_what_comes_back_unchanged_is_within_all_limits(http: httpx.Client, keys: Keys) -> None:
+def test_limits_apply_to_texts_that_stay_unchanged(http: httpx.Client, keys: Keys) -> None:
     auth = auth_of(keys.make(characters_per_month=4))
     wanted = {"text": ["Hallo"], "source_lang": "EN", "target_lang": "EN-US"}
     assert error_of(http.post("/v2/translate", json=wanted, headers=auth))[0] == 456
@@ -178,7 +178,7 @@ def test_an_unknown_key_counts_once_in_the_rate_of_its_address(tmp_path: Path) -
     assert statuses == [200, 200, 200, 429]
 
 
-def test_the_time_left_covers_all_unfinished_entries(
+def test_the_time_left_covers_all_unfinished_documents(
     client: deepl.DeepLClient, double: DoubleTranslator
 ) -> None:
     double.released.clear()

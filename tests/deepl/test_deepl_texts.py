@@ -276,7 +276,7 @@ def test_another_key_asks_for_itself(http: httpx.Client, keys: Keys, released: t
     assert keys.usage(another).characters == len(TEXT)
 
 
-def test_who_never_comes_again_is_not_charged(
+def test_an_abandoned_request_is_not_charged(
     http: httpx.Client,
     keys: Keys,
     double: DoubleTranslator,

@@ -120,7 +120,7 @@ def test_the_key_of_a_document_is_not_in_the_database(start: Start, auth: Auth, 
     assert handle["document_key"].lower().encode() not in kept
 
 
-def test_nothing_of_a_document_that_was_fetched_is_left(start: Start, auth: Auth, tmp_path: Path) -> None:
+def test_a_downloaded_document_is_deleted(start: Start, auth: Auth, tmp_path: Path) -> None:
     http = start()
     handle = sent(http, b"Hallo\n", auth)
     until(lambda: status_of(http, handle, auth) == "done")

@@ -79,7 +79,7 @@ def test_compose_and_image_mean_the_same_volume() -> None:
     assert "USER 10001:10001" in DOCKERFILE
 
 
-def test_nothing_is_stopped_before_what_is_under_way_can_be_done() -> None:
+def test_a_stop_leaves_time_for_requests_in_progress() -> None:
     defaults = Settings()
     alone_s = defaults.drain_s + defaults.request_timeout_s
 

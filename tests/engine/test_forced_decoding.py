@@ -148,7 +148,9 @@ def test_a_given_target_is_scored_as_the_search_scored_it(tiny: Translator) -> N
         ("a", "\ud800", "target"),
     ],
 )
-def test_what_cannot_be_read_is_named(tiny: Translator, source: str, target: str, field: str) -> None:
+def test_an_unscorable_pair_is_rejected_by_its_field(
+    tiny: Translator, source: str, target: str, field: str
+) -> None:
     with pytest.raises(InputError) as refused:
         tiny.score(source, target)
 

@@ -85,7 +85,7 @@ def test_a_pair_must_be_named_and_served(many: Translator, tiny: Translator) -> 
         list(tiny.translate_many([TEXT], EngineRequest(pair=Pair("en", "de"))))
 
 
-def test_what_languages_add_leaves_the_text_whole(tmp_path: Path) -> None:
+def test_language_tokens_do_not_shorten_the_text(tmp_path: Path) -> None:
     """The model reads 48 tokens: with 40 of its own it takes 8 at a time, and loses none."""
     languages = Languages({"de": SourceLanguage((), (7,) * 39, (EOS,))}, {"en": LANGUAGES.targets["en"]})
     folder = copy_with(tmp_path / "b", languages=languages)

@@ -86,7 +86,7 @@ def test_samples_without_a_chosen_seed_are_not_cached() -> None:
     assert segment_cache.find(chosen, kind) == [hypothesis(2)]
 
 
-def test_nothing_is_kept_where_nothing_may_be() -> None:
+def test_a_cache_of_size_0_keeps_nothing() -> None:
     segment_cache = SegmentCache(0)
     keep(segment_cache, BASIC, GREEDY, [hypothesis(1)])
 

@@ -85,7 +85,7 @@ def test_lone_surrogates_are_an_error_that_names_the_item(tiny: Translator, text
     ],
     ids=["100,000 characters without a space", "a long sentence"],
 )
-def test_what_is_too_long_is_split_into_segments_that_fit_and_not_cut(
+def test_a_long_text_is_split_into_segments_that_fit_and_not_cut(
     tiny: Translator, text: str, least_segments: int
 ) -> None:
     translation = tiny.translate(text, DecodingOptions(beam_size=1, max_length=2))
@@ -97,7 +97,7 @@ def test_what_is_too_long_is_split_into_segments_that_fit_and_not_cut(
     assert all(2 <= segment.num_source_tokens <= limit for segment in translation.segments)
 
 
-def test_reaching_the_length_limit_is_said_and_scores_can_be_left_out(tiny: Translator) -> None:
+def test_reaching_the_length_limit_is_reported_and_scores_are_optional(tiny: Translator) -> None:
     options = DecodingOptions(beam_size=1, max_length=2, return_scores=False)
     translation = tiny.translate("Das Kind spielt im Garten. Ja.", options)
 

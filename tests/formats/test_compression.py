@@ -38,7 +38,7 @@ def plain(content: bytes, suffix: str) -> bytes:
     suffix=st.sampled_from(COMPRESSIONS),
     is_streamed=st.booleans(),
 )
-def test_what_is_in_it_is_translated_as_if_it_were_not_compressed(
+def test_a_compressed_file_is_translated_like_its_content(
     lines: list[str], suffix: str, *, is_streamed: bool
 ) -> None:
     content = "\n".join(lines).encode()
@@ -56,7 +56,7 @@ def test_several_compressed_files_in_a_row_are_one(suffix: str) -> None:
 
 
 @SUFFIXES
-def test_what_is_packed_depends_on_the_content_alone(suffix: str, tmp_path: Path) -> None:
+def test_compressed_output_depends_on_the_content_alone(suffix: str, tmp_path: Path) -> None:
     content = compressed(b"eins\nzwei\n", suffix)
     file_format = CompressedFormat(LINES, suffix, is_streamed=True)
     with (tmp_path / "name").open("wb") as target:
@@ -93,7 +93,7 @@ def test_a_file_that_unpacks_to_far_more_than_text_does_is_rejected(
 
 
 @SUFFIXES
-def test_what_must_be_unpacked_as_a_whole_has_a_limit(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_content_unpacked_as_a_whole_has_a_limit(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compression, "MAX_BUFFERED_BYTES", 100_000)
     content = compressed(b"a\n" * 50_001, suffix)
 

@@ -85,7 +85,7 @@ def other_process() -> Iterator[ProcessPoolExecutor]:
     ("name", "num_entries", "limit_bytes"),
     [*((name, 1_500, 2**18) for name in MAKERS), *((name, 10_000, 5 * 2**19) for name in PACKERS)],
 )
-def test_what_is_read_and_written_is_not_held(
+def test_content_read_and_written_is_not_kept_in_memory(
     other_process: ProcessPoolExecutor, name: str, num_entries: int, limit_bytes: int
 ) -> None:
     num_written, peak_bytes = other_process.submit(write_upper_again, name, num_entries).result()

@@ -28,7 +28,7 @@ def of(*columns: str) -> CommaFormat:
     mark=st.sampled_from(["", "\ufeff"]),
     has_last_ending=st.booleans(),
 )
-def test_what_csv_writes_is_read_as_csv_reads_it_and_comes_back_byte_for_byte(
+def test_tables_of_the_csv_module_round_trip_byte_for_byte(
     rows: list[tuple[str, str, str]],
     delimiter: str,
     quoting: int,

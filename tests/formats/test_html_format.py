@@ -46,7 +46,7 @@ def test_words_change_and_nothing_else() -> None:
     assert rewritten(PAGES, PAGE.encode(), shouted).decode() == expected
 
 
-def test_a_page_says_another_language_only_if_it_said_that_of_the_source() -> None:
+def test_a_page_declares_another_language_only_if_it_declared_the_source() -> None:
     page = "<html lang='fr'><p lang='de'>Ja</p></html>"
 
     assert rewritten(PAGES, page.encode(), shouted).decode() == page.replace("Ja", "JA")

@@ -195,7 +195,7 @@ def test_a_reader_gives_way_to_its_parent_and_has_no_terminal_signals(tmp_path: 
         found.close()  # type: ignore[attr-defined]
 
 
-def test_what_is_broken_off_leaves_no_process(tmp_path: Path) -> None:
+def test_a_closed_reader_leaves_no_process(tmp_path: Path) -> None:
     with _begun(tmp_path) as (found, _):
         found.close()  # type: ignore[attr-defined]
 
@@ -270,7 +270,7 @@ def test_a_record_that_the_parent_cannot_hold_is_rejected(tmp_path: Path) -> Non
         list(RecordReader(ROOMY).read(RecordKind.CSV, source, ("de", "en")))
 
 
-def test_what_is_still_in_the_buffer_of_a_file_is_read_too(tmp_path: Path) -> None:
+def test_unflushed_content_of_a_file_is_read_too(tmp_path: Path) -> None:
     with (tmp_path / "file").open("w+b") as source:
         source.write(b"Hund,dog\n")
         found = list(RecordReader(ROOMY).read(RecordKind.CSV, source, ("de", "en")))

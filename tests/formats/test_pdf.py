@@ -252,7 +252,7 @@ def test_characters_without_a_meaning_are_shown_as_unknown() -> None:
     ],
     ids=["empty", "other", "truncated", "no objects", "encrypted", "no text", "a page is missing"],
 )
-def test_what_cannot_be_read_completely_is_rejected(
+def test_an_incompletely_readable_file_is_rejected(
     file_format: FileFormat, content: bytes, problem: str
 ) -> None:
     with pytest.raises(FileFormatError, match=f"^{problem}"):

@@ -32,7 +32,7 @@ def test_text_with_a_mark_comes_back_byte_for_byte(text: str, encoding: str) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"a\n\xc3\xbc\r\n b", b"\xff", b"a\n\xfeb\0"])
-def test_what_has_no_mark_is_read_as_lines_are(content: bytes) -> None:
+def test_text_without_a_byte_order_mark_is_read_like_lines(content: bytes) -> None:
     def read_by(opened: PlainTextFormat | LinesFormat) -> object:
         try:
             return entries(opened, content)

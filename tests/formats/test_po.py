@@ -61,7 +61,7 @@ CATALOGUES = {
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("what", CATALOGUES)
-def test_what_is_missing_is_filled_in_and_nothing_else(what: str, line_end: str) -> None:
+def test_only_missing_translations_are_filled_in(what: str, line_end: str) -> None:
     before, after = ((HEADER + each).replace("\n", line_end).encode() for each in CATALOGUES[what])
 
     assert rewritten(PO, before, shouted) == after

@@ -157,7 +157,7 @@ REJECTED = {
         for case in cases
     ],
 )
-def test_what_is_no_file_of_its_kind_is_rejected_with_its_place(
+def test_a_file_of_another_format_is_rejected_with_its_position(
     name: str, content: bytes, problem: str
 ) -> None:
     with pytest.raises(FileFormatError, match=f"^{problem}"):

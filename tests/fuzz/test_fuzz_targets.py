@@ -50,7 +50,7 @@ def test_inputs_of_every_kind_break_no_rule(name: str, world: World, pytestconfi
     check()
 
 
-def test_what_was_found_is_found_no_more(world: World) -> None:
+def test_inputs_that_fuzzing_found_pass(world: World) -> None:
     for path in FOUND:
         TARGETS[path.parent.name].check(world, path.read_bytes())
 

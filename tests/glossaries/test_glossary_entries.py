@@ -33,7 +33,7 @@ def write(entries: dict[str, str], form: EntriesFormat = TSV) -> str:
 
 
 @given(ENTRIES, st.sampled_from(list(EntriesFormat)))
-def test_what_is_written_is_read_as_it_was(entries: dict[str, str], form: EntriesFormat) -> None:
+def test_written_entries_are_read_back(entries: dict[str, str], form: EntriesFormat) -> None:
     assert list(parse(write(entries, form), form).items()) == list(entries.items())
 
 
@@ -44,7 +44,7 @@ def test_of_several_translations_the_first_is_written_and_a_term_to_keep_is_its_
 
 
 @given(ENTRIES, st.sampled_from(["\n", "\r\n"]), st.sampled_from([(), ("de", "EN")]))
-def test_what_another_program_writes_as_csv_is_read_as_it_was(
+def test_entries_written_by_the_csv_module_are_read_back(
     entries: dict[str, str], line_end: str, languages: tuple[str, ...]
 ) -> None:
     written = io.StringIO()

@@ -241,7 +241,7 @@ def test_the_graphs_shipped_are_those_that_the_script_writes(
     assert onnx.load(FOLDER / f"{name}.{dtype}.onnx") == made
 
 
-def test_what_has_no_input_is_not_bound() -> None:
+def test_memory_without_an_input_is_not_bound() -> None:
     """Of a layer's key and value, the key alone."""
     session = new_session(FOLDER / "attention.float32.onnx", SessionOptions())
     for maker in (Host(), DEVICES["float32"]):

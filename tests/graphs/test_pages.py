@@ -28,7 +28,7 @@ def test_added_is_what_is_there_now_and_was_not_before(now: list[int], before: l
     assert found == sorted(there - gone)
 
 
-def test_what_lies_in_the_memory_stays() -> None:
+def test_compacting_keeps_the_content_of_memory() -> None:
     random = np.random.default_rng(3).integers(0, 256, 3 * HUGE_PAGE_BYTES, np.uint8)
 
     with compacted_memory():

@@ -198,7 +198,7 @@ def test_without_a_task_the_caller_names_the_languages(folder: Path) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_imported_is_rejected_by_its_field(
+def test_an_unsupported_model_is_rejected_by_its_field(
     changes: dict[str, object], problem: str, folder: Path
 ) -> None:
     edit_json(folder / "config.json", changes)

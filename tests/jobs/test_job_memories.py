@@ -61,7 +61,7 @@ def test_a_job_chooses_its_marks(shared: httpx.Client, review: str, flags: list[
         assert bool(entry.tcomment) is bool(comment)
 
 
-def test_what_does_not_fit_is_rejected(shared: httpx.Client) -> None:
+def test_unfitting_options_of_a_job_are_rejected(shared: httpx.Client) -> None:
     french = new_memory(shared, "fr")
     for fields, status, problem in (
         ({"review": "yes"}, 422, "review: must be one of mark, confidence, off"),

@@ -222,7 +222,7 @@ def test_elements_go_around_what_their_words_and_marks_around_what_their_charact
         ("say -<x/>- now", "sag -- jetzt", "0-0 1-1 2-2 3-3", "sag -<x/>- jetzt"),
     ],
 )
-def test_what_stands_between_words_goes_with_its_neighbour(
+def test_elements_between_words_go_with_their_neighbour(
     xml: str, target: str, pairs: str, expected: str
 ) -> None:
     assert translate(xml, target, pairs, XML) == expected

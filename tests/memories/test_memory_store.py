@@ -113,7 +113,7 @@ def test_a_deleted_memory_is_gone_with_its_pairs(store: MemoryStore, owner: str,
         ("x", DE_EN, [SegmentPair("a", "\ud800")], "pairs[0].target"),
     ],
 )
-def test_what_cannot_be_stored_is_rejected_by_name(
+def test_an_unstorable_memory_is_rejected_by_its_field(
     store: MemoryStore, name: str, pair: Pair, pairs: list[SegmentPair], field: str
 ) -> None:
     with pytest.raises(MemoryInvalid) as caught:

@@ -62,7 +62,7 @@ def test_a_field_out_of_range_is_rejected_by_name(fields: dict[str, Any], proble
         ModelConfig(**{"source_vocab_size": 20, "target_vocab_size": 20, **fields})
 
 
-def test_what_other_fields_make_possible_is_accepted() -> None:
+def test_values_that_other_fields_allow_are_accepted() -> None:
     """A start that no source has may stand at the end of the larger vocabulary; JSON has lists alone."""
     assert ModelConfig(20, 30, shared_vocab=False, bos_id=29).bos_id == 29
     assert ModelConfig(20, 20, d_model=9, heads=3, positions="learned").head_size == 3

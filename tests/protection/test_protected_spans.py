@@ -115,7 +115,7 @@ def test_placeholders_addresses_paths_and_code_are_protected(text: str) -> None:
         ),
     ],
 )
-def test_what_follows_is_no_part_of_a_placeholder_and_takes_none_away(part: str, end: str) -> None:
+def test_punctuation_after_a_placeholder_is_no_part_of_it(part: str, end: str) -> None:
     text = f"(Siehe {part}{end}"
 
     assert [text[span.start : span.end] for span in find_spans(text)] == [part]

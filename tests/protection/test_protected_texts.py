@@ -155,7 +155,7 @@ ANSWERED = {
 
 
 @pytest.mark.parametrize("rule", ANSWERED)
-def test_what_the_engine_answers_becomes_the_text(rule: str) -> None:
+def test_translations_of_the_calls_become_the_text(rule: str) -> None:
     text, answers, expected = ANSWERED[rule]
     context = MESSAGE if "message" in rule else CONTEXT
 

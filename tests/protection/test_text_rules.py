@@ -113,7 +113,7 @@ def test_nothing_is_put_inside_a_word_or_apart_from_its_full_stop(words: list[st
         ("<ruby>Haus<rt>Hütte</rt></ruby> ist groß", ["Haus ist groß"]),
     ],
 )
-def test_what_touches_is_one_text_or_several(html: str, texts: list[str]) -> None:
+def test_touching_elements_make_one_text_or_several(html: str, texts: list[str]) -> None:
     seen: list[str] = []
 
     def engine(text: str) -> Translation:
@@ -142,7 +142,7 @@ def test_what_touches_is_one_text_or_several(html: str, texts: list[str]) -> Non
         ("100 <b> Dateien", "100 %1$s Dateien"),
     ],
 )
-def test_what_touches_a_word_does_not_spoil_it(text: str, shown: str) -> None:
+def test_a_mark_that_touches_a_word_is_hidden_from_the_model(text: str, shown: str) -> None:
     assert [call.text for call in plan_text(MarkedText(text), CONTEXT).calls] == [shown]
 
 

@@ -104,7 +104,7 @@ def test_no_two_files_lock_different_versions_of_a_package() -> None:
         assert all(together[package] == found for package, found in versions_of(name).items()), name
 
 
-def test_what_development_locks_is_free_of_libraries_for_gpus() -> None:
+def test_the_development_lock_has_no_libraries_for_gpus() -> None:
     assert [name for name in versions_of("development.txt") if re.match("nvidia|cuda|torch$", name)] == []
 
 

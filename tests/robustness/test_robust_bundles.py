@@ -56,7 +56,7 @@ def test_there_is_a_bundle_to_hold_to_its_bars_and_results_are_of_bundles_and_li
     assert all(TARGETS[row["source"]] == row["target"] for one in results for row in one["results"])
 
 
-def test_what_is_worse_than_its_bar_is_missed() -> None:
+def test_a_rate_below_its_bar_is_reported() -> None:
     at_bar = replace(RATES, kept=0.76, said=0.61, invented=0.07, loop=0.01)
     worse = replace(RATES, kept=0.755, said=0.61, invented=0.071, loop=0.01)
 

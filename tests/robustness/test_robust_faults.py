@@ -44,7 +44,7 @@ def test_words_without_a_source_count_as_invented(source: str, output: str, reas
         ("1.299,00 EUR", "EUR 1.29,000"),
     ],
 )
-def test_what_a_translator_writes_is_not_invented(source: str, output: str) -> None:
+def test_words_of_good_translations_are_not_invented(source: str, output: str) -> None:
     assert invented(source, output) is None
 
 
@@ -87,7 +87,7 @@ def test_sentences_are_counted_as_a_reader_would(text: str, sentences: int) -> N
         ("Aha", "Aaaaaah"),
     ],
 )
-def test_what_comes_again_and_again_is_a_loop(source: str, output: str) -> None:
+def test_repeated_words_are_a_loop(source: str, output: str) -> None:
     assert looped(source, output) is not None
 
 
@@ -121,5 +121,5 @@ def test_words_that_people_repeat_are_no_loop(source: str, output: str) -> None:
         (" ", "", False),
     ],
 )
-def test_nothing_for_something_is_empty(source: str, output: str, expected: bool) -> None:  # noqa: FBT001 -- a case
+def test_an_empty_translation_counts_as_empty(source: str, output: str, expected: bool) -> None:  # noqa: FBT001 -- a case
     assert is_empty(source, output) is expected

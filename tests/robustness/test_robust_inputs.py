@@ -57,7 +57,7 @@ def test_long_inputs_have_60_words_and_one_is_a_word_20_times(source: str) -> No
     assert all(any(len(word) > 1 and word.isupper() for word in text.split()) for text in by_kind["emphasis"])
 
 
-def test_what_is_to_be_kept_stands_in_the_input_as_often() -> None:
+def test_items_to_keep_are_in_the_input_equally_often() -> None:
     wrong = [
         (given.id, str(wanted), times, found)
         for pair, given in EVERY

@@ -62,7 +62,7 @@ def is_kept(thing: str, output: str, target: str = "en", source: str = "de") -> 
         ("time:8.15 Uhr", "at 8:15 a.m."),
     ],
 )
-def test_what_a_translator_would_call_kept_is_and_values_in_any_writing(thing: str, output: str) -> None:
+def test_kept_items_and_equal_values_in_any_writing_count_as_kept(thing: str, output: str) -> None:
     assert is_kept(thing, output)
 
 
@@ -101,7 +101,7 @@ def test_what_a_translator_would_call_kept_is_and_values_in_any_writing(thing: s
         ("time:18 Uhr", "at 18:05"),
     ],
 )
-def test_what_a_translator_would_call_lost_is_and_other_values_are(thing: str, output: str) -> None:
+def test_lost_items_and_other_values_count_as_lost(thing: str, output: str) -> None:
     assert not is_kept(thing, output)
 
 

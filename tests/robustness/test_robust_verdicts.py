@@ -40,7 +40,7 @@ def test_kinds_are_rated_apart_in_the_lists_order() -> None:
     assert [(one.inputs, one.kept, one.said) for one in rates.values()] == [(2, 0.0, 0.5), (1, 1.0, 0.0)]
 
 
-def test_what_the_length_limit_cut_went_round_in_circles() -> None:
+def test_an_output_cut_by_the_length_limit_counts_as_a_loop() -> None:
     given = Input("x", "k", "Ja", is_ordered=False, wanted=(), good="")
 
     assert judge(given, "yes", PAIR, is_cut=True).looped == "cut by the length limit"

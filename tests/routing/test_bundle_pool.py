@@ -160,7 +160,7 @@ def test_opening_too_slowly_passes_the_deadline_of_who_waits_alone(pool_maker: P
     assert pool_maker.bundles.num_opening == 1
 
 
-def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(pool_maker: PoolMaker) -> None:
+def test_a_cancelled_wait_unloads_no_model(pool_maker: PoolMaker) -> None:
     pool = pool_maker.pool(15)
     in_use = get(pool, "a")
     given_up = pool.acquire("b")

@@ -50,7 +50,7 @@ def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(
     assert [*seen, other.is_closed] == [False, True, False, True]
 
 
-def test_what_a_dying_engine_had_fails_and_the_next_text_is_translated(
+def test_texts_of_a_dying_engine_fail_and_the_next_one_is_translated(
     real_router: Router, engine_metrics: DisruptingMetrics, opened: list[Translator]
 ) -> None:
     wanted = real_router.translate("Das Kind spielt im Garten.").translation.text

@@ -215,7 +215,7 @@ def test_the_last_steps_segments_and_tokens_are_reported_and_no_others(router: R
     assert tokens == [(0, "Hallo"), (0, "Hallo du|de-en|en-fr"), (1, "da|de-en|en-fr")]
 
 
-def test_what_a_watcher_raises_fails_its_text_alone(router: Router) -> None:
+def test_an_exception_of_a_callback_fails_its_text_alone(router: Router) -> None:
     def fail(_segment: SegmentTranslation) -> None:
         raise LookupError("no")
 
@@ -235,14 +235,14 @@ def test_a_target_is_read_by_the_bundle_of_its_pair(router: Router, second: Doub
     assert second.requests[0].deadline.timeout_s == 9
 
 
-def test_what_goes_through_a_third_language_has_no_score(router: Router) -> None:
+def test_scoring_through_a_third_language_is_rejected(router: Router) -> None:
     with pytest.raises(
         InputError, match="target: scoring needs a model that translates de -> fr directly, not through en"
     ):
         router.score(router.route("de", "fr"), "ja", "oui")
 
 
-def test_what_cannot_be_read_fails_alone(router: Router) -> None:
+def test_an_unscorable_target_fails_alone(router: Router) -> None:
     route = router.route("de", "en")
 
     assert isinstance(router.score(route, "ja", "unusable").exception(TIMEOUT_S), InputError)

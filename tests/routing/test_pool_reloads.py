@@ -50,7 +50,7 @@ def test_a_changed_bundle_is_opened_again_and_the_old_one_ends_with_its_users(po
     assert use(pool, "a") is new
 
 
-def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(pool_maker: PoolMaker) -> None:
+def test_without_memory_for_both_the_new_bundle_waits_for_the_old(pool_maker: PoolMaker) -> None:
     pool = pool_maker.pool(15)
     in_use = get(pool, "a")
     pool.set_bundles({**pool_maker.stocked, "a": pool_maker.rewritten("a")})
@@ -110,7 +110,7 @@ def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(pool_
     assert pool_maker.bundles.open_names == ["big"]
 
 
-def test_what_was_opened_is_what_there_is(pool_maker: PoolMaker) -> None:
+def test_an_opened_bundle_is_the_one_in_its_folder(pool_maker: PoolMaker) -> None:
     """A folder may be replaced after it was looked at and before it is opened."""
     pool = pool_maker.pool()
     version = pool.version

@@ -147,7 +147,7 @@ def test_a_language_may_be_left_open_where_only_one_pair_is_possible(
 
 
 @given(offers=some_offers())
-def test_what_a_source_reaches_is_what_routes_are_found_for(offers: list[Offer]) -> None:
+def test_reached_targets_are_those_with_a_route(offers: list[Offer]) -> None:
     routes = Routes(offers)
     expected = {}
     for source in CODES:
@@ -256,7 +256,7 @@ def test_thousands_of_pairs_are_not_listed() -> None:
 
 
 @pytest.mark.parametrize("field", ["source", "target", "model"])
-def test_what_is_too_long_for_a_name_is_not_looked_up(field: str) -> None:
+def test_a_name_over_the_length_limit_is_rejected(field: str) -> None:
     requested: dict[str, str | None] = {"source": "de", "target": "en", "model": None}
     requested[field] = "en-" + "x" * 300
 

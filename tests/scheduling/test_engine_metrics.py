@@ -170,7 +170,7 @@ def test_a_cancellation_that_comes_after_the_end_is_none(notes: Notes) -> None:
     assert notes.endings == [SegmentOutcome.DONE]
 
 
-def test_what_is_under_way_when_all_closes_has_failed(notes: Notes) -> None:
+def test_segments_unfinished_at_closing_count_as_failed(notes: Notes) -> None:
     with scheduling(Engine(), max_sources=1, metrics=notes) as scheduler:
         _wait(scheduler, AwaitedSegment(1))
 

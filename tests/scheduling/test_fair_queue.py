@@ -112,7 +112,7 @@ def test_a_newcomer_goes_before_the_rest_of_what_has_had_more() -> None:
     assert late in [next_of(queue) for _ in range(2)]
 
 
-def test_who_had_all_of_it_alone_owes_nothing_for_it() -> None:
+def test_an_owner_that_was_alone_owes_nothing_for_it() -> None:
     """What nobody else wanted is not held against a request."""
     early, late = Flow("A"), Flow("A")
     queue = queue_of(*segments_of(early, [10] * 100))
@@ -127,7 +127,7 @@ def test_who_had_all_of_it_alone_owes_nothing_for_it() -> None:
 
 
 @given(REQUESTS, st.data())
-def test_what_was_removed_is_not_in_the_order(requests: Requests, data: st.DataObject) -> None:
+def test_removed_segments_are_not_in_the_order(requests: Requests, data: st.DataObject) -> None:
     segments = [one for owner, lengths in requests for one in segments_of(Flow(owner), lengths)]
     queue = queue_of(*segments)
     gone = data.draw(st.lists(st.sampled_from(segments), unique=True))

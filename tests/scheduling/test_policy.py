@@ -72,7 +72,7 @@ def assert_within(capacity: Capacity, running: list[Waiter]) -> None:
 
 
 @given(st.lists(waiters, max_size=30), st.integers(0, 8))
-def test_what_is_admitted_fits(sources: list[Waiter], most: int) -> None:
+def test_admitted_segments_fit(sources: list[Waiter], most: int) -> None:
     waiting = waiting_list(sources)
     running: list[Waiter] = []
     for _ in range(4):

@@ -133,7 +133,7 @@ def test_a_server_that_does_not_detect_says_so(client: httpx.Client) -> None:
         assert fields_of(client.post(f"/v1/{path}", json={"text": "ja", **source})) == ["source"]
 
 
-def test_what_is_at_fault_of_pairs_is_named(engine_client: httpx.Client) -> None:
+def test_the_faulty_field_of_a_pair_is_named(engine_client: httpx.Client) -> None:
     pairs = [{"source": "ja", "target": "yes"}, {"source": "ja", "target": "word " * 3000}]
 
     assert fields_of(engine_client.post("/v1/score", json={"pairs": pairs})) == ["pairs[1].target"]

@@ -83,7 +83,7 @@ def test_the_client_with_the_fewest_slots_goes_first() -> None:
     played(play)
 
 
-def test_of_two_that_wait_the_one_whose_work_cost_less_goes_first() -> None:
+def test_of_two_waiting_clients_the_cheaper_one_goes_first() -> None:
     async def play(clients: Clients) -> None:
         for name, cost in (("x0", 1), ("a0", 9), ("a1", 9), ("b0", 1), ("b1", 1), ("b2", 1)):
             clients.send(name, cost)

@@ -138,7 +138,7 @@ def test_a_pair_can_be_replaced_and_removed(client: httpx.Client, made: dict[str
         ({"name": "a", "dictionaries": [{"source": "de"}]}, "dictionaries[0].target", "is missing"),
     ],
 )
-def test_what_cannot_be_stored_is_named(
+def test_an_unstorable_glossary_is_rejected_by_its_field(
     client: httpx.Client, body: dict[str, object], field: str, problem: str
 ) -> None:
     response = client.post("/v1/glossaries", json=body)

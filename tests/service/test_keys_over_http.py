@@ -146,7 +146,7 @@ def test_with_keys_discovery_takes_any_key_and_metrics_one_of_the_operator(serve
     assert {path: client.get(path).status_code for path in ALWAYS_OPEN} == dict.fromkeys(ALWAYS_OPEN, 200)
 
 
-def test_what_keys_close_may_be_opened_and_the_other_way_round(serve: Serve, keys: Keys) -> None:
+def test_discovery_and_metrics_open_or_close_their_routes(serve: Serve, keys: Keys) -> None:
     opened = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True, discovery="open", metrics="open")
     closed = serve(apis=ALL_APIS, database_url=keys.url, discovery="key", metrics="key")
 
@@ -217,7 +217,7 @@ def test_each_key_has_a_partition_of_its_own_and_all_without_a_key_have_one(
     assert len(set(partitions[:3])) == num_partitions
 
 
-def test_equal_orders_of_several_keys_are_not_joined(
+def test_equal_requests_of_several_keys_are_not_joined(
     serve: Serve, translator: DoubleTranslator, keys: Keys, three_callers: list[Headers]
 ) -> None:
     client = serve(database_url=keys.url, segment_cache="shared")

@@ -109,7 +109,7 @@ def test_no_line_is_read_after_an_interrupt() -> None:
     assert read == [0]
 
 
-def test_who_waits_for_a_line_is_interrupted_at_once() -> None:
+def test_waiting_for_a_line_is_interrupted_at_once() -> None:
     reader, writer = os.pipe()
     timer = threading.Timer(0.2, interrupt)
     with os.fdopen(reader, "rb") as source, os.fdopen(writer, "wb"):

@@ -105,7 +105,7 @@ def test_a_tmx_file_is_read_and_skipped_units_are_counted(client: httpx.Client) 
         ({"more": 1}, "more: is not known; known are name, pairs, source, target"),
     ],
 )
-def test_what_cannot_be_stored_is_rejected_by_name(
+def test_an_unstorable_memory_is_rejected_by_its_field(
     client: httpx.Client, changes: dict[str, Any], problem: str
 ) -> None:
     sent = {**NEW, "pairs": PAIRS, **changes}

@@ -61,7 +61,7 @@ def test_bundled_models_alone_are_served_without_a_folder(settings: Settings) ->
         assert preloaded(only, router) == ("en-de",)
 
 
-def test_of_two_models_with_one_name_the_own_is_used(
+def test_of_two_models_with_one_name_that_of_the_models_folder_is_used(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     own = write_bundle(Path("models/de-en"), "own")

@@ -128,7 +128,7 @@ def test_a_body_with_another_key_than_the_head_is_rejected(
 
 
 @pytest.mark.parametrize("path", ["/v1/translate", "/v1/score", "/v1/translate/stream"])
-def test_what_cannot_be_read_counts_as_a_request(serve: Serve, path: str) -> None:
+def test_an_unreadable_body_counts_for_the_rate_limit(serve: Serve, path: str) -> None:
     client = serve(rate_limit="2/minute")
 
     statuses = [client.post(path, content=b"{", headers=JSON).status_code for _ in range(3)]
@@ -311,7 +311,7 @@ NAMED = b'Content-Disposition: form-data; name="q"'
     ],
     ids=lambda value: str(value)[-40:],
 )
-def test_what_a_form_has_beside_its_values_is_bounded(form: bytes, kind: str, problem: str) -> None:
+def test_parts_and_headers_of_a_form_are_bounded(form: bytes, kind: str, problem: str) -> None:
     files: list[BinaryIO] = []
 
     with pytest.raises(FormError, match=problem):
@@ -334,7 +334,7 @@ def request_of(pieces: list[bytes], spooled: list[object]) -> Request:
 
 
 @pytest.mark.parametrize("num_pieces", [1, 3, 4, 5, 100])
-def test_what_is_held_of_a_large_body_in_memory_is_bounded(num_pieces: int) -> None:
+def test_memory_of_a_large_body_is_bounded(num_pieces: int) -> None:
     pieces = [bytes([number]) * (SPOOL_BYTES // 4) for number in range(num_pieces)]
     files: list[object] = []
 

@@ -138,7 +138,7 @@ def test_one_text_that_fails_cancels_the_others_of_its_request(
     until(lambda: translator.cancelled == ["wait"])
 
 
-def test_a_full_queue_is_said_with_its_numbers_and_when_to_come_back(
+def test_a_full_queue_error_has_its_numbers_and_a_retry_time(
     serve: Serve, translator: DoubleTranslator
 ) -> None:
     refused = serve().post(URL, json={"text": ["wait", "full", "a"]})
@@ -208,7 +208,7 @@ def while_all_threads_are_busy(translations: TranslationService, scenario: Corou
     asyncio.run(run())
 
 
-def test_a_short_order_passes_those_that_take_long_to_take_apart(translations: TranslationService) -> None:
+def test_a_short_request_passes_those_that_take_long_to_plan(translations: TranslationService) -> None:
     async def scenario() -> None:
         assert await _translate(translations, "eins", "zwei") == ["EINS", "ZWEI"]
 
@@ -230,7 +230,7 @@ def test_a_short_request_without_queue_space_is_rejected_at_once(translations: T
         ("a",) * (translation_service.BRIEF_TEXTS + 1),
     ],
 )
-def test_a_long_order_stays_off_the_event_loop(
+def test_a_long_request_is_planned_off_the_event_loop(
     translations: TranslationService, texts: tuple[str, ...]
 ) -> None:
     async def scenario() -> None:

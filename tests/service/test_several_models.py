@@ -88,7 +88,7 @@ def test_a_pair_that_is_not_served_is_rejected_naming_what_is(
     ("body", "field"),
     [({"text": ["a", "unusable"], **DE_FR}, "text[1]"), ({"num_hypotheses": 5, **DE_EN}, "num_hypotheses")],
 )
-def test_what_is_at_fault_is_named_whether_the_model_was_open_or_not(
+def test_the_faulty_field_is_named_with_open_and_closed_models(
     serve_models: Serve, body: dict[str, object], field: str
 ) -> None:
     client = serve_models()

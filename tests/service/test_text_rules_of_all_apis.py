@@ -191,7 +191,9 @@ TOUCHING = {
 
 
 @pytest.mark.parametrize("way", [name for name, way in WAYS.items() if not way.is_html])
-def test_what_touches_words_and_line_breaks_are_kept(client: httpx.Client, run_badly: Run, way: str) -> None:
+def test_marks_that_touch_words_and_line_breaks_are_kept(
+    client: httpx.Client, run_badly: Run, way: str
+) -> None:
     alone = native(client, run_badly, ["Erste Zeile", "Die Datei"])
 
     translated = WAYS[way].translate(client, run_badly, list(TOUCHING))

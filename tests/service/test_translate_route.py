@@ -214,7 +214,7 @@ def test_an_error_before_the_first_event_has_an_http_status(client: httpx.Client
 
 
 @pytest.mark.parametrize(("text", "kind"), [("late", "timeout"), ("explode", "internal")])
-def test_what_fails_later_is_the_last_event(serve: Serve, text: str, kind: str) -> None:
+def test_a_later_failure_is_the_last_event(serve: Serve, text: str, kind: str) -> None:
     client = serve()
 
     events = stream(client, text=["ja", f"slow {text}"])

@@ -56,7 +56,7 @@ def in_a_thread(work: Callable[[], None]) -> None:
     thread.join()
 
 
-def test_what_a_thread_has_seen_outlives_it_and_nothing_else_of_it_does() -> None:
+def test_only_the_counts_of_a_thread_outlive_it() -> None:
     engine_metrics = EngineMetricsCollector()
     for _ in range(50):
         in_a_thread(engine_metrics.cache_hit)
@@ -111,7 +111,7 @@ def test_tokens_are_those_of_translations_that_were_found() -> None:
     }
 
 
-def test_what_readings_wait_is_not_the_queue() -> None:
+def test_waits_of_alignment_are_not_queue_time() -> None:
     engine_metrics = EngineMetricsCollector()
     engine_metrics.segments_joined(SearchKind(1, method=Method.ALIGN), [0.5])
     assert engine_metrics.total().queue_s.total == 0

@@ -49,7 +49,7 @@ def test_a_translation_is_counted_from_its_request_to_its_tokens(engine_client: 
     assert value(after, "dragoman_step_capacity_rows_total") >= value(after, "dragoman_step_rows_sum")
 
 
-def test_what_is_remembered_is_counted_and_not_searched_for(engine_client: httpx.Client) -> None:
+def test_a_cached_segment_is_counted_and_not_searched(engine_client: httpx.Client) -> None:
     body = {"text": "gh ij"}
     engine_client.post("/v1/translate", json=body)
     before = read(engine_client)

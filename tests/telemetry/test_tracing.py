@@ -144,7 +144,7 @@ def test_spans_have_nothing_in_them_that_a_client_wrote(kept: Kept, observe: Obs
     assert failed.status.status_code is StatusCode.ERROR
 
 
-def test_what_is_raised_through_a_span_is_not_quoted_in_it(kept: Kept) -> None:
+def test_an_exception_raised_in_a_span_is_not_quoted_in_it(kept: Kept) -> None:
     async def fail(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
         raise RuntimeError(WORD)
 

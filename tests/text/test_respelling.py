@@ -160,7 +160,7 @@ def test_any_other_segment_is_read_as_it_is(segment: str) -> None:
 
 
 @given(st.text() | st.text("ABCDEİIßäx .%'-"), st.sampled_from(["en", "tr", "eng_Latn"]))
-def test_what_is_read_differs_from_the_segment_in_case_only(segment: str, language: str) -> None:
+def test_a_respelled_segment_differs_in_case_only(segment: str, language: str) -> None:
     respelled = Respeller(word_cost).respell(segment, language, may_add_quote_spaces=False)
     found = segment if respelled is None else respelled.text
 

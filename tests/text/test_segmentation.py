@@ -69,7 +69,7 @@ def test_gaps_are_all_the_white_space_around_segments_and_marks_that_begin_a_lin
 
 
 @pytest.mark.parametrize(("mark", "said"), CASES["marks"])
-def test_what_numbers_or_marks_a_line_is_a_gap(mark: str, said: str) -> None:
+def test_list_marks_and_numbers_of_a_line_are_gaps(mark: str, said: str) -> None:
     assert segment(f"Vorher\n  {mark}{said}", "de") == SegmentedText(
         ("Vorher", said), ("", f"\n  {mark}", "")
     )
@@ -78,7 +78,7 @@ def test_what_numbers_or_marks_a_line_is_a_gap(mark: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("line", CASES["no_marks"])
-def test_what_may_belong_to_its_sentence_is_no_mark(line: str) -> None:
+def test_a_mark_that_may_belong_to_the_sentence_is_no_gap(line: str) -> None:
     assert segment(line, "fr").gaps[0] == ""
 
 

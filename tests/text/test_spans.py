@@ -27,7 +27,7 @@ def test_every_character_of_a_normalised_text_has_a_place_in_it(text: str) -> No
 
 
 @given(text=PLAIN)
-def test_what_stands_at_the_places_normalises_to_the_characters(text: str) -> None:
+def test_text_between_offsets_normalises_to_its_characters(text: str) -> None:
     places, normalised = normalised_offsets(text), normalise_segment(text)
     bounds = [index for index in range(len(normalised)) if not index or places[index - 1] < places[index]]
 

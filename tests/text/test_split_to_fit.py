@@ -97,7 +97,7 @@ def test_characters_are_cut_apart_where_there_are_no_spaces(
     ],
 )
 @pytest.mark.parametrize("count", [2, 3, 7, 10])
-def test_what_a_reader_sees_as_one_character_is_not_cut(character: str, count: int) -> None:
+def test_a_grapheme_cluster_is_not_cut(character: str, count: int) -> None:
     document = split_to_fit(character * count, len, 2 * len(character))
 
     assert len(document.segments) > 1 or count == 2
@@ -179,13 +179,13 @@ def test_a_word_without_end_is_taken_apart_and_nothing_of_it_is_lost(
         assert len(piece) <= MAX_WORD_TOKENS or max(map(len, piece.split())) <= MAX_WORD_CHARACTERS
 
 
-def test_what_is_too_long_is_cut_in_any_case() -> None:
+def test_a_segment_over_the_limit_is_cut_with_any_splitting() -> None:
     cut = segment_to_fit("eins zwei drei vier", "de", words, 2, Splitting.OFF).segments
 
     assert cut == ("eins zwei", "drei vier")
 
 
-def test_what_is_written_without_spaces_is_no_word_without_end() -> None:
+def test_text_without_spaces_is_not_one_endless_word() -> None:
     text = "漢字" * 90
 
     assert segment_to_fit(text, "zh", len, 200).segments == (text,)
