@@ -1,6 +1,7 @@
 """A model as an importer returns it, whatever its format."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from dragoman.languages import Languages
 from dragoman.manifest import AlignmentHeads, Controls, DecodingDefaults
 from dragoman.shortlist import Shortlist
 from export.model_weights import ModelWeights
+
+TARGET_TOKEN = re.compile(">>(.+)<<")
+"""Pattern of a piece before a source that requests a target language."""
 
 
 class ImportRejectedError(ValueError):
@@ -33,6 +37,12 @@ def open_sentencepiece(path: Path, problems: list[str]) -> sentencepiece.Sentenc
     except (RuntimeError, OSError) as error:
         problems.append(f"{path.name} is not a SentencePiece model: {error}")
         return None
+
+
+def find_tokens(pattern: re.Pattern[str], ids: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return the ids of the pieces that match a pattern, by its group: `deu` for `>>deu<<`."""
+    found = ((pattern.fullmatch(piece), index) for piece, index in ids)
+    return {match[1]: index for match, index in found if match is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from dragoman.languages import Languages
 from dragoman.manifest import DecodingDefaults
 from export.ctranslate2.binary import MODEL_FILE, ModelFile, read_model_file
 from export.ctranslate2.languages import (
-    LanguageTokens,
-    SpecialTokenIds,
     find_language_tokens,
     read_languages,
 )
@@ -30,10 +28,11 @@ from export.ctranslate2.vocabulary import (
     make_tokenizers,
     read_vocabularies,
 )
+from export.huggingface.vocabularies import LanguageTokens
 from export.huggingface.weights import limit_problems
 from export.model_config import ModelConfig
 from export.model_weights import ModelWeights
-from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
+from export.original import ImportRejectedError, Original, RequestedLanguages
 from export.tensors.tensor import StoredWeights, TensorFileError
 
 KIND = "CTranslate2 model"
@@ -103,7 +102,7 @@ def load_with_tokenizers(
     )
     languages = None
     if tokenizers is not None:
-        languages = _find_languages(folder, model, tokens, tokenizers, wanted, problems)
+        languages = _find_languages(model, tokens, wanted, problems)
     if languages is not None and target_prefix is not None:
         languages = _with_prefix(languages, model.vocabularies[1], target_prefix, problems)
     if problems or tokenizers is None or languages is None:
@@ -244,12 +243,7 @@ def _textless_tokens(model: _Model, tokens: LanguageTokens) -> set[str]:
 
 
 def _find_languages(
-    folder: Path,
-    model: _Model,
-    tokens: LanguageTokens,
-    tokenizers: tuple[TokenizerSource, TokenizerSource],
-    wanted: RequestedLanguages,
-    problems: list[str],
+    model: _Model, tokens: LanguageTokens, wanted: RequestedLanguages, problems: list[str]
 ) -> Languages | None:
     settings, ids = model.settings, model.vocabularies[0].ids
     if settings.start_token is None and not model.layout.starts_from_zero and tokens.target_code != "start":
@@ -257,13 +251,9 @@ def _find_languages(
             "no decoder_start_token is set, and the vocabulary has no languages that start targets"
         )
         return None
-    special = SpecialTokenIds(
-        start=model.weights.config.bos_id,
-        eos=ids[settings.eos_token],
-        before_source=(ids[settings.bos_token],) if settings.adds_source_bos else (),
-        after_source=(ids[settings.eos_token],) if settings.ends_source else (),
-    )
-    return read_languages(folder, tokens, tokenizers, special, wanted, problems)
+    before = (ids[settings.bos_token],) if settings.adds_source_bos else ()
+    after = (tokens.eos_id,) if settings.ends_source else ()
+    return read_languages(tokens, model.weights.config.bos_id, (before, after), wanted, problems)
 
 
 def _with_prefix(

@@ -1,11 +1,11 @@
 """Vocabularies of a CTranslate2 folder, and the SentencePiece models that split text into their pieces."""
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from export.bounded_files import UnreadableFileError, read_bounded
 from export.huggingface.vocabularies import make_tokenizer
 from export.original import TokenizerSource, open_sentencepiece
 
@@ -16,7 +16,6 @@ TOKENIZER_PATTERNS = ("*.spm", "*.model")
 SEVERAL = ("source.spm", "target.spm"), ("source.model", "target.model")
 """Names of separate models for source and target."""
 BPE_FILE = "bpe.model"
-_LANGUAGE_OF_TARGET = re.compile(">>(.+)<<")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +29,6 @@ class Ct2Vocabulary:
     def ids(self) -> dict[str, int]:
         """Ids by token; of equal tokens the first counts."""
         return {token: index for index, token in reversed(list(enumerate(self.tokens)))}
-
-    def targets(self) -> dict[str, int]:
-        """Return the ids of tokens that request a target language, such as `>>deu<<`, by language."""
-        found = ((_LANGUAGE_OF_TARGET.fullmatch(token), index) for index, token in enumerate(self.tokens))
-        return {match[1]: index for match, index in found if match is not None}
 
 
 def read_vocabularies(folder: Path, problems: list[str]) -> tuple[Ct2Vocabulary, Ct2Vocabulary] | None:
@@ -58,14 +52,10 @@ def _read_named(folder: Path, stem: str, problems: list[str]) -> Ct2Vocabulary |
         if not path.is_file():
             continue
         try:
-            with path.open("rb") as file:
-                encoded = file.read(MAX_VOCABULARY_BYTES + 1)
-            if len(encoded) > MAX_VOCABULARY_BYTES:
-                problems.append(f"{name} has more than {MAX_VOCABULARY_BYTES} bytes")
-                return None
+            encoded = read_bounded(path, MAX_VOCABULARY_BYTES)
             tokens = json.loads(encoded) if path.suffix == ".json" else _lines(encoded)
-        except OSError as error:
-            problems.append(f"{name} cannot be read: {error.strerror}")
+        except UnreadableFileError as error:
+            problems.append(f"{name} {error}")
             return None
         except (ValueError, RecursionError) as error:
             problems.append(f"{name} is not {path.suffix[1:].upper()} in UTF-8: {error}")

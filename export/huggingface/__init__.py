@@ -56,7 +56,9 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
         if vocabularies is not None:
             if vocabularies.scratch is not None:
                 undo.callback(shutil.rmtree, vocabularies.scratch, ignore_errors=True)
-            languages = find_languages(vocabularies, settings, generation, start_id, wanted, problems)
+            languages = find_languages(
+                vocabularies.languages, settings.tokenizer, generation, start_id, wanted, problems
+            )
         if problems or vocabularies is None or languages is None:
             raise ImportRejectedError(str(folder), tuple(dict.fromkeys(problems)))
         weights = read_weights(folder)

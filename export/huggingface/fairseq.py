@@ -19,6 +19,7 @@ from export.huggingface.fields import ConfigFields
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, JsonFiles
 from export.huggingface.sentencepiece_rebuild import UNKNOWN, rebuild_model
 from export.huggingface.vocabularies import (
+    LanguageTokens,
     Vocabularies,
     check_ids,
     make_tokenizer,
@@ -96,11 +97,13 @@ def read_fairseq(
         source=pieces,
         target=pieces,
         unk_id=FIRST[UNKNOWN],
-        eos_id=FIRST["</s>"],
-        languages=languages,
-        source_code="after" if is_legacy and class_name == "NllbTokenizer" else convention.source_code,
-        target_code=convention.target_code,
-        drops_regions=convention.drops_regions,
+        languages=LanguageTokens(
+            languages,
+            FIRST["</s>"],
+            "after" if is_legacy and class_name == "NllbTokenizer" else convention.source_code,
+            convention.target_code,
+            drops_regions=convention.drops_regions,
+        ),
         scratch=scratch,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from export.bounded_files import UnreadableFileError, read_beginning, read_bounded
 from export.original import ImportRejectedError
 
 CONFIG_FILE = "config.json"
@@ -15,7 +16,6 @@ TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
 CARD_FILE = "README.md"
 MAX_JSON_BYTES = 256 * 2**20
 """Maximum size of a file; the largest known, a tokenizer.json of 256,000 pieces with merges, has 32 MiB."""
-MAX_CARD_BYTES = 1 * 2**20
 
 _LICENCE = re.compile(r"^license:\s*[\"']?([\w.+-]+)[\"']?\s*$", re.MULTILINE)
 
@@ -52,14 +52,9 @@ def read_settings(folder: Path) -> JsonFiles:
 def read_object(path: Path, problems: list[str]) -> dict[str, Any]:
     """Return a JSON object; if the file has none or is unreadable, return {} and add a problem."""
     try:
-        with path.open("rb") as file:
-            encoded = file.read(MAX_JSON_BYTES + 1)
-        if len(encoded) > MAX_JSON_BYTES:
-            problems.append(f"{path.name} has more than {MAX_JSON_BYTES} bytes")
-            return {}
-        content = json.loads(encoded)
-    except OSError as error:
-        problems.append(f"{path.name} cannot be read: {error.strerror}")
+        content = json.loads(read_bounded(path, MAX_JSON_BYTES))
+    except UnreadableFileError as error:
+        problems.append(f"{path.name} {error}")
     except (ValueError, RecursionError) as error:
         problems.append(f"{path.name} is not JSON: {error}")
     else:
@@ -71,11 +66,7 @@ def read_object(path: Path, problems: list[str]) -> dict[str, Any]:
 
 def read_licence(folder: Path) -> str | None:
     """Return the licence in the header of the model card; None if it names none."""
-    path = folder / CARD_FILE
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        card = file.read(MAX_CARD_BYTES).decode("utf8", errors="replace").replace("\r\n", "\n")
+    card = read_beginning(folder / CARD_FILE).replace("\r\n", "\n")
     header = card.split("\n---", 1)[0] if card.startswith("---\n") else ""
     found = _LICENCE.search(header)
     return found.group(1) if found else None

@@ -4,16 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import langcodes
 from langcodes.tag_parser import LanguageTagError
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage, find_language, list_languages
 from export.huggingface.codes import GROUPS
-from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, JsonFiles
+from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE
 from export.huggingface.generation import GenerationSettings
-from export.huggingface.vocabularies import Vocabularies
+from export.huggingface.vocabularies import LanguageTokens
 from export.original import RequestedLanguages
 
 CODE_REPLACEMENTS: Mapping[str, str] = {"ns": "nso"}
@@ -81,8 +81,8 @@ def tag_languages(
 
 
 def find_languages(
-    vocabularies: Vocabularies,
-    settings: JsonFiles,
+    tokens: LanguageTokens,
+    settings: Mapping[str, Any],
     generation: GenerationSettings,
     start_id: int,
     wanted: RequestedLanguages,
@@ -91,52 +91,52 @@ def find_languages(
     """Return the languages that a bundle serves; None, with problems added, if they are unclear.
 
     Args:
-        vocabularies: have the ids of languages.
-        settings: name the pair of a model with only one.
+        tokens: have the ids of languages.
+        settings: settings of the tokenizer, which name the pair of a model with only one.
         generation: may force a target language.
         start_id: begins a target, unless its language has its own start.
         wanted: languages requested by the caller.
         problems: problems are added here.
     """
-    if vocabularies.tasks:
-        return _languages_of_tasks(vocabularies, generation, start_id, wanted, problems)
-    if vocabularies.source_code == "none":
-        sources = _requested_sources(vocabularies, settings, wanted, problems)
+    if tokens.tasks:
+        return _languages_of_tasks(tokens, generation, start_id, wanted, problems)
+    if tokens.source_code == "none":
+        sources = _requested_sources(tokens, settings, wanted, problems)
     else:
         found: list[str] = []
-        tagged = tag_languages(vocabularies.languages, found, drops_regions=vocabularies.drops_regions)
-        sources = {each.code: _source(vocabularies, each) for each in tagged}
+        tagged = tag_languages(tokens.ids, found, drops_regions=tokens.drops_regions)
+        sources = {each.code: _source(tokens, each) for each in tagged}
         sources = _select_requested("source", wanted.sources, sources, found, problems)
-    if vocabularies.languages:
-        targets = _targets_of_codes(vocabularies, generation, start_id, wanted, problems)
+    if tokens.ids:
+        targets = _targets_of_codes(tokens, generation, start_id, wanted, problems)
     else:
         targets = _requested_target(settings, generation, start_id, wanted, problems)
     return Languages(sources, targets) if sources and targets else None
 
 
-def _source(vocabularies: Vocabularies, language: TaggedLanguage) -> SourceLanguage:
-    if vocabularies.source_code == "before":
-        return SourceLanguage(language.names, (language.id,), (vocabularies.eos_id,))
-    return SourceLanguage(language.names, (), (vocabularies.eos_id, language.id))
+def _source(tokens: LanguageTokens, language: TaggedLanguage) -> SourceLanguage:
+    if tokens.source_code == "before":
+        return SourceLanguage(language.names, (language.id,), (tokens.eos_id,))
+    return SourceLanguage(language.names, (), (tokens.eos_id, language.id))
 
 
 def _requested_sources(
-    vocabularies: Vocabularies, settings: JsonFiles, wanted: RequestedLanguages, problems: list[str]
+    tokens: LanguageTokens, settings: Mapping[str, Any], wanted: RequestedLanguages, problems: list[str]
 ) -> dict[str, SourceLanguage]:
     """Return the source languages of a model without source language ids.
 
     A model of T5's family with tags reads all languages that it has tags for.
     """
     found: list[str] = []
-    named = wanted.sources or tuple(vocabularies.languages if vocabularies.prefixes else ())
+    named = wanted.sources or tuple(tokens.ids if tokens.prefixes else ())
     tagged = tag_languages(dict.fromkeys(named or _named_language("source", settings, problems), 0), found)
-    if wanted.sources or not vocabularies.prefixes:
+    if wanted.sources or not tokens.prefixes:
         problems += found
-    return {each.code: SourceLanguage(each.names, (), (vocabularies.eos_id,)) for each in tagged}
+    return {each.code: SourceLanguage(each.names, (), (tokens.eos_id,)) for each in tagged}
 
 
 def _requested_target(
-    settings: JsonFiles,
+    settings: Mapping[str, Any],
     generation: GenerationSettings,
     start_id: int,
     wanted: RequestedLanguages,
@@ -154,16 +154,16 @@ def _requested_target(
 
 
 def _targets_of_codes(
-    vocabularies: Vocabularies,
+    tokens: LanguageTokens,
     generation: GenerationSettings,
     start_id: int,
     wanted: RequestedLanguages,
     problems: list[str],
 ) -> dict[str, TargetLanguage]:
-    ids = vocabularies.languages
+    ids = tokens.ids
     found: list[str] = []
-    tagged = tag_languages(ids, found, drops_regions=vocabularies.drops_regions)
-    code_at = vocabularies.target_code
+    tagged = tag_languages(ids, found, drops_regions=tokens.drops_regions)
+    code_at = tokens.target_code
     if code_at == "start" and generation.decoder_start not in {None, *ids.values()}:
         code_at = "forced"
     begin: dict[int, tuple[int, ...]] = {
@@ -177,7 +177,7 @@ def _targets_of_codes(
     targets = {
         each.code: TargetLanguage(
             each.names,
-            vocabularies.prefixes.get(each.id, (each.id,)) if code_at == "source" else (),
+            tokens.prefixes.get(each.id, (each.id,)) if code_at == "source" else (),
             begin[each.id],
         )
         for each in tagged
@@ -192,14 +192,14 @@ def _targets_of_codes(
 
 
 def _languages_of_tasks(
-    vocabularies: Vocabularies,
+    tokens: LanguageTokens,
     generation: GenerationSettings,
     start_id: int,
     wanted: RequestedLanguages,
     problems: list[str],
 ) -> Languages | None:
     """Return the languages of a model that reads its task, which names both, before the source."""
-    sources = dict.fromkeys(source for source, _ in vocabularies.tasks)
+    sources = dict.fromkeys(source for source, _ in tokens.tasks)
     if wanted.sources:
         sources = dict.fromkeys(name for name in sources if find_language(name, _named(wanted.sources)))
     if len(sources) != 1:
@@ -212,11 +212,11 @@ def _languages_of_tasks(
     begin = (start_id, *_forced_ids(generation))
     targets = {
         target: TargetLanguage((), prefix, begin)
-        for (language, target), prefix in vocabularies.tasks.items()
+        for (language, target), prefix in tokens.tasks.items()
         if language == source
     }
     targets = _select_requested("target", wanted.targets, targets, [], problems)
-    return Languages({source: SourceLanguage((), (), (vocabularies.eos_id,))}, targets)
+    return Languages({source: SourceLanguage((), (), (tokens.eos_id,))}, targets)
 
 
 def _named(codes: Iterable[str]) -> dict[str, SourceLanguage]:
@@ -249,9 +249,9 @@ def _select_requested(
     return {code: served[code] for code in codes.values() if code is not None}
 
 
-def _named_language(side: str, settings: JsonFiles, problems: list[str]) -> tuple[str, ...]:
+def _named_language(side: str, settings: Mapping[str, Any], problems: list[str]) -> tuple[str, ...]:
     """Return the language that the tokenizer's settings name, if it is a single language."""
-    named = settings.tokenizer.get(f"{side}_lang")
+    named = settings.get(f"{side}_lang")
     if not isinstance(named, str) or not named:
         problems.append(f"no file names its {side} language; give --{side}-lang")
         return ()

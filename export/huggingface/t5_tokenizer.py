@@ -20,6 +20,7 @@ from export.huggingface.fields import ConfigFields
 from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, JsonFiles
 from export.huggingface.sentencepiece_rebuild import rebuild_model
 from export.huggingface.vocabularies import (
+    LanguageTokens,
     Vocabularies,
     check_ids,
     make_tokenizer,
@@ -79,12 +80,14 @@ def read_t5(
         source=tokenizer,
         target=tokenizer,
         unk_id=ids[special["unk_token"]],
-        eos_id=eos_id,
-        languages={code: ids[tag] for code, tag in tags.items()},
-        source_code="none",
-        target_code="source",
-        prefixes=prefixes,
-        tasks={} if tags else tasks,
+        languages=LanguageTokens(
+            {code: ids[tag] for code, tag in tags.items()},
+            eos_id,
+            source_code="none",
+            target_code="source",
+            prefixes=prefixes,
+            tasks={} if tags else tasks,
+        ),
         scratch=scratch,
     )
 

@@ -7,14 +7,13 @@ from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.fairseq import CONVENTIONS, read_fairseq
 from export.huggingface.fields import ConfigFields
 from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, JsonFiles
-from export.huggingface.m2m import read_m2m
-from export.huggingface.marian import read_marian
 from export.huggingface.t5_tokenizer import CLASSES, read_t5
+from export.huggingface.vocab_json import MODELS, read_vocab_json
 from export.huggingface.vocabularies import Vocabularies
 
 GENERIC_CLASSES = frozenset({"PreTrainedTokenizer", "PreTrainedTokenizerFast", "TokenizersBackend"})
 """Class names that do not identify a tokenizer."""
-SUPPORTED_CLASSES = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS, *CLASSES)
+SUPPORTED_CLASSES = (*MODELS, *CONVENTIONS, *CLASSES)
 
 
 def read_vocabularies(
@@ -33,10 +32,8 @@ def read_vocabularies(
 def _read(
     named: str, settings: JsonFiles, shape: HuggingFaceShape, problems: list[str]
 ) -> Vocabularies | None:
-    if named == "MarianTokenizer":
-        return read_marian(settings, shape, problems)
-    if named == "M2M100Tokenizer":
-        return read_m2m(settings, shape, problems)
+    if named in MODELS:
+        return read_vocab_json(settings, shape, named, problems)
     if named in CONVENTIONS:
         return read_fairseq(settings, shape, named, problems)
     if named in CLASSES:

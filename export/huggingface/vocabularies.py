@@ -18,17 +18,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabularies:
-    """How text becomes ids, and which ids represent languages."""
+class LanguageTokens:
+    """Ids that represent languages, and where they are."""
 
-    tokenizer_class: str
-    source: TokenizerSource
-    target: TokenizerSource
-    unk_id: int
+    ids: Mapping[str, int]
+    """Language ids by the model's own codes; empty if the model has none."""
     eos_id: int
     """Id that ends a source."""
-    languages: Mapping[str, int]
-    """Language ids by the model's own codes; empty if the model has none."""
     source_code: Literal["none", "before", "after"]
     """Where the source language's id is: before the source's pieces, or after the end of sentence."""
     target_code: Literal["source", "start", "forced"]
@@ -39,6 +35,17 @@ class Vocabularies:
     """Ids before the source by its language and the target's, for a model without language ids."""
     drops_regions: bool = False
     """Whether each language code has a region that says nothing about the language (`de_DE`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabularies:
+    """How text becomes ids, and which ids represent languages."""
+
+    tokenizer_class: str
+    source: TokenizerSource
+    target: TokenizerSource
+    unk_id: int
+    languages: LanguageTokens
     scratch: Path | None = None
     """Temporary folder with a rebuilt SentencePiece model; to be removed after use."""
 

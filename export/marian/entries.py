@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from export.bounded_files import read_bounded
+
 MAX_VOCABULARY_BYTES = 64 * 2**20
 MAX_LINE_LENGTH = 10_000
 Entry = tuple[str, int]
@@ -36,14 +38,7 @@ def read_pieces(path: Path) -> tuple[str, ...]:
     Raises:
         ValueError: it cannot be read, or its ids are not 0, 1, 2 and so on, each for one piece.
     """
-    try:
-        with path.open("rb") as file:
-            encoded = file.read(MAX_VOCABULARY_BYTES + 1)
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror}") from error
-    if len(encoded) > MAX_VOCABULARY_BYTES:
-        raise ValueError(f"has more than {MAX_VOCABULARY_BYTES} bytes")
-    text = encoded.decode("utf-8-sig")
+    text = read_bounded(path, MAX_VOCABULARY_BYTES).decode("utf-8-sig")
     entries = list(_json_entries(text) if text.lstrip(" \t\r\n").startswith("{") else _yaml_entries(text))
     return _order_by_id(entries)
 

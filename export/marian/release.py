@@ -11,6 +11,7 @@ from pathlib import Path
 
 import langcodes
 
+from export.bounded_files import read_beginning
 from export.marian.settings import MAX_YAML_BYTES, read_options
 
 README = "README.md"
@@ -22,7 +23,6 @@ LICENCES = {
     "MIT": r"Permission is hereby granted, free of charge",
 }
 """Pattern of text that only this licence contains, by SPDX name."""
-MAX_TEXT_BYTES = 2**20
 
 _HEADING = re.compile(r"(?m)^# +")
 _LANGUAGES = {
@@ -51,7 +51,7 @@ def read_languages(folder: Path) -> ReleaseLanguages:
 def read_licence(folder: Path) -> str | None:
     """Return the SPDX name of the licence next to the model; None if its text is not well known."""
     for name in LICENCE_FILES:
-        text = _read_text(folder / name)
+        text = read_beginning(folder / name)
         for licence, sign in LICENCES.items():
             if re.search(sign, text):
                 return licence
@@ -60,7 +60,7 @@ def read_licence(folder: Path) -> str | None:
 
 def _from_yaml(folder: Path) -> ReleaseLanguages:
     for path in sorted(folder.glob("*.yml")):
-        if path.stat().st_size > MAX_YAML_BYTES or "source-languages" not in _read_text(path):
+        if path.stat().st_size > MAX_YAML_BYTES or "source-languages" not in read_beginning(path):
             continue
         options = read_options(path, [])
         found = [options.get(f"{side}-languages") for side in ("source", "target")]
@@ -72,7 +72,7 @@ def _from_yaml(folder: Path) -> ReleaseLanguages:
 
 def _from_readme(folder: Path) -> ReleaseLanguages:
     """Return the languages of the folder's release, or those that all releases in the file agree on."""
-    sections = _HEADING.split(_read_text(folder / README))
+    sections = _HEADING.split(read_beginning(folder / README))
     named = [section for section in sections if section.startswith(f"{folder.name}.zip")]
     found = {spoken for section in named or sections if (spoken := _from_section(section)).sources}
     return found.pop() if len(found) == 1 else ReleaseLanguages()
@@ -106,11 +106,3 @@ def _from_name(name: str) -> ReleaseLanguages:
 def _is_single_language(code: str) -> bool:
     """Return whether a code is certainly one language: only single languages have two-letter codes."""
     return langcodes.tag_is_valid(code) and len(langcodes.standardize_tag(code)) == 2  # noqa: PLR2004
-
-
-def _read_text(path: Path) -> str:
-    """Return the beginning of a text file; empty if there is none."""
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        return file.read(MAX_TEXT_BYTES).decode("utf8", errors="replace")

@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from export.bounded_files import UnreadableFileError, read_bounded
+
 MAX_YAML_BYTES = 2**20
 """Maximum size of options; vocabularies have their own reader."""
 
@@ -39,12 +41,11 @@ def parse_options(text: str, name: str, problems: list[str]) -> dict[str, Any]:
 def read_options(path: Path, problems: list[str]) -> Mapping[str, Any]:
     """Return the entries of a file, as `parse_options` does."""
     try:
-        with path.open("rb") as file:
-            encoded = file.read(MAX_YAML_BYTES + 1)
-        if len(encoded) > MAX_YAML_BYTES:
-            problems.append(f"{path.name} has more than {MAX_YAML_BYTES} bytes")
-            return {}
-        return parse_options(encoded.decode("utf8"), path.name, problems)
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bounded(path, MAX_YAML_BYTES).decode("utf8")
+    except UnreadableFileError as error:
+        problems.append(f"{path.name} {error}")
+    except UnicodeDecodeError as error:
         problems.append(f"{path.name} cannot be read: {error}")
-        return {}
+    else:
+        return parse_options(text, path.name, problems)
+    return {}

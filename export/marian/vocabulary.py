@@ -1,20 +1,18 @@
 """Vocabularies of a Marian model, and their tokenizers."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import sentencepiece
 
 from export.marian.entries import read_pieces
-from export.original import TokenizerSource, open_sentencepiece
+from export.original import TARGET_TOKEN, TokenizerSource, find_tokens, open_sentencepiece
 
 END = "</s>"
 UNKNOWN = "<unk>"
 SENTENCEPIECE_SUFFIX = ".spm"
 NO_TEXT = ""
 """Entry of a tokenizer's list for an id that represents no text."""
-_TARGET_TOKEN = re.compile(r">>(.+)<<")
 _CONTROL_BYTES = tuple(f"<0x{byte:02X}>" for byte in range(0x20))
 
 
@@ -37,8 +35,7 @@ class MarianVocabulary:
     @property
     def target_tokens(self) -> dict[str, int]:
         """Ids of the tokens that request a target language, such as `>>deu<<`, by language."""
-        found = ((_TARGET_TOKEN.fullmatch(piece), index) for index, piece in enumerate(self.pieces))
-        return {match[1]: index for match, index in found if match is not None}
+        return find_tokens(TARGET_TOKEN, zip(self.pieces, range(self.size), strict=True))
 
     @property
     def control_byte_ids(self) -> tuple[int, ...]:
