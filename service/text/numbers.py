@@ -35,11 +35,14 @@ class Number(NamedTuple):
 _L = r"0-9A-Za-z\u00c0-\u024f\u0370-\u052f"
 """Letters and digits of scripts with spaces between words: no identifier is a part of such a word."""
 _B, _E = rf"(?<![{_L}_])", rf"(?![{_L}_])"
+# No letter within a word begins one: saying so once makes the search of prose twice as fast.
+_START = rf"(?!(?<=[{_L}_])[A-Za-z]|\s)"
 _H = "[0-9A-Fa-f]"
 _HEX_GROUPS = rf"{_H}{{1,4}}(?::{_H}{{1,4}}){{0,6}}+"
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _SHAPES = re.compile(
     rf"""
+    {_START}(?:
       {_B}{_H}{{8}}(?:-{_H}{{4}}){{3}}-{_H}{{12}}{_E}                                   # UUID
     | {_B}{_H}{{2}}(?:[:-]{_H}{{2}}){{5,7}}+{_E} | {_B}{_H}{{4}}(?:\.{_H}{{4}}){{2}}{_E}    # MAC
     | {_B}(?:{_H}{{1,4}}:){{7}}{_H}{{1,4}}{_E}                                          # IPv6
@@ -57,6 +60,7 @@ _SHAPES = re.compile(
     | {_B}[A-Z]{{2,5}}-(?=[A-Z-]{{0,20}}\d{{3}})[A-Z0-9]++(?:-[A-Z0-9]++)*+(?![{_L}_-])    # order, article
     | (?<![{_L}_.,])[-\u2212]?\d{{1,3}}\.\d{{4,}}+(?:,[ ]?[-\u2212]?\d{{1,3}}\.\d{{4,}}+)++    # coordinates
     | (?:(?<![{_L}_.,-])[-\u2212])?(?<![\d.,])\d++[.,]\d{{4,}}+(?![.,]?\d)
+    )
     """,
     re.VERBOSE,
 )
@@ -75,10 +79,12 @@ _BLANK = r"[ \u00a0\u2009\u202f]"
 SEPARATORS = r".,'\u2019\u066b\u066c\u00a0\u2009\u202f"
 _NUMBER = re.compile(
     rf"""
+    {_START}(?:
       {_B}[A-Za-z]{{1,10}}+\d++(?:[A-Za-z]{{0,2}}\d++)*+(?:[A-Z]{{1,2}}+{_E})?+(?P<word>)
     | (?<![\d:.,])(?:[01]?\d|2[0-4])(?::[0-5]\d(?::[0-5]\d)?(?![\d:])|h[0-5]\d{_E})             # time of day
     | {_SIGN_BEFORE}(?<![\d.,])\d{{1,3}}(?:{_BLANK}\d{{3}}(?!\d))++(?:[.,]\d++)?+(?![.,]\d)
     | {_SIGN_BEFORE}\d++(?:[{SEPARATORS}]\d++)*+(?:[eE][-+]?\d++{_E}|[A-Z]{{1,2}}+{_E}(?P<capitals>))?+
+    )
     """,
     re.VERBOSE,
 )

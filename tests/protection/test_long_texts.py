@@ -1,7 +1,9 @@
 """Planning a long text lets other threads run: each search is short, and `pause` is called in between."""
 
+import re
 import time
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -40,6 +42,14 @@ def test_a_search_by_windows_finds_what_a_single_search_finds(pieces: Sequence[s
     for pattern in PATTERNS:
         found = [(one.span(), one.lastgroup) for one in find_all(pattern, text)]
         assert found == [(one.span(), one.lastgroup) for one in pattern.finditer(text)]
+
+
+def test_no_protected_span_begins_within_a_word_or_with_white_space() -> None:
+    text = "".join(map("".join, product(PIECES, repeat=2)))
+
+    for within in re.finditer(r"\B\w|\s", text):
+        for kind in patterns.KINDS:
+            assert re.compile(kind.pattern, re.VERBOSE).match(text, within.start()) is None, kind.name
 
 
 def test_an_object_that_a_window_cuts_is_found_in_full() -> None:
