@@ -1,6 +1,6 @@
 """An index of models to download, the download of one, and its removal.
 
-docs/reference/model-index.md describes the file.
+docs/reference/model-loading.md describes the file.
 """
 
 import hashlib

@@ -33,11 +33,11 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 API, STREAMING, ANALYSIS = "http-api.md", "http-streaming.md", "http-scoring-and-detection.md"
 ERRORS, ADMIN = "errors.md", "http-model-admin.md"
-ENDPOINTS = {
-    API: "HTTP API",
-    "http-glossaries.md": "Glossaries over HTTP",
-    "http-memories.md": "Translation memories over HTTP",
-}
+ENDPOINTS = [
+    (API, "HTTP API"),
+    ("http-glossaries-and-memories.md", "Glossaries"),
+    ("http-glossaries-and-memories.md", "Translation memories"),
+]
 """Pages that list endpoints, with the heading above the list."""
 PAGES = [API, STREAMING, ANALYSIS, ERRORS, ADMIN, "request-limits.md", "routing.md", "model-loading.md"]
 MAX_WORDS = 1200
@@ -165,7 +165,7 @@ def test_every_kind_of_error_is_documented_with_its_status() -> None:
 def test_every_route_is_documented() -> None:
     documented = [
         cells[0].strip("`")
-        for page, heading in ENDPOINTS.items()
+        for page, heading in ENDPOINTS
         for cells in rows(page, heading, "endpoint")
     ]
 
