@@ -122,8 +122,7 @@ def _memory(bundle: Path, other: Path | None, replicas: int) -> dict[str, Any]:
     if other is not None:
         together = measure_first_use([bundle, other], replicas)
         beside = {"name": read_bundle(other).manifest.name, "loaded_bytes": together["loaded_bytes"]}
-    sizes = {name: alone[name] for name in ("before_bytes", "loaded_bytes")}
-    return {**sizes, "beside": beside}
+    return {**alone, "beside": beside}
 
 
 def _examples(translator: Translator, variant: Variant, one: EvaluationSet, credit: str) -> dict[str, Any]:

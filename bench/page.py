@@ -17,7 +17,6 @@ from bench.tables import origin_line
 
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs" / "reports"
-GUIDES = ROOT / "docs" / "guides"
 EXPLANATION = ROOT / "docs" / "explanation"
 README = ROOT / "README.md"
 README_TABLE = re.compile(r"^\| model \| test set \|.*?\n\n", re.DOTALL | re.MULTILINE)
@@ -61,21 +60,12 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
     REPORTS / "performance.md": PERFORMANCE,
     REPORTS / "serving.md": {
         "throughput": ("throughput.json", tables.throughput_table),
-        "load": ("online.json", partial(tables.online_table, is_open=False, way="HTTP service")),
     },
     REPORTS / "robustness.md": ROBUSTNESS,
-    GUIDES / "gpu.md": {
-        "throughput": ("throughput-gpu*.json", tables.devices_table),
-        "origin": ("throughput-gpu.json", tables.gpu_origin_line),
-    },
     EXPLANATION / "gpu-kernels.md": {
         "speed": ("gpu-kernels.json", tables.gpu_kernels_table),
         "bits": ("gpu-kernels.json", tables.gpu_bits_table),
         "origin": ("gpu-kernels.json", tables.gpu_origin_line),
-    },
-    EXPLANATION / "native-kernels.md": {
-        "equal": ("kernels-*.json", tables.kernels_table),
-        "origin": ("kernels-de-en.json", origin_line),
     },
     EXPLANATION / "decisions" / "0017-two-spellings-of-a-segment.md": {
         "spelling": ("spelling-*.json", spelling_table)

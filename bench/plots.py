@@ -50,17 +50,6 @@ def draw_online(result: Result, figure: Figure) -> None:
         axes.set(xlabel="requests a second, as they come", ylabel=f"{percentile[:3]} latency, ms")
 
 
-def draw_growth(result: Result, figure: Figure) -> None:
-    """Draw time per sentence by source length and by batch."""
-    for axes, by in zip(_side_by_side(figure, 2), ("source_tokens", "batch"), strict=True):
-        rows = [row for row in result["growth"] if row["by"] == by]
-        _lines(axes, _series(rows, "engine", "size", "ms_per_sentence"), "o")
-        if by == "batch":
-            axes.set_xscale("log", base=2)
-        axes.set_ylim(bottom=0)
-        axes.set(xlabel=by.replace("_", " "), ylabel="ms a sentence")
-
-
 def draw_learning(result: Result, figure: Figure) -> None:
     """Draw BLEU and chrF against the pairs seen, with the end of each run; nothing without a curve."""
     curve = result["curve"]
@@ -105,7 +94,6 @@ PLOTS: Mapping[str, tuple[str, Callable[[Result, Figure], None], tuple[float, fl
     "speed-real": ("offline-real.json", draw_speed, WIDE, 110),
     "speed-forced": ("offline-forced.json", draw_speed, WIDE, 110),
     "online": ("online.json", draw_online, WIDE, 110),
-    "growth": ("memory.json", draw_growth, WIDE, 110),
     "learning-{}": ("card-*.json", draw_learning, (8.0, 4.0), 100),
     "confidence-{}": ("confidence-*.json", draw_calibration, (5.0, 4.0), 100),
 }

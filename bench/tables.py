@@ -65,9 +65,9 @@ def quality_table(result: Result) -> str:
     return pivot_table("engine | beam", cells)
 
 
-def online_table(result: Result, *, is_open: bool, way: str = "") -> str:
+def online_table(result: Result, *, is_open: bool) -> str:
     """Render latency and throughput by the number of waiting clients, or by the offered rate."""
-    rows = [row for row in result["results"] if (row["clients"] is None) == is_open and way in row["way"]]
+    rows = [row for row in result["results"] if (row["clients"] is None) == is_open]
     return table(
         ("offered" if is_open else "clients") + " | served by | requests/s | p50 ms | p99 ms | errors",
         ("{rate:.1f}/s" if is_open else "{clients}")
@@ -106,21 +106,6 @@ def card_quality_table(*cards: Result) -> str:
     )
 
 
-def kernels_table(*results: Result) -> str:
-    """Render equal lines and BLEU of the engine's own kernels and onnxruntime."""
-    head = "model | test set | beam | lines | equal | BLEU, onnxruntime | BLEU, native"
-    row = "{model} | {set} | {beam_size} | {lines} | {equal:.1%} | {reference:.2f} | {native:.2f}"
-    rows = []
-    for result in results:
-        reference, native = result["kernels"]
-        model = cell(result["provenance"]["bundle"])
-        for one in result["results"]:
-            scores = {"reference": one["bleu"][reference], "native": one["bleu"][native]}
-            share = {"equal": one["equal"] / one["lines"]}
-            rows.append({**one, **scores, **share, "model": model, "set": cell(one["test_set"])})
-    return table(head, row, rows)
-
-
 def throughput_table(result: Result) -> str:
     """Render sentences per second by sentences per call, beam and number of callers."""
     cells = {}
@@ -128,19 +113,6 @@ def throughput_table(result: Result) -> str:
         setting = row["setting"]
         callers = f"{setting['callers']} caller{'s' * (setting['callers'] > 1)}"
         cells[(setting["batch"], setting["beam_size"]), callers] = f"{row['median_sentences_per_s']:.0f}"
-    return pivot_table("sentences a call | beam", cells)
-
-
-def devices_table(host: Result, torch: Result, gpu: Result) -> str:
-    """Render sentences per second on a GPU, on the CPU of the same machine, and of PyTorch on the GPU."""
-    cells: dict[tuple[tuple[Any, ...], str], str] = defaultdict(str)  # PyTorch has fewer settings
-    cores = f"Dragoman int8, {host['provenance']['cores']} CPU cores"
-    for name, result in {"Dragoman fp16, GPU": gpu, cores: host}.items():
-        for row in result["results"]:
-            setting = (row["setting"]["batch"], row["setting"]["beam_size"])
-            cells[setting, name] = f"{row['median_sentences_per_s']:,.0f}"
-    for row in torch["results"]:
-        cells[(row["batch"], 1), "PyTorch fp16, GPU"] = f"{row['sentences_per_s']:,.0f}"
     return pivot_table("sentences a call | beam", cells)
 
 

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from bench.provenance import provenance
+from bench.tables import origin_line
+from dragoman.native.library import best_kernels
+from dragoman.providers import SessionOptions
+from tests.bench.tiny_pairs import TINY
 
 BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
 
@@ -25,3 +29,14 @@ def test_a_package_later_on_the_path_is_not_named(
     assert version(name)  # it is installed as far as others can tell
     assert provenance(BUNDLE, "x")["packages"] == before
     assert {"numpy", "sentencepiece"} < before.keys()
+
+
+def test_a_result_says_which_kernels_ran() -> None:
+    origin = provenance(TINY / "bundle-int8", "x")
+
+    assert origin["kernels"] == (best_kernels() or "onnxruntime")
+    assert f", kernels {origin['kernels']}; commit" in origin_line({"provenance": origin})
+    assert provenance(TINY / "bundle-fp32", "x")["kernels"] == "onnxruntime"
+    on_gpu = SessionOptions(providers=("cuda", "cpu"))
+    assert provenance(TINY / "bundle-int8", "x", on_gpu)["kernels"] == "onnxruntime"
+    assert provenance(TINY / "checkpoint", "x")["kernels"] is None

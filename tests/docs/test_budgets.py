@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
-    "bench": 4300,
+    "bench": 4150,
     "dragoman": 10800,
     "export": 9350,
     "requirements": 200,

@@ -164,9 +164,7 @@ def test_every_kind_of_error_is_documented_with_its_status() -> None:
 
 def test_every_route_is_documented() -> None:
     documented = [
-        cells[0].strip("`")
-        for page, heading in ENDPOINTS
-        for cells in rows(page, heading, "endpoint")
+        cells[0].strip("`") for page, heading in ENDPOINTS for cells in rows(page, heading, "endpoint")
     ]
 
     assert sorted(documented) == sorted(_own_routes())

@@ -16,6 +16,7 @@ KEPT_PICTURES = frozenset(
         "experiments-architectures.png",
         "experiments-shapes.png",
         "experiments-sizes.png",
+        "growth.png",
         "soak.png",
         "training-second-run.png",
     }
