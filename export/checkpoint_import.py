@@ -7,7 +7,7 @@ from typing import Any
 import sentencepiece
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
-from dragoman.manifest import Controls, DecodingDefaults, FormalityControls, TermControls
+from dragoman.manifest import Controls, FormalityControls, TermControls
 from export.checkpoint_folder import CONFIG_FILE, WEIGHTS_FILE, StoredCheckpoint, read_checkpoint
 from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
 
@@ -43,9 +43,6 @@ def import_checkpoint(checkpoint: StoredCheckpoint, wanted: RequestedLanguages, 
             {source: SourceLanguage(names=(), before=(), after=(config.eos_id,))},
             {target: TargetLanguage(names=(), source_before=(), begin=(config.bos_id,))},
         ),
-        decoding=DecodingDefaults(),
-        max_target_tokens=None,
-        licence=None,
         origin={"tool": "dragoman training", **training},
         controls=_read_controls(training.get("controls", {}), checkpoint.source_tokenizer, target, name),
     )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +74,12 @@ class Original:
     source_tokenizer: TokenizerSource
     target_tokenizer: TokenizerSource
     languages: Languages
-    decoding: DecodingDefaults
-    max_target_tokens: int | None
-    """Maximum target length in the model's own settings; None if they do not set one."""
-    licence: str | None
     origin: Mapping[str, Any]
     """Record for the manifest: what the model was made from, and the options that shaped it."""
+    decoding: DecodingDefaults = field(default_factory=DecodingDefaults)
+    max_target_tokens: int | None = None
+    """Maximum target length in the model's own settings; None if they do not set one."""
+    licence: str | None = None
     alignment: AlignmentHeads | None = None
     """Attention that was trained to align; None if there is none."""
     controls: Controls | None = None

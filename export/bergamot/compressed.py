@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from export.marian.archive import CHUNK_BYTES, ArchiveLimits
+from export.marian.archive import ArchiveLimits, OversizedError, copy_bounded
 from export.original import ImportRejectedError
 
 SUFFIX = ".gz"
@@ -52,15 +52,10 @@ def decompressed(folder: Path, limits: ArchiveLimits | None = None) -> Iterator[
 
 def _decompress(path: Path, target: Path, max_bytes: int) -> int:
     """Write the content of a .gz file, and return its size; fail if it exceeds `max_bytes`."""
-    written = 0
     try:
         with gzip.open(path) as packed, target.open("xb") as file:
-            while chunk := packed.read(CHUNK_BYTES):
-                written += len(chunk)
-                if written > max_bytes:
-                    problem = f"unpacks to more than {max_bytes} bytes, the limit"
-                    raise ImportRejectedError(str(path), (problem,))
-                file.write(chunk)
+            return copy_bounded(packed, file, max_bytes, f"unpacks to more than {max_bytes} bytes, the limit")
+    except OversizedError as error:
+        raise ImportRejectedError(str(path), (str(error),)) from error
     except (EOFError, zlib.error, OSError) as error:
         raise ImportRejectedError(str(path), (f"cannot be decompressed: {error}",)) from error
-    return written

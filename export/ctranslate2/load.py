@@ -7,7 +7,6 @@ from typing import Any
 
 from dragoman.bundle import file_sha256
 from dragoman.languages import Languages
-from dragoman.manifest import DecodingDefaults
 from export.ctranslate2.binary import MODEL_FILE, ModelFile, read_model_file
 from export.ctranslate2.languages import (
     find_language_tokens,
@@ -113,9 +112,6 @@ def load_with_tokenizers(
         source_tokenizer=tokenizers[0],
         target_tokenizer=tokenizers[1],
         languages=languages,
-        decoding=DecodingDefaults(),
-        max_target_tokens=None,
-        licence=None,
         origin=_origin(file, model),
         alignment=model.layout.alignment,
     )

@@ -1,5 +1,6 @@
 """Safe unpacking of archives from untrusted sources."""
 
+import gzip
 import lzma
 import stat
 import tarfile
@@ -30,6 +31,10 @@ UNREADABLE = (
 )
 """Errors of `zipfile` and `tarfile` for an archive that is damaged, or packed by an unknown method."""
 _ENCRYPTED = 0x1
+
+
+class OversizedError(ValueError):
+    """A packed file is larger than it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ def unpacked(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Pat
         root = Path(temporary) / (archive.name.partition(".tar")[0].removesuffix(".zip") or "archive")
         root.mkdir()
         try:
-            with _open(archive) as members:
+            with _open(archive, limits) as members:
                 _unpack(archive, members, root, limits)
         except ImportRejectedError:
             raise
@@ -104,11 +109,11 @@ def duplicate_problems(names: Sequence[str]) -> list[str]:
 class _TarMembers:
     """A .tar as if it were a .zip: its members, each with a kind, a size and an open file."""
 
-    def __init__(self, tar: tarfile.TarFile) -> None:
-        self._tar = tar
+    def __init__(self, tar: tarfile.TarFile, limits: ArchiveLimits) -> None:
+        self._tar, self._limits = tar, limits
         self._members: dict[str, tarfile.TarInfo] = {}
 
-    def infolist(self, limits: ArchiveLimits) -> list[zipfile.ZipInfo]:
+    def infolist(self) -> list[zipfile.ZipInfo]:
         """Return the members; no more than show that a limit is exceeded."""
         infos: list[zipfile.ZipInfo] = []
         size_bytes = 0
@@ -121,7 +126,7 @@ class _TarMembers:
             if info.filename.strip("./"):
                 infos.append(info)
                 self._members[info.filename] = member
-            if len(infos) > limits.num_members or size_bytes > limits.size_bytes:
+            if len(infos) > self._limits.num_members or size_bytes > self._limits.size_bytes:
                 break
         return infos
 
@@ -131,29 +136,18 @@ class _TarMembers:
         return file
 
 
-class _ZipMembers:
-    def __init__(self, packed: zipfile.ZipFile) -> None:
-        self._packed = packed
-
-    def infolist(self, limits: ArchiveLimits) -> list[zipfile.ZipInfo]:  # noqa: ARG002 -- a .zip has a list
-        return self._packed.infolist()
-
-    def open(self, info: zipfile.ZipInfo) -> IO[bytes]:
-        return self._packed.open(info)
-
-
 @contextmanager
-def _open(archive: Path) -> Iterator[_TarMembers | _ZipMembers]:
+def _open(archive: Path, limits: ArchiveLimits) -> Iterator[_TarMembers | zipfile.ZipFile]:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
-            yield _ZipMembers(packed)
+            yield packed
     else:
         with tarfile.open(archive) as tar:
-            yield _TarMembers(tar)
+            yield _TarMembers(tar, limits)
 
 
-def _unpack(archive: Path, members: _TarMembers | _ZipMembers, root: Path, limits: ArchiveLimits) -> None:
-    infos = members.infolist(limits)
+def _unpack(archive: Path, members: _TarMembers | zipfile.ZipFile, root: Path, limits: ArchiveLimits) -> None:
+    infos = members.infolist()
     problems = size_problems(infos, archive.stat().st_size, limits)
     problems += _name_problems(infos)
     if problems:
@@ -166,16 +160,21 @@ def _unpack(archive: Path, members: _TarMembers | _ZipMembers, root: Path, limit
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         with members.open(info) as packed, target.open("xb") as file:
-            remaining_bytes -= _copy(packed, file, min(remaining_bytes, info.file_size), info.filename)
+            max_bytes, problem = min(remaining_bytes, info.file_size), "unpacks to more than it declares"
+            remaining_bytes -= copy_bounded(packed, file, max_bytes, f"{info.filename} {problem}")
 
 
-def _copy(packed: IO[bytes], file: IO[bytes], max_bytes: int, name: str) -> int:
-    """Write a member and return the bytes written; fail if they exceed `max_bytes`."""
+def copy_bounded(packed: IO[bytes] | gzip.GzipFile, file: IO[bytes], max_bytes: int, problem: str) -> int:
+    """Write what is unpacked; return the number of bytes written.
+
+    Raises:
+        OversizedError: there are more than `max_bytes`, with this problem; no more than that are written.
+    """
     written = 0
     while chunk := packed.read(CHUNK_BYTES):
         written += len(chunk)
         if written > max_bytes:
-            raise zipfile.BadZipFile(f"{name} unpacks to more than it declares")
+            raise OversizedError(problem)
         file.write(chunk)
     return written
 

@@ -10,7 +10,7 @@ from dragoman.bundle import file_sha256
 from export.marian.alignment import read_alignment
 from export.marian.files import MarianFiles, find_files, is_marian_folder
 from export.marian.languages import find_languages
-from export.marian.model import TableRows, build_model
+from export.marian.model import build_model
 from export.marian.npz import Array, read_arrays
 from export.marian.release import ReleaseLanguages, read_languages, read_licence
 from export.marian.search import MarianSearch, read_search
@@ -80,8 +80,7 @@ def load_arrays(
     vocabularies = _read_vocabularies(files, shape, problems)
     model = languages = None
     if vocabularies is not None:
-        start_id = TableRows.of(*vocabularies).start_id
-        languages = find_languages(wanted, named, vocabularies, start_id, problems)
+        languages = find_languages(wanted, named, vocabularies, vocabularies[1].size, problems)
         if shape is not None:
             suppressed_ids = search.suppressed_ids(vocabularies[1])
             model = build_model(shape, arrays, vocabularies, suppressed_ids, problems)
@@ -95,7 +94,6 @@ def load_arrays(
         target_tokenizer=target.tokenizer(model.config.target_vocab_size),
         languages=languages,
         decoding=search.defaults,
-        max_target_tokens=None,
         licence=read_licence(path),
         origin=_origin(files, options, search, has_learned_positions=has_learned_positions),
         alignment=read_alignment(options, files.decoder_options, model.config.decoder_layers),

@@ -9,7 +9,6 @@ the first position at every step of the target; this is not imitated.)
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,21 +31,6 @@ MAX_POSITIONS = 512
 """Maximum number of positions of models with sinusoidal positions; Marian itself has no limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableRows:
-    """Numbers of rows of the tables, including rows without a piece."""
-
-    source: int
-    target: int
-    start_id: int
-    """Begins every target. Also pads sources, where a piece may have this id: padding is never read."""
-
-    @classmethod
-    def of(cls, source: MarianVocabulary, target: MarianVocabulary) -> "TableRows":
-        start_id = target.size
-        return cls(source=max(source.size, start_id + 1), target=start_id + 1, start_id=start_id)
-
-
 def build_model(
     shape: MarianShape,
     arrays: dict[str, Array],
@@ -67,9 +51,8 @@ def build_model(
         The model; None if there are problems.
     """
     source, target = vocabularies
-    rows, positions = TableRows.of(source, target), arrays.get(POSITIONS_ARRAY)
     try:
-        config = _config(shape, positions, rows, target, suppressed_ids)
+        config = _config(shape, arrays.get(POSITIONS_ARRAY), vocabularies, suppressed_ids)
     except ValueError as error:
         problems.append(str(error))
         return None
@@ -77,20 +60,21 @@ def build_model(
     weights = convert_weights(sources, arrays, problems)
     if not weights:
         return None
-    _append_rows(weights, rows)
+    _append_rows(weights, config)
     return ModelWeights(config, StoredWeights(weights))
 
 
 def _config(
     shape: MarianShape,
     positions: Array | None,
-    rows: TableRows,
-    target: MarianVocabulary,
+    vocabularies: tuple[MarianVocabulary, MarianVocabulary],
     suppressed_ids: tuple[int, ...],
 ) -> ModelConfig:
+    source, target = vocabularies
+    start_id = target.size
     return ModelConfig(
-        source_vocab_size=rows.source,
-        target_vocab_size=rows.target,
+        source_vocab_size=max(source.size, start_id + 1),
+        target_vocab_size=start_id + 1,
         encoder_layers=shape.encoder_layers,
         decoder_layers=len(shape.decoder_layers),
         d_model=shape.d_model,
@@ -109,22 +93,22 @@ def _config(
         autoregression=shape.autoregression,
         shared_vocab=shape.shared_vocab,
         tied_output=shape.tied_output,
-        pad_id=rows.start_id,
-        bos_id=rows.start_id,
+        pad_id=start_id,  # also where a piece of the source has this id: padding is never read
+        bos_id=start_id,
         unk_id=target.unk_id,
         eos_id=target.eos_id,
         suppressed_ids=suppressed_ids,
     )
 
 
-def _append_rows(weights: dict[str, Floats], rows: TableRows) -> None:
+def _append_rows(weights: dict[str, Floats], config: ModelConfig) -> None:
     """Add the rows without a piece: zeros, with a bias that excludes them."""
-    weights[SOURCE_TABLE] = _with_rows(weights[SOURCE_TABLE], rows.source, 0.0)
+    weights[SOURCE_TABLE] = _with_rows(weights[SOURCE_TABLE], config.source_vocab_size, 0.0)
     for name in (TARGET_TABLE, OUTPUT_TABLE):
         if name in weights:
-            weights[name] = _with_rows(weights[name], rows.target, 0.0)
-    bias = weights.get(OUTPUT_BIAS, np.zeros(rows.start_id, np.float32))
-    weights[OUTPUT_BIAS] = _with_rows(bias, rows.target, -math.inf)
+            weights[name] = _with_rows(weights[name], config.target_vocab_size, 0.0)
+    bias = weights.get(OUTPUT_BIAS, np.zeros(config.bos_id, np.float32))
+    weights[OUTPUT_BIAS] = _with_rows(bias, config.target_vocab_size, -math.inf)
 
 
 def _with_rows(weight: Floats, num_rows: int, value: float) -> Floats:

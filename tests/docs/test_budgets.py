@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 4150,
     "dragoman": 10800,
-    "export": 9350,
+    "export": 9300,
     "requirements": 200,
     "service": 1300,
     "service/accounts": 700,

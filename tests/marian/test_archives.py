@@ -201,8 +201,8 @@ def test_a_tar_beyond_the_limits_is_rejected_before_anything_is_written(tmp_path
 def test_unpacking_stops_at_the_size_limit() -> None:
     file = io.BytesIO()
 
-    with pytest.raises(zipfile.BadZipFile, match="more than it declares"):
-        archive._copy(io.BytesIO(b"more than ten bytes"), file, 10, "liar")
+    with pytest.raises(archive.OversizedError, match="more than it declares"):
+        archive.copy_bounded(io.BytesIO(b"more than ten bytes"), file, 10, "more than it declares")
     assert not file.getvalue()
 
 

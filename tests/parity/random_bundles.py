@@ -69,7 +69,7 @@ def write(
     """Export into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     weights, decoding = model.to_weights(), DecodingDefaults()
-    original = Original("random", weights, TOKENIZER, TOKENIZER, LANGUAGES, decoding, None, None, {})
+    original = Original("random", weights, TOKENIZER, TOKENIZER, LANGUAGES, {}, decoding)
     facts = BundleMetadata("random", "none", ModelLimits(100, 100), alignment=alignment)
     write_bundle(folder, original, precision, facts, SAMPLES)
     return folder
