@@ -75,6 +75,8 @@ class Variants(RecipeTable):
     """Both sides without their final full stop."""
     quoted: Fraction = 0.0
     """Both sides in quotation marks of their language."""
+    repeated: Fraction = 0.0
+    """One or two words repeated two to twenty times on both sides."""
     list_mark: Fraction = 0.0
     """Both sides after the mark of a list item, such as `2.`, `b)` or a dash."""
     copied_inside: Fraction = 0.0
@@ -91,6 +93,8 @@ class Variants(RecipeTable):
     """Source with the required translation next to some of its terms, from data.term_files."""
     formality: Fraction = 0.0
     """English source that requests the form of address of its German target."""
+    informal: Fraction = 0.0
+    """English source that requests the informal form, with a target that rules changed from Sie to du."""
     neutral_formality: Fraction = 0.0
     """English source that requests a form of address although neither side addresses anybody."""
 
@@ -324,13 +328,14 @@ class TrainingConfig(RecipeTable):
             corpus.back_translated
             or corpus.variants.terms
             or corpus.variants.formality
+            or corpus.variants.informal
             or corpus.variants.neutral_formality
             for corpus in self.data.corpora
         )
         if has_controls and not self.vocabulary.has_controls:
             problems.append(
-                "back_translated, variants.terms, variants.formality and variants.neutral_formality need "
-                "vocabulary.has_controls"
+                "back_translated, variants.terms, variants.formality, variants.informal and "
+                "variants.neutral_formality need vocabulary.has_controls"
             )
         if self.optimisation.processes > 1 and self.optimisation.accelerator != "cpu":
             problems.append('optimisation.processes above 1 needs accelerator = "cpu"')

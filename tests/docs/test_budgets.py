@@ -29,7 +29,7 @@ BUDGETS: Mapping[str, int] = {
     "service/text": 3750,
     "service/translation": 900,
     "tests": 41850,
-    "training": 3750,
+    "training": 3900,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""
 UNCOUNTED = frozenset("()[]{},:")

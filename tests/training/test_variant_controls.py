@@ -10,7 +10,7 @@ from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH, SUBJEC
 from training import controls
 from training.controls import CONTROLS, FORMAL, INFORMAL, TERM, TERM_END, TRANSLATION, mark
 from training.corpus import TextPair
-from training.variants.formality import formality, german_address, neutral_formality
+from training.variants.formality import formality, german_address, informal, neutral_formality
 from training.variants.terms import TermDictionary, terms
 
 DICTIONARY = TermDictionary(
@@ -90,6 +90,34 @@ def test_a_control_changes_nothing_only_where_no_side_addresses_anybody(
         assert readable(copy.source).split(" ", 1) in ([FORMAL, english], [INFORMAL, english])
         assert copy.target == german
         assert neutral_formality(TextPair(german, english), rng, GERMAN_TO_ENGLISH) is None
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "expected"),
+    [
+        ("Can you help me?", "Können Sie mir helfen?", "Kannst du mir helfen?"),
+        ("Click the link.", "Klicken Sie auf den Link.", "Klicke auf den Link."),
+        ("Take your time.", "Nehmen Sie Ihre Zeit.", "Nimm deine Zeit."),
+        ("Let me know.", "Lassen Sie mich das wissen.", "Lass mich das wissen."),
+        ("As you know, it is late.", "Wie Sie wissen, ist es spät.", "Wie du weißt, ist es spät."),
+        ("You open the file.", "Sie öffnen Ihre Datei.", "Du öffnest deine Datei."),
+        ("I thank you for your work.", "Ich danke Ihnen für Ihre Arbeit.", "Ich danke dir für deine Arbeit."),
+        ("I ask you to wait.", "Ich bitte Sie zu warten.", "Ich bitte dich zu warten."),
+        ("If you go, call.", "Wenn Sie gehen, rufen Sie an.", "Wenn du gehst, rufe an."),
+        ("You change the text.", "Sie ändern Ihren Text.", "Du änderst deinen Text."),
+        ("Imagine it, you two.", "Stellen Sie sich das vor.", None),  # `sich` may become `dich` or `dir`
+        ("As you all know, it is late.", "Wie Sie alle wissen, ist es spät.", None),  # several people
+        ("They open your file.", "Sie öffnen Ihre Datei.", None),  # the first `Sie` is `they`
+        ("You are root and have time.", "Wenn Sie root sind und Zeit haben, ist Ihre Zeit da.", None),
+        ("He sleeps.", "Er sagt es Ihnen.", None),  # the source addresses nobody
+    ],
+)
+def test_rules_change_sie_to_du_or_leave_the_pair_out(
+    english: str, german: str, expected: str | None
+) -> None:
+    copy = informal(TextPair(english, german), ENGLISH_TO_GERMAN)
+    assert copy == (None if expected is None else TextPair(f"{mark(INFORMAL)} {english}", expected))
+    assert informal(TextPair(german, english), GERMAN_TO_ENGLISH) is None
 
 
 def test_the_formality_control_precedes_only_english_sources() -> None:

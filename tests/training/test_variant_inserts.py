@@ -24,6 +24,7 @@ from training.variants.inserts import (
     list_mark,
     other_number,
     quoted,
+    repeated,
 )
 from training.variants.tokens import shared_tokens, tokens_of
 from training.variants.verbatim import ADJACENT, ALONE, FOR_NAMES, FOR_NUMBERS, KINDS, around
@@ -243,3 +244,17 @@ def test_some_long_numbers_repeat_digits_and_keep_their_length() -> None:
     assert len(numbers) > 150
     assert all(len(number) == 7 for (number,) in numbers)
     assert sum(re.search(r"([0-9])\1\1", number) is not None for (number,) in numbers) > 40
+
+
+@given(st.integers(0, 2000))
+def test_one_or_two_words_are_repeated_equally_often_on_both_sides(seed: int) -> None:
+    copy = repeated(TextPair("Na gut!", "All right!"), stream(seed, "repeated"))
+
+    assert copy is not None
+    assert 2 <= copy.source.count("Na gut") <= 20
+    assert copy.source.replace("Na gut", "All right") == copy.target
+
+
+def test_sentences_and_marks_alone_are_not_repeated() -> None:
+    for source, target in (("Der Hund bellt.", "The dog barks."), ("...", "...")):
+        assert repeated(TextPair(source, target), stream(1, "repeated")) is None

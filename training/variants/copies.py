@@ -11,7 +11,7 @@ from training.controls import BACK_TRANSLATED, mark
 from training.corpus import TextPair
 from training.variants import noise
 from training.variants.drawing import stream
-from training.variants.formality import formality, neutral_formality
+from training.variants.formality import formality, informal, neutral_formality
 from training.variants.inserts import (
     Languages,
     copied_beside,
@@ -19,6 +19,7 @@ from training.variants.inserts import (
     list_mark,
     other_number,
     quoted,
+    repeated,
 )
 from training.variants.terms import TermDictionary, terms
 from training.variants.tokens import tokens_of
@@ -106,11 +107,13 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
         "typo": _of_source(noise.typo),
         "quoted": lambda pair, rng: quoted(pair, rng, languages),
         "list_mark": list_mark,
+        "repeated": repeated,
         "copied_inside": copied_inside,
         "copied_beside": lambda pair, rng: copied_beside(pair, rng, languages),
         "other_number": lambda pair, rng: other_number(pair, rng, languages),
         "terms": lambda pair, rng: None if dictionary is None else terms(pair, rng, dictionary),
         "formality": lambda pair, _: formality(pair, languages),
+        "informal": lambda pair, _: informal(pair, languages),
         "neutral_formality": lambda pair, rng: neutral_formality(pair, rng, languages),
     }
 

@@ -12,6 +12,7 @@ from training.config import ENGLISH, GERMAN
 from training.controls import FORMAL, INFORMAL, mark
 from training.corpus import TextPair
 from training.variants.drawing import words
+from training.variants.informal import to_informal
 from training.variants.inserts import Languages
 
 _INFORMAL = re.compile(r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b", re.IGNORECASE)
@@ -45,6 +46,14 @@ def formality(pair: TextPair, languages: Languages) -> TextPair | None:
         return None
     control = german_address(pair.target) or _informal_request(pair)
     return None if control is None else TextPair(f"{mark(control)} {pair.source}", pair.target)
+
+
+def informal(pair: TextPair, languages: Languages) -> TextPair | None:
+    """Change a German target from `Sie` to `du`, with the control before the source; None if no rule fits."""
+    if languages[1] != GERMAN or german_address(pair.target) != FORMAL:
+        return None
+    target = to_informal(pair.source, pair.target)
+    return None if target is None else TextPair(f"{mark(INFORMAL)} {pair.source}", target)
 
 
 def _informal_request(pair: TextPair) -> str | None:

@@ -28,6 +28,7 @@ SHARE_REPEATED_DIGITS = 0.4
 MIN_REPEATING = 3
 SHARE_PLAIN_QUOTES = 0.3
 """Share of quoted pairs with `"` on both sides."""
+MAX_REPEATED_WORDS = 2
 LIST_MARKS: Weighted[Maker[str]] = (
     (4, lambda rng: f"{rng.randint(1, 20)}."),
     (2, lambda rng: f"{rng.choice('abcdefg')})"),
@@ -123,6 +124,16 @@ def list_mark(pair: TextPair, rng: Random) -> TextPair | None:
         return None
     item = pick(rng, LIST_MARKS)(rng)
     return TextPair(f"{item} {pair.source}", f"{item} {pair.target}")
+
+
+def repeated(pair: TextPair, rng: Random) -> TextPair | None:
+    """Repeat a line of one or two words on both sides."""
+    sides = [_LAST_MARKS.sub("", text) for text in (pair.source, pair.target)]
+    if any(not side or len(side.split(" ")) > MAX_REPEATED_WORDS for side in sides):
+        return None
+    count, mark = rng.randint(2, 20), rng.choice(("", "", "", ",", "!", "."))
+    source, target = (f"{mark} ".join([side] * count) + mark.replace(",", "") for side in sides)
+    return TextPair(source, target)
 
 
 def _between(text: str, marks: tuple[str, str]) -> str:

@@ -14,8 +14,18 @@ from training.variants.drawing import words
 from training.variants.tokens import WordToken, is_code, tokens_of
 
 TITLE_WORDS = range(3, 15)
-CHARACTERS_A_TYPO = 40
-MIN_TYPO_WORD_LEN = 5
+CHARACTERS_A_TYPO = range(20, 61)
+MIN_TYPO_WORD_LEN = 4
+SHARE_MISSPELT = 0.4
+"""Share of typing mistakes that spell a sound in another way, where the word has one."""
+SHARE_CARELESS = 0.3
+"""Share of sources with typing mistakes that are also in lower case and without a final mark."""
+SPELLINGS = (
+    ("ie", "ei"), ("ei", "ie"), ("ie", "i"), ("ck", "k"), ("tz", "z"), ("ph", "f"), ("wh", "w"), ("ea", "ee"),
+    ("äu", "eu"), ("ä", "e"), ("ss", "s"), ("s", "ss"), ("ll", "l"), ("l", "ll"), ("mm", "m"), ("m", "mm"),
+    ("nn", "n"), ("n", "nn"), ("tt", "t"), ("pp", "p"), ("rr", "r"), ("dt", "t"), ("gh", "g"), ("ent", "ant"),
+)  # fmt: skip
+"""Spellings of a sound, and another one that careless writers use."""
 
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _CAPITAL_UMLAUTS = {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
@@ -113,7 +123,7 @@ def swiss_spelling(pair: TextPair, _rng: Random) -> str | None:
 
 
 def typo(pair: TextPair, rng: Random) -> str | None:
-    """Double or drop a letter, or swap it with the next, in some of the longer words.
+    """Double, drop, swap or misspell letters of some words; some sources lose capitals and final marks too.
 
     First and last letters stay. Names and other words that the target contains do not change.
     """
@@ -125,12 +135,14 @@ def typo(pair: TextPair, rng: Random) -> str | None:
         and token.core[1:] == token.core[1:].lower()
         and token.core not in pair.target
     ]
-    num_typos = max(1, len(pair.source) // CHARACTERS_A_TYPO)
+    num_typos = max(1, len(pair.source) // rng.choice(CHARACTERS_A_TYPO))
     source = pair.source
     for token in sorted(
         rng.sample(long_words, min(num_typos, len(long_words))), key=lambda token: -token.begin
     ):
         source = source[: token.begin] + _mistype(token.core, rng) + source[token.end :]
+    if source != pair.source and rng.random() < SHARE_CARELESS and lower_source(pair) is not None:
+        source = _APOSTROPHE.sub("", _LAST_MARK.sub("", source.lower()))
     return _if_changed(source, pair)
 
 
@@ -158,6 +170,10 @@ def _words_with_umlauts(text: str) -> list[str]:
 
 
 def _mistype(word: str, rng: Random) -> str:
+    spellings = [(place, *pair) for pair in SPELLINGS if (place := word.find(pair[0], 1, -1)) > 0]
+    if spellings and rng.random() < SHARE_MISSPELT:
+        place, usual, other = rng.choice(spellings)
+        return word[:place] + other + word[place + len(usual) :]
     place = rng.randrange(1, len(word) - 2)
     here, following = word[place], word[place + 1]
     return word[:place] + rng.choice((here * 2 + following, following, following + here)) + word[place + 2 :]
