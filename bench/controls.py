@@ -28,7 +28,7 @@ from training.controls import FORMAL, INFORMAL, TERM_END, TRANSLATION, mark
 from training.corpus import TextPair
 from training.prepare import orient_pairs, read_terms
 from training.validation import translate_greedily
-from training.variants.formality import address_forms, german_address, shows_second_person
+from training.variants.formality import address_forms, formality, german_address, shows_second_person
 from training.variants.terms import TermDictionary, find_occurrence, terms
 from training.vocabulary import load_vocabularies
 
@@ -88,8 +88,15 @@ def measure_formality(translate: Translate, pairs: Sequence[TextPair], num_lines
 
 
 def measure_orders(translate: Translate, pairs: Sequence[TextPair], num_lines: int) -> Result:
-    """Return the shares of orders with a formal pronoun if that was requested, and without if not."""
-    orders = evenly_spaced([pair.source for pair in pairs if is_order(pair.source)], num_lines)
+    """Return the shares of orders with a formal pronoun if that was requested, and without if not.
+
+    A line that begins like one, such as `Water is wet`, is an order if its reference addresses somebody.
+    """
+    languages = (ENGLISH, GERMAN)
+    found = [
+        pair.source for pair in pairs if is_order(pair.source) and formality(pair, languages) is not None
+    ]
+    orders = evenly_spaced(found, num_lines)
     result: Result = {"lines": len(orders)}
     for name, control in (("formal", FORMAL), ("informal", INFORMAL)):
         outputs = translate([f"{mark(control)} {source}" for source in orders])

@@ -110,7 +110,8 @@ def test_both_forms_are_requested_for_the_lines_whose_reference_shows_one() -> N
 
 def test_orders_are_formal_if_their_output_has_a_formal_pronoun() -> None:
     pairs = [
-        TextPair("Close the door.", "Schließ die Tür."),
+        TextPair("Close the door!", "Schließ die Tür!"),
+        TextPair("Water is wet.", "Wasser ist nass."),  # begins with a word that may be a verb
         TextPair("The door is open.", "Die Tür ist auf."),
     ]
 
