@@ -7,6 +7,7 @@ such as `translate English to German:`, which config.json has in `task_specific_
 
 import re
 import reprlib
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -48,12 +49,11 @@ def read_t5(
     fields = ConfigFields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
     if not fields.flag("add_prefix_space", default=True):
         problems.append(f"{TOKENIZER_CONFIG_FILE}: add_prefix_space false is not supported")
-    path, scratch = settings.folder / MODEL, None
+    path, scratch, rebuilt = settings.folder / MODEL, None, None
     if path.is_file() or not (settings.folder / FAST_FILE).is_file():
         name, ids = MODEL, _model_ids(settings, problems)
     else:
-        name, ids, scratch = FAST_FILE, *_rebuilt_ids(settings.folder / FAST_FILE, problems)
-        path = path if scratch is None else scratch / MODEL
+        name, ids, rebuilt = FAST_FILE, *_rebuilt_ids(settings.folder / FAST_FILE, problems)
     ids = check_ids(ids, shape.source_vocab_size, name, problems)
     special = read_special_tokens(fields, SPECIAL_TOKENS, {name: ids}, problems)
     eos_id = ids.get(special["eos_token"])
@@ -61,8 +61,14 @@ def read_t5(
         problems.append(
             f"{CONFIG_FILE}: eos_token_id {shape.eos_id} is not {eos_id}, the id of {special['eos_token']!r}"
         )
-    model = None if problems else open_sentencepiece(path, problems)
-    if problems or model is None or eos_id is None:
+    if problems or eos_id is None:
+        return None
+    if rebuilt is not None:
+        scratch = Path(tempfile.mkdtemp(prefix="dragoman-"))
+        path = scratch / MODEL
+        path.write_bytes(rebuilt)
+    model = open_sentencepiece(path, problems)
+    if model is None:
         return None
     tags = {match[1]: piece for piece in ids if (match := _TAG.fullmatch(piece))}
     tokenizer = make_tokenizer(
@@ -75,6 +81,8 @@ def read_t5(
     )
     prefixes = {ids[tag]: _tag_ids(model, ids, tag) for tag in tags.values()}
     tasks = dict(_read_tasks(settings.config, model, ids, problems))
+    if problems and scratch is not None:
+        shutil.rmtree(scratch)
     return Vocabularies(
         tokenizer_class=class_name,
         source=tokenizer,
@@ -106,16 +114,14 @@ def _model_ids(settings: JsonFiles, problems: list[str]) -> dict[str, int]:
     return ids
 
 
-def _rebuilt_ids(path: Path, problems: list[str]) -> tuple[dict[str, int], Path | None]:
-    """Return the ids of tokenizer.json, and a folder with a SentencePiece model that segments like it."""
+def _rebuilt_ids(path: Path, problems: list[str]) -> tuple[dict[str, int], bytes | None]:
+    """Return the ids of tokenizer.json, and a SentencePiece model that segments like it."""
     fast = read_fast(path, problems)
     special = frozenset() if fast is None else fast.special | set(SPECIAL_TOKENS.values())
     encoded = None if fast is None else rebuild_model(fast, special, problems)
     if fast is None or encoded is None:
         return {}, None
-    scratch = Path(tempfile.mkdtemp(prefix="dragoman-"))
-    (scratch / MODEL).write_bytes(encoded)
-    return dict(fast.ids), scratch
+    return dict(fast.ids), encoded
 
 
 def _tag_ids(

@@ -241,6 +241,25 @@ def test_the_folder_of_transformers_has_a_tokenizer_that_is_rebuilt(tmp_path: Pa
     assert before.encode(german()) == after.encode(german())
 
 
+@pytest.mark.parametrize(
+    "config",
+    [{"eos_token_id": 5}, {"task_specific_params": {"translation_en_to_de": {"prefix": "no space"}}}],
+)
+def test_a_rebuilt_tokenizer_file_is_deleted_if_the_tokenizer_is_rejected(
+    config: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original_tokenizer(folder).save_pretrained(folder)
+    (folder / MODEL).unlink()
+    edit_json(folder / "config.json", config)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+
+    assert next(iter(config)) in str(problems_of(folder))
+
+    assert list(scratch.iterdir()) == []
+
+
 def test_queries_have_the_factor_that_our_attention_divides_by(folder: Path) -> None:
     stored = read_safetensors(folder / "model.safetensors")["encoder.block.0.layer.0.SelfAttention.q.weight"]
     model = load(folder).model
