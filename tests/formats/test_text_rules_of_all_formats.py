@@ -10,7 +10,7 @@ from dragoman.types import Translation
 from service.formats.entries import Entry
 from service.formats.registry import open_format
 from service.text.context import TextContext
-from service.text.marked_text import MarkedText
+from service.text.marked_text import MarkedText, MarkKind
 from tests.formats.rewriting import OPTIONS, entries, own, rewritten, target_text, written
 from tests.formats.string_samples import BILINGUAL
 from tests.fuzz.seeds import FILES
@@ -37,8 +37,16 @@ def kept(marked: MarkedText) -> Counter[str]:
 
 
 def inner(marked: MarkedText) -> object:
-    """A text with the places of its marks and objects; marks at its edges are outside of it in a file."""
-    inside = [(mark.at, mark.kind) for mark in marked.marks if 0 < mark.at < len(marked.text)]
+    """A text with the places of its marks and objects; marks at its edges are outside of it in a file.
+
+    A point after a blank stands for further blanks, which office text joins to the run before them.
+    """
+    inside = [
+        (mark.at, mark.kind)
+        for mark in marked.marks
+        if 0 < mark.at < len(marked.text)
+        and not (mark.kind is MarkKind.POINT and marked.text[mark.at - 1] == " ")
+    ]
     return marked.text, inside, [(each.start, each.end, each.shown) for each in marked.objects]
 
 
