@@ -9,9 +9,7 @@ from dragoman.text.address import has_second_person, is_order
 from training.variants.drawing import words
 from training.variants.formats import bilingual_list
 
-_PLURAL_ADDRESS = re.compile(
-    r"\b(?:alle|beide|Damen|Herren|Kolleg\w+|Freunde|sich|Sie beide|selbst|Ihnen allen)\b"
-)
+_PLURAL_ADDRESS = re.compile(r"\b(?:alle|beide|Damen|Herren|Kolleg\w+|Freunde|sich|selbst|Ihnen allen)\b")
 """Words with which `Sie` addresses several people, or whose form depends on the verb."""
 _SUBORDINATE = re.compile(
     r"\b([Ww]ie|[Dd]ass|daß|ob|[Ww]enn|[Ff]alls|was|wo|warum|weil|damit|[Bb]evor|nachdem|sobald"
@@ -30,7 +28,7 @@ _AFTER_CONJUNCTION = re.compile(r"(?:\b(?:und|oder|aber|denn|sondern)|[-\u2013])
 _CLAUSE_MARK = re.compile(r"[.!?:;,()\u2013\u2014]\s*")
 _POLITE = re.compile(r"(?:(?:bitte|dann|und|oder|also|nun)\s+)*", re.IGNORECASE)
 _NO_VERBS = frozenset(
-    words("wenn denn den denen dann sondern wegen gegen neben zwischen morgen schon von in an ihn")
+    words("wenn denn den denen dann sondern wegen gegen neben zwischen morgen schon von ihn")
 )
 _PREFIXES = "|".join(
     words(
@@ -63,8 +61,8 @@ def to_informal(english: str, german: str) -> str | None:
         return None
     if re.match(r"(?:Sie|Ihnen|Ihre?[mnrs]?)\b", german) and not re.match("your?\\b", english, re.IGNORECASE):
         return None
-    text = _SUBORDINATE.sub(lambda found: f"{found[1]} du {found[2]}{verb_for_du(found[3])}", german)
-    text = _SUBJECT_AND_VERB.sub(lambda found: f"Du {verb_for_du(found[1])}", text)
+    text = _SUBORDINATE.sub(lambda found: f"{found[1]} du {found[2]}{_verb_for_du(found[3])}", german)
+    text = _SUBJECT_AND_VERB.sub(lambda found: f"Du {_verb_for_du(found[1])}", text)
     converted = _convert_inversions(text)
     if converted is None:
         return None
@@ -79,7 +77,7 @@ def to_informal(english: str, german: str) -> str | None:
     return None if re.search(r"\bSie\b", text) or _LEFT_OVER.search(text) else text
 
 
-def verb_for_du(verb: str) -> str:
+def _verb_for_du(verb: str) -> str:
     """Return the form for `du` of a verb in the form for `Sie`, in the present or past tense."""
     irregular = _IRREGULAR.fullmatch(verb)
     if irregular is not None:
@@ -92,7 +90,7 @@ def verb_for_du(verb: str) -> str:
     return stem + ("est" if _needs_e(stem) else "st")
 
 
-def imperative(verb: str) -> str:
+def _imperative(verb: str) -> str:
     """Return the imperative for one person of a verb in the form for `Sie`."""
     small = verb.lower()
     if small in _ORDERS:
@@ -114,11 +112,11 @@ def _convert_inversions(text: str) -> str | None:
         if verb.lower() in _NO_VERBS or (verb[0].isupper() and begin != clause_begin):
             return None
         if is_first and verb.lower() not in _MODALS and not text.rstrip('"“').endswith("?"):
-            new = imperative(verb)
+            new = _imperative(verb)
         elif is_first or verb in _MODALS:
             if _OTHER_SUBJECT.search(before):
                 return None
-            new = verb_for_du(verb.lower()) + " du"
+            new = _verb_for_du(verb.lower()) + " du"
             new = new[0].upper() + new[1:] if verb[0].isupper() else new
         else:
             return None
