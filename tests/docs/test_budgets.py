@@ -14,7 +14,7 @@ BUDGETS: Mapping[str, int] = {
     "requirements": 200,
     "service": 1300,
     "service/accounts": 700,
-    "service/api": 4100,
+    "service/api": 4030,
     "service/batch": 1250,
     "service/cli": 1500,
     "service/cluster": 500,

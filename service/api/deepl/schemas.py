@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.glossaries.entries import EntriesFormat
 from service.http.errors import ErrorKind
-from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses, examples
+from service.http.openapi import BODY_ERRORS, KEY_ERRORS, DocumentedModel, error_responses, examples
 from service.text.options import MarkupLanguage
 
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
@@ -44,46 +44,46 @@ Tags = list[str] | str
 Flag = bool | Literal["0", "1"]
 
 
-class DeepLTranslateRequest(BaseModel):
+class DeepLTranslateRequest(DocumentedModel):
     """Texts to translate."""
 
     model_config = examples({"text": ["Guten Morgen.", "Ein Hund rennt."], "target_lang": "EN-GB"})
 
-    text: Annotated[list[str], Field(min_length=1)] | str = Field(
-        description="One text or several; forms and URLs repeat the field."
-    )
+    text: Annotated[list[str], Field(min_length=1)] | str
+    """One text or several; forms and URLs repeat the field."""
     target_lang: TargetLanguage
     source_lang: SourceLanguage = ""
-    split_sentences: Literal["0", "1", "nonewlines"] = Field(
-        "1",
-        description="`1`: split at line breaks and sentence ends. `nonewlines`: at sentence ends, the "
-        "default for HTML. `0`: never, except where the text is too long for the model.",
-    )
-    preserve_formatting: Flag = Field(default=False, description="No effect: formatting is always kept.")
+    split_sentences: Literal["0", "1", "nonewlines"] = "1"
+    """`1`: split at line breaks and sentence ends. `nonewlines`: at sentence ends, the default for HTML. `0`:
+    never, except where the text is too long for the model.
+    """
+    preserve_formatting: Flag = False
+    """No effect: formatting is always kept."""
     formality: FormalityIn = "default"
     glossary_id: GlossaryId = ""
-    glossary_ids: GlossaryIds = []
-    model_type: ModelType = Field(
-        "quality_optimized", description="`latency_optimized`: greedy search. Others: the model's own beam."
-    )
-    context: str = Field("", description="No effect: each text is translated on its own.")
-    show_billed_characters: Flag = Field(
-        default=False, description="Whether the response has the number of charged characters."
-    )
-    tag_handling: MarkupLanguage | Literal[""] = Field(
-        "", description="Markup language of the texts; omitted: plain text."
-    )
-    tag_handling_version: TagHandlingVersion = Field("v1", description="No effect; returned unchanged.")
-    outline_detection: Flag = Field(
-        default=True, description="Whether to find the XML tags that separate texts."
-    )
-    ignore_tags: Tags = Field([], description="Tags whose content is not translated; a list or commas.")
-    splitting_tags: Tags = Field([], description="Tags that separate texts.")
-    non_splitting_tags: Tags = Field([], description="Tags that stand within a sentence.")
+    glossary_ids: GlossaryIds = Field([])
+    model_type: ModelType = "quality_optimized"
+    """`latency_optimized`: greedy search. Others: the model's own beam."""
+    context: str = ""
+    """No effect: each text is translated on its own."""
+    show_billed_characters: Flag = False
+    """Whether the response has the number of charged characters."""
+    tag_handling: MarkupLanguage | Literal[""] = ""
+    """Markup language of the texts; omitted: plain text."""
+    tag_handling_version: TagHandlingVersion = "v1"
+    """No effect; returned unchanged."""
+    outline_detection: Flag = True
+    """Whether to find the XML tags that separate texts."""
+    ignore_tags: Tags = Field([])
+    """Tags whose content is not translated; a list or commas."""
+    splitting_tags: Tags = Field([])
+    """Tags that separate texts."""
+    non_splitting_tags: Tags = Field([])
+    """Tags that stand within a sentence."""
     auth_key: ApiKey = None
 
 
-class DeepLTranslation(BaseModel):
+class DeepLTranslation(DocumentedModel):
     """The translation of one text."""
 
     detected_source_language: str
@@ -93,50 +93,52 @@ class DeepLTranslation(BaseModel):
     tag_handling_version: str = ""
 
 
-class DeepLTranslations(BaseModel):
+class DeepLTranslations(DocumentedModel):
     """Translations in the order of the texts."""
 
     translations: list[DeepLTranslation]
 
 
-class DeepLLanguagesQuery(BaseModel):
+class DeepLLanguagesQuery(DocumentedModel):
     """Which languages to list."""
 
     model_config = examples({"type": "target"})
 
-    type: Literal["source", "target", ""] = Field("source", description="Side of the translation.")
+    type: Literal["source", "target", ""] = "source"
+    """Side of the translation."""
     auth_key: ApiKey = None
 
 
-class DeepLLanguage(BaseModel):
+class DeepLLanguage(DocumentedModel):
     """A language that the server translates from or into."""
 
     language: str
     name: str
-    supports_formality: bool = Field(default=False, description="Only of target languages.")
+    supports_formality: bool = False
+    """Only of target languages."""
 
 
-class UsageQuery(BaseModel):
+class UsageQuery(DocumentedModel):
     """A key in the URL."""
 
     auth_key: ApiKey = None
 
 
-class DeepLUsage(BaseModel):
+class DeepLUsage(DocumentedModel):
     """Characters of this calendar month (UTC)."""
 
     character_count: int = Field(ge=0)
     character_limit: int = Field(ge=0)
 
 
-class GlossaryPair(BaseModel):
+class GlossaryPair(DocumentedModel):
     """A pair of languages that a glossary may have."""
 
     source_lang: str
     target_lang: str
 
 
-class GlossaryPairs(BaseModel):
+class GlossaryPairs(DocumentedModel):
     """All pairs of languages that a glossary may have."""
 
     supported_languages: list[GlossaryPair]
@@ -150,112 +152,122 @@ _DICTIONARY: JsonDict = {
 }
 
 
-class CreateGlossaryIn(BaseModel):
+class CreateGlossaryIn(DocumentedModel):
     """A new glossary."""
 
     model_config = examples({"name": "Products", **_DICTIONARY, "entries": "Hund\tdog\nKatze\tcat"})
 
-    name: str = Field(description="Name of the glossary.")
-    source_lang: str = Field(description="Language of the terms, as in `de`, with all its regions.")
-    target_lang: str = Field(description="Language of their translations.")
-    entries: str = Field(description="One term with its translation per line.")
-    entries_format: EntriesFormat = Field(description="Separator of a term and its translation.")
+    name: str
+    """Name of the glossary."""
+    source_lang: str
+    """Language of the terms, as in `de`, with all its regions."""
+    target_lang: str
+    """Language of their translations."""
+    entries: str
+    """One term with its translation per line."""
+    entries_format: EntriesFormat
+    """Separator of a term and its translation."""
     auth_key: ApiKey = None
 
 
-class DeepLGlossary(BaseModel):
+class DeepLGlossary(DocumentedModel):
     """A stored glossary, without its entries."""
 
     glossary_id: str
     name: str
-    ready: bool = Field(description="Whether translations may use it; always true.")
+    ready: bool
+    """Whether translations may use it; always true."""
     source_lang: str
     target_lang: str
     creation_time: datetime
     entry_count: int = Field(ge=0)
 
 
-class Glossaries(BaseModel):
+class Glossaries(DocumentedModel):
     """All glossaries of a key."""
 
     glossaries: list[DeepLGlossary]
 
 
-class DeepLDictionaryIn(BaseModel):
+class DeepLDictionaryIn(DocumentedModel):
     """The entries of a glossary for one language pair."""
 
     model_config = examples(_DICTIONARY)
 
-    source_lang: str = Field(description="Language of the terms, as in `de`, with all its regions.")
-    target_lang: str = Field(description="Language of their translations.")
-    entries: str = Field(description="One term with its translation per line.")
-    entries_format: EntriesFormat = Field(description="Separator of a term and its translation.")
+    source_lang: str
+    """Language of the terms, as in `de`, with all its regions."""
+    target_lang: str
+    """Language of their translations."""
+    entries: str
+    """One term with its translation per line."""
+    entries_format: EntriesFormat
+    """Separator of a term and its translation."""
 
 
-class CreateMultilingualGlossaryIn(BaseModel):
+class CreateMultilingualGlossaryIn(DocumentedModel):
     """A new glossary of several language pairs."""
 
     model_config = examples({"name": "Products", "dictionaries": [_DICTIONARY]})
 
-    name: str = Field(description="Name of the glossary.")
-    dictionaries: list[DeepLDictionaryIn] = Field(description="Entries for each language pair.")
+    name: str
+    """Name of the glossary."""
+    dictionaries: list[DeepLDictionaryIn]
+    """Entries for each language pair."""
 
 
-class ChangeGlossaryIn(BaseModel):
+class ChangeGlossaryIn(DocumentedModel):
     """Changes to a glossary."""
 
     model_config = examples({"name": "All products"})
 
-    name: str = Field("", description="New name; omitted: unchanged.")
-    dictionaries: list[DeepLDictionaryIn] = Field(
-        [], description="Entries to add or to replace by source term."
-    )
+    name: str = ""
+    """New name; omitted: unchanged."""
+    dictionaries: list[DeepLDictionaryIn] = Field([])
+    """Entries to add or to replace by source term."""
 
 
-class FirstDictionaryForm(BaseModel):
+class FirstDictionaryForm(DocumentedModel):
     """The entries for one language pair; those for others have the numbers 1, 2 and so on."""
 
     model_config = examples(
         {"name": "Products", **{f"dictionaries[0].{name}": each for name, each in _DICTIONARY.items()}}
     )
 
-    source_lang: str = Field(
-        "", alias="dictionaries[0].source_lang", description="Language of the terms, as in `de`."
-    )
-    target_lang: str = Field(
-        "", alias="dictionaries[0].target_lang", description="Language of their translations."
-    )
-    entries: str = Field(
-        "", alias="dictionaries[0].entries", description="One term with its translation per line."
-    )
-    entries_format: EntriesFormat = Field(
-        EntriesFormat.TSV,
-        alias="dictionaries[0].entries_format",
-        description="Separator of a term and its translation.",
-    )
+    source_lang: str = Field("", alias="dictionaries[0].source_lang")
+    """Language of the terms, as in `de`."""
+    target_lang: str = Field("", alias="dictionaries[0].target_lang")
+    """Language of their translations."""
+    entries: str = Field("", alias="dictionaries[0].entries")
+    """One term with its translation per line."""
+    entries_format: EntriesFormat = Field(EntriesFormat.TSV, alias="dictionaries[0].entries_format")
+    """Separator of a term and its translation."""
 
 
 class CreateMultilingualGlossaryForm(FirstDictionaryForm):
     """A new glossary of any number of language pairs."""
 
-    name: str = Field(description="Name of the glossary.")
+    name: str
+    """Name of the glossary."""
 
 
 class ChangeGlossaryForm(FirstDictionaryForm):
     """Changes to a glossary: a new name, entries to add or to replace, or both."""
 
-    name: str = Field("", description="New name; omitted: unchanged.")
+    name: str = ""
+    """New name; omitted: unchanged."""
 
 
-class DeepLPairQuery(BaseModel):
+class DeepLPairQuery(DocumentedModel):
     """A language pair of a glossary."""
 
-    source_lang: str = Field(description="Language of the terms.")
-    target_lang: str = Field(description="Language of their translations.")
+    source_lang: str
+    """Language of the terms."""
+    target_lang: str
+    """Language of their translations."""
     auth_key: ApiKey = None
 
 
-class DictionaryInfoOut(BaseModel):
+class DictionaryInfoOut(DocumentedModel):
     """A language pair of a glossary, without its entries."""
 
     source_lang: str
@@ -263,7 +275,7 @@ class DictionaryInfoOut(BaseModel):
     entry_count: int = Field(ge=0)
 
 
-class MultilingualGlossary(BaseModel):
+class MultilingualGlossary(DocumentedModel):
     """A stored glossary, without its entries."""
 
     glossary_id: str
@@ -272,13 +284,13 @@ class MultilingualGlossary(BaseModel):
     creation_time: datetime
 
 
-class MultilingualGlossaries(BaseModel):
+class MultilingualGlossaries(DocumentedModel):
     """All glossaries of a key."""
 
     glossaries: list[MultilingualGlossary]
 
 
-class DictionaryEntries(BaseModel):
+class DictionaryEntries(DocumentedModel):
     """The entries of a language pair."""
 
     source_lang: str
@@ -287,59 +299,64 @@ class DictionaryEntries(BaseModel):
     entries_format: EntriesFormat
 
 
-class DictionariesEntries(BaseModel):
+class DictionariesEntries(DocumentedModel):
     """The entries of the requested language pair."""
 
     dictionaries: list[DictionaryEntries]
 
 
-class UploadDocumentForm(BaseModel):
+class UploadDocumentForm(DocumentedModel):
     """A document to translate."""
 
     model_config = examples({"file": "Ein Hund rennt.", "target_lang": "EN-GB", "filename": "letter.txt"})
 
-    file: bytes = Field(description="The document; the suffix of its name selects the format.")
+    file: bytes
+    """The document; the suffix of its name selects the format."""
     target_lang: TargetLanguage
     source_lang: SourceLanguage = ""
-    filename: str = Field("", description="Replaces the file's own name.")
-    output_format: str = Field(
-        "",
-        description="Required for a PDF: `docx` or `txt`. Others keep their format; it may be named.",
-    )
+    filename: str = ""
+    """Replaces the file's own name."""
+    output_format: str = ""
+    """Required for a PDF: `docx` or `txt`. Others keep their format; it may be named."""
     formality: FormalityIn = "default"
     glossary_id: GlossaryId = ""
-    glossary_ids: GlossaryIds = []
+    glossary_ids: GlossaryIds = Field([])
     auth_key: ApiKey = None
 
 
-class UploadedDocument(BaseModel):
+class UploadedDocument(DocumentedModel):
     """ID and key of an uploaded document; both are needed to fetch it."""
 
     document_id: str
     document_key: str
 
 
-class DocumentKeyIn(BaseModel):
+class DocumentKeyIn(DocumentedModel):
     """The key of an uploaded document."""
 
     model_config = examples({"document_key": "0" * 64})
 
-    document_key: str = Field(description="From the response to the upload.")
+    document_key: str
+    """From the response to the upload."""
     auth_key: ApiKey = None
 
 
-class DocumentStatus(BaseModel):
+class DocumentStatus(DocumentedModel):
     """The state of an uploaded document."""
 
     document_id: str
     status: Literal["queued", "translating", "done", "error"]
-    seconds_remaining: int = Field(0, ge=0, description="Estimate; only until it has ended.")
-    billed_characters: int = Field(0, ge=0, description="Only if it is done.")
-    error_message: str = Field("", description="Only if it failed.")
-    message: str = Field("", description="The same as `error_message`.")
+    seconds_remaining: int = Field(0, ge=0)
+    """Estimate; only until it has ended."""
+    billed_characters: int = Field(0, ge=0)
+    """Only if it is done."""
+    error_message: str = ""
+    """Only if it failed."""
+    message: str = ""
+    """The same as `error_message`."""
 
 
-class DeepLErrorResponse(BaseModel):
+class DeepLErrorResponse(DocumentedModel):
     """The form of every error."""
 
     message: str

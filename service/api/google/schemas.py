@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from service.api.google.errors import GOOGLE_STATUSES
 from service.http.errors import ErrorKind
-from service.http.openapi import MODEL_ERRORS, closed_examples, error_responses, examples
+from service.http.openapi import MODEL_ERRORS, DocumentedModel, closed_examples, error_responses, examples
 
 MAX_TEXTS = 128
 """Maximum number of texts in a request, as in Google's API."""
@@ -19,7 +19,7 @@ Q = Annotated[
 ]
 
 
-class GoogleTranslateRequest(BaseModel):
+class GoogleTranslateRequest(DocumentedModel):
     """Texts to translate."""
 
     model_config = closed_examples(
@@ -27,23 +27,20 @@ class GoogleTranslateRequest(BaseModel):
     )
 
     q: Q
-    target: str = Field(min_length=1, description="Code of the target language.")
-    source: str | None = Field(
-        None, description="Code of the source language; omitted, empty or `auto`: detected for each text."
-    )
-    format: TextFormat | None = Field(
-        "html", description="`html` keeps tags, and returns `&`, `<` and `>` as entities; `text` is plain."
-    )
-    model: ModelName | None = Field(
-        None, description="Google's names; without effect, since the server chooses the model of the pair."
-    )
-    cid: Annotated[list[str], Field(max_length=0)] | None = Field(
-        None, description="Ids of customizations; not supported, so the list must be empty."
-    )
+    target: str = Field(min_length=1)
+    """Code of the target language."""
+    source: str | None = None
+    """Code of the source language; omitted, empty or `auto`: detected for each text."""
+    format: TextFormat | None = "html"
+    """`html` keeps tags, and returns `&`, `<` and `>` as entities; `text` is plain."""
+    model: ModelName | None = None
+    """Google's names; without effect, since the server chooses the model of the pair."""
+    cid: Annotated[list[str], Field(max_length=0)] | None = None
+    """Ids of customizations; not supported, so the list must be empty."""
     key: ApiKey = None
 
 
-class GoogleDetectRequest(BaseModel):
+class GoogleDetectRequest(DocumentedModel):
     """Texts whose languages to detect."""
 
     model_config = closed_examples({"q": ["Guten Morgen.", "Good morning."]})
@@ -52,77 +49,85 @@ class GoogleDetectRequest(BaseModel):
     key: ApiKey = None
 
 
-class GoogleLanguagesQuery(BaseModel):
+class GoogleLanguagesQuery(DocumentedModel):
     """Which names to list."""
 
     model_config = examples({"target": "en"})
 
-    target: str | None = Field(None, description="Language of the names; omitted: codes without names.")
-    model: ModelName | None = Field(None, description="Google's names; without effect.")
+    target: str | None = None
+    """Language of the names; omitted: codes without names."""
+    model: ModelName | None = None
+    """Google's names; without effect."""
 
 
-class GoogleTranslation(BaseModel):
+class GoogleTranslation(DocumentedModel):
     """The translation of a text."""
 
-    translatedText: str = Field(description="The translation, in the format of the text.")  # noqa: N815 -- clients know it by this name, as those below
-    detectedSourceLanguage: str | None = Field(  # noqa: N815
-        None, description="Only if detected: language of the text; `und` if it has none."
-    )
-    model: str | None = Field(None, description="Only if the request names a model: the same name.")
+    translatedText: str  # noqa: N815 -- clients know it by this name, as those below
+    """The translation, in the format of the text."""
+    detectedSourceLanguage: str | None = None  # noqa: N815
+    """Only if detected: language of the text; `und` if it has none."""
+    model: str | None = None
+    """Only if the request names a model: the same name."""
 
 
-class TranslationsData(BaseModel):
+class TranslationsData(DocumentedModel):
     """Translations, in the order of the texts."""
 
     translations: list[GoogleTranslation]
 
 
-class TranslationsResponse(BaseModel):
+class TranslationsResponse(DocumentedModel):
     """The translations of a request."""
 
     data: TranslationsData
 
 
-class DetectionOut(BaseModel):
+class DetectionOut(DocumentedModel):
     """A language that a text may be in."""
 
-    language: str = Field(description="Language code; `und` if the text has no language.")
-    confidence: float = Field(ge=0, le=1, description="Confidence, 0 to 1.")
-    isReliable: bool = Field(description="Deprecated by Google; always false.")  # noqa: N815
+    language: str
+    """Language code; `und` if the text has no language."""
+    confidence: float = Field(ge=0, le=1)
+    """Confidence, 0 to 1."""
+    isReliable: bool  # noqa: N815
+    """Deprecated by Google; always false."""
 
 
-class DetectionsData(BaseModel):
+class DetectionsData(DocumentedModel):
     """For each text, a list of one detection."""
 
     detections: list[list[DetectionOut]]
 
 
-class DetectionsResponse(BaseModel):
+class DetectionsResponse(DocumentedModel):
     """The detected languages of a request."""
 
     data: DetectionsData
 
 
-class GoogleLanguage(BaseModel):
+class GoogleLanguage(DocumentedModel):
     """A language."""
 
-    language: str = Field(description="Language code.")
-    name: str | None = Field(None, description="Only with `target`: its name in that language.")
+    language: str
+    """Language code."""
+    name: str | None = None
+    """Only with `target`: its name in that language."""
 
 
-class LanguagesData(BaseModel):
+class LanguagesData(DocumentedModel):
     """Languages, by code."""
 
     languages: list[GoogleLanguage]
 
 
-class GoogleLanguagesResponse(BaseModel):
+class GoogleLanguagesResponse(DocumentedModel):
     """The languages of the server."""
 
     data: LanguagesData
 
 
-class GoogleErrorItem(BaseModel):
+class GoogleErrorItem(DocumentedModel):
     """One problem."""
 
     message: str
@@ -130,16 +135,18 @@ class GoogleErrorItem(BaseModel):
     reason: str
 
 
-class GoogleErrorBody(BaseModel):
+class GoogleErrorBody(DocumentedModel):
     """What went wrong."""
 
-    code: int = Field(description="The HTTP status.")
+    code: int
+    """The HTTP status."""
     message: str
     errors: list[GoogleErrorItem]
-    status: str = Field(description="Canonical code, as in `INVALID_ARGUMENT`.")
+    status: str
+    """Canonical code, as in `INVALID_ARGUMENT`."""
 
 
-class GoogleErrorResponse(BaseModel):
+class GoogleErrorResponse(DocumentedModel):
     """The form of every error."""
 
     error: GoogleErrorBody

@@ -6,14 +6,23 @@ from typing import Annotated, Any, Literal
 from fastapi import Security
 from fastapi.params import Depends
 from fastapi.security import APIKeyQuery
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from service.api.libretranslate.errors import STATUSES
 from service.api.libretranslate.languages import Catalogue, CatalogueLanguage, present_code
 from service.api.libretranslate.requests import MAX_ALTERNATIVES, LibreTranslateParameters
 from service.formats.registry import installed_suffixes
 from service.http.errors import ErrorKind
-from service.http.openapi import FORM, JSON, MODEL_ERRORS, MULTIPART, WITH_KEY, error_responses, examples
+from service.http.openapi import (
+    FORM,
+    JSON,
+    MODEL_ERRORS,
+    MULTIPART,
+    WITH_KEY,
+    DocumentedModel,
+    error_responses,
+    examples,
+)
 from service.settings import Settings
 from service.translation.request import UNDETERMINED, DetectedSource, TranslationResult
 from service.translation.source_language import DetectionMode
@@ -25,40 +34,38 @@ of a text that has none."""
 FRONTEND_TIMEOUT_MS = 500
 
 
-class DetectedLanguage(BaseModel):
+class DetectedLanguage(DocumentedModel):
     """A detected language."""
 
-    confidence: float = Field(ge=0, le=PERCENT, description="Confidence, 0 to 100.")
-    language: str = Field(description="Language code; `en` with confidence 0 if the text has no language.")
+    confidence: float = Field(ge=0, le=PERCENT)
+    """Confidence, 0 to 100."""
+    language: str
+    """Language code; `en` with confidence 0 if the text has no language."""
 
 
-class TranslateOut(BaseModel):
+class TranslateOut(DocumentedModel):
     """The translation of a text, or an array of them for an array of texts."""
 
     translatedText: str | list[str]  # noqa: N815 -- clients know it by this name, as those below
-    alternatives: list[str] | list[list[str]] = Field(
-        default_factory=list[str],
-        description="Only if requested: other translations, best first; for an array of "
-        "texts, an array of arrays. There may be fewer than requested, and "
-        "there are none for HTML.",
-    )
-    detectedLanguage: DetectedLanguage | list[DetectedLanguage] = Field(  # noqa: N815
-        default_factory=list[DetectedLanguage],
-        description="Only if `source` was `auto`; for an array of texts, an array.",
-    )
+    alternatives: list[str] | list[list[str]] = Field(default_factory=list[str])
+    """Only if requested: other translations, best first; for an array of texts, an array of arrays. There may
+    be fewer than requested, and there are none for HTML.
+    """
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] = Field(default_factory=list)  # noqa: N815
+    """Only if `source` was `auto`; for an array of texts, an array."""
 
 
-class ListedLanguage(BaseModel):
+class ListedLanguage(DocumentedModel):
     """A language with its targets."""
 
     code: str
-    name: str = Field(description="English name.")
-    targets: list[str] = Field(
-        description="Codes of the target languages, including its own, for which texts stay unchanged."
-    )
+    name: str
+    """English name."""
+    targets: list[str]
+    """Codes of the target languages, including its own, for which texts stay unchanged."""
 
 
-class NamedLanguage(BaseModel):
+class NamedLanguage(DocumentedModel):
     """A language of a menu."""
 
     code: str
@@ -68,45 +75,54 @@ class NamedLanguage(BaseModel):
 AUTO_DETECT = NamedLanguage(code="auto", name="Auto Detect")
 
 
-class DefaultPair(BaseModel):
+class DefaultPair(DocumentedModel):
     """The languages that a menu selects first."""
 
     source: NamedLanguage
     target: NamedLanguage
 
 
-class FrontendSettings(BaseModel):
+class FrontendSettings(DocumentedModel):
     """Settings for a web page."""
 
-    charLimit: int = Field(description="Maximum characters per request.")  # noqa: N815
-    frontendTimeout: int = Field(description="Milliseconds to wait after the last keystroke.")  # noqa: N815
-    apiKeys: bool = Field(description="Whether the server has API keys.")  # noqa: N815
-    keyRequired: bool = Field(description="Whether a key is required.")  # noqa: N815
-    suggestions: bool = Field(description="Whether better translations can be suggested.")
-    filesTranslation: bool = Field(description="Whether files can be translated.")  # noqa: N815
-    supportedFilesFormat: list[str] = Field(description="Suffixes of the supported files.")  # noqa: N815
+    charLimit: int  # noqa: N815
+    """Maximum characters per request."""
+    frontendTimeout: int  # noqa: N815
+    """Milliseconds to wait after the last keystroke."""
+    apiKeys: bool  # noqa: N815
+    """Whether the server has API keys."""
+    keyRequired: bool  # noqa: N815
+    """Whether a key is required."""
+    suggestions: bool
+    """Whether better translations can be suggested."""
+    filesTranslation: bool  # noqa: N815
+    """Whether files can be translated."""
+    supportedFilesFormat: list[str]  # noqa: N815
+    """Suffixes of the supported files."""
     language: DefaultPair
 
 
-class Health(BaseModel):
+class Health(DocumentedModel):
     """The state of a server that can translate."""
 
     status: str
 
 
-class TranslatedFile(BaseModel):
+class TranslatedFile(DocumentedModel):
     """A translated file."""
 
-    translatedFileUrl: str = Field(description="URL of the file, until it expires.")  # noqa: N815
+    translatedFileUrl: str  # noqa: N815
+    """URL of the file, until it expires."""
 
 
-class SuggestionStored(BaseModel):
+class SuggestionStored(DocumentedModel):
     """A suggestion is stored."""
 
-    success: bool = Field(description="Always true.")
+    success: bool
+    """Always true."""
 
 
-class ErrorOut(BaseModel):
+class ErrorOut(DocumentedModel):
     """The form of every error."""
 
     error: str
@@ -201,58 +217,60 @@ SourceLanguage = Annotated[
 TargetLanguage = Annotated[str, Field(min_length=1, description="Code of the target language.")]
 
 
-class LibreTranslateRequest(BaseModel):
+class LibreTranslateRequest(DocumentedModel):
     """One text or several to translate."""
 
     model_config = examples({"q": "Ein Hund rennt.", "source": "auto", "target": "en", "alternatives": 1})
 
-    q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)] = Field(
-        description="A text or an array of texts; a form repeats the field. Line ends of a form become `\\n`."
-    )
+    q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+    """A text or an array of texts; a form repeats the field. Line ends of a form become `\\n`."""
     source: SourceLanguage
     target: TargetLanguage
-    format: Literal["text", "html"] | None = Field(
-        "text", description="Format of the texts; `html` keeps the tags around their words."
-    )
-    alternatives: int | None = Field(
-        0,
-        ge=0,
-        le=MAX_ALTERNATIVES,
-        description="Number of alternative translations. More than 3 need a wider search, which may change "
-        "the best translation.",
-    )
+    format: Literal["text", "html"] | None = "text"
+    """Format of the texts; `html` keeps the tags around their words."""
+    alternatives: int | None = Field(0, ge=0, le=MAX_ALTERNATIVES)
+    """Number of alternative translations. More than 3 need a wider search, which may change the best
+    translation.
+    """
     api_key: ApiKey = None
 
 
-class LibreDetectRequest(BaseModel):
+class LibreDetectRequest(DocumentedModel):
     """A text whose language to detect."""
 
     model_config = examples({"q": "Bonjour tout le monde"})
 
-    q: str = Field(min_length=1, description="The text.")
+    q: str = Field(min_length=1)
+    """The text."""
     api_key: ApiKey = None
 
 
-class TranslateFileForm(BaseModel):
+class TranslateFileForm(DocumentedModel):
     """A file to translate."""
 
     model_config = examples({"file": "Ein Hund rennt.", "source": "de", "target": "en"})
 
-    file: bytes = Field(description="The file; the suffix of its name selects the format.")
+    file: bytes
+    """The file; the suffix of its name selects the format."""
     source: SourceLanguage
     target: TargetLanguage
-    api_key: str = Field("", description="API key, if the server requires one; or send a header.")
+    api_key: str = ""
+    """API key, if the server requires one; or send a header."""
 
 
-class SuggestIn(BaseModel):
+class SuggestIn(DocumentedModel):
     """A better translation of a text."""
 
     model_config = examples({"q": "Gute Nacht", "s": "Good night", "source": "de", "target": "en"})
 
-    q: str = Field("", description="A text.")
-    s: str = Field("", description="The suggested translation.")
-    source: str = Field("", description="Language of the text.")
-    target: str = Field("", description="Language of the translation.")
+    q: str = ""
+    """A text."""
+    s: str = ""
+    """The suggested translation."""
+    source: str = ""
+    """Language of the text."""
+    target: str = ""
+    """Language of the translation."""
     api_key: ApiKey = None
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict
 
 from dragoman.routing.memory import size_bytes
 from dragoman.routing.router import ModelInfo
@@ -24,45 +24,55 @@ NAME = openapi.path_parameter("name", "Name of the model's folder.")
 READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
 
 
-class DownloadModelRequest(BaseModel):
+class DownloadModelRequest(openapi.DocumentedModel):
     """A model to download."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"examples": [{"name": "fr-en", "replace": False}]}
     )
 
-    name: ModelName = Field(description="Name of the model in the index of the setting `model_index`.")
-    replace: bool = Field(
-        default=False, description="Whether to replace a model of this name in the models folder."
-    )
+    name: ModelName
+    """Name of the model in the index of the setting `model_index`."""
+    replace: bool = False
+    """Whether to replace a model of this name in the models folder."""
 
 
-class ManagedModelOut(BaseModel):
+class ManagedModelOut(openapi.DocumentedModel):
     """A model that is served."""
 
-    name: str = Field(description="Name of its folder.")
-    title: str = Field(description="Name in its manifest.")
-    origin: Literal["own", "bundled"] = Field(description="`own` ones can be removed, `bundled` ones not.")
-    size_bytes: int = Field(description="Size of all files of the bundle.")
-    is_loaded: bool = Field(description="Whether the model is in memory.")
+    name: str
+    """Name of its folder."""
+    title: str
+    """Name in its manifest."""
+    origin: Literal["own", "bundled"]
+    """`own` ones can be removed, `bundled` ones not."""
+    size_bytes: int
+    """Size of all files of the bundle."""
+    is_loaded: bool
+    """Whether the model is in memory."""
 
 
-class ModelDownloadOut(BaseModel):
+class ModelDownloadOut(openapi.DocumentedModel):
     """A download since the server's start, and how far it is."""
 
     name: str
-    state: DownloadState = Field(description="`running`, `done` (the model is served) or `failed`.")
-    received_bytes: int = Field(description="Bytes that have arrived, also in earlier attempts.")
-    size_bytes: int = Field(description="Size of all files, as the index has it.")
-    error: ErrorBody | None = Field(description="Why it failed; null otherwise.")
+    state: DownloadState
+    """`running`, `done` (the model is served) or `failed`."""
+    received_bytes: int
+    """Bytes that have arrived, also in earlier attempts."""
+    size_bytes: int
+    """Size of all files, as the index has it."""
+    error: ErrorBody | None
+    """Why it failed; null otherwise."""
 
 
-class ManagedModelsResponse(BaseModel):
+class ManagedModelsResponse(openapi.DocumentedModel):
     """The models, the folders that cannot be served, and the downloads."""
 
     models: list[ManagedModelOut]
     problems: list[FolderProblems]
-    downloads: list[ModelDownloadOut] = Field(description="The last download of each model.")
+    downloads: list[ModelDownloadOut]
+    """The last download of each model."""
 
 
 def model_admin_routes(services: Services) -> APIRouter:

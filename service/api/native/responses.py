@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
-from service.http.openapi import examples
+from service.http.openapi import DocumentedModel, examples
 from service.memories.pairs import TextMatches
 from service.text.outcome import Check
 from service.translation.request import DetectedSource, TranslationResult
@@ -22,125 +22,127 @@ Span = Annotated[
 """Start and end. Its schema is a plain array: few client generators support items with types of their own."""
 
 
-class AlternativeOut(BaseModel):
+class AlternativeOut(DocumentedModel):
     """A translation other than the best."""
 
     text: str
-    score: float | None = Field(description="Length-normalised log-probability; null unless requested.")
+    score: float | None
+    """Length-normalised log-probability; null unless requested."""
 
 
-class StepOut(BaseModel):
+class StepOut(DocumentedModel):
     """One of the two models of a pivot translation."""
 
-    model: str = Field(description="Name of the model.")
-    source: str = Field(description="Source language of the step.")
-    target: str = Field(description="Target language of the step.")
-    score: float | None = Field(description="Score of this step alone; null unless requested.")
+    model: str
+    """Name of the model."""
+    source: str
+    """Source language of the step."""
+    target: str
+    """Target language of the step."""
+    score: float | None
+    """Score of this step alone; null unless requested."""
 
 
-class DetectedOut(BaseModel):
+class DetectedOut(DocumentedModel):
     """A detected language."""
 
-    language: str = Field(description="Language code; `und` if undetermined.")
-    confidence: float = Field(description="0 to 1.")
+    language: str
+    """Language code; `und` if undetermined."""
+    confidence: float
+    """0 to 1."""
 
 
-class LinkOut(BaseModel):
+class LinkOut(DocumentedModel):
     """Part of a text and the part of its translation that is aligned with it."""
 
-    source: Span = Field(description="Start and end in the text, in characters.")
-    target: Span = Field(description="Start and end in the translation, in characters.")
+    source: Span
+    """Start and end in the text, in characters."""
+    target: Span
+    """Start and end in the translation, in characters."""
 
 
-class TokenOut(BaseModel):
+class TokenOut(DocumentedModel):
     """A token of a translation."""
 
-    text: str = Field(description="The vocabulary piece.")
-    logprob: float = Field(description="Natural logarithm of its probability.")
+    text: str
+    """The vocabulary piece."""
+    logprob: float
+    """Natural logarithm of its probability."""
 
 
-class FailedCheckOut(BaseModel):
+class FailedCheckOut(DocumentedModel):
     """A check that a translation failed."""
 
-    check: Check = Field(description="What was checked.")
-    problem: str = Field(description="What is wrong.")
+    check: Check
+    """What was checked."""
+    problem: str
+    """What is wrong."""
 
 
-class SimilarPairOut(BaseModel):
+class SimilarPairOut(DocumentedModel):
     """A pair of a translation memory whose source is similar to a text."""
 
-    source: str = Field(description="Source of the pair.")
-    target: str = Field(description="Its translation.")
-    score: float = Field(description="Similarity of the source to the text, 0.85 to 1.")
+    source: str
+    """Source of the pair."""
+    target: str
+    """Its translation."""
+    score: float
+    """Similarity of the source to the text, 0.85 to 1."""
 
 
-class MemoryOut(BaseModel):
+class MemoryOut(DocumentedModel):
     """What a translation memory has for a text."""
 
-    match: Literal["exact", "none"] = Field(
-        description="`exact`: the translation is from the memory, and no model ran; `finish_reason` is then "
-        "`copied`."
-    )
-    similar: list[SimilarPairOut] = Field(description="Similar pairs, the most similar first.")
+    match: Literal["exact", "none"]
+    """`exact`: the translation is from the memory, and no model ran; `finish_reason` is then `copied`."""
+    similar: list[SimilarPairOut]
+    """Similar pairs, the most similar first."""
 
 
-class TranslationOut(BaseModel):
+class TranslationOut(DocumentedModel):
     """The translation of one text."""
 
-    text: str = Field(description="The best translation.")
-    source: str = Field(description="Source language; `und` for a text without letters.")
-    target: str = Field(description="Target language.")
-    detected: DetectedOut = Field(
-        default_factory=lambda: DetectedOut(language="und", confidence=0.0),
-        description="Detected language; only if the source language was not given, or if the text is "
-        "certainly in another one.",
-    )
-    score: float | None = Field(
-        description="Log-probability divided by the number of tokens to the power of "
-        "`length_penalty`; higher is better, 0 if everything was copied, null "
-        "unless requested. With a pivot language, the sum of both steps' "
-        "scores."
-    )
-    confidence: float | None = Field(
-        description="Probability that the translation is good if the model is calibrated, otherwise the "
-        "geometric mean of the token probabilities; 0 to 1. With a pivot language, the product of both "
-        "steps, and 0 if the text is certainly not in the source language. Null unless scores are requested."
-    )
-    finish_reason: FinishReason = Field(
-        description="`stop`: the model ended the translation. `length`: a segment reached "
-        "`max_length` and may be incomplete. `unsupported`: a segment was "
-        "copied because at least half of its letters are in a script that the "
-        "model does not know. `copied`: there was nothing to translate."
-    )
-    alternatives: list[AlternativeOut] = Field(
-        default_factory=list,
-        description="Only if `num_hypotheses` is above 1: the other hypotheses, best first; "
-        "at most `num_hypotheses` - 1.",
-    )
-    steps: list[StepOut] = Field(
-        default_factory=list,
-        description="Only with a pivot language: both steps, in order.",
-    )
-    alignment: list[LinkOut] = Field(
-        default_factory=list,
-        description="Only if requested: aligned words, in the order of the translation.",
-    )
-    tokens: list[TokenOut] = Field(
-        default_factory=list,
-        description="Only if requested: tokens of the translation, including the end of each segment.",
-    )
-    failed_checks: list[FailedCheckOut] = Field(
-        default_factory=list,
-        description="Only if the translation failed a check, for example of placeholders, after all tries. "
-        "`text` is then the source, unless only numbers differ.",
-    )
-    memory: MemoryOut = Field(
-        default_factory=lambda: MemoryOut(match="none", similar=[]),
-        description="Only if the request names a translation memory.",
-    )
+    text: str
+    """The best translation."""
+    source: str
+    """Source language; `und` for a text without letters."""
+    target: str
+    """Target language."""
+    detected: DetectedOut = Field(default_factory=lambda: DetectedOut(language="und", confidence=0.0))
+    """Detected language; only if the source language was not given, or if the text is certainly in another
+    one.
+    """
+    score: float | None
+    """Log-probability divided by the number of tokens to the power of `length_penalty`; higher is better, 0
+    if everything was copied, null unless requested. With a pivot language, the sum of both steps' scores.
+    """
+    confidence: float | None
+    """Probability that the translation is good if the model is calibrated, otherwise the geometric mean of
+    the token probabilities; 0 to 1. With a pivot language, the product of both steps, and 0 if the text is
+    certainly not in the source language. Null unless scores are requested.
+    """
+    finish_reason: FinishReason
+    """`stop`: the model ended the translation. `length`: a segment reached `max_length` and may be
+    incomplete. `unsupported`: a segment was copied because at least half of its letters are in a script
+    that the model does not know. `copied`: there was nothing to translate.
+    """
+    alternatives: list[AlternativeOut] = Field(default_factory=list)
+    """Only if `num_hypotheses` is above 1: the other hypotheses, best first; at most `num_hypotheses` - 1."""
+    steps: list[StepOut] = Field(default_factory=list)
+    """Only with a pivot language: both steps, in order."""
+    alignment: list[LinkOut] = Field(default_factory=list)
+    """Only if requested: aligned words, in the order of the translation."""
+    tokens: list[TokenOut] = Field(default_factory=list)
+    """Only if requested: tokens of the translation, including the end of each segment."""
+    failed_checks: list[FailedCheckOut] = Field(default_factory=list)
+    """Only if the translation failed a check, for example of placeholders, after all tries. `text` is then
+    the source, unless only numbers differ.
+    """
+    memory: MemoryOut = Field(default_factory=lambda: MemoryOut(match="none", similar=[]))
+    """Only if the request names a translation memory."""
 
 
-class TranslateResponse(BaseModel):
+class TranslateResponse(DocumentedModel):
     """Translations in the order of the request's texts."""
 
     model_config = examples(
@@ -159,63 +161,77 @@ class TranslateResponse(BaseModel):
         }
     )
 
-    model: str | None = Field(
-        description="Name of the model; both names, joined by ` + `, with a pivot language. "
-        "Null if the texts used different models, or none."
-    )
-    translations: list[TranslationOut] = Field(description="One translation per text.")
+    model: str | None
+    """Name of the model; both names, joined by ` + `, with a pivot language. Null if the texts used different
+    models, or none.
+    """
+    translations: list[TranslationOut]
+    """One translation per text."""
 
 
-class ScoreOut(BaseModel):
+class ScoreOut(DocumentedModel):
     """A model's score of a given translation."""
 
-    score: float = Field(description="Mean log-probability of the tokens; higher is better.")
-    confidence: float = Field(description="Geometric mean of the token probabilities, 0 to 1.")
-    tokens: list[TokenOut] = Field(description="Tokens of the translation, including its end.")
-    alignment: list[LinkOut] = Field(description="Aligned words, in the order of the translation.")
+    score: float
+    """Mean log-probability of the tokens; higher is better."""
+    confidence: float
+    """Geometric mean of the token probabilities, 0 to 1."""
+    tokens: list[TokenOut]
+    """Tokens of the translation, including its end."""
+    alignment: list[LinkOut]
+    """Aligned words, in the order of the translation."""
 
 
-class ScoreResponse(BaseModel):
+class ScoreResponse(DocumentedModel):
     """Scores in the order of the request's pairs."""
 
-    model: str = Field(description="Name of the model.")
-    scores: list[ScoreOut] = Field(description="One score per pair.")
+    model: str
+    """Name of the model."""
+    scores: list[ScoreOut]
+    """One score per pair."""
 
 
-class DetectResponse(BaseModel):
+class DetectResponse(DocumentedModel):
     """Languages in the order of the request's texts."""
 
-    detections: list[list[DetectedOut]] = Field(
-        description="For each text, the served languages that it may be in, the most likely "
-        "first; only `und` if it is in none of them."
-    )
+    detections: list[list[DetectedOut]]
+    """For each text, the served languages that it may be in, the most likely first; only `und` if it is in
+    none of them.
+    """
 
 
-class SegmentEvent(BaseModel):
+class SegmentEvent(DocumentedModel):
     """A finished segment; all segments before it in its text are finished as well. Event `segment`."""
 
-    item: int = Field(description="Position of the text in the request, from 0.")
-    number: int = Field(description="Position of the segment in the text, from 0.")
-    source: str = Field(description="The source segment; with a pivot language, in the pivot language.")
-    text: str = Field(description="The translation of the segment.")
-    source_span: Span = Field(
-        description="Start and end of the segment in its text, in characters; with a pivot "
-        "language, in the pivot text."
-    )
-    span: Span = Field(description="Start and end in the translation, in characters.")
-    score: float | None = Field(description="Score of the segment; null unless requested.")
+    item: int
+    """Position of the text in the request, from 0."""
+    number: int
+    """Position of the segment in the text, from 0."""
+    source: str
+    """The source segment; with a pivot language, in the pivot language."""
+    text: str
+    """The translation of the segment."""
+    source_span: Span
+    """Start and end of the segment in its text, in characters; with a pivot language, in the pivot text."""
+    span: Span
+    """Start and end in the translation, in characters."""
+    score: float | None
+    """Score of the segment; null unless requested."""
     finish_reason: FinishReason
 
 
-class TokensEvent(BaseModel):
+class TokensEvent(DocumentedModel):
     """The beginning of an unfinished segment, replacing earlier events of it. Event `tokens`."""
 
-    item: int = Field(description="Position of the text in the request, from 0.")
-    number: int = Field(description="Position of the segment in the text, from 0.")
-    text: str = Field(description="The translation so far.")
+    item: int
+    """Position of the text in the request, from 0."""
+    number: int
+    """Position of the segment in the text, from 0."""
+    text: str
+    """The translation so far."""
 
 
-class Status(BaseModel):
+class Status(DocumentedModel):
     """The state of the server."""
 
     status: str

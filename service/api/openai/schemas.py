@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from service.api.native.requests import StrictRequest
@@ -163,7 +163,7 @@ class ChatCompletionRequest(StrictRequest):
     """Not supported."""
 
 
-class CompletionMessage(BaseModel):
+class CompletionMessage(DocumentedModel):
     """The translation."""
 
     role: Literal["assistant"]
@@ -173,62 +173,67 @@ class CompletionMessage(BaseModel):
 FinishReasonName = Literal["stop", "length"]
 
 
-class CompletionChoice(BaseModel):
+class CompletionChoice(DocumentedModel):
     """The only choice."""
 
     index: Literal[0]
     message: CompletionMessage
-    finish_reason: FinishReasonName = Field(
-        description="`length` if a limit of tokens cut the translation, otherwise `stop`."
-    )
+    finish_reason: FinishReasonName
+    """`length` if a limit of tokens cut the translation, otherwise `stop`."""
     logprobs: None = None
 
 
-class TokenUsage(BaseModel):
+class TokenUsage(DocumentedModel):
     """Pieces of the models' vocabularies; 0 for text that no model translated."""
 
-    prompt_tokens: int = Field(description="Tokens of the text.")
-    completion_tokens: int = Field(description="Tokens of the translation.")
+    prompt_tokens: int
+    """Tokens of the text."""
+    completion_tokens: int
+    """Tokens of the translation."""
     total_tokens: int
 
 
-class ChatCompletion(BaseModel):
+class ChatCompletion(DocumentedModel):
     """A translation."""
 
     id: str
     object: Literal["chat.completion"]
-    created: int = Field(description="Unix time in seconds.")
-    model: str = Field(description="As in the request.")
+    created: int
+    """Unix time in seconds."""
+    model: str
+    """As in the request."""
     choices: list[CompletionChoice]
     usage: TokenUsage
 
 
-class OpenAIModel(BaseModel):
+class OpenAIModel(DocumentedModel):
     """A name that `model` of a request may be."""
 
     id: str
     object: Literal["model"]
-    created: int = Field(description="Always 0.")
+    created: int
+    """Always 0."""
     owned_by: str
 
 
-class OpenAIModels(BaseModel):
+class OpenAIModels(DocumentedModel):
     """All such names, but those of pairs that need a multilingual model or two."""
 
     object: Literal["list"]
     data: list[OpenAIModel]
 
 
-class OpenAIErrorBody(BaseModel):
+class OpenAIErrorBody(DocumentedModel):
     """What went wrong."""
 
     message: str
     type: str
-    param: str | None = Field(description="The parameter at fault.")
+    param: str | None
+    """The parameter at fault."""
     code: str | None
 
 
-class OpenAIErrorResponse(BaseModel):
+class OpenAIErrorResponse(DocumentedModel):
     """The form of every error."""
 
     error: OpenAIErrorBody
