@@ -13,7 +13,7 @@ from dragoman.scheduling.metrics import EngineMetrics
 from service.accounts.keys import Scope
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorForm, ErrorForms
-from service.http.openapi import KEY_ERRORS, WITH_KEY, error_responses
+from service.http.openapi import KEY_ERRORS, WITH_KEY, describe_route, error_responses
 from service.http.telemetry_middleware import RequestLogOptions, TelemetryMiddleware
 from service.http.threads import run_in_thread
 from service.telemetry.counters import EngineMetricsCollector, RequestCounters, WorkerCounters
@@ -36,16 +36,18 @@ def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Acces
     @routes.get(
         "/metrics",
         operation_id="metrics",
-        summary="Metrics for Prometheus",
         response_class=Response,
-        responses={
-            200: {
-                "description": "All metrics in Prometheus's text format",
-                "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}}},
-            },
-            **(error_responses(KEY_ERRORS) if requires_key else {}),
-        },
         dependencies=WITH_KEY if requires_key else (),
+        **describe_route(
+            "Metrics for Prometheus",
+            responses={
+                200: {
+                    "description": "All metrics in Prometheus's text format",
+                    "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}}},
+                },
+                **(error_responses(KEY_ERRORS) if requires_key else {}),
+            },
+        ),
     )
     async def read_metrics(connection: Request) -> Response:
         """Return counts and durations of requests and of the engine; nothing that a client wrote."""

@@ -138,7 +138,7 @@ class FormParser:
 
     def _end_part(self) -> None:
         if self._file is None:
-            self.strings.setdefault(self._name, []).append(_decode(bytes(self._value)))
+            self.strings.setdefault(self._name, []).append(_decode(self._value))
         self._file = None
         self._value.clear()
 
@@ -160,7 +160,7 @@ def _add(buffer: bytearray, data: bytes, max_bytes: int, what: str) -> None:
     buffer += data
 
 
-def _decode(encoded: bytes) -> str:
+def _decode(encoded: bytes | bytearray) -> str:
     try:
         return encoded.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -218,10 +218,7 @@ def _unquote(encoded: bytes) -> str:
             stop = escape  # the escape may continue in the next piece
         decoded += unquote_to_bytes(encoded[start:stop].replace(b"+", b" "))
         start = stop
-    try:
-        return decoded.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FormError("it is not UTF-8") from error
+    return _decode(decoded)
 
 
 def read_multipart(content_type: str, body: Body, files: list[BinaryIO]) -> Form:

@@ -106,6 +106,27 @@ def equal_fields(model: type[BaseModel], *parts: object) -> dict[str, Any]:
     return {name: getattr(part, name) for part in parts for name in model.model_fields if hasattr(part, name)}
 
 
+def describe_route(
+    summary: str,
+    response: str = "Successful Response",
+    model: Any = None,
+    responses: Mapping[int | str, dict[str, Any]] = MappingProxyType({}),
+    request: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return the arguments of a route that document it.
+
+    Args:
+        summary: what the route does.
+        response: description of its response.
+        model: model of the response; None: what the function's annotation says.
+        responses: errors, by status, and files.
+        request: what `request_of` or `json_or_form` returns.
+    """
+    documented = {"summary": summary, "response_description": response, "responses": dict(responses)}
+    modelled = {} if model is None else {"response_model": model}
+    return {**documented, **modelled, "openapi_extra": dict(request)}
+
+
 def operation_id(route: APIRoute) -> str:
     """Name a route for generated clients as its function is named."""
     return route.name

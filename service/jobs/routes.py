@@ -185,12 +185,14 @@ def job_routes(jobs: JobAuthenticator, max_bytes: int, root_path: str) -> APIRou
 def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int, root_path: str) -> None:
     @routes.post(
         "/jobs",
-        summary="Translate a file",
         status_code=202,
-        response_model=responses.JobResponse,
-        response_description="The new job",
-        responses=openapi.error_responses(UPLOAD_ERRORS),
-        openapi_extra=UPLOAD,
+        **openapi.describe_route(
+            "Translate a file",
+            "The new job",
+            responses.JobResponse,
+            openapi.error_responses(UPLOAD_ERRORS),
+            UPLOAD,
+        ),
     )
     async def create_job(connection: Request) -> Response:
         """Accept a form with the file and its options, or JSON lines with the options in the URL. The whole
@@ -201,12 +203,14 @@ def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int
 
     @routes.delete(
         ONE,
-        summary="Cancel a job, or remove one that has ended",
         status_code=202,
-        response_model=responses.JobResponse,
-        response_description="The job is cancelled, or will be soon",
-        responses={204: {"description": "The job had ended; it is deleted"}, **ERRORS},
-        openapi_extra=openapi.request_of(parameters=[JOB_ID]),
+        **openapi.describe_route(
+            "Cancel a job, or remove one that has ended",
+            "The job is cancelled, or will be soon",
+            responses.JobResponse,
+            {204: {"description": "The job had ended; it is deleted"}, **ERRORS},
+            openapi.request_of(parameters=[JOB_ID]),
+        ),
     )
     async def delete_job(connection: Request) -> Response:
         """Refund what was charged for texts that were not translated."""
@@ -223,11 +227,13 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
 
     @routes.get(
         "/jobs",
-        summary="List the caller's jobs",
-        response_model=responses.JobsResponse,
-        response_description="One page of jobs, the latest first",
-        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.INVALID_INPUT]),
-        openapi_extra=openapi.request_of(parameters=openapi.query_parameters(responses.ListJobsQuery)),
+        **openapi.describe_route(
+            "List the caller's jobs",
+            "One page of jobs, the latest first",
+            responses.JobsResponse,
+            openapi.error_responses([*READ_ERRORS, ErrorKind.INVALID_INPUT]),
+            openapi.request_of(parameters=openapi.query_parameters(responses.ListJobsQuery)),
+        ),
     )
     async def list_jobs(connection: Request) -> Response:
         """Return one page of jobs. All callers without a key share their jobs."""
@@ -240,11 +246,13 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
 
     @routes.get(
         ONE,
-        summary="Return a job",
-        response_model=responses.JobResponse,
-        response_description="The job as it is now",
-        responses=ERRORS,
-        openapi_extra=openapi.request_of(parameters=[JOB_ID]),
+        **openapi.describe_route(
+            "Return a job",
+            "The job as it is now",
+            responses.JobResponse,
+            ERRORS,
+            openapi.request_of(parameters=[JOB_ID]),
+        ),
     )
     async def get_job(connection: Request) -> Response:
         """Return the job's state, progress, time left, and what went wrong."""
@@ -252,17 +260,19 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
 
     @routes.get(
         f"{ONE}/events",
-        summary="Follow a job",
         response_class=Response,
-        response_description="`progress`: the job, at first and whenever it changes. `end`: it has ended",
-        responses={
-            200: openapi.event_stream(
-                dict.fromkeys(("progress", "end"), openapi.reference_to(responses.JobResponse))
-            ),
-            **ERRORS,
-            **openapi.error_responses([ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED]),
-        },
-        openapi_extra=openapi.request_of(parameters=[JOB_ID]),
+        **openapi.describe_route(
+            "Follow a job",
+            "`progress`: the job, at first and whenever it changes. `end`: it has ended",
+            responses={
+                200: openapi.event_stream(
+                    dict.fromkeys(("progress", "end"), openapi.reference_to(responses.JobResponse))
+                ),
+                **ERRORS,
+                **openapi.error_responses([ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED]),
+            },
+            request=openapi.request_of(parameters=[JOB_ID]),
+        ),
     )
     async def follow_job(connection: Request) -> StreamingResponse:
         """Stream server-sent events until the job ends. If the server stops before that, follow it again."""
@@ -291,10 +301,12 @@ async def _count_stream(jobs: JobAuthenticator, job: Job, client: str) -> AsyncI
 def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.get(
         f"{ONE}/result",
-        summary="Download the translated file",
         response_class=Response,
-        responses=file_responses("The translated file", openapi.OCTETS),
-        openapi_extra=openapi.request_of(parameters=[JOB_ID, RANGE]),
+        **openapi.describe_route(
+            "Download the translated file",
+            responses=file_responses("The translated file", openapi.OCTETS),
+            request=openapi.request_of(parameters=[JOB_ID, RANGE]),
+        ),
     )
     async def get_job_result(connection: Request) -> Response:
         """Return the file, a PDF as docx or txt. Its `ETag` is its SHA-256; it can be fetched in parts."""
@@ -303,14 +315,16 @@ def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
 
     @routes.get(
         f"{ONE}/errors",
-        summary="List the texts that were not translated",
         response_class=Response,
-        responses=file_responses(
-            "A JSON object per line: `file`, `place`, `outcome` (`untranslated`, or `cut` at a length "
-            "limit), `problem`, `text`",
-            JSON_LINES_OUT,
+        **openapi.describe_route(
+            "List the texts that were not translated",
+            responses=file_responses(
+                "A JSON object per line: `file`, `place`, `outcome` (`untranslated`, or `cut` at a length "
+                "limit), `problem`, `text`",
+                JSON_LINES_OUT,
+            ),
+            request=openapi.request_of(parameters=[JOB_ID, RANGE]),
         ),
-        openapi_extra=openapi.request_of(parameters=[JOB_ID, RANGE]),
     )
     async def get_job_errors(connection: Request) -> Response:
         """Return the list for a job that is done; it is empty if all texts were translated."""

@@ -12,7 +12,7 @@ from service.api.deepl.schemas import DeepLLanguage, DeepLLanguagesQuery, DeepLU
 from service.api.languages import english_name
 from service.http.authentication import Authenticator
 from service.http.errors import SafeJSONResponse
-from service.http.openapi import FORM, JSON, query_parameters, request_of
+from service.http.openapi import FORM, JSON, describe_route, query_parameters, request_of
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
 
@@ -99,10 +99,12 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
 
     @router.get(
         "/usage",
-        summary="Characters used this month",
-        response_model=DeepLUsage,
-        response_description="The usage of the request's key",
-        openapi_extra=request_of(parameters=query_parameters(UsageQuery)),
+        **describe_route(
+            "Characters used this month",
+            "The usage of the request's key",
+            DeepLUsage,
+            request=request_of(parameters=query_parameters(UsageQuery)),
+        ),
     )
     async def usage(connection: Request) -> Response:
         """Return the usage of the request's key. Months are calendar months in UTC."""

@@ -66,11 +66,13 @@ def document_routes(
 
     @router.post(
         "/document",
-        summary="Upload a document",
-        response_model=schemas.UploadedDocument,
-        response_description="The document is queued",
-        responses=schemas.errors_of(ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM),
-        openapi_extra=openapi.request_of(schemas.UploadDocumentForm, [openapi.MULTIPART]),
+        **openapi.describe_route(
+            "Upload a document",
+            "The document is queued",
+            schemas.UploadedDocument,
+            schemas.errors_of(ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM),
+            openapi.request_of(schemas.UploadDocumentForm, [openapi.MULTIPART]),
+        ),
     )
     async def upload(connection: Request) -> Response:
         """Queue a document for translation; the response does not wait for it."""
@@ -97,11 +99,9 @@ def document_routes(
 
     @router.post(
         ONE,
-        summary="Return the state of a document",
-        response_model=schemas.DocumentStatus,
-        response_description="The state",
-        responses=errors,
-        openapi_extra=of_one,
+        **openapi.describe_route(
+            "Return the state of a document", "The state", schemas.DocumentStatus, errors, of_one
+        ),
     )
     async def status(connection: Request) -> Response:
         """Return whether the document is done, failed or still in progress."""
@@ -109,10 +109,12 @@ def document_routes(
 
     @router.post(
         f"{ONE}/result",
-        summary="Download a document",
         response_class=Response,
-        responses={**errors, 200: openapi.file_response("The translated document")},
-        openapi_extra=of_one,
+        **openapi.describe_route(
+            "Download a document",
+            responses={**errors, 200: openapi.file_response("The translated document")},
+            request=of_one,
+        ),
     )
     async def result(connection: Request) -> Response:
         """Return the translated document once, and delete it."""

@@ -32,6 +32,7 @@ from service.http.fields import Fields
 from service.http.openapi import (
     FORM,
     JSON,
+    describe_route,
     file_response,
     json_or_form,
     path_parameter,
@@ -101,10 +102,9 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
 
     @router.get(
         "/glossary-language-pairs",
-        summary="List the language pairs of glossaries",
-        response_model=schemas.GlossaryPairs,
-        response_description="The pairs",
-        openapi_extra=request_of(),
+        **describe_route(
+            "List the language pairs of glossaries", "The pairs", schemas.GlossaryPairs, request=request_of()
+        ),
     )
     async def language_pairs(connection: Request) -> Response:
         """Return all pairs that a single model translates."""
@@ -115,10 +115,12 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
     @router.post(
         ALL,
         status_code=CREATED,
-        summary="Store a glossary",
-        response_model=schemas.DeepLGlossary,
-        response_description="The stored glossary",
-        openapi_extra=request_of(schemas.CreateGlossaryIn, [JSON, FORM]),
+        **describe_route(
+            "Store a glossary",
+            "The stored glossary",
+            schemas.DeepLGlossary,
+            request=request_of(schemas.CreateGlossaryIn, [JSON, FORM]),
+        ),
     )
     async def create(connection: Request) -> Response:
         """Store terms of one language with their translations into another."""
@@ -133,10 +135,9 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
 
     @router.get(
         ALL,
-        summary="List all glossaries",
-        response_model=schemas.Glossaries,
-        response_description="The key's glossaries",
-        openapi_extra=request_of(),
+        **describe_route(
+            "List all glossaries", "The key's glossaries", schemas.Glossaries, request=request_of()
+        ),
     )
     async def all_glossaries(connection: Request) -> Response:
         """List the key's glossaries of one language pair, the oldest first."""
@@ -157,11 +158,13 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
 
     @router.get(
         ONE,
-        summary="Return one glossary",
-        response_model=schemas.DeepLGlossary,
-        response_description="The glossary",
-        responses=ERRORS_OF_ONE,
-        openapi_extra=request_of(parameters=[ID]),
+        **describe_route(
+            "Return one glossary",
+            "The glossary",
+            schemas.DeepLGlossary,
+            ERRORS_OF_ONE,
+            request_of(parameters=[ID]),
+        ),
     )
     async def one(connection: Request) -> Response:
         """Return everything about a glossary but its entries."""
@@ -169,10 +172,12 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
 
     @router.get(
         f"{ONE}/entries",
-        summary="Return a glossary's entries",
         response_class=Response,
-        responses={**ERRORS_OF_ONE, 200: file_response("The entries", TSV)},
-        openapi_extra=request_of(parameters=[ID]),
+        **describe_route(
+            "Return a glossary's entries",
+            responses={**ERRORS_OF_ONE, 200: file_response("The entries", TSV)},
+            request=request_of(parameters=[ID]),
+        ),
     )
     async def entries(connection: Request) -> Response:
         """Return lines of source term, tab and target term."""
@@ -187,10 +192,12 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
     @router.delete(
         ONE,
         status_code=NO_CONTENT,
-        summary="Delete a glossary",
-        response_description="The glossary is deleted",
-        responses=ERRORS_OF_ONE,
-        openapi_extra=request_of(parameters=[ID]),
+        **describe_route(
+            "Delete a glossary",
+            "The glossary is deleted",
+            responses=ERRORS_OF_ONE,
+            request=request_of(parameters=[ID]),
+        ),
     )
     async def delete(connection: Request) -> Response:
         """Delete a glossary permanently."""
@@ -207,11 +214,13 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
     @router.post(
         ALL,
         status_code=CREATED,
-        summary="Store a multilingual glossary",
-        response_model=schemas.MultilingualGlossary,
-        response_description="The stored glossary",
-        openapi_extra=json_or_form(
-            schemas.CreateMultilingualGlossaryIn, schemas.CreateMultilingualGlossaryForm, form_type=FORM
+        **describe_route(
+            "Store a multilingual glossary",
+            "The stored glossary",
+            schemas.MultilingualGlossary,
+            request=json_or_form(
+                schemas.CreateMultilingualGlossaryIn, schemas.CreateMultilingualGlossaryForm, form_type=FORM
+            ),
         ),
     )
     async def create_multilingual(connection: Request) -> Response:
@@ -227,10 +236,12 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
 
     @router.get(
         ALL,
-        summary="List all glossaries with their language pairs",
-        response_model=schemas.MultilingualGlossaries,
-        response_description="The key's glossaries",
-        openapi_extra=request_of(),
+        **describe_route(
+            "List all glossaries with their language pairs",
+            "The key's glossaries",
+            schemas.MultilingualGlossaries,
+            request=request_of(),
+        ),
     )
     async def all_multilingual(connection: Request) -> Response:
         """List the key's glossaries, the oldest first."""
@@ -246,11 +257,13 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
 def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
     @router.get(
         ONE,
-        summary="Return one glossary with its language pairs",
-        response_model=schemas.MultilingualGlossary,
-        response_description="The glossary",
-        responses=ERRORS_OF_ONE,
-        openapi_extra=request_of(parameters=[ID]),
+        **describe_route(
+            "Return one glossary with its language pairs",
+            "The glossary",
+            schemas.MultilingualGlossary,
+            ERRORS_OF_ONE,
+            request_of(parameters=[ID]),
+        ),
     )
     async def one_multilingual(connection: Request) -> Response:
         """Return everything about a glossary but its entries."""
@@ -258,12 +271,12 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
 
     @router.patch(
         ONE,
-        summary="Change a glossary",
-        response_model=schemas.MultilingualGlossary,
-        response_description="The changed glossary",
-        responses=ERRORS_OF_ONE,
-        openapi_extra=json_or_form(
-            schemas.ChangeGlossaryIn, schemas.ChangeGlossaryForm, [ID], form_type=FORM
+        **describe_route(
+            "Change a glossary",
+            "The changed glossary",
+            schemas.MultilingualGlossary,
+            ERRORS_OF_ONE,
+            json_or_form(schemas.ChangeGlossaryIn, schemas.ChangeGlossaryForm, [ID], form_type=FORM),
         ),
     )
     async def change_multilingual(connection: Request) -> Response:
@@ -284,10 +297,12 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
     @router.delete(
         ONE,
         status_code=NO_CONTENT,
-        summary="Delete a multilingual glossary",
-        response_description="The glossary is deleted",
-        responses=ERRORS_OF_ONE,
-        openapi_extra=request_of(parameters=[ID]),
+        **describe_route(
+            "Delete a multilingual glossary",
+            "The glossary is deleted",
+            responses=ERRORS_OF_ONE,
+            request=request_of(parameters=[ID]),
+        ),
     )
     async def delete_multilingual(connection: Request) -> Response:
         """Delete a glossary permanently."""
@@ -300,11 +315,13 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
 
     @router.get(
         f"{ONE}/entries",
-        summary="Return the entries of a language pair",
-        response_model=schemas.DictionariesEntries,
-        response_description="The entries",
-        responses=ERRORS_OF_ONE,
-        openapi_extra=of_pair,
+        **describe_route(
+            "Return the entries of a language pair",
+            "The entries",
+            schemas.DictionariesEntries,
+            ERRORS_OF_ONE,
+            of_pair,
+        ),
     )
     async def entries_of_pair(connection: Request) -> Response:
         """Return the entries as TSV in JSON."""
@@ -317,11 +334,13 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
 
     @router.put(
         f"{ONE}/dictionaries",
-        summary="Replace the entries of a language pair",
-        response_model=schemas.DictionaryInfoOut,
-        response_description="The language pair",
-        responses=ERRORS_OF_ONE,
-        openapi_extra=request_of(schemas.DeepLDictionaryIn, [JSON, FORM], [ID]),
+        **describe_route(
+            "Replace the entries of a language pair",
+            "The language pair",
+            schemas.DictionaryInfoOut,
+            ERRORS_OF_ONE,
+            request_of(schemas.DeepLDictionaryIn, [JSON, FORM], [ID]),
+        ),
     )
     async def put_dictionary(connection: Request) -> Response:
         """Replace all entries of a pair, or add the pair."""
@@ -339,10 +358,9 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     @router.delete(
         f"{ONE}/dictionaries",
         status_code=NO_CONTENT,
-        summary="Remove a language pair",
-        response_description="The pair is removed",
-        responses=ERRORS_OF_ONE,
-        openapi_extra=of_pair,
+        **describe_route(
+            "Remove a language pair", "The pair is removed", responses=ERRORS_OF_ONE, request=of_pair
+        ),
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of a pair."""

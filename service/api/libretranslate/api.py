@@ -14,7 +14,7 @@ from service.api.libretranslate.languages import catalogue
 from service.api.libretranslate.responses import errors_of
 from service.api.libretranslate.texts import server_routes, text_routes
 from service.http.errors import ErrorKind, SafeJSONResponse
-from service.http.openapi import operation_ids
+from service.http.openapi import describe_route, operation_ids
 from service.services import ApiDefinition, Services
 from service.versions import installed_version
 
@@ -45,10 +45,12 @@ def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:
 
     @routes.get(
         "/spec",
-        summary="Return this API's OpenAPI document",
-        response_model=dict[str, Any],
-        response_description="The document",
-        responses=errors_of([ErrorKind.INTERNAL]),
+        **describe_route(
+            "Return this API's OpenAPI document",
+            "The document",
+            dict[str, Any],
+            errors_of([ErrorKind.INTERNAL]),
+        ),
     )
     async def specification() -> Response:
         """Return the specification of these routes alone; `/openapi.json` has all routes of the server."""

@@ -16,7 +16,7 @@ from service.formats.registry import installed_suffixes, is_known
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
-from service.http.openapi import MULTIPART, OCTETS, file_response, path_parameter, request_of
+from service.http.openapi import MULTIPART, OCTETS, describe_route, file_response, path_parameter, request_of
 from service.http.threads import cancel_on_disconnect
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected
@@ -36,12 +36,14 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
 
     @routes.post(
         errors.TRANSLATE_FILE,
-        summary="Translate a file",
         dependencies=WITH_ANY_KEY,
-        response_model=TranslatedFile,
-        response_description="The URL of the translated file",
-        responses=errors_of(),
-        openapi_extra=request_of(TranslateFileForm, [MULTIPART]),
+        **describe_route(
+            "Translate a file",
+            "The URL of the translated file",
+            TranslatedFile,
+            errors_of(),
+            request_of(TranslateFileForm, [MULTIPART]),
+        ),
     )
     async def translate_file(request: Request) -> Response:
         """Translate a file of a kind that `/frontend/settings` lists. The response waits until it is done."""
@@ -62,13 +64,15 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
 
     @routes.get(
         f"{errors.DOWNLOADS}/{{name:path}}",
-        summary="Download a translated file",
         response_class=Response,
-        responses={
-            200: file_response("The file"),
-            **errors_of((ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND, ErrorKind.INTERNAL)),
-        },
-        openapi_extra={"parameters": [path_parameter("name", "The last part of `translatedFileUrl`.")]},
+        **describe_route(
+            "Download a translated file",
+            responses={
+                200: file_response("The file"),
+                **errors_of((ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND, ErrorKind.INTERNAL)),
+            },
+            request={"parameters": [path_parameter("name", "The last part of `translatedFileUrl`.")]},
+        ),
     )
     async def download_file(request: Request) -> Response:
         """Return a translated file to anyone who has its URL, until it is deleted."""

@@ -16,7 +16,7 @@ from service.api.libretranslate.requests import (
     read_parameters,
 )
 from service.http.errors import ErrorKind, SafeJSONResponse
-from service.http.openapi import MODEL_ERRORS, request_of
+from service.http.openapi import MODEL_ERRORS, describe_route, request_of
 from service.http.threads import cancel_on_disconnect, run_in_thread
 from service.memories.errors import MemoryInvalid
 from service.memories.pairs import SegmentPair
@@ -43,12 +43,14 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
 
     @routes.post(
         "/translate",
-        summary="Translate one text or several",
         dependencies=responses.WITH_ANY_KEY,
-        response_model=responses.TranslateOut,
-        response_description="The translations",
-        responses=responses.errors_of(),
-        openapi_extra=request_of(responses.LibreTranslateRequest, responses.FORMS),
+        **describe_route(
+            "Translate one text or several",
+            "The translations",
+            responses.TranslateOut,
+            responses.errors_of(),
+            request_of(responses.LibreTranslateRequest, responses.FORMS),
+        ),
     )
     async def translate(request: Request) -> Response:
         """Translate a text or an array of texts. Fields may be in JSON, in a form or in the URL's query."""
@@ -65,12 +67,14 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
 
     @routes.post(
         "/detect",
-        summary="Detect the language of a text",
         dependencies=responses.WITH_ANY_KEY,
-        response_model=list[responses.DetectedLanguage],
-        response_description="Up to three languages, the most likely first",
-        responses=responses.errors_of(),
-        openapi_extra=request_of(responses.LibreDetectRequest, responses.FORMS),
+        **describe_route(
+            "Detect the language of a text",
+            "Up to three languages, the most likely first",
+            list[responses.DetectedLanguage],
+            responses.errors_of(),
+            request_of(responses.LibreDetectRequest, responses.FORMS),
+        ),
     )
     async def detect_language(request: Request) -> Response:
         """Detect which served language a text is in. Fields may be in JSON, a form or the URL's query."""
@@ -96,10 +100,12 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
 
     @routes.get(
         "/languages",
-        summary="List the languages",
-        response_model=list[responses.ListedLanguage],
-        response_description="The languages, sorted by name",
-        responses=responses.errors_of([ErrorKind.INTERNAL]),
+        **describe_route(
+            "List the languages",
+            "The languages, sorted by name",
+            list[responses.ListedLanguage],
+            responses.errors_of([ErrorKind.INTERNAL]),
+        ),
     )
     async def languages() -> Response:
         """Return each language with its target languages. This needs no API key, and ignores a body."""
@@ -108,10 +114,12 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
 
     @routes.get(
         "/frontend/settings",
-        summary="Return settings for a web page",
-        response_model=responses.FrontendSettings,
-        response_description="The settings",
-        responses=responses.errors_of([ErrorKind.INTERNAL]),
+        **describe_route(
+            "Return settings for a web page",
+            "The settings",
+            responses.FrontendSettings,
+            responses.errors_of([ErrorKind.INTERNAL]),
+        ),
     )
     async def frontend_settings() -> Response:
         """Return limits and available features. This needs no API key."""
@@ -122,10 +130,12 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
 
     @routes.get(
         "/health",
-        summary="Whether the server can translate",
-        response_model=responses.Health,
-        response_description="It can",
-        responses=responses.errors_of((ErrorKind.INTERNAL, ErrorKind.NOT_READY)),
+        **describe_route(
+            "Whether the server can translate",
+            "It can",
+            responses.Health,
+            responses.errors_of((ErrorKind.INTERNAL, ErrorKind.NOT_READY)),
+        ),
     )
     async def health() -> Response:
         """Return 200 once every model that is loaded at the start has translated a warm-up sentence."""
@@ -134,12 +144,14 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
 
     @routes.post(
         "/suggest",
-        summary="Suggest a better translation",
         dependencies=responses.WITH_ANY_KEY,
-        response_model=responses.SuggestionStored,
-        response_description="The suggestion is stored",
-        responses=responses.errors_of([kind for kind in MODEL_ERRORS if kind is not ErrorKind.TIMEOUT]),
-        openapi_extra=request_of(responses.SuggestIn, responses.FORMS),
+        **describe_route(
+            "Suggest a better translation",
+            "The suggestion is stored",
+            responses.SuggestionStored,
+            responses.errors_of([kind for kind in MODEL_ERRORS if kind is not ErrorKind.TIMEOUT]),
+            request_of(responses.SuggestIn, responses.FORMS),
+        ),
     )
     async def suggest(request: Request) -> Response:
         """Store a correction in the caller's own translation memory; 403 unless the operator allows it."""

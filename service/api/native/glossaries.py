@@ -83,12 +83,14 @@ def _add_routes_of_all(
 
     @routes.post(
         "/glossaries",
-        summary="Create a glossary",
         status_code=CREATED,
-        response_model=schemas.GlossaryResponse,
-        response_description="The new glossary",
-        responses=openapi.error_responses(WRITE_ERRORS),
-        openapi_extra=openapi.json_or_form(schemas.GlossaryIn, schemas.GlossaryForm),
+        **openapi.describe_route(
+            "Create a glossary",
+            "The new glossary",
+            schemas.GlossaryResponse,
+            openapi.error_responses(WRITE_ERRORS),
+            openapi.json_or_form(schemas.GlossaryIn, schemas.GlossaryForm),
+        ),
     )
     async def create_glossary(connection: Request) -> Response:
         """Store a glossary: JSON with one language pair or several, or a form with a file for one."""
@@ -102,11 +104,13 @@ def _add_routes_of_all(
 
     @routes.get(
         "/glossaries",
-        summary="List the glossaries",
-        response_model=schemas.GlossariesResponse,
-        response_description="The caller's glossaries, the oldest first",
-        responses=openapi.error_responses(READ_ERRORS),
-        openapi_extra=openapi.request_of(),
+        **openapi.describe_route(
+            "List the glossaries",
+            "The caller's glossaries, the oldest first",
+            schemas.GlossariesResponse,
+            openapi.error_responses(READ_ERRORS),
+            openapi.request_of(),
+        ),
     )
     async def list_glossaries(connection: Request) -> Response:
         """Return the key's glossaries without entries. All callers without a key share theirs."""
@@ -123,11 +127,13 @@ def _add_routes_of_one(
 
     @routes.get(
         ONE,
-        summary="Return a glossary",
-        response_model=schemas.GlossaryResponse,
-        response_description="The glossary, without its entries",
-        responses=errors,
-        openapi_extra=openapi.request_of(parameters=[GLOSSARY_ID]),
+        **openapi.describe_route(
+            "Return a glossary",
+            "The glossary, without its entries",
+            schemas.GlossaryResponse,
+            errors,
+            openapi.request_of(parameters=[GLOSSARY_ID]),
+        ),
     )
     async def get_glossary(connection: Request) -> Response:
         """Return the glossary's name and language pairs."""
@@ -138,11 +144,13 @@ def _add_routes_of_one(
 
     @routes.put(
         ONE,
-        summary="Replace a glossary",
-        response_model=schemas.GlossaryResponse,
-        response_description="The changed glossary",
-        responses=openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
-        openapi_extra=openapi.json_or_form(schemas.GlossaryIn, schemas.GlossaryForm, [GLOSSARY_ID]),
+        **openapi.describe_route(
+            "Replace a glossary",
+            "The changed glossary",
+            schemas.GlossaryResponse,
+            openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
+            openapi.json_or_form(schemas.GlossaryIn, schemas.GlossaryForm, [GLOSSARY_ID]),
+        ),
     )
     async def replace_glossary(connection: Request) -> Response:
         """Replace the name and all entries of a glossary. Requests in progress keep the old ones."""
@@ -156,11 +164,13 @@ def _add_routes_of_one(
 
     @routes.delete(
         ONE,
-        summary="Delete a glossary",
         status_code=NO_CONTENT,
-        response_description="The glossary is deleted",
-        responses=errors,
-        openapi_extra=openapi.request_of(parameters=[GLOSSARY_ID]),
+        **openapi.describe_route(
+            "Delete a glossary",
+            "The glossary is deleted",
+            responses=errors,
+            request=openapi.request_of(parameters=[GLOSSARY_ID]),
+        ),
     )
     async def delete_glossary(connection: Request) -> Response:
         """Delete a glossary permanently. Jobs that named it keep their copy of the entries."""
@@ -170,10 +180,12 @@ def _add_routes_of_one(
 
     @routes.get(
         f"{ONE}/entries",
-        summary="Return the entries of a language pair",
         response_class=Response,
-        responses={200: _entries_response(), **errors},
-        openapi_extra=openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(EntriesQuery)]),
+        **openapi.describe_route(
+            "Return the entries of a language pair",
+            responses={200: _entries_response(), **errors},
+            request=openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(EntriesQuery)]),
+        ),
     )
     async def get_glossary_entries(connection: Request) -> Response:
         """Return entries as JSON like those of a new glossary, or as a file."""
@@ -191,11 +203,13 @@ def _add_routes_of_dictionaries(
 
     @routes.put(
         f"{ONE}/dictionaries",
-        summary="Replace the entries of a language pair",
-        response_model=schemas.GlossaryResponse,
-        response_description="The changed glossary",
-        responses=openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
-        openapi_extra=openapi.json_or_form(schemas.DictionaryIn, schemas.DictionaryForm, [GLOSSARY_ID]),
+        **openapi.describe_route(
+            "Replace the entries of a language pair",
+            "The changed glossary",
+            schemas.GlossaryResponse,
+            openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
+            openapi.json_or_form(schemas.DictionaryIn, schemas.DictionaryForm, [GLOSSARY_ID]),
+        ),
     )
     async def put_dictionary(connection: Request) -> Response:
         """Replace all entries of one language pair, or add the pair to the glossary."""
@@ -210,11 +224,13 @@ def _add_routes_of_dictionaries(
 
     @routes.delete(
         f"{ONE}/dictionaries",
-        summary="Remove a language pair",
-        response_model=schemas.GlossaryResponse,
-        response_description="The changed glossary",
-        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND]),
-        openapi_extra=openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(PairQuery)]),
+        **openapi.describe_route(
+            "Remove a language pair",
+            "The changed glossary",
+            schemas.GlossaryResponse,
+            openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND]),
+            openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(PairQuery)]),
+        ),
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of one language pair from the glossary."""

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from service.api.native.responses import Status
 from service.http.errors import ErrorKind
-from service.http.openapi import error_responses, operation_id
+from service.http.openapi import describe_route, error_responses, operation_id
 from service.readiness import Readiness
 
 
@@ -12,20 +12,18 @@ def health_routes(readiness: Readiness) -> APIRouter:
     """Return the health routes."""
     router = APIRouter(tags=["health"], generate_unique_id_function=operation_id)
 
-    @router.get(
-        "/healthz",
-        summary="Whether the process is alive",
-        response_description="The process is alive",
-    )
+    @router.get("/healthz", **describe_route("Whether the process is alive", "The process is alive"))
     async def healthz() -> Status:
         """Return 200 even while a model is loading or busy; this says nothing about the models."""
         return Status(status="alive")
 
     @router.get(
         "/readyz",
-        summary="Whether the server accepts requests",
-        response_description="Every model that is loaded at the start has translated a warm-up sentence",
-        responses=error_responses([ErrorKind.NOT_READY]),
+        **describe_route(
+            "Whether the server accepts requests",
+            "Every model that is loaded at the start has translated a warm-up sentence",
+            responses=error_responses([ErrorKind.NOT_READY]),
+        ),
     )
     async def readyz() -> Status:
         """Return 200 while load balancers should send requests here.

@@ -45,12 +45,14 @@ def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryS
 
     @routes.post(
         "/memories",
-        summary="Create a translation memory",
         status_code=CREATED,
-        response_model=schemas.ChangedMemoryResponse,
-        response_description="The new memory",
-        responses=openapi.error_responses(WRITE_ERRORS),
-        openapi_extra=openapi.json_or_form(schemas.MemoryIn, schemas.MemoryForm),
+        **openapi.describe_route(
+            "Create a translation memory",
+            "The new memory",
+            schemas.ChangedMemoryResponse,
+            openapi.error_responses(WRITE_ERRORS),
+            openapi.json_or_form(schemas.MemoryIn, schemas.MemoryForm),
+        ),
     )
     async def create_memory(connection: Request) -> Response:
         """Store pairs of one language pair: in JSON, or as a TMX file in a form."""
@@ -66,11 +68,13 @@ def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryS
 
     @routes.get(
         "/memories",
-        summary="List the translation memories",
-        response_model=schemas.MemoriesResponse,
-        response_description="The caller's memories, the oldest first",
-        responses=openapi.error_responses(READ_ERRORS),
-        openapi_extra=openapi.request_of(),
+        **openapi.describe_route(
+            "List the translation memories",
+            "The caller's memories, the oldest first",
+            schemas.MemoriesResponse,
+            openapi.error_responses(READ_ERRORS),
+            openapi.request_of(),
+        ),
     )
     async def list_memories(connection: Request) -> Response:
         """Return the key's memories without pairs. All callers without a key share theirs."""
@@ -85,11 +89,13 @@ def _add_routes_of_one(routes: APIRouter, access: OwnerAccess, memories: MemoryS
 
     @routes.get(
         ONE,
-        summary="Return a translation memory",
-        response_model=schemas.MemoryResponse,
-        response_description="The memory, without its pairs",
-        responses=errors,
-        openapi_extra=openapi.request_of(parameters=[MEMORY_ID]),
+        **openapi.describe_route(
+            "Return a translation memory",
+            "The memory, without its pairs",
+            schemas.MemoryResponse,
+            errors,
+            openapi.request_of(parameters=[MEMORY_ID]),
+        ),
     )
     async def get_memory(connection: Request) -> Response:
         """Return the memory's name, languages and size."""
@@ -99,11 +105,13 @@ def _add_routes_of_one(routes: APIRouter, access: OwnerAccess, memories: MemoryS
 
     @routes.delete(
         ONE,
-        summary="Delete a translation memory",
         status_code=NO_CONTENT,
-        response_description="The memory is deleted",
-        responses=errors,
-        openapi_extra=openapi.request_of(parameters=[MEMORY_ID]),
+        **openapi.describe_route(
+            "Delete a translation memory",
+            "The memory is deleted",
+            responses=errors,
+            request=openapi.request_of(parameters=[MEMORY_ID]),
+        ),
     )
     async def delete_memory(connection: Request) -> Response:
         """Delete a memory permanently. Jobs that named it and have not ended fail."""
@@ -117,12 +125,12 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
 
     @routes.get(
         f"{ONE}/pairs",
-        summary="List the pairs of a translation memory",
-        response_model=schemas.PairsResponse,
-        response_description="One page of pairs",
-        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.INVALID_INPUT]),
-        openapi_extra=openapi.request_of(
-            parameters=[MEMORY_ID, *openapi.query_parameters(schemas.PairsQuery)]
+        **openapi.describe_route(
+            "List the pairs of a translation memory",
+            "One page of pairs",
+            schemas.PairsResponse,
+            openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.INVALID_INPUT]),
+            openapi.request_of(parameters=[MEMORY_ID, *openapi.query_parameters(schemas.PairsQuery)]),
         ),
     )
     async def list_memory_pairs(connection: Request) -> Response:
@@ -133,11 +141,13 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
 
     @routes.post(
         f"{ONE}/pairs",
-        summary="Add pairs to a translation memory",
-        response_model=schemas.ChangedMemoryResponse,
-        response_description="The changed memory",
-        responses=openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
-        openapi_extra=openapi.json_or_form(schemas.PairsIn, schemas.PairsForm, [MEMORY_ID]),
+        **openapi.describe_route(
+            "Add pairs to a translation memory",
+            "The changed memory",
+            schemas.ChangedMemoryResponse,
+            openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
+            openapi.json_or_form(schemas.PairsIn, schemas.PairsForm, [MEMORY_ID]),
+        ),
     )
     async def add_memory_pairs(connection: Request) -> Response:
         """Add pairs; one with the same source as a stored pair replaces it."""
@@ -154,11 +164,13 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
 
     @routes.delete(
         f"{ONE}/pairs/{{pair_id}}",
-        summary="Delete a pair of a translation memory",
-        response_model=schemas.MemoryResponse,
-        response_description="The changed memory",
-        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND]),
-        openapi_extra=openapi.request_of(parameters=[MEMORY_ID, PAIR_ID]),
+        **openapi.describe_route(
+            "Delete a pair of a translation memory",
+            "The changed memory",
+            schemas.MemoryResponse,
+            openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND]),
+            openapi.request_of(parameters=[MEMORY_ID, PAIR_ID]),
+        ),
     )
     async def delete_memory_pair(connection: Request) -> Response:
         """Delete one pair."""
@@ -173,12 +185,14 @@ def _add_suggestions(routes: APIRouter, services: Services) -> None:
 
     @routes.post(
         "/suggestions",
-        summary="Suggest a better translation",
         status_code=CREATED,
-        response_model=schemas.MemoryResponse,
-        response_description="The memory that has the suggestion",
-        responses=openapi.error_responses(WRITE_ERRORS),
-        openapi_extra=openapi.request_of(schemas.SuggestionIn, [openapi.JSON]),
+        **openapi.describe_route(
+            "Suggest a better translation",
+            "The memory that has the suggestion",
+            schemas.MemoryResponse,
+            openapi.error_responses(WRITE_ERRORS),
+            openapi.request_of(schemas.SuggestionIn, [openapi.JSON]),
+        ),
     )
     async def create_suggestion(connection: Request) -> Response:
         """Store a correction in the caller's own memory `suggestions` of the language pair."""

@@ -96,9 +96,11 @@ def model_admin_routes(services: Services) -> APIRouter:
 
     @routes.get(
         PATH,
-        summary="List the models and their downloads",
-        response_description="Models, folders that cannot be served, and downloads with their progress",
-        responses=openapi.error_responses(READ_ERRORS),
+        **openapi.describe_route(
+            "List the models and their downloads",
+            "Models, folders that cannot be served, and downloads with their progress",
+            responses=openapi.error_responses(READ_ERRORS),
+        ),
     )
     async def list_managed_models(connection: Request) -> ManagedModelsResponse:
         """Return all models that are served, and the last download of each model since the server's start."""
@@ -112,11 +114,13 @@ def model_admin_routes(services: Services) -> APIRouter:
     @json_routes.post(
         PATH,
         status_code=202,
-        summary="Download a model",
-        response_model=ModelDownloadOut,
-        response_description="The download, which has begun",
-        responses=openapi.error_responses(
-            [*WRITE_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.CONFLICT, ErrorKind.OVERLOADED]
+        **openapi.describe_route(
+            "Download a model",
+            "The download, which has begun",
+            ModelDownloadOut,
+            openapi.error_responses(
+                [*WRITE_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.CONFLICT, ErrorKind.OVERLOADED]
+            ),
         ),
     )
     async def download_model(request: DownloadModelRequest, _: AuthenticatedRequest) -> Response:
@@ -128,10 +132,12 @@ def model_admin_routes(services: Services) -> APIRouter:
     @routes.delete(
         f"{PATH}/{{name}}",
         status_code=204,
-        summary="Remove a model",
-        response_description="The model is removed",
-        responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.CONFLICT]),
-        openapi_extra={"parameters": [NAME]},
+        **openapi.describe_route(
+            "Remove a model",
+            "The model is removed",
+            responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.CONFLICT]),
+            request={"parameters": [NAME]},
+        ),
     )
     async def remove_model(connection: Request) -> Response:
         """Remove a model from the models folder. Its running requests finish; new ones do not get it."""

@@ -16,7 +16,14 @@ from service.api.languages import RoutesCache
 from service.http.authentication import key_in_headers
 from service.http.errors import ErrorKind
 from service.http.fields import reject_query
-from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, equal_fields, error_responses
+from service.http.openapi import (
+    KEY_ERRORS,
+    WITH_KEY,
+    WITHOUT_KEY,
+    describe_route,
+    equal_fields,
+    error_responses,
+)
 from service.services import Services
 
 RouteKindName = Literal["direct", "multilingual", "pivot"]
@@ -183,10 +190,8 @@ def model_routes(services: Services) -> APIRouter:
 
     @routes.get(
         "/models",
-        summary="List the models",
-        response_description="Each as its manifest describes it",
         dependencies=with_key,
-        responses=errors,
+        **describe_route("List the models", "Each as its manifest describes it", responses=errors),
     )
     async def list_models(connection: Request) -> ModelsResponse:
         """Return languages, limits, measured quality and licence of each model, and whether it is loaded."""
@@ -196,10 +201,12 @@ def model_routes(services: Services) -> APIRouter:
 
     @routes.get(
         "/languages",
-        summary="List the language pairs",
-        response_description="The targets of each source language, with their models",
         dependencies=with_key,
-        responses=errors,
+        **describe_route(
+            "List the language pairs",
+            "The targets of each source language, with their models",
+            responses=errors,
+        ),
     )
     async def list_languages(connection: Request) -> LanguagesResponse:
         """List each source's targets: by a model for the pair, a multilingual one, or two through a third."""
@@ -211,11 +218,13 @@ def model_routes(services: Services) -> APIRouter:
 
         @routes.post(
             "/models/reload",
-            summary="Look for new, changed and removed models",
-            response_description="What has changed",
             dependencies=WITH_KEY,
-            responses=error_responses([*KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE]),
-            openapi_extra=dict(WITHOUT_KEY),
+            **describe_route(
+                "Look for new, changed and removed models",
+                "What has changed",
+                responses=error_responses([*KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE]),
+                request=dict(WITHOUT_KEY),
+            ),
         )
         async def reload_models(connection: Request) -> ReloadResponse:
             """Scan the models' folders. Requests in progress finish with the models they began with."""

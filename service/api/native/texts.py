@@ -65,11 +65,13 @@ def text_routes(services: Services) -> APIRouter:
 
     @router.post(
         "/translate",
-        summary="Translate one text or many",
-        response_description="The translations, in the order of the texts",
         response_model_exclude_unset=True,
-        responses=openapi.error_responses(ERRORS),
-        openapi_extra=dict(openapi.WITHOUT_KEY),
+        **openapi.describe_route(
+            "Translate one text or many",
+            "The translations, in the order of the texts",
+            responses=openapi.error_responses(ERRORS),
+            request=dict(openapi.WITHOUT_KEY),
+        ),
     )
     async def translate(
         request: TranslateRequest, connection: AuthenticatedRequest
@@ -88,11 +90,13 @@ def text_routes(services: Services) -> APIRouter:
 
     @router.post(
         "/translate/stream",
-        summary="Translate and stream the segments",
-        response_description=DESCRIPTION,
         response_class=Response,  # else FastAPI documents every response as a stream
-        responses={200: openapi.event_stream(EVENT_DATA), **openapi.error_responses(ERRORS)},
-        openapi_extra=dict(openapi.WITHOUT_KEY),
+        **openapi.describe_route(
+            "Translate and stream the segments",
+            DESCRIPTION,
+            responses={200: openapi.event_stream(EVENT_DATA), **openapi.error_responses(ERRORS)},
+            request=dict(openapi.WITHOUT_KEY),
+        ),
     )
     async def translate_stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:
         """Send the segments of each text in order, those of several texts as they are done.
@@ -117,10 +121,12 @@ def analysis_routes(services: Services) -> APIRouter:
 
     @router.post(
         "/score",
-        summary="Score given translations",
-        response_description="Scores, token by token, in the order of the pairs",
-        responses=openapi.error_responses(openapi.MODEL_ERRORS),
-        openapi_extra=dict(openapi.WITHOUT_KEY),
+        **openapi.describe_route(
+            "Score given translations",
+            "Scores, token by token, in the order of the pairs",
+            responses=openapi.error_responses(openapi.MODEL_ERRORS),
+            request=dict(openapi.WITHOUT_KEY),
+        ),
     )
     async def score(request: ScoreRequest, connection: AuthenticatedRequest) -> responses.ScoreResponse:
         """Score each given target as one segment by forced decoding; nothing is searched for."""
@@ -138,10 +144,12 @@ def analysis_routes(services: Services) -> APIRouter:
 
     @router.post(
         "/detect",
-        summary="Detect the language of texts",
-        response_description="Languages, the most likely first, in the order of the texts",
-        responses=openapi.error_responses(openapi.TEXT_ERRORS),
-        openapi_extra=dict(openapi.WITHOUT_KEY),
+        **openapi.describe_route(
+            "Detect the language of texts",
+            "Languages, the most likely first, in the order of the texts",
+            responses=openapi.error_responses(openapi.TEXT_ERRORS),
+            request=dict(openapi.WITHOUT_KEY),
+        ),
     )
     async def detect(request: DetectRequest, connection: AuthenticatedRequest) -> responses.DetectResponse:
         """Return the served languages that a text may be in. No model runs, but characters are charged."""

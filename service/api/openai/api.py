@@ -29,6 +29,7 @@ from service.http.openapi import (
     MODEL_ERRORS,
     WITH_KEY,
     WITHOUT_KEY,
+    describe_route,
     error_responses,
     operation_ids,
     path_parameter,
@@ -105,11 +106,13 @@ def completion_routes(services: Services, cache: LanguagesCache) -> APIRouter:
 
     @routes.post(
         CHAT_PATH,
-        summary="Translate the last message of a chat",
-        response_model=schemas.ChatCompletion,
         dependencies=WITH_KEY,
-        responses={200: dict(STREAM), **_errors((*MODEL_ERRORS, ErrorKind.NOT_FOUND))},
-        openapi_extra=dict(WITHOUT_KEY),
+        **describe_route(
+            "Translate the last message of a chat",
+            model=schemas.ChatCompletion,
+            responses={200: dict(STREAM), **_errors((*MODEL_ERRORS, ErrorKind.NOT_FOUND))},
+            request=dict(WITHOUT_KEY),
+        ),
     )
     async def chat_completions(
         request: schemas.ChatCompletionRequest, connection: AuthenticatedRequest
@@ -151,11 +154,13 @@ def model_routes(authenticator: Authenticator, cache: LanguagesCache) -> APIRout
 
     @routes.get(
         MODELS_PATH,
-        summary="List the names of models",
-        response_model=schemas.OpenAIModels,
-        response_description="The names",
-        responses=_errors(KEY_ERRORS),
-        openapi_extra=dict(WITHOUT_KEY),
+        **describe_route(
+            "List the names of models",
+            "The names",
+            schemas.OpenAIModels,
+            _errors(KEY_ERRORS),
+            dict(WITHOUT_KEY),
+        ),
     )
     async def list_models(connection: Request) -> Response:
         """Return names that `model` of a chat may be."""
@@ -165,11 +170,13 @@ def model_routes(authenticator: Authenticator, cache: LanguagesCache) -> APIRout
 
     @routes.get(
         f"{MODELS_PATH}/{{model:path}}",
-        summary="Return a model",
-        response_model=schemas.OpenAIModel,
-        response_description="The name",
-        responses=_errors((*KEY_ERRORS, ErrorKind.NOT_FOUND)),
-        openapi_extra={**WITHOUT_KEY, "parameters": [path_parameter("model", "Name of the model.")]},
+        **describe_route(
+            "Return a model",
+            "The name",
+            schemas.OpenAIModel,
+            _errors((*KEY_ERRORS, ErrorKind.NOT_FOUND)),
+            {**WITHOUT_KEY, "parameters": [path_parameter("model", "Name of the model.")]},
+        ),
     )
     async def retrieve_model(connection: Request) -> Response:
         """Return a name if a chat may have it, listed or not."""
