@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 550,
     "service/text": 3750,
     "service/translation": 900,
-    "tests": 41900,
+    "tests": 41680,
     "training": 3900,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

@@ -128,16 +128,6 @@ def _declaring(codec: str) -> dict[str, bytes]:
     }
 
 
-CODECS = ("undefined", "zlib", "rot13", "idna", "punycode", "utf-7", "base64", "unicode_escape", "hz", "mbcs")
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_only_encodings_of_text_are_accepted(codec: str) -> None:
-    for name, content in _declaring(codec).items():
-        with pytest.raises(FileFormatError, match=f"declares the encoding '{codec}', which is unknown"):
-            entries(open_format(name, OPTIONS), content)
-
-
 @pytest.mark.parametrize(
     "codec", ["utf-8", "US-ASCII", "ISO-8859-1", "windows-1252", "KOI8-R", "Shift_JIS", "GBK"]
 )

@@ -1,55 +1,23 @@
-"""Whole pages."""
+"""Whole pages, in whatever encoding."""
 
+import codecs
 from random import Random
 
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from service.formats.html import HtmlFormat
+from service.formats.encodings import CODECS_BY_LABEL
+from service.formats.entries import FileFormatError
+from service.formats.html import HtmlFormat, decode_page
 from service.text.html_lexemes import LexemeKind, lex
 from service.text.options import MarkupLanguage, MarkupOptions
-from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten
 from tests.markup.documents import GOOD_HTML, HTML
 from tests.markup.marked import parse
 from tests.markup.translations import SEEDS
 
 PAGES = HtmlFormat(OPTIONS)
-PAGE = """<!DOCTYPE html>
-<html lang="de"><head><title>A &amp; B</title><style>p {}</style></head>
-<body><h1>Ein  <em>schöner</em> Titel</h1>
-<p>Zeile eins.<br>Zeile <a href="x" title="y">zwei</a> &lt;<code>code</code></p>
-<ul><li>eins<li>zwei</ul><pre>a
-  b</pre><script>var x = "<p>nein</p>";</script></body></html>
-"""
-
-
-def test_blocks_are_entries_whose_tags_have_no_names() -> None:
-    assert texts(PAGES, PAGE.encode()) == [
-        "A & B",
-        'Ein <g i="0">schöner</g> Titel',
-        'Zeile eins.<br i="0"/>Zeile <g i="1">zwei</g> &lt;<x i="3"/>',
-        "eins",
-        "zwei",
-        "a\n  b",
-    ]
-
-
-def test_words_change_and_nothing_else() -> None:
-    expected = (
-        PAGE.replace('<html lang="de">', '<html lang="en">')
-        .replace("Ein  <em>schöner</em> Titel", "EIN <em>SCHÖNER</em> TITEL")
-        .replace("Zeile eins.<br>Zeile", "ZEILE EINS.<br>ZEILE")
-        .replace(">zwei</a>", ">ZWEI</a>")
-        .replace("<li>eins<li>zwei", "<li>EINS<li>ZWEI")
-        .replace("a\n  b</pre>", "A\n  B</pre>")
-    )
-
-    assert rewritten(PAGES, PAGE.encode(), shouted).decode() == expected
-
-
-def test_a_page_declares_another_language_only_if_it_declared_the_source() -> None:
-    page = "<html lang='fr'><p lang='de'>Ja</p></html>"
-
-    assert rewritten(PAGES, page.encode(), shouted).decode() == page.replace("Ja", "JA")
 
 
 @settings(max_examples=200)
@@ -82,17 +50,6 @@ def test_for_any_translation_each_tag_is_there_once(html: str, random: Random) -
     assert _tags(result) == _tags(html)
 
 
-def test_text_is_escaped() -> None:
-    assert rewritten(PAGES, b"<p>x</p>", lambda _: "<script>&amp;") == b"<p>&lt;script&gt;&amp;amp;</p>"
-
-
-def test_a_declared_encoding_is_kept_and_what_it_lacks_becomes_references() -> None:
-    page = '<meta charset="iso-8859-1"><p>Tür</p>'.encode("latin-1")
-
-    assert texts(PAGES, page) == ["Tür"]
-    assert rewritten(PAGES, page, lambda _: "Tür 字") == page.replace(b"</p>", b" &#23383;</p>")
-
-
 def test_readings_of_ruby_stay_and_are_no_part_of_the_sentence() -> None:
     """They are readings of the words of the source."""
     page = b"<p>Das <ruby>Haus<rp>(</rp><rt>H&uuml;tte</rt><rp>)</rp></ruby> ist <ruby>neu<rt>n</ruby></p>"
@@ -100,3 +57,51 @@ def test_readings_of_ruby_stay_and_are_no_part_of_the_sentence() -> None:
 
     assert "tte" not in str(entry)
     assert rewritten(PAGES, page, own) == page
+
+
+def page(charset: str, text: str = "") -> str:
+    return f'<!doctype html><meta charset="{charset}"><p>{text}</p>'
+
+
+@pytest.mark.parametrize(
+    ("declared", "codec"),
+    [("ISO-8859-1", "cp1252"), ("windows-1251", "cp1251"), ("Shift_JIS", "cp932"), ("utf-16", "utf-8")],
+)
+def test_html_is_read_as_its_declaration_says_and_browsers_take_it(declared: str, codec: str) -> None:
+    text = page(declared, "abc")
+    found = decode_page(text.encode(codec))
+    assert (found.text, found.writing.encoding) == (text, codec)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<meta charset="latin1">',
+        "<META CHARSET=latin1>",
+        '<meta http-equiv="Content-Type" content="text/html; charset=latin1">',
+        "<!-- <meta charset=utf-8> --><meta charset='latin1'>",
+    ],
+)
+def test_a_declaration_is_found_however_it_is_written(head: str) -> None:
+    found = decode_page(f"{head}Größe".encode("latin1"))
+    assert found.text == f"{head}Größe"
+    assert found.write(found.text) == f"{head}Größe".encode("latin1")
+
+
+def test_a_byte_order_mark_counts_for_more_than_a_declaration() -> None:
+    content = codecs.BOM_UTF8 + page("latin1", "Größe").encode()
+    assert "Größe" in decode_page(content).text
+
+
+def test_every_label_has_a_codec_that_reads_ascii() -> None:
+    for label, codec in CODECS_BY_LABEL.items():
+        assert b"<p>Az0</p>".decode(codec) == "<p>Az0</p>", label
+
+
+@given(st.binary())
+def test_any_bytes_are_read_or_rejected(content: bytes) -> None:
+    try:
+        found = decode_page(content)
+    except FileFormatError:
+        return
+    assert found.write(found.text) == content

@@ -195,14 +195,9 @@ def test_a_reader_gives_way_to_its_parent_and_has_no_terminal_signals(tmp_path: 
         found.close()  # type: ignore[attr-defined]
 
 
-def test_a_closed_reader_leaves_no_process(tmp_path: Path) -> None:
-    with _begun(tmp_path) as (found, _):
-        found.close()  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("number", "error", "problem"),
-    [(signal.SIGHUP, ReaderStoppedError, "SIGHUP"), (signal.SIGKILL, FileFormatError, "stopped by SIGKILL")],
+    [(signal.SIGINT, ReaderStoppedError, "SIGINT"), (signal.SIGKILL, FileFormatError, "stopped by SIGKILL")],
 )
 def test_a_reader_that_is_killed_is_a_problem_of_the_file_and_one_that_is_stopped_is_not(
     tmp_path: Path, number: signal.Signals, error: type[Exception], problem: str

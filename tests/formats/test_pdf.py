@@ -14,7 +14,7 @@ from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
 from service.formats import pdf_pages
-from service.formats.entries import FileFormat, FileFormatError, FileOptions
+from service.formats.entries import FileFormatError, FileOptions
 from service.formats.registry import open_format
 from tests.formats.pdf_samples import PAGE_POINTS, SEED, drawn, one_page, stream, text_at
 from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
@@ -22,7 +22,6 @@ from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, sh
 AS_DOCX = open_format("a.pdf", OPTIONS)
 AS_TEXT = open_format("a.pdf", FileOptions("de", "en", output=".txt"))
 LEADING, GAP, LEFT, TOP, BOTTOM, WIDTH = 14.0, 10.0, 70.0, 780.0, 60.0, 450.0
-ONE_MISSING = b"<< /Type /Pages /Kids [3 0 R 9 0 R] /Count 2 >>"
 LONG = "Hier steht eine Zeile, die so lang ist wie keine andere, mit"
 
 
@@ -236,27 +235,6 @@ def test_characters_without_a_meaning_are_shown_as_unknown() -> None:
     content = one_page(stream(text_at(70, 700, b"abc")), others={5: font, 6: mapping})
 
     assert texts(AS_DOCX, content) == ["\ufffdbc"]
-
-
-@pytest.mark.parametrize("file_format", [AS_DOCX, AS_TEXT], ids=["docx", "txt"])
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"", "it is not a PDF file"),
-        (b"PK\x03\x04" * 20, "it is not a PDF file"),
-        (SEED[:-20], "it is truncated"),
-        (b"%PDF-1.7\n%%EOF\n", "it cannot be read as PDF"),
-        (drawn([[(70, 700, "a")]], "secret"), "it is encrypted; save it without a password"),
-        (one_page(stream(b"0 0 9 9 re f")), "it has no text, only pictures"),
-        (one_page(stream(text_at(70, 700, b"a")), others={2: ONE_MISSING}), "page 2 cannot be read"),
-    ],
-    ids=["empty", "other", "truncated", "no objects", "encrypted", "no text", "a page is missing"],
-)
-def test_an_incompletely_readable_file_is_rejected(
-    file_format: FileFormat, content: bytes, problem: str
-) -> None:
-    with pytest.raises(FileFormatError, match=f"^{problem}"):
-        entries(file_format, content)
 
 
 def test_a_file_that_opens_without_a_password_is_read_although_it_is_encrypted() -> None:

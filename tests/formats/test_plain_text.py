@@ -1,4 +1,4 @@
-"""Plain text in the encodings that people save it in."""
+"""Plain text, of which a line is an entry, in the encodings that people save it in."""
 
 import codecs
 import io
@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.entries import FileFormatError
-from service.formats.lines import LinesFormat
+from service.formats.lines import MAX_LINE_BYTES, LinesFormat
 from service.formats.plain_text import PlainTextFormat
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, written
+from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, texts, written
 
 TEXT = PlainTextFormat(OPTIONS)
 MARKS = {
@@ -39,7 +39,7 @@ def test_text_without_a_byte_order_mark_is_read_like_lines(content: bytes) -> No
         except FileFormatError as error:
             return error.problem
 
-    assert read_by(TEXT) == read_by(LinesFormat(OPTIONS))
+    assert read_by(TEXT) == read_by(LINES)
 
 
 @pytest.mark.parametrize("encoding", MARKS)
@@ -56,3 +56,42 @@ def test_a_long_file_is_read_lazily() -> None:
     next(iter(TEXT.read(source)))
 
     assert source.tell() < 2_000_000
+
+
+LINES = LinesFormat(OPTIONS)
+contents = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))
+
+
+@given(
+    lines=st.lists(st.tuples(contents, st.sampled_from(["\n", "\r\n"]))),
+    last=contents,
+    mark=st.sampled_from(["", "\ufeff"]),
+)
+def test_with_their_own_texts_lines_come_back_byte_for_byte(
+    lines: list[tuple[str, str]], last: str, mark: str
+) -> None:
+    content = (mark + "".join(text + ending for text, ending in lines) + last).encode()
+
+    assert rewritten(LINES, content, own) == content
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.text("a\r\n")))
+def test_no_translation_moves_the_lines_after_it(translations: list[str]) -> None:
+    result = written(LINES, b"".join(b"a%d\n" % i for i in range(len(translations))), *translations)
+
+    assert result.count(b"\n") == len(translations)
+    assert b"\r\n" not in result
+
+
+def test_a_line_may_be_as_long_as_the_limit() -> None:
+    content = b"\xef\xbb\xbf" + b"a" * MAX_LINE_BYTES + b"\r\nb\n"
+
+    assert [len(text) for text in texts(LINES, content)] == [MAX_LINE_BYTES, 1]
+
+
+def test_a_longer_line_is_rejected_before_it_is_read_to_its_end() -> None:
+    source = io.BytesIO(b"a" * 3 * MAX_LINE_BYTES)
+
+    with pytest.raises(FileFormatError, match=r"^line 1 is longer than 10,000,000 bytes; split it"):
+        next(LINES.read(source))
+    assert source.tell() < 2 * MAX_LINE_BYTES

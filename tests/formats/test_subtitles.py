@@ -9,137 +9,11 @@ from service.formats.entries import FileFormat
 from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.registry import open_format
 from service.text.tokens import InlineItem, TokenKind
-from tests.formats.rewriting import OPTIONS, own, places, rewritten, target_text, texts, written
+from tests.formats.rewriting import OPTIONS, own, rewritten, target_text, texts, written
+from tests.formats.string_samples import ASS
 from tests.markup.marked import unnoted
 
 SRT, VTT = open_format("a.srt", OPTIONS), open_format("a.vtt", OPTIONS)
-SRT_FILE = (
-    b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:04,074  X1:10 X2:20\r\nHallo, wie geht\r\nes dir heute?\r\n\r\n"
-    b"2\r\n00:00:05,000 --> 00:00:06,000\r\n- Gut.\r\n- Und dir?\r\n\r\n\r\n"
-    b"3\n00:00:07,000 --> 00:00:08,000\n{\\an8}<i>Leise</i> Musik & <3\n\n"
-    b"4\n00:00:09,000 --> 00:00:10,000\n\n"
-    b"5\n00:00:11,000 --> 00:00:12,000\nEnde"
-)
-VTT_FILE = (
-    b"WEBVTT - Titel\nKind: captions\n\nNOTE Das ist eine Notiz,\nzwei Zeilen lang\n\n"
-    b"STYLE\n::cue { color: red }\n\nREGION\nid:fred\n\n"
-    b"intro\n00:01.000 --> 00:04.000 align:start line:0\n<v Ann>Hallo &amp; guten Tag\n\n"
-    b"00:00:05.000 --> 00:00:06.000\n<c.loud>Gro\xc3\x9f</c> <00:00:05.500>und klein\n\n"
-    b"00:07.000 --> 00:08.000\n- Ja?\n- Nein &lt;3\n"
-)
-CUES = {
-    "cues and turns of speakers are entries and keep their number of lines": (
-        "a.srt",
-        SRT_FILE,
-        [
-            ("Hallo, wie geht es dir heute?", "lines 3 to 4"),
-            ("Gut.", "line 8"),
-            ("Und dir?", "line 9"),
-            ('<g i="0">Leise</g> Musik &amp; &lt;3', "line 14"),
-            ("Ende", "line 21"),
-        ],
-        (
-            "Hello, how are you doing today?",
-            "Fine.",
-            "And you?",
-            'Soft <g i="0">music</g> &amp; &lt;3',
-            "The end",
-        ),
-        (
-            b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:04,074  X1:10 X2:20\r\n"
-            b"Hello, how are\r\nyou doing today?\r\n\r\n"
-            b"2\r\n00:00:05,000 --> 00:00:06,000\r\n- Fine.\r\n- And you?\r\n\r\n\r\n"
-            b"3\n00:00:07,000 --> 00:00:08,000\n{\\an8}Soft <i>music</i> & <3\n\n"
-            b"4\n00:00:09,000 --> 00:00:10,000\n\n"
-            b"5\n00:00:11,000 --> 00:00:12,000\nThe end"
-        ),
-    ),
-    "other blocks of WebVTT are no entries, and what it would take for markup is written as references": (
-        "a.vtt",
-        VTT_FILE,
-        [
-            ("Hallo & guten Tag", "line 15"),
-            ('<g i="0">Groß</g> <?p 2?>und klein', "line 18"),
-            ("Ja?", "line 21"),
-            ("Nein <3", "line 22"),
-        ],
-        ("Hello & good day", '<?p 2?>small and <g i="0">big</g>', "a --> b", "No <3"),
-        VTT_FILE.replace(b"Hallo &amp; guten Tag", b"Hello &amp; good day")
-        .replace(
-            b"<c.loud>Gro\xc3\x9f</c> <00:00:05.500>und klein", b"<00:00:05.500>small and <c.loud>big</c>"
-        )
-        .replace(b"- Ja?\n- Nein", b"- a --&gt; b\n- No"),
-    ),
-    "an empty text leaves no blank line in a cue": (
-        "a.srt",
-        b"1\n00:00:01,000 --> 00:00:02,000\nja\nund\n- nein\n\n2\n00:00:03,000 --> 00:00:04,000\nEnde\n",
-        [("ja und", "lines 3 to 4"), ("nein", "line 5"), ("Ende", "line 9")],
-        ("", "no", "end"),
-        b"1\n00:00:01,000 --> 00:00:02,000\n- no\n\n2\n00:00:03,000 --> 00:00:04,000\nend\n",
-    ),
-    "fewer lines end as the cue ended": (
-        "a.srt",
-        b"1\r\n00:00:01,000 --> 00:00:02,000\r\nja\r\ndoch",
-        [("ja doch", "lines 3 to 4")],
-        ("yes",),
-        b"1\r\n00:00:01,000 --> 00:00:02,000\r\nyes",
-    ),
-    "fewer lines keep the blank lines after the cue": (
-        "a.srt",
-        b"1\r\n00:00:01,000 --> 00:00:02,000\r\nja\r\ndoch\r\n\n",
-        [("ja doch", "lines 3 to 4")],
-        ("yes",),
-        b"1\r\n00:00:01,000 --> 00:00:02,000\r\nyes\r\n\n",
-    ),
-    "text after a blank line in a cue of SubRip is an entry": (
-        "a.srt",
-        b"1\n00:00:01,000 --> 00:00:02,000\neins\n\nzwei\n\n2\n00:00:03,000 --> 00:00:04,000\ndrei\n",
-        [("eins", "line 3"), ("zwei", "line 5"), ("drei", "line 9")],
-        ("one", "two", "three"),
-        b"1\n00:00:01,000 --> 00:00:02,000\none\n\ntwo\n\n2\n00:00:03,000 --> 00:00:04,000\nthree\n",
-    ),
-    "cues may follow without a blank line": (
-        "a.srt",
-        b"1\n00:00:01,000 --> 00:00:02,000\neins\n2\n00:00:03,000 --> 00:00:04,000\nzwei\n",
-        [("eins", "line 3"), ("zwei", "line 6")],
-        ("one", "two"),
-        b"1\n00:00:01,000 --> 00:00:02,000\none\n2\n00:00:03,000 --> 00:00:04,000\ntwo\n",
-    ),
-}
-
-
-@pytest.mark.parametrize("rule", CUES)
-def test_cues_are_read_with_their_place_and_written(rule: str) -> None:
-    name, content, found, translations, result = CUES[rule]
-    subtitles = open_format(name, OPTIONS)
-
-    assert places(subtitles, content) == found
-    assert written(subtitles, content, *translations) == result
-    with_carriage_returns = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-    for same in (content, with_carriage_returns):
-        assert rewritten(subtitles, same, own) == same
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (["Komm her!", "Ich warte."], ["Komm her!", "Ich warte."]),
-        (["<i>Komm her!</i>", "Ich warte."], ["Komm her!", "Ich warte."]),
-        (["Hallo.", "Wie geht", "es dir?"], ["Hallo.", "Wie geht es dir?"]),
-        (["Hallo. Wie geht", "es dir?", "Gut."], ["Hallo. Wie geht es dir?", "Gut."]),
-        (["Das ist Dr.", "Meier."], ["Das ist Dr. Meier."]),
-        (["Er kam am 3.", "Mai zu uns."], ["Er kam am 3. Mai zu uns."]),
-        (["- Ja.", "Nein.", "- Doch!"], ["Ja.", "Nein.", "Doch!"]),
-        (["<i>Komm <b>her</i> zu mir."], ['<g i="0">Komm <?p 1?>her</g> zu mir.']),
-    ],
-)
-def test_a_line_of_a_cue_after_which_a_sentence_begins_is_an_entry(
-    lines: list[str], expected: list[str]
-) -> None:
-    content = "1\n00:00:01,000 --> 00:00:04,000\n{}\n".format("\n".join(lines)).encode()
-
-    assert texts(SRT, content) == expected
-    assert rewritten(SRT, content, own) == content
 
 
 @given(
@@ -225,17 +99,26 @@ def test_any_lines_are_written_back_unchanged(
 @pytest.mark.parametrize(
     ("cue", "turns"),
     [
+        ("Komm her!\nIch warte.", ["Komm her!", "Ich warte."]),
+        ("<i>Komm her!</i>\nIch warte.", ["Komm her!", "Ich warte."]),
+        ("Hallo.\nWie geht\nes dir?", ["Hallo.", "Wie geht es dir?"]),
+        ("Hallo. Wie geht\nes dir?\nGut.", ["Hallo. Wie geht es dir?", "Gut."]),
+        ("Das ist Dr.\nMeier.", ["Das ist Dr. Meier."]),
+        ("Er kam am 3.\nMai zu uns.", ["Er kam am 3. Mai zu uns."]),
+        ("- Ja.\nNein.\n- Doch!", ["Ja.", "Nein.", "Doch!"]),
+        ("<i>Komm <b>her</i> zu mir.", ['<g i="0">Komm <?p 1?>her</g> zu mir.']),
         ("[TÜR KNALLT]\nMANN: Komm sofort her!", ["[TÜR KNALLT]", "MANN: Komm sofort her!"]),
         ("[LEISE MUSIK\nIM HAUS]\nkomm doch", ["[LEISE MUSIK IM HAUS]", "komm doch"]),
         ("ANNA: ja\nDR. MÜLLER 2: nein", ["ANNA: ja", "DR. MÜLLER 2: nein"]),
         ("komm her\n(lacht)\nund geh", ["komm her", "(lacht)", "und geh"]),
         (">> ja\n>> nein", ["ja", "nein"]),
         ("\u266a la la \u266a\nwer singt da", ["\u266a la la \u266a", "wer singt da"]),
+        ("<i>[Hund bellt]</i>\nwas ist das", ["[Hund bellt]", "was ist das"]),
         ("er kam (wie immer)\nzu spät", ["er kam (wie immer) zu spät"]),
         ("Er sagte: komm\nmit mir", ["Er sagte: komm mit mir"]),
     ],
 )
-def test_sounds_and_speakers_have_texts_of_their_own(cue: str, turns: list[str]) -> None:
+def test_sentences_sounds_and_speakers_have_texts_of_their_own(cue: str, turns: list[str]) -> None:
     """Lines that share a sentence are one text, and no others."""
     assert texts(SRT, f"1\n00:00:01,000 --> 00:00:03,000\n{cue}\n".encode()) == turns
 
@@ -255,8 +138,10 @@ def test_the_language_of_webvtts_header_follows_the_translation(line_end: str) -
     assert written(VTT, foreign.encode(), "Good").decode() == foreign.replace("Gut", "Good")
 
 
-def test_tags_around_a_sound_are_no_part_of_its_brackets() -> None:
-    """`<i>[Hund bellt]</i>` is a sound, too."""
-    _, words = texts(SRT, b"1\n00:00:01,000 --> 00:00:03,000\n<i>[Hund bellt]</i>\nwas ist das\n")
+def test_escapes_of_substation_alpha_are_read_again() -> None:
+    said = "a {b} \\N c\u00a0d"
+    result = rewritten(
+        open_format("a.ass", OPTIONS), ASS, lambda entry: said if entry.marked.is_plain else own(entry)
+    )
 
-    assert words == "was ist das"
+    assert texts(open_format("a.ass", OPTIONS), result)[1:] == [said] * 2
