@@ -1,4 +1,4 @@
-"""BLEU without case of lines in capitals, with words in capitals, in Swiss spelling, with quotation marks.
+"""BLEU without case of lines in capitals, with words in capitals, and in Swiss spelling.
 
 python -m bench.spelling models/de-en --set tatoeba1k data/tatoeba1k.de data/tatoeba1k.en ... \
     --output bench/results/spelling-de-en.json
@@ -7,7 +7,6 @@ Each spelling is translated twice: as the engine does it, and with its respellin
 docs/explanation/decisions/0017-two-spellings-of-a-segment.md has the result.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
@@ -26,7 +25,6 @@ MIN_LETTERS = 3
 WORDS_PER_CAPITALS = 10
 """A line gets one word in capitals, and one more if it has as many words."""
 
-QUOTED = re.compile(r"(?:^|\s)[\"'\u2018\u201a\u201c\u201e\xab\xbb]\w")
 Spell = Callable[[str, Random], str | None]
 """Returns a line in another spelling; None for a line that has no such spelling."""
 
@@ -46,7 +44,6 @@ SPELLINGS: Mapping[str, Spell] = {
     "words in capitals": emphasise,
     "in capitals": lambda line, _: line.upper(),
     "ss for ß": lambda line, _: line.replace("ß", "ss") if "ß" in line else None,
-    "quotation marks": lambda line, _: line if QUOTED.search(line) else None,
 }
 
 
