@@ -7,7 +7,7 @@ from itertools import groupby, islice
 
 from dragoman.errors import InputError
 from dragoman.pipeline.engine_request import EngineRequest
-from dragoman.pipeline.pacing import cancelling_pause_of
+from dragoman.pipeline.pacing import cancelling_pause_of, never_pause
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.translator import JOB_REQUEST, READ_AHEAD_TEXTS
@@ -50,15 +50,16 @@ class RoutedEntryTranslator:
         """
         route = self.router.route(self.source, self.target, self.options.model)
         context = route_context(self.router, route, self.options.decoding, self.options.placeholders)
-        plans = (self._plan(entry, context) for entry in entries)
+        context = replace(context, pause=never_pause)
+        contexts = context, replace(context, is_message=True)
+        plans = (self._plan(entry, contexts[entry.is_message]) for entry in entries)
         for is_aligned, alike in groupby(_windows(plans, self.read_ahead), _needs_alignment):
             yield from self._translate(alike, is_aligned=is_aligned)
 
     def _plan(self, entry: Entry, context: TextContext) -> "_PlannedEntry":
         pause = cancelling_pause_of(len(entry.text), self.request.is_cancelled)
-        return _PlannedEntry(
-            plan_text(entry.marked, replace(context, is_message=entry.is_message, pause=pause))
-        )
+        context = context if pause is never_pause else replace(context, pause=pause)
+        return _PlannedEntry(plan_text(entry.marked, context))
 
     def _translate(
         self, windows: Iterable[Sequence["_PlannedEntry"]], *, is_aligned: bool
@@ -140,14 +141,15 @@ class _PlannedEntry:
     plan: Plan
     calls: Sequence[ShownText] = field(init=False)
     """Calls to make now; none if the entry is finished."""
+    needs_alignment: bool = field(init=False)
     _taken: list[Translation | InputError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.calls = self.plan.calls
+        self._set_calls()
 
-    @property
-    def needs_alignment(self) -> bool:
-        return any(call.is_aligned for call in self.calls)
+    def _set_calls(self) -> None:
+        self.calls = self.plan.calls
+        self.needs_alignment = any(call.is_aligned for call in self.calls)
 
     def take(self, outcome: RoutedTranslation | InputError) -> bool:
         """Take the outcome of the next call; return whether that was the last one, and others follow."""
@@ -156,7 +158,7 @@ class _PlannedEntry:
             return False
         self.plan.take(iter(self._taken))
         self._taken = []
-        self.calls = self.plan.calls
+        self._set_calls()
         return bool(self.calls)
 
     def outcome(self) -> TextOutcome:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from babel import Locale, UnknownLocaleError
 
 from service.text.number_words import count_number_words, is_ordinal
-from service.text.numbers import Number, NumberKind, find_numbers
+from service.text.numbers import Number, NumberKind, find_numbers, short_numbers
 
 Spans = Sequence[tuple[int, int]]
 _NO_SPANS: Spans = ()
@@ -46,6 +46,9 @@ class NumberChanges(NamedTuple):
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.added)
+
+
+NO_CHANGES = NumberChanges((), ())
 
 
 class _Value(NamedTuple):
@@ -148,6 +151,10 @@ class NumberForms:
             source_objects: spans of the text in which no number is compared, in order.
             target_objects: the same for the translation.
         """
+        if not source_objects and not target_objects:
+            short = short_numbers(source)
+            if short is not None and short == short_numbers(target):
+                return NO_CHANGES
         own = _items(source, source_objects, self.source)
         found = _items(target, target_objects, self.target)
         for own_keys, keys in (

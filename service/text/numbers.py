@@ -35,8 +35,8 @@ class Number(NamedTuple):
 _L = r"0-9A-Za-z\u00c0-\u024f\u0370-\u052f"
 """Letters and digits of scripts with spaces between words: no identifier is a part of such a word."""
 _B, _E = rf"(?<![{_L}_])", rf"(?![{_L}_])"
-# No letter within a word begins one: saying so once makes the search of prose twice as fast.
-_START = rf"(?!(?<=[{_L}_])[A-Za-z]|\s)"
+# Where one can begin: saying so once makes the search of prose several times as fast.
+_START = rf"(?=[A-Za-z+\u2212]{{0,10}}+[\d:.-])(?!(?<=[{_L}_])[A-Za-z])"
 _H = "[0-9A-Fa-f]"
 _HEX_GROUPS = rf"{_H}{{1,4}}(?::{_H}{{1,4}}){{0,6}}+"
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
@@ -88,6 +88,9 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_SHORT_NUMBER = re.compile(
+    r"[('\"\u201e\u201c\u201a\u00bb\u00ab\[]*(\d{1,8})[a-z]{0,3}[)'\"\u201c\u201d\u2019\u00ab\u00bb\].,;:!?%]*"
+)
 _NINE_DIGITS = re.compile(r"\d{9}")
 _DIGIT = re.compile(r"\d")
 _MASK = "\ufffc"
@@ -113,6 +116,25 @@ def find_numbers(
     found += (Number(*span, NumberKind.IDENTIFIER) for span in mixtures)
     found += (Number(*one.span(), _kind(one)) for one in find_all(_NUMBER, masked, pause))
     return tuple(sorted(found, key=lambda number: number.start))
+
+
+def short_numbers(text: str) -> list[str] | None:
+    """Return the numbers of a text, sorted, if all are short and whole, and none is beside another one.
+
+    None for all other texts. Of these numbers none is an identifier.
+    """
+    words = text.split()
+    found: list[str] = []
+    last = -2
+    for i, word in enumerate(words):
+        if word.isalpha() or _DIGIT.search(word) is None:
+            continue
+        short = _SHORT_NUMBER.fullmatch(word)
+        if short is None or i == last + 1:
+            return None
+        found.append(short[1])
+        last = i
+    return None if "::" in text else sorted(found)
 
 
 def _kind(found: re.Match[str]) -> NumberKind:

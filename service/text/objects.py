@@ -2,13 +2,13 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from service.text.context import FoundTerm, TextContext
 from service.text.marked_text import MarkedText, MarkKind, Object, Shown
-from service.text.numbers import NumberKind, find_numbers
+from service.text.numbers import NumberKind, find_numbers, short_numbers
 from service.text.patterns import find_spans
 
 _TAG = re.compile(r"<(/?)([\w:.-]+)")
@@ -29,9 +29,7 @@ def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     text = marked.text
     objects: Sequence[Object] = find_spans(text, context.pause)
     objects = _with(objects, [Object(*span, is_syntax=False) for span in context.find_unknown(text)])
-    numbers = find_numbers(text, [_place(each) for each in objects], context.pause)
-    identifiers = (number for number in numbers if number.kind is NumberKind.IDENTIFIER)
-    objects = _with(objects, (Object(number.start, number.end, is_syntax=False) for number in identifiers))
+    objects = _with(objects, _identifiers(text, objects, context.pause))
     objects = _with(objects, _literal_breaks(text))
     terms = context.find_terms(text)
     if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "|", "''"))):
@@ -42,6 +40,14 @@ def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     has_pairs = any(mark.kind is not MarkKind.POINT for mark in marked.marks)
     objects = objects if has_pairs else _with_pairs(text, objects)
     return replace(marked, objects=_joined(marked.objects, objects))
+
+
+def _identifiers(text: str, objects: Sequence[Object], pause: Callable[[], None]) -> Iterator[Object]:
+    if short_numbers(text) is not None:
+        return
+    for number in find_numbers(text, [_place(each) for each in objects], pause):
+        if number.kind is NumberKind.IDENTIFIER:
+            yield Object(number.start, number.end, is_syntax=False)
 
 
 def _with(objects: Sequence[Object], found: Iterable[Object]) -> Sequence[Object]:

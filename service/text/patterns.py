@@ -7,6 +7,7 @@ a run of characters from being tried again from each of its characters.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from unicodedata import category
 
 from service.text.marked_text import Object, Shown
@@ -194,9 +195,15 @@ _SELECT = re.compile(
     rf"\{{\s{{0,20}}+(?:-|\$)?[A-Za-z][\w.-]{{0,100}}+{_FLUENT_ARGUMENTS}?\s{{0,20}}+->\s{{0,20}}+{_VARIANT}"
 )
 """Beginning of a choice in Fluent's messages, `{ $n -> [one]`; its variants are texts of their own."""
-_IN_SELECT = re.compile(
-    rf"(?P<select>{_SELECT.pattern}|(?:\s{{0,20}}+\}}\s{{0,20}}+)?{_VARIANT}|\}})|{_ALL.pattern}", re.VERBOSE
-)
+
+
+@lru_cache(maxsize=1)
+def in_select() -> re.Pattern[str]:
+    """Return the pattern for texts with a choice; few processes see one."""
+    select = rf"{_SELECT.pattern}|(?:\s{{0,20}}+\}}\s{{0,20}}+)?{_VARIANT}|\}}"
+    return re.compile(rf"(?P<select>{select})|{_ALL.pattern}", re.VERBOSE)
+
+
 _BY_NAME = {
     "select": SpanKind("select", "", Shown.BREAK),
     **dict(zip(_NAMES, KINDS, strict=True)),
@@ -217,7 +224,7 @@ def find_spans(text: str, pause: Callable[[], None] = never_pause) -> tuple[Obje
         return ()
     spans = list[Object]()
     end = 0
-    pattern = _ALL if _SELECT.search(text) is None else _IN_SELECT
+    pattern = _ALL if _SELECT.search(text) is None else in_select()
     for found in find_all(pattern, text, pause):
         span = _span(text, found)
         if span is not None:

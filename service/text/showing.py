@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from dragoman.scripts import is_word_character
@@ -60,6 +61,9 @@ class Run(NamedTuple):
     """Whether both have the same characters; otherwise a position within is at one of the edges."""
 
 
+_start_of = attrgetter("start")
+
+
 class PositionMap:
     """Maps positions of one text to those of another, by runs in the order of both."""
 
@@ -67,11 +71,10 @@ class PositionMap:
         """Take the runs, and the position before the first one."""
         self._runs = runs
         self._start = start
-        self._starts = [run.start for run in runs]
 
     def start(self, at: int) -> int:
         """Return the position of a part that begins here: after what only the other text has."""
-        i = bisect_right(self._starts, at) - 1
+        i = bisect_right(self._runs, at, key=_start_of) - 1
         if i < 0:
             return self._start
         run = self._runs[i]
@@ -81,7 +84,7 @@ class PositionMap:
 
     def end(self, at: int) -> int:
         """Return the position of a part that ends here: before what only the other text has."""
-        i = bisect_left(self._starts, at) - 1
+        i = bisect_left(self._runs, at, key=_start_of) - 1
         if i < 0:
             return self._start
         run = self._runs[i]
@@ -94,8 +97,8 @@ class PositionMap:
 
     def has_several(self, span: Span) -> bool:
         """Return whether a part has pieces of several replaced parts."""
-        first = bisect_right(self._starts, span.start) - 1
-        last = bisect_left(self._starts, span.end)
+        first = bisect_right(self._runs, span.start, key=_start_of) - 1
+        last = bisect_left(self._runs, span.end, key=_start_of)
         return sum(not run.is_copy for run in self._runs[max(0, first) : last]) > 1
 
 
@@ -166,6 +169,8 @@ def show(part: MarkedPart, hidden: frozenset[int] = frozenset(), trial: int = 1)
     """
     objects = part.marked.objects
     within = part.marked.objects_in(*part.own)
+    if not within and not part.marks:  # as most texts
+        return _as_it_is(part, hidden, trial)
 
     def build(stand_ins: Mapping[int, str]) -> ShownText:
         builder = _Builder(part, stand_ins, hidden, trial)
@@ -195,6 +200,13 @@ def show(part: MarkedPart, hidden: frozenset[int] = frozenset(), trial: int = 1)
         if stand_in.object_index in is_counted:
             members.append(stand_in.object_index)
     return build(stand_ins | _numbered(objects, members[:MAX_SHOWN]))
+
+
+def _as_it_is(part: MarkedPart, hidden: frozenset[int], trial: int) -> ShownText:
+    own = part.own
+    runs = [Run(0, own.end - own.start, own)] if own.start < own.end else []
+    text = part.marked.text[own.start : own.end]
+    return ShownText(part, text, (), (), PositionMap(runs, own.start), hidden, trial)
 
 
 def _numbered(objects: Sequence[Object], indexes: Sequence[int]) -> dict[int, str]:

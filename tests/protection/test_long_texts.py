@@ -21,7 +21,7 @@ PIECES = (
     "`code x`", "--opt ", "/usr/bin/x ", " 1.2.3 ", "DE89 3704 0044 0532 0130 00 ", "a1b2c3d4 ", "\n", " ",
     "é\u0301", "@x.de ", "&amp;", "{{", "}}", "{ $n -> [one] ", "192.168.0.1", "x" * 90,
 )  # fmt: skip
-PATTERNS = (patterns._ALL, patterns._IN_SELECT, numbers._SHAPES, numbers._TOKEN, numbers._NUMBER)
+PATTERNS = (patterns._ALL, patterns.in_select(), numbers._SHAPES, numbers._TOKEN, numbers._NUMBER)
 NUM_CHARACTERS = 300_000
 MAX_PAUSELESS_S = 0.5
 LONG = {

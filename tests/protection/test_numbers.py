@@ -7,8 +7,10 @@ from random import Random
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from service.text.numbers import NumberKind, find_numbers
+from service.text.numbers import NumberKind, find_numbers, short_numbers
 
 NUM_VALUES = 10_000
 FRAMES = (
@@ -126,3 +128,28 @@ def test_hostile_texts_take_linear_time(unit: str) -> None:
     find_numbers(text)
 
     assert time.process_time() - started_s < 0.5  # one of quadratic time takes minutes
+
+
+WORDS_WITH_NUMBERS = (
+    "14", "14.", "(3)", "19th", "90er", "14%", "„5“", "5:30", "12,5", "-3", "+49", "A4", "CO2", "2001-02-03",
+    "5::", "::", "123456789", "1.234", "DE12", "3456", "fe80::1", "192.168.0.1", "1a2b3c4d", "5/6", "7'8",
+    "Hund", "und,", "٣", "½", "x5", "5h30", "5h", "ab-cd", "\u00a0", "12€", "#5", "5_6", "12345678", "1e5",
+    "(7",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(WORDS_WITH_NUMBERS), max_size=8), st.sampled_from((" ", "\n", "\u202f")))
+def test_short_numbers_are_the_same_as_those_that_all_patterns_find(words: list[str], blank: str) -> None:
+    text = blank.join(words)
+
+    short = short_numbers(text)
+
+    if short is not None:
+        found = find_numbers(text)
+        digits = ["".join(filter(str.isdecimal, text[one.start : one.end])) for one in found]
+        assert sorted(digits) == short
+        assert NumberKind.IDENTIFIER not in {one.kind for one in found}
+
+
+def test_most_sentences_with_a_number_need_no_further_patterns() -> None:
+    assert short_numbers("Am 14. Juni 1907 waren 30 % da.") == ["14", "1907", "30"]
