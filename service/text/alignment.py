@@ -172,6 +172,8 @@ class Alignment:
             cuts: positions of marks in the source, in ascending order; links of words that contain marks are
                 cut there.
         """
+        self.is_linked = bool(stretch.links)
+        """Whether the model said which words correspond."""
         self._source = stretch.source
         links = stretch.links or tuple(_guess_links(text, translated, stretch))
         split = split_links(text, translated, (stretch.source, stretch.target), links, cuts)

@@ -7,13 +7,15 @@ from typing import NamedTuple
 from dragoman.pipeline.assembly import joint_finish_reason
 from dragoman.scripts import is_word_character
 from dragoman.types import Alternative, FinishReason, Link, SegmentTranslation, Span, Translation
+from service.text.accelerators import written_accelerator
 from service.text.alignment import Stretch
 from service.text.judging import FoundStandIn, match_stand_ins
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, with_partners
 from service.text.no_break_spaces import has_no_break_space, with_no_break_spaces
 from service.text.outcome import CheckFailure
 from service.text.placement import Movable, Placed, place
-from service.text.showing import MarkedPart, PositionMap, Run, ShownText, StandIn
+from service.text.position_map import PositionMap, Run
+from service.text.showing import MarkedPart, ShownText, StandIn
 
 _NO_SPACE_BEFORE = frozenset(".,;:!?)]}%\u2026\u3002\u3001\uff0c\uff01\uff1f")
 _NO_SPACE_AFTER = frozenset("([{\u00bf\u00a1")
@@ -189,6 +191,9 @@ class _Renderer:
             self.marks.append((self.length, movable.source_index))
             return
         found = self.part.marked.objects[movable.source_index]
+        if movable.key:
+            self._put_key(found, following)
+            return
         if movable.kind is not MarkKind.POINT:
             if movable.kind is MarkKind.OPEN and not following.isspace():
                 self._write_pending_space(following)
@@ -226,6 +231,15 @@ class _Renderer:
             self.runs.append(Run(self.at, end, Span(self.length, self.length + end - self.at)))
             self._write(self.translated[self.at : end])
             self.at = end
+
+    def _put_key(self, found: Object, following: str) -> None:
+        """Write an accelerator: before a letter its sign, else `(&K)` as where there are no letters."""
+        sign, key = written_accelerator(self.part.marked.text, found)
+        if following.isalnum():
+            self._write_pending_space(following)
+        start = self.length
+        self._write(sign if following.isalnum() else f"{' ' * bool(self.length)}({sign}{key.upper()})")
+        self.objects.append(PutObject(start, self.length, found))
 
     def _put_object(self, found: Object) -> None:
         start = self.length

@@ -39,6 +39,8 @@ class Shown(Enum):
     OPEN = "open"
     """Not at all: the first half of a pair around words, which word alignment places."""
     CLOSE = "close"
+    KEY = "key"
+    """Not at all: the sign of an accelerator, which goes before a letter of the translation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from service.text.accelerators import find_accelerators
 from service.text.context import FoundTerm, TextContext
 from service.text.marked_text import MarkedText, MarkKind, Object, Shown
 from service.text.numbers import NumberKind, find_numbers, short_numbers
@@ -32,6 +33,7 @@ def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     objects = _with(objects, _identifiers(text, objects, context.pause))
     objects = _with(objects, _literal_breaks(text))
     terms = context.find_terms(text)
+    objects = _with(objects, find_accelerators(text, is_message=context.is_message))
     if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "|", "''"))):
         return marked
     if terms:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from dragoman.scripts import is_word_character
 from dragoman.types import Span
+from service.text.accelerators import key_position
 from service.text.alignment import Alignment, Stretch
 from service.text.marked_text import MarkKind
 
@@ -45,6 +46,8 @@ class Movable(NamedTuple):
     """Whether white space is before it, but not after it."""
     is_in_word: bool = False
     """Whether it is inside a word."""
+    key: str = ""
+    """Letter of an accelerator; empty for all else."""
 
 
 class Placed(NamedTuple):
@@ -70,7 +73,8 @@ def moving_in(movables: Sequence[Movable], source: Span, first: int) -> range:
 
     while first < len(movables) and movables[first].at <= source.start:
         is_here = movables[first].at == source.start
-        if is_here and movables[first].kind is MarkKind.OPEN and is_inside(movables[first].partner):
+        is_open = movables[first].kind is MarkKind.OPEN and is_inside(movables[first].partner)
+        if is_here and (is_open or movables[first].key):
             break
         first += 1
     end = first
@@ -79,7 +83,8 @@ def moving_in(movables: Sequence[Movable], source: Span, first: int) -> range:
     last = end
     while last < len(movables) and movables[last].at == source.end:
         last += 1
-        if movables[last - 1].kind is MarkKind.CLOSE and is_inside(movables[last - 1].partner):
+        is_close = movables[last - 1].kind is MarkKind.CLOSE and is_inside(movables[last - 1].partner)
+        if is_close or movables[last - 1].key:
             end = last
     return range(first, end)
 
@@ -331,6 +336,11 @@ class _NodePlacer:
 
     def _nearest_position(self, node: _Node, within: Span, placed: Sequence[_Node]) -> int:
         """Return a position next to the neighbours' translation, and not inside the node's siblings."""
+        key = "" if node.single is None else self._movables[node.single].key
+        if key:
+            words = self._translated[within.start : within.end]
+            position = key_position(words, key, self._aligned_word(node, within))
+            return within.end if position is None else within.start + position
         at = self._neighbour_position(node)
         at = within.start if at is None else min(max(at, within.start), within.end)
         if node.single is not None and not self._movables[node.single].is_in_word:
@@ -340,6 +350,14 @@ class _NodePlacer:
             is_before = node.order < placed[i].order
             at = placed[i].target.start if is_before else placed[i].target.end
         return at
+
+    def _aligned_word(self, node: _Node, within: Span) -> Span | None:
+        """Return the translation of the word at a node, counted from where a part begins."""
+        at = self._alignment.before(node.source.end) if self._alignment.is_linked else None
+        if at is None or not within.start <= at < within.end:
+            return None
+        start, end = _word_start(self._translated, at), _word_end(self._translated, at + 1)
+        return Span(start - within.start, end - within.start)
 
     def _word_near(self, at: int, free: Span, placed: Sequence[_Node]) -> Span:
         """Return the next word that no sibling has, or else the last one: an element is around a word."""

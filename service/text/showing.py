@@ -6,17 +6,17 @@ the engine copies the line.
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import NamedTuple
 
 from dragoman.scripts import is_word_character
 from dragoman.text.segmentation import has_letters, segment
 from dragoman.types import Span
+from service.text.accelerators import LONG_LABEL, written_accelerator
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, Shown
 from service.text.placement import Movable
+from service.text.position_map import PositionMap, Run
 from service.text.searching import never_pause
 
 _SPACES = frozenset(["&nbsp;", "&#160;", "&#xa0;"])
@@ -24,7 +24,7 @@ MAX_SHOWN = 9
 """Stand-ins of one sentence."""
 STAND_IN = re.compile(r"%%|%(?P<number>\d+)\$s?|(?<!\d)%[sd]")
 
-_PAIRS = {Shown.OPEN: MarkKind.OPEN, Shown.CLOSE: MarkKind.CLOSE}
+_HIDDEN = {Shown.OPEN: MarkKind.OPEN, Shown.CLOSE: MarkKind.CLOSE, Shown.KEY: MarkKind.POINT}
 _ORDERED = {Shown.STRING: "%s", Shown.NUMBER: "%d"}
 _MAX_BESIDE = 10
 """Characters in which the neighbour of a hidden object is looked for beyond other objects."""
@@ -49,57 +49,6 @@ class StandIn(NamedTuple):
     after: str
     is_space: bool = False
     """Whether the object is a reference to a space, so that blanks around it were added in any case."""
-
-
-class Run(NamedTuple):
-    """A part of a text, and the part of the other text that it corresponds to."""
-
-    start: int
-    end: int
-    other: Span
-    is_copy: bool = True
-    """Whether both have the same characters; otherwise a position within is at one of the edges."""
-
-
-_start_of = attrgetter("start")
-
-
-class PositionMap:
-    """Maps positions of one text to those of another, by runs in the order of both."""
-
-    def __init__(self, runs: Sequence[Run], start: int) -> None:
-        """Take the runs, and the position before the first one."""
-        self._runs = runs
-        self._start = start
-
-    def start(self, at: int) -> int:
-        """Return the position of a part that begins here: after what only the other text has."""
-        i = bisect_right(self._runs, at, key=_start_of) - 1
-        if i < 0:
-            return self._start
-        run = self._runs[i]
-        if at >= run.end:
-            return self._runs[i + 1].other.start if i + 1 < len(self._runs) else run.other.end
-        return run.other.start + (at - run.start if run.is_copy else 0)
-
-    def end(self, at: int) -> int:
-        """Return the position of a part that ends here: before what only the other text has."""
-        i = bisect_left(self._runs, at, key=_start_of) - 1
-        if i < 0:
-            return self._start
-        run = self._runs[i]
-        return run.other.start + at - run.start if run.is_copy and at < run.end else run.other.end
-
-    def span(self, span: Span) -> Span:
-        """Return the corresponding part; it has each replaced part of which the part has a piece."""
-        start, end = self.start(span.start), self.end(span.end)
-        return Span(start, max(start, end))
-
-    def has_several(self, span: Span) -> bool:
-        """Return whether a part has pieces of several replaced parts."""
-        first = bisect_right(self._runs, span.start, key=_start_of) - 1
-        last = bisect_left(self._runs, span.end, key=_start_of)
-        return sum(not run.is_copy for run in self._runs[max(0, first) : last]) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +99,10 @@ class ShownText:
 
     @property
     def is_aligned(self) -> bool:
-        """Whether its translation must have links."""
-        return bool(self.movables)
+        """Whether its translation must have links. A short label needs none for its accelerator."""
+        return not all(movable.key for movable in self.movables) or (
+            bool(self.movables) and self.text.count(" ") >= LONG_LABEL
+        )
 
     @property
     def is_plain(self) -> bool:
@@ -179,7 +130,7 @@ def show(part: MarkedPart, hidden: frozenset[int] = frozenset(), trial: int = 1)
             part.pause()
         return builder.finish()
 
-    not_shown = {i for i in within if objects[i].start in hidden or objects[i].shown in _PAIRS}
+    not_shown = {i for i in within if objects[i].start in hidden or objects[i].shown in _HIDDEN}
     shown = [i for i in within if i not in not_shown and objects[i].shown is not Shown.BREAK]
     if shown and any(map(STAND_IN.search, _between(part, within))):
         return build({})  # a stand-in could be mistaken for the text's own
@@ -341,14 +292,15 @@ class _Builder:
         self.stand_ins.append(StandIn(i, text, own, Span(start, self.length), *letters, is_space))
 
     def _hide(self, i: int, found: Object) -> None:
-        kind = _PAIRS.get(found.shown, MarkKind.POINT)
+        kind = _HIDDEN.get(found.shown, MarkKind.POINT)
         self.object_places[i] = len(self.movables)
         touches = self._touches(found.start)
-        if kind is MarkKind.POINT and found.end == self.part.own.end:
+        is_point = kind is MarkKind.POINT and found.shown is not Shown.KEY
+        if is_point and found.end == self.part.own.end:
             self._drop_last_spaces()
         self._move(i, kind, Span(found.start, found.end), found, keeps_order=found.shown in _ORDERED)
         self.at = found.end
-        if kind is not MarkKind.POINT:
+        if not is_point:
             return
         following = self.part.marked.text[found.end : min(found.end + 1, self.part.own.end)]
         if touches and _is_letter(following):
@@ -364,9 +316,10 @@ class _Builder:
         after = text[own.end : own.end + _MAX_BESIDE].lstrip(OBJECT)[:1]
         is_attached = before.isspace() and not after.isspace()
         is_in_word = before != "" and after != "" and is_word_character(before) and is_word_character(after)
-        self.movables.append(
-            Movable(self.length, kind, index, found is not None, None, keeps_order, is_attached, is_in_word)
-        )
+        is_key = found is not None and found.shown is Shown.KEY
+        key = written_accelerator(text, found)[1] if found is not None and is_key else ""
+        place = self.length, kind, index, found is not None, None
+        self.movables.append(Movable(*place, keeps_order, is_attached, is_in_word, key))
 
     def _drop_last_spaces(self) -> None:
         """Drop the white space before an object at the end."""

@@ -15,7 +15,6 @@ from itertools import islice
 from dragoman.errors import InputError
 from dragoman.pipeline.assembly import joint_finish_reason
 from dragoman.types import Alternative, FinishReason, SegmentTranslation, Span, Splitting, Translation
-from service.text.accelerators import find_label
 from service.text.checks import check_length, check_syntax
 from service.text.context import TextContext
 from service.text.icu_messages import IcuMessage, icu_message
@@ -49,13 +48,11 @@ class TextPlan:
         """
         self._context = context
         self._marked = marked
-        self._label = find_label(marked.text) if context.is_message and marked.is_plain else None
-        own = marked if self._label is None else MarkedText(self._label.text)
-        self._source = find_objects(own, context) if context.shows_objects else own
+        self._source = find_objects(marked, context) if context.shows_objects else marked
         hidden = frozenset[int]()
         if not context.shows_objects:
-            hidden = frozenset(each.start for each in own.objects if each.shown is not Shown.BREAK)
-        own_span, marks = Span(0, len(own.text)), range(len(own.marks))
+            hidden = frozenset(each.start for each in marked.objects if each.shown is not Shown.BREAK)
+        own_span, marks = Span(0, len(marked.text)), range(len(marked.marks))
         whole = MarkedPart(self._source, own_span, marks, context.source, context.pause)
         self._first = show(whole, hidden)
         self._slots: list[Piece | ShownText] = [self._first]
@@ -128,7 +125,7 @@ class TextPlan:
     def can_stream(self) -> bool:
         """Whether `take_segment` may be called."""
         has_puts = any(each.put is not None for each in self._source.objects)
-        return len(self._slots) == 1 and self._label is None and not has_puts
+        return len(self._slots) == 1 and not has_puts
 
     def _is_right(self, translation: Translation) -> bool:
         return self._first.is_plain and is_right(self._first, translation, self._context)
@@ -164,8 +161,6 @@ class TextPlan:
         self, translated: MarkedText, translation: Translation, failed: tuple[CheckFailure, ...]
     ) -> TextOutcome:
         """Return a translation with its checks, or the source if one failed that would break a program."""
-        if self._label is not None:
-            translated = MarkedText(self._label.mark(translated.text))
         context = self._context
         syntax: tuple[CheckFailure, ...] = ()
         if context.placeholders is PlaceholderMode.AUTO and (
