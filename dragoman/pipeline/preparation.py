@@ -95,8 +95,8 @@ class Preparer:
         Raises:
             InputError: the text cannot be translated, or one of its terms.
         """
-        before, after = self.around(pair, controls)
-        most = self._limits.max_source_tokens - len(before) - len(after)
+        around = self.around(pair, controls)
+        most = self._limits.max_source_tokens - sum(map(len, around))
         pieces: dict[str, Ids] = {}
         respelled: dict[str, RespelledSegment] = {}
 
@@ -118,7 +118,8 @@ class Preparer:
         num_searched = 0
         for segment in document.segments:
             pause()
-            around = self.around_segment(segment, pair, controls)
+            if controls:
+                around = self.around_segment(segment, pair, controls)
             source = self._source(segment, respelled.get(segment), pieces, around, num_searched)
             if isinstance(source, SegmentInput):
                 source = self._with_written(segment, source, around)

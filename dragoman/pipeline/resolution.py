@@ -1,7 +1,7 @@
 """Fill in a request's defaults and check it against what the bundle can do."""
 
 import reprlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 from dragoman.decoding.options import SearchOptions
@@ -38,7 +38,15 @@ class ResolvedRequest:
 
     def for_next_text(self) -> "ResolvedRequest":
         """Return the same request for another text."""
-        return replace(self, segment_requests=[])
+        return ResolvedRequest(
+            self.request,
+            self.options,
+            self.pair,
+            self.prefix,
+            self.controls,
+            self.term_finder,
+            self.flow,
+        )
 
 
 class RequestResolver:

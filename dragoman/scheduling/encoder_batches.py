@@ -30,7 +30,10 @@ def encoder_batches(lengths: Sequence[int], budget_tokens: int) -> list[list[int
     for begin, width in enumerate(widths):
         most = min(len(order), begin + max(1, budget_tokens // width))
         base = costs[begin] + RUN_TOKENS
-        for end in range(begin + 1, most + 1):
+        first = begin + 1
+        if begin and width == widths[begin - 1] and costs[begin] >= costs[begin - 1] + width:
+            first = most  # a batch from one source earlier is as good for all other ends
+        for end in range(first, most + 1):
             cost = base + width * (end - begin)
             if cost < costs[end]:
                 costs[end], begins[end] = cost, begin

@@ -19,6 +19,8 @@ BLOCKS_WITH_MARKS = (
 _MANY_MARKS = re.compile(f"[{BLOCKS_WITH_MARKS}]{{14}}")
 """Matches every text with more than `MAX_MARKS` marks in a row: a mark character decomposes into at most two
 marks, and the character that carries them ends in at most three."""
+_PLAIN = re.compile(r"[ -~\xa1-\xac\xae-\u02ff\u2010-\u2027\u2030-\u205e]*")
+"""Matches most texts in Latin script: characters that stay as they are, but for the number of spaces."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff]")
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 """Latin ones, of which text that was copied from a PDF is full: `ﬁnden`."""
@@ -31,7 +33,8 @@ def normalise_segment(text: str) -> str:
     No letter, sign or digit changes: fractions and full-width forms stay (NFKC would replace them). An
     invisible U+034F follows every 30 consecutive marks, so that the time is linear in the text's length.
     """
-    return " ".join(_compose(text).split())
+    visible = text if _PLAIN.fullmatch(text) else _compose(text)
+    return " ".join(visible.split())
 
 
 def normalised_offsets(text: str) -> list[int]:

@@ -197,6 +197,9 @@ def _find_capitals(segment: str) -> tuple[list[Span], bool]:
     words: list[Span] = []
     is_whole = True
     for token in _TOKEN.finditer(segment):
+        is_lower = token[0].islower() and "ß" not in token[0]
+        if is_lower and not is_whole:  # changes nothing
+            continue
         if is_code(token[0]):
             continue
         if all(letter.isupper() for letter in token[0] if letter.isalpha() and letter != "ß"):
@@ -208,5 +211,13 @@ def _find_capitals(segment: str) -> tuple[list[Span], bool]:
 
 def _find_ss(segment: str) -> list[Span]:
     """Return the words of tokens with ss."""
-    tokens = (token for token in _TOKEN.finditer(segment) if "ss" in token[0] and not is_code(token[0]))
-    return [Span(*word.span()) for token in tokens for word in _WORD.finditer(segment, *token.span())]
+    words: list[Span] = []
+    end = 0
+    for token in segment.split():
+        if "ss" not in token:
+            continue
+        start = segment.index(token, end)
+        end = start + len(token)
+        if not is_code(token):
+            words += (Span(*word.span()) for word in _WORD.finditer(segment, start, end))
+    return words

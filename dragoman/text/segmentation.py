@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 import sentencex
 
@@ -94,8 +96,10 @@ class SegmentedText:
         """
         if len(translated) != len(self.segments):
             raise ValueError(f"{len(translated)} texts for {len(self.segments)} segments")
-        between = (part for pair in zip(translated, self.gaps[1:], strict=True) for part in pair)
-        return self.gaps[0] + "".join(between)
+        parts = [self.gaps[0]]
+        for text, gap in zip(translated, self.gaps[1:], strict=True):
+            parts += (text, gap)
+        return "".join(parts)
 
 
 def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES) -> SegmentedText:
@@ -126,15 +130,17 @@ def segment_to_fit(
     document = segment(text, language, splitting)
     segments: list[str] = []
     gaps = [document.gaps[0]]
+    all_fit = True
     for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
         if has_letters(sentence) and not _fits(sentence, count_tokens, max_tokens):
+            all_fit = False
             pieces = _split_at_spans(sentence, _split_to_fitting_spans(sentence, count_tokens, max_tokens))
             segments += pieces.segments
             gaps += [*pieces.gaps[1:-1], gap]
         else:
             segments.append(sentence)
             gaps.append(gap)
-    return SegmentedText(tuple(segments), tuple(gaps))
+    return document if all_fit else SegmentedText(tuple(segments), tuple(gaps))
 
 
 def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> SegmentedText:
@@ -220,14 +226,18 @@ def _line_spans(text: str, language: str) -> Iterator[Span]:
 
 
 def _sentence_spans(text: str, language: str) -> Iterator[Span]:
-    code = primary_subtag(language)
-    if not code.isascii():
-        code = "en"
+    code = _splitter_code(language)
     enumeration = _ENUMERATION.match(text)  # models drop or change enumeration marks
     first = start = 0 if enumeration is None else enumeration.end()
     for end in _sentence_ends(text[first:], code):
         yield from _trim_span(text, start, first + end)
         start = first + end
+
+
+@lru_cache
+def _splitter_code(language: str) -> str:
+    code = primary_subtag(language)
+    return code if code.isascii() else "en"
 
 
 def _whole_span(text: str, _language: str) -> Iterator[Span]:
@@ -242,22 +252,24 @@ def _trim_span(text: str, start: int, end: int) -> Iterator[Span]:
         yield start, start + len(without_leading.rstrip())
 
 
-def _sentence_ends(line: str, code: str) -> Iterator[int]:
-    """Yield sentence ends, after any following white space; the line's own end is the last."""
-    start = 0
-    for end in _splitter_ends(line, code):
-        # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences in one segment.
-        is_last, can_be_ordinal = end == len(line), code in _DOTTED_ORDINALS
-        if is_last or not (can_be_ordinal and _ORDINAL_AT_END.search(line[start:end])):
-            yield end
-        start = end
+def _sentence_ends(line: str, code: str) -> list[int]:
+    """Return sentence ends, after any following white space; the line's own end is the last."""
+    ends = [*_splitter_ends(line, code)]
+    if code not in _DOTTED_ORDINALS or len(ends) == 1:
+        return ends
+    # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences in one segment.
+    return [
+        end
+        for start, end in pairwise((0, *ends))
+        if end == len(line) or not _ORDINAL_AT_END.search(line[start:end])
+    ]
 
 
 def _splitter_ends(line: str, code: str) -> Iterator[int]:
     """Yield the splitter's sentence ends, found in windows that are at least half new each time."""
     # The splitter panics over multi-byte white space and cannot read surrogates: replace both by plain
     # characters of the same length.
-    sanitised = _SURROGATE.sub("x", _OTHER_SPACE.sub(" ", line))
+    sanitised = line if line.isprintable() else _SURROGATE.sub("x", _OTHER_SPACE.sub(" ", line))
     start = 0
     while len(sanitised) - start > WINDOW_CHARS:
         window = sanitised[start : start + WINDOW_CHARS]

@@ -58,6 +58,7 @@ class Tokenizer:
         """Id of pieces that the vocabulary lacks."""
         self.byte_ids = ids.byte_ids
         """Byte value of each byte piece, by id: byte pieces spell what has no piece of its own."""
+        self._rare_ids = frozenset((ids.unk_id, *ids.byte_ids))
 
     @classmethod
     def load(cls, model: Path, vocabulary: Path | None = None, *, normalises: bool = True) -> "Tokenizer":
@@ -116,12 +117,12 @@ class Tokenizer:
             segment: any text that `encode` accepts.
             ids: the segment's ids, from `encode`.
         """
-        if self.unk_id not in ids and self.byte_ids.keys().isdisjoint(ids):
+        if self._rare_ids.isdisjoint(ids):
             return 0.0
         text = normalise_segment(segment) if self._normalises else segment
         unknown = 0
         for index, (start, end) in zip(ids, self._ids.places(text), strict=True):
-            if index == self.unk_id or index in self.byte_ids:
+            if index in self._rare_ids:
                 unknown += sum(map(str.isalpha, text[start:end]))
         return unknown / max(1, sum(map(str.isalpha, text)))
 
@@ -182,9 +183,9 @@ class Tokenizer:
 
     def _whole_character_positions(self, ids: list[int]) -> Sequence[int]:
         """Return the positions of the ids that become text: all but bytes that form no UTF-8 character."""
-        values = self.byte_ids
-        if values.keys().isdisjoint(ids):
+        if self._rare_ids.isdisjoint(ids):
             return range(len(ids))
+        values = self.byte_ids
         kept: list[int] = []
         start = 0
         while start < len(ids):

@@ -25,7 +25,7 @@ def check_text(text: str, item: int | None) -> None:
 
 def surrogate_problem(text: str) -> str | None:
     """Describe the first lone surrogate of a text and its position; return None if there is none."""
-    found = _SURROGATE.search(text)
+    found = None if text.isprintable() else _SURROGATE.search(text)  # no surrogate is printable
     if found is None:
         return None
     return (
