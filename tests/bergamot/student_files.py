@@ -4,7 +4,6 @@ Set down by hand from marian-dev (src/common/binary.cpp, src/tensors/cpu/express
 src/data/shortlist.cpp), so that an import that misreads them cannot be right by chance.
 """
 
-import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Arrays = dict[str, NDArray[Any]]
-Options = dict[str, Any]
+from tests.marian.written import Arrays, Options, yaml_text
 
 INT8, INTGEMM8, FLOAT32 = 0x0101, 0x4101, 0x0404
 ALIGNMENT = 256
@@ -90,11 +88,6 @@ def items_of(
         items.append(WrittenItem(name, FLOAT32, (1, 1), padded(struct.pack("<f", number))))
     text = yaml_text(options).encode() + b"\0"
     return [*items, WrittenItem(OPTIONS_ITEM, INT8, (1, len(text)), text)]
-
-
-def yaml_text(options: Mapping[str, Any]) -> str:
-    """Return a line for each option, with its value in JSON, which is YAML too."""
-    return "\n".join(f"{name}: {json.dumps(value)}" for name, value in options.items()) + "\n"
 
 
 def padded(content: bytes) -> bytes:

@@ -53,29 +53,19 @@ def count_equal(student: Student, bundle: Path, precision: str, said: list[str])
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_bundle_translates_as_bergamot_did(
-    name: str, students: dict[str, Student], golden: dict[str, list[str]], tmp_path: Path
-) -> None:
-    precision = "int8" if KINDS[name].has_integers else "fp32"
-
-    equal = count_equal(students[name], tmp_path / "bundle", precision, golden[name])
-
-    assert equal >= MIN_EQUAL[name] * NUM_GOLDEN
-
-
-@pytest.mark.skipif(not BERGAMOT_PYTHON.is_file(), reason="make .venv-bench/bergamot installs Bergamot")
-@pytest.mark.parametrize("name", KINDS)
 def test_a_bundle_translates_as_bergamot_does(
     name: str, students: dict[str, Student], golden: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    student = students[name]
+    """As it did where it is not installed; `make .venv-bench/bergamot` installs it."""
+    student, said = students[name], golden[name]
+    if BERGAMOT_PYTHON.is_file():
+        said = said_by_bergamot(student, student.lines(NUM_LINES))
     precision = "int8" if KINDS[name].has_integers else "fp32"
-    said = said_by_bergamot(student, student.lines(NUM_LINES))
 
     equal = count_equal(student, tmp_path / "bundle", precision, said)
 
     assert said[:NUM_GOLDEN] == golden[name]
-    assert equal >= MIN_EQUAL[name] * NUM_LINES
+    assert equal >= MIN_EQUAL[name] * len(said)
     assert len(set(said)) > 10
 
 

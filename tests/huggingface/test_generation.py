@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from dragoman.manifest import DecodingDefaults
 from export.original import Original
@@ -13,7 +12,6 @@ from tests.huggingface.make_models import edit_json
 
 FILE = "generation_config.json"
 PAD = 645
-VOCAB_SIZE = 646
 
 
 def with_settings(folder: Path, settings: dict[str, object]) -> Original:
@@ -88,9 +86,8 @@ def test_special_ids_come_from_the_generation_settings(folder: Path) -> None:
     assert original.languages.targets["en"].begin == (PAD,)
 
 
-def test_a_list_of_one_end_id_is_accepted_and_of_two_rejected(folder: Path) -> None:
+def test_a_list_of_one_end_id_is_accepted(folder: Path) -> None:
     assert with_settings(folder, {"eos_token_id": [0]}).model.config.eos_id == 0
-    assert problems_with(folder, {"eos_token_id": [0, 2]}) == (f"{FILE}: eos_token_id is [0, 2], not an id",)
 
 
 def test_settings_without_effect_are_accepted(folder: Path) -> None:
@@ -110,69 +107,3 @@ def test_settings_without_effect_are_accepted(folder: Path) -> None:
     }
 
     assert with_settings(folder, harmless).kind == "MarianMTModel"
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("do_sample", True),
-        ("min_length", 5),
-        ("min_new_tokens", 1),
-        ("repetition_penalty", 1.2),
-        ("encoder_repetition_penalty", 0.9),
-        ("no_repeat_ngram_size", 3),
-        ("encoder_no_repeat_ngram_size", 2),
-        ("num_beam_groups", 2),
-        ("diversity_penalty", 0.5),
-        ("penalty_alpha", 0.6),
-        ("guidance_scale", 1.5),
-        ("begin_suppress_tokens", [4]),
-        ("sequence_bias", [[[4], 1.0]]),
-        ("force_words_ids", [[4]]),
-        ("exponential_decay_length_penalty", [3, 1.1]),
-        ("stop_strings", ["."]),
-        ("max_time", 2.0),
-        ("token_healing", True),
-        ("early_stopping", "never"),
-    ],
-)
-def test_a_setting_that_would_change_the_output_is_rejected_by_name(
-    setting: str, value: object, folder: Path
-) -> None:
-    (problem,) = problems_with(folder, {setting: value})
-
-    assert problem.startswith(f"{FILE}: {setting} ")
-
-
-def test_all_problems_are_reported_at_once(folder: Path) -> None:
-    assert problems_with(
-        folder,
-        {
-            "no_repeat_ngram_size": 3,
-            "never_heard_of": 1,
-            "num_beams": 0,
-            "length_penalty": "long",
-            "forced_eos_token_id": 4,
-            "decoder_start_token_id": VOCAB_SIZE,
-            "bad_words_ids": [[4, 5], [VOCAB_SIZE], "x", [], [True]],
-            "suppress_tokens": 5,
-            "early_stopping": 1,
-            "renormalize_logits": "yes",
-            "max_length": 1.5,
-        },
-    ) == (
-        f"{FILE}: no_repeat_ngram_size 3 is not supported",
-        f"{FILE}: never_heard_of is not supported by this release",
-        f"{FILE}: num_beams is 0, not a whole number from 1 to 1048576",
-        f"{FILE}: forced_eos_token_id 4 is not the end-of-sentence id 0",
-        f"{FILE}: id {VOCAB_SIZE} is not in the vocabulary of {VOCAB_SIZE}",
-        f"{FILE}: length_penalty is 'long', not a number",
-        f"{FILE}: max_length is 1.5, not a whole number from 1 to 1048576",
-        f"{FILE}: suppress_tokens 5 are not in the vocabulary of {VOCAB_SIZE}",
-        f"{FILE}: bad_words_ids [4, 5]: only single tokens are supported",
-        f"{FILE}: bad_words_ids [{VOCAB_SIZE}] are not in the vocabulary of {VOCAB_SIZE}",
-        f"{FILE}: bad_words_ids 'x' are not in the vocabulary of {VOCAB_SIZE}",
-        f"{FILE}: bad_words_ids [] are not in the vocabulary of {VOCAB_SIZE}",
-        f"{FILE}: bad_words_ids [True] are not in the vocabulary of {VOCAB_SIZE}",
-        f"{FILE}: renormalize_logits is 'yes', not true or false",
-    )

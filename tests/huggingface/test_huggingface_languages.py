@@ -118,15 +118,6 @@ def test_a_group_of_languages_must_be_named_by_the_caller(group: str, folder: Pa
     assert list(load(folder, ("fr", "it"), ("en",)).languages.pairs()) == [Pair("fr", "en"), Pair("it", "en")]
 
 
-def test_languages_that_no_file_names_must_be_given_by_the_caller(folder: Path) -> None:
-    edit_json(folder / "tokenizer_config.json", {"source_lang": None, "target_lang": None})
-
-    assert problems_of(folder) == (
-        "no file names its source language; give --source-lang",
-        "no file names its target language; give --target-lang",
-    )
-
-
 def test_two_targets_for_a_model_with_one_are_rejected(marian_folder: Path) -> None:
     assert problems_of(marian_folder, (), ("en", "fr")) == (
         "2 target languages are requested (en, fr), but the model has one",
