@@ -15,18 +15,19 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 from bench.clients import NO_RESPONSE, Clock, count_statuses, latencies_s, percentiles_ms, read_texts
 from bench.command import Command, Options, show
+from bench.hostile.attacks import draw_posts
 from bench.hostile.clients import (
     BEHAVIOURS,
-    LEFT,
+    NAMES,
     ExpectedResponse,
     Record,
     Site,
-    build_files,
     record_expected,
     run_hostile_client,
     run_ordinary_client,
@@ -45,8 +46,6 @@ MAX_BINS = 60
 SAMPLE_S = 1.0
 SERVER_ERRORS = 500
 SHOWN = ("requests", "ordinary", "server_errors", "statuses_5xx", "memory")
-NAMES = {NO_RESPONSE: "no answer", LEFT: "left"}
-"""Names of the values that stand for a status."""
 SETTINGS: Mapping[str, str] = {
     "DRAGOMAN_REQUIRES_KEY": "true",
     "DRAGOMAN_CLIENT_TIMEOUT_S": "5",
@@ -64,6 +63,7 @@ async def load(
     max_requests: int = sys.maxsize,
 ) -> Record:
     """Run all clients: a third of them are ordinary; the others are assigned the kinds of attacks in turn."""
+    posts = {kind: draw_posts(kind, [*known]) for kind in kinds}
     record = Record()
     clock = Clock(time.perf_counter(), seconds, lambda: record.num_requests >= max_requests)
     num_ordinary = max(1, clients // 3)
@@ -72,8 +72,8 @@ async def load(
         for number in range(num_ordinary)
     ]
     hostile = [
-        run_hostile_client(site, kinds[number % len(kinds)], [*known], record, clock, number)
-        for number in range(clients - num_ordinary)
+        run_hostile_client(site, kind, posts[kind], record, clock, number)
+        for number, kind in enumerate(islice(cycle(kinds), clients - num_ordinary))
     ]
     await asyncio.gather(*ordinary, *hostile)
     return record
@@ -174,7 +174,6 @@ def main() -> int:
     command = Command("hostile", __doc__, {"bundle": Path, **options, **files})
     arguments = command.parse()
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
-    build_files()
     clients, minutes, kinds = arguments.clients, arguments.minutes, [*arguments.kind]
     result = measure(arguments.bundle, texts, clients, minutes, kinds, arguments.requests or sys.maxsize)
     command.write(arguments.bundle, {"clients": clients, "minutes": minutes, "kinds": kinds, **result})

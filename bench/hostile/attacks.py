@@ -4,7 +4,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -14,17 +14,20 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from bench.clients import JSON, Post, translation_request
+from bench.workloads import SEED
 
 MAX_CHARACTERS = 99_900
 """Length of the longest texts, a little under the default limit of the service."""
 HUGE_BYTES = 3 * 2**20
 """Size of a body over the default limit."""
+NUM_POSTS = 32
+"""Number of requests of a kind; clients draw from them."""
 BOUNDARY = "hostile"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 NUM_NAMESPACES = 20_000
 NUM_NODES = 500_000
 NUM_ROWS, REPEATED_CHARACTERS = 20_000, 5_000
-NUM_LINES, NUM_GZIP_LINES = 2_000, 500_000
+NUM_LINES, NUM_GZIP_LINES, NUM_LONG_LINES = 2_000, 500_000, 2_000_000
 DEPTH = 2000
 BOMB_BYTES = 64 * 2**20
 """Unpacked size of highly compressible content."""
@@ -55,6 +58,11 @@ def long_text(random: Random, sentences: list[str]) -> Post:
 def text_without_spaces(random: Random, _sentences: list[str]) -> Post:
     length = random.choice([1000, 10_000, MAX_CHARACTERS])
     return translation_request("".join(random.choices("abcdefghijklmnopqrstuvwxyzäöüß", k=length)))
+
+
+def ordinary_text(random: Random, sentences: list[str], length: int = 1) -> Post:
+    """Return a request for a few sentences."""
+    return translation_request(" ".join(random.choices(sentences, k=length)))
 
 
 def combining_marks(random: Random, _sentences: list[str]) -> Post:
@@ -123,6 +131,17 @@ def large_memory(random: Random, sentences: list[str]) -> Post:
     return Post("/v1/memories", JSON, json.dumps(body).encode())
 
 
+@cache
+def _long_file() -> bytes:
+    return gzip.compress(b"ein Hund rennt\n" * NUM_LONG_LINES, mtime=0)
+
+
+def long_check(_random: Random, _sentences: list[str]) -> Post:
+    """Return a job whose file takes long to check."""
+    fields = {"source": "de", "target": "en"}
+    return Post("/v1/jobs", MULTIPART, encode_form(fields, "a.txt.gz", _long_file()))
+
+
 def bad_webhook(random: Random, _sentences: list[str]) -> Post:
     fields = {"source": "de", "target": "en", "webhook_url": random.choice(BAD_WEBHOOKS)}
     return Post("/v1/jobs", MULTIPART, encode_form(fields, "a.txt", b"Guten Tag.\n"))
@@ -143,6 +162,19 @@ ATTACKS: Mapping[str, Draw] = {
     "bad webhook": bad_webhook,
 }
 """Kinds of attacks whose clients send a whole request and wait for the response."""
+_OTHERS: Mapping[str, Draw] = {
+    "leaving": partial(ordinary_text, length=20),
+    "half a request": ordinary_text,
+    "slow reader": partial(ordinary_text, length=50),
+    "leaving a check": long_check,
+    "wrong key": ordinary_text,
+}
+
+
+def draw_posts(kind: str, sentences: list[str]) -> tuple[Post, ...]:
+    """Build the requests of a kind: while clients build them, others would wait for the CPU."""
+    random, draw = Random(SEED), {**ATTACKS, **_OTHERS}.get(kind)  # noqa: S311 -- a workload, no secret
+    return () if draw is None else tuple(draw(random, sentences) for _ in range(NUM_POSTS))
 
 
 def encode_form(fields: Mapping[str, str], name: str, content: bytes) -> bytes:

@@ -1,13 +1,11 @@
 """Hostile and ordinary clients, each on its own connections."""
 
 import asyncio
-import gzip
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
 from itertools import cycle
 from random import Random
 from urllib.parse import urlsplit
@@ -23,17 +21,18 @@ from bench.clients import (
     run_client,
     translation_request,
 )
-from bench.hostile.attacks import ATTACKS, MULTIPART, bombs, encode_form, with_key
+from bench.hostile.attacks import ATTACKS, MULTIPART, with_key
 
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
+NAMES = {NO_RESPONSE: "no answer", LEFT: "left"}
+"""Names of the values that stand for a status."""
 BUSY = (429, 503)
 MAX_RETRIES, RETRY_S = 60, 1.0
 PAUSE_S = 0.1
 """Pause in seconds between two requests of a hostile client."""
 HALF_SENT_S = 3.0
 ANNOUNCED_BYTES = 10 * 2**20
-NUM_LINES = 2_000_000
 SLOW_PIECE_BYTES = 64
 SLOW_PIECES = 40
 SLOW_PAUSE_S = 0.1
@@ -100,12 +99,6 @@ class Site:
             return await client.send(f"{head}Connection: close\r\n\r\n".encode())
 
 
-def build_files() -> None:
-    """Build the files of all attacks: while clients build them, the ordinary ones would be slow."""
-    bombs()
-    _long_file()
-
-
 async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, ExpectedResponse]:
     """Request the right responses one after the other; retry while the server is busy.
 
@@ -148,40 +141,40 @@ async def run_ordinary_client(
 
 
 async def run_hostile_client(
-    site: Site, kind: str, sentences: list[str], record: Record, clock: Clock, seed: int
+    site: Site, kind: str, posts: Sequence[Post], record: Record, clock: Clock, seed: int
 ) -> None:
-    """Send requests of one kind until the time is over, at least one."""
+    """Send requests of one kind, drawn from `posts`, until the time is over, at least one."""
     site = replace(site, key=site.hostile_key)
     random = Random(seed)  # noqa: S311 -- a workload, no secret
 
     async def ask() -> int:
         try:
-            return await asyncio.wait_for(BEHAVIOURS[kind](site, random, sentences), TIMEOUT_S)
+            return await asyncio.wait_for(BEHAVIOURS[kind](site, random, posts), TIMEOUT_S)
         except (OSError, TimeoutError):
             return NO_RESPONSE
 
     await run_client(ask, clock, record.hostile.setdefault(kind, []), lambda _: PAUSE_S)
 
 
-async def _disconnect_early(site: Site, random: Random, sentences: list[str]) -> int:
+async def _disconnect_early(site: Site, random: Random, posts: Sequence[Post]) -> int:
     """Send a request and disconnect almost at once."""
     async with site.connection() as (_, writer):
-        writer.write(with_key(translation_request(" ".join(random.choices(sentences, k=20))), site.key))
+        writer.write(with_key(random.choice(posts), site.key))
         await writer.drain()
         await asyncio.sleep(random.random() * PAUSE_S)
     return LEFT
 
 
-async def _send_half(site: Site, random: Random, sentences: list[str]) -> int:
+async def _send_half(site: Site, random: Random, posts: Sequence[Post]) -> int:
     """Send part of a request, wait, and disconnect."""
-    request = with_key(translation_request(random.choice(sentences)), site.key)
+    request = with_key(random.choice(posts), site.key)
     async with site.connection() as (_, writer):
         writer.write(request[: random.randrange(1, len(request))])
         await asyncio.sleep(random.random() * HALF_SENT_S)
     return LEFT
 
 
-async def _announce_much(site: Site, random: Random, _sentences: list[str]) -> int:
+async def _announce_much(site: Site, random: Random, _posts: Sequence[Post]) -> int:
     """Announce a large document with made-up credentials, send little of it, wait, and disconnect."""
     head = (
         f"POST /v2/document HTTP/1.1\r\nHost: x\r\nContent-Type: {MULTIPART}\r\n"
@@ -193,26 +186,19 @@ async def _announce_much(site: Site, random: Random, _sentences: list[str]) -> i
     return LEFT
 
 
-@cache
-def _long_file() -> Post:
-    lines = gzip.compress(b"ein Hund rennt\n" * NUM_LINES, mtime=0)
-    return Post("/v1/jobs", MULTIPART, encode_form({"source": "de", "target": "en"}, "a.txt.gz", lines))
-
-
-async def _leave_check(site: Site, random: Random, _sentences: list[str]) -> int:
+async def _leave_check(site: Site, random: Random, posts: Sequence[Post]) -> int:
     """Send a file that takes long to check, and disconnect before the response."""
     async with site.connection() as (_, writer):
-        writer.write(with_key(_long_file(), site.key))
+        writer.write(with_key(random.choice(posts), site.key))
         await writer.drain()
         await asyncio.sleep(random.random() * HALF_SENT_S)
     return LEFT
 
 
-async def _read_slowly(site: Site, random: Random, sentences: list[str]) -> int:
+async def _read_slowly(site: Site, random: Random, posts: Sequence[Post]) -> int:
     """Read a long response in pieces of a few bytes, and disconnect before its end."""
-    text = " ".join(random.choices(sentences, k=50))
     async with site.connection(SMALL_BUFFER_BYTES) as (reader, writer):
-        writer.write(with_key(translation_request(text), site.key))
+        writer.write(with_key(random.choice(posts), site.key))
         status = NO_RESPONSE
         for _ in range(SLOW_PIECES):
             piece = await reader.read(SLOW_PIECE_BYTES)
@@ -223,18 +209,17 @@ async def _read_slowly(site: Site, random: Random, sentences: list[str]) -> int:
     return status
 
 
-async def _send_wrong_key(site: Site, random: Random, sentences: list[str]) -> int:
-    return (await site.ask(translation_request(random.choice(sentences)), site.wrong_key))[0]
+async def _send_wrong_key(site: Site, random: Random, posts: Sequence[Post]) -> int:
+    return (await site.ask(random.choice(posts), site.wrong_key))[0]
 
 
-async def _send_attack(kind: str, site: Site, random: Random, sentences: list[str]) -> int:
-    # Some requests take long to make: on a thread, that does not delay the other clients.
-    return (await site.ask(await asyncio.to_thread(ATTACKS[kind], random, sentences)))[0]
+async def _send(site: Site, random: Random, posts: Sequence[Post]) -> int:
+    return (await site.ask(random.choice(posts)))[0]
 
 
-Behaviour = Callable[[Site, Random, list[str]], Awaitable[int]]
+Behaviour = Callable[[Site, Random, Sequence[Post]], Awaitable[int]]
 BEHAVIOURS: Mapping[str, Behaviour] = {
-    **{kind: partial(_send_attack, kind) for kind in ATTACKS},
+    **dict.fromkeys(ATTACKS, _send),
     "leaving": _disconnect_early,
     "half a request": _send_half,
     "slow reader": _read_slowly,

@@ -1,7 +1,8 @@
 """Latency of one key's small requests and small jobs: alone, and beside another key that attacks.
 
-Each kind of attack gets a new server, which first serves the small requests and jobs alone. Exit status 1: a
-response was wrong or lost, or the server failed.
+Each kind of attack gets a new server, which first serves the small requests and jobs alone, for half of the
+time. Latencies alone are those of all kinds together. Exit status 1: a response was wrong or lost, or the
+server failed.
 """
 
 import asyncio
@@ -10,6 +11,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +28,16 @@ from bench.clients import (
     run_client,
 )
 from bench.command import Command, Options, show
-from bench.hostile.__main__ import NAMES, NUM_TEXTS, SETTINGS, make_key
+from bench.hostile.__main__ import SETTINGS, make_key
+from bench.hostile.attacking import attacking_process
 from bench.hostile.attacks import MULTIPART, encode_form
 from bench.hostile.clients import (
     BEHAVIOURS,
+    NAMES,
     ExpectedResponse,
     Record,
     Site,
-    build_files,
     record_expected,
-    run_hostile_client,
     run_ordinary_client,
 )
 from bench.provenance import RESULTS
@@ -42,12 +45,41 @@ from bench.server import CPUS, service_process
 from bench.workloads import SENTENCES
 
 ACCEPTED = 202
-JOB_LINES = 5
+NUM_TEXTS, JOB_LINES = 50, 5
 POLL_S = 0.02
-PAUSE_S = 0.05
+PAUSE_S = 0.02
 """Pause in seconds before each request and each job: people pause, too."""
 SETTLE_S = 2.0
 """Time in seconds from the start of an attack to the first small request."""
+ALONE_PART = 0.5
+"""Time alone as a part of the time beside an attack."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallLoad:
+    """Outcomes of small requests and small jobs."""
+
+    record: Record = field(default_factory=Record)
+    jobs: list[RequestOutcome] = field(default_factory=list)
+
+    @property
+    def outcomes(self) -> Mapping[str, Sequence[RequestOutcome]]:
+        return {"requests": self.record.ordinary, "jobs": self.jobs}
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a response was wrong, lost or not 200."""
+        everything = chain(self.record.ordinary, self.jobs)
+        return bool(self.record.wrong) or any(one.status != OK for one in everything)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A small load alone, the same beside an attack, and the attack's requests by status."""
+
+    alone: SmallLoad
+    beside: SmallLoad
+    attack: Mapping[str, int]
 
 
 async def run_jobs(site: Site, texts: Sequence[str], clock: Clock, outcomes: list[RequestOutcome]) -> None:
@@ -69,95 +101,79 @@ async def run_jobs(site: Site, texts: Sequence[str], clock: Clock, outcomes: lis
     await run_client(ask, clock, outcomes, lambda _: PAUSE_S)
 
 
-async def run_small(site: Site, known: Mapping[str, ExpectedResponse], seconds: float) -> dict[str, Any]:
-    """Send small requests and jobs; return percentiles of their latencies."""
-    record, jobs, clock = Record(), list[RequestOutcome](), Clock(time.perf_counter(), seconds)
+async def run_small(site: Site, known: Mapping[str, ExpectedResponse], seconds: float) -> SmallLoad:
+    """Send small requests and jobs."""
+    load, clock = SmallLoad(), Clock(time.perf_counter(), seconds)
     await asyncio.gather(
-        run_ordinary_client(site, known, record, clock, 0, PAUSE_S), run_jobs(site, [*known], clock, jobs)
+        run_ordinary_client(site, known, load.record, clock, 0, PAUSE_S),
+        run_jobs(site, [*known], clock, load.jobs),
     )
-    return {
-        name: {
-            **percentiles_ms(latencies_s(outcomes), 50, 99),
-            "statuses": count_statuses(outcomes, NAMES),
-            "wrong": len(record.wrong) if name == "requests" else 0,
-        }
-        for name, outcomes in (("requests", record.ordinary), ("jobs", jobs))
+    return load
+
+
+def measure_kind(site: Site, kind: str, texts: Sequence[str], clients: int, seconds: float) -> Comparison:
+    """Run small requests and jobs alone, then beside clients of one kind."""
+    known = asyncio.run(record_expected(site, texts))
+    with attacking_process(site, kind, [*known], clients) as pipe:
+        alone = asyncio.run(run_small(site, known, ALONE_PART * seconds))
+        pipe.send(None)
+        time.sleep(SETTLE_S)
+        beside = asyncio.run(run_small(site, known, seconds))
+        pipe.send(None)
+        return Comparison(alone, beside, pipe.recv())
+
+
+def summarise(compared: Mapping[str, Comparison]) -> dict[str, Any]:
+    """Return percentiles of latencies alone, beside each kind of attack, and the ratios of their p99."""
+    alone = {
+        name: [one for each in compared.values() for one in each.alone.outcomes[name]]
+        for name in ("requests", "jobs")
     }
+    base = {name: _percentiles(outcomes) for name, outcomes in alone.items()}
+    kinds = {}
+    for kind, each in compared.items():
+        kinds[kind] = {
+            name: {**percentiles, "p99_ratio": _ratio(percentiles["p99_ms"], base[name]["p99_ms"])}
+            for name, percentiles in (
+                (name, _percentiles(outcomes)) for name, outcomes in each.beside.outcomes.items()
+            )
+        } | {"wrong": len(each.alone.record.wrong) + len(each.beside.record.wrong), "attack": each.attack}
+    return {"alone": base, "kinds": kinds}
 
 
-async def measure_kind(
-    site: Site, kind: str, texts: Sequence[str], clients: int, seconds: float
-) -> dict[str, Any]:
-    """Measure small requests and jobs alone, then beside clients of one kind."""
-    known = await record_expected(site, texts)
-    alone = await run_small(site, known, seconds)
-    attack = Record()
-    clock = Clock(time.perf_counter(), SETTLE_S + seconds)
-    hostile = [
-        asyncio.create_task(run_hostile_client(site, kind, [*known], attack, clock, number))
-        for number in range(clients)
-    ]
-    await asyncio.sleep(SETTLE_S)
-    beside = await run_small(site, known, seconds)
-    for one in hostile:
-        one.cancel()
-    await asyncio.gather(*hostile, return_exceptions=True)
-    return {
-        name: {
-            "alone": alone[name],
-            "beside": beside[name],
-            "p99_ratio": round(beside[name]["p99_ms"] / alone[name]["p99_ms"], 2)
-            if beside[name]["p99_ms"] and alone[name]["p99_ms"]
-            else None,
-        }
-        for name in ("requests", "jobs")
-    } | {"hostile": {"requests": attack.num_requests, "statuses": count_statuses(attack.everything, NAMES)}}
+def _percentiles(outcomes: Sequence[RequestOutcome]) -> dict[str, Any]:
+    statuses = count_statuses(outcomes, NAMES)
+    return {**percentiles_ms(latencies_s(outcomes), 50, 99), "statuses": statuses}
 
 
-def has_failed(result: Mapping[str, Any]) -> bool:
-    """Return whether a small response was wrong, lost or not 200."""
-    return any(
-        part["wrong"] or part["statuses"].keys() != {str(OK)}
-        for name in ("requests", "jobs")
-        for part in (result[name]["alone"], result[name]["beside"])
-    )
+def _ratio(beside_ms: float | None, alone_ms: float | None) -> float | None:
+    return round(beside_ms / alone_ms, 2) if beside_ms and alone_ms else None
 
 
 def main() -> int:
     """Run the command."""
     options: Options = {
         "--clients": 8,
-        "--seconds of each part": 20.0,
+        "--seconds beside each attack": 20.0,
         "--kind of attacks": (*BEHAVIOURS,),
     }
     files = {"--sentences": SENTENCES, "--output": RESULTS / "hostile-shares.json"}
     command = Command("hostile.shares", __doc__, {"bundle": Path, **options, **files})
     arguments = command.parse()
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
-    results: dict[str, Any] = {}
-    build_files()
+    compared: dict[str, Comparison] = {}
     for kind in arguments.kind:
         with tempfile.TemporaryDirectory() as folder:
             url = f"sqlite:///{folder}/dragoman.db"
             settings = {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
             with service_process(arguments.bundle, CPUS, settings) as service:
                 site = Site(service.address, make_key(url), make_key(url))
-                measured = measure_kind(site, kind, texts, arguments.clients, arguments.seconds)
-                results[kind] = asyncio.run(measured)
-        show(
-            {
-                "kind": kind,
-                "what": name,
-                **{f"p99_{part}_ms": results[kind][name][part]["p99_ms"] for part in ("alone", "beside")},
-                "ratio": results[kind][name]["p99_ratio"],
-                "statuses": results[kind][name]["beside"]["statuses"],
-            }
-            for name in ("requests", "jobs")
-        )
-        show([results[kind]["hostile"]])
-    figures = {"clients": arguments.clients, "seconds": arguments.seconds, "kinds": results}
-    command.write(arguments.bundle, figures)
-    return int(any(map(has_failed, results.values())))
+                compared[kind] = measure_kind(site, kind, texts, arguments.clients, arguments.seconds)
+        show([{"kind": kind, **summarise(compared)["kinds"][kind]}])
+    figures = summarise(compared)
+    show({"alone": name, **percentiles} for name, percentiles in figures["alone"].items())
+    command.write(arguments.bundle, {"clients": arguments.clients, "seconds": arguments.seconds, **figures})
+    return int(any(part.has_failed for each in compared.values() for part in (each.alone, each.beside)))
 
 
 if __name__ == "__main__":

@@ -118,13 +118,26 @@ def test_a_load_ends_after_a_number_of_requests(site: Site) -> None:
 
 
 def test_small_requests_and_jobs_are_compared_with_those_beside_an_attack(site: Site) -> None:
-    compared = asyncio.run(measure_kind(site, "wrong key", TEXTS, clients=2, seconds=0.2))
+    compared = measure_kind(site, "wrong key", TEXTS, clients=2, seconds=0.2)
 
-    assert not shares.has_failed(compared)
-    assert compared["jobs"]["beside"]["p99_ms"] > 0
-    assert compared["hostile"]["statuses"].keys() == {"401"}
-    compared["jobs"]["beside"]["statuses"] = {"200": 3, "503": 1}
-    assert shares.has_failed(compared)
+    figures = shares.summarise({"wrong key": compared})["kinds"]["wrong key"]
+    assert not compared.beside.has_failed
+    assert figures["jobs"]["p99_ratio"] > 0
+    assert figures["attack"].keys() == {"401"}
+    compared.beside.jobs.append(RequestOutcome(1, 1, 503))
+    assert compared.beside.has_failed
+
+
+def test_latencies_alone_are_those_of_all_kinds_together() -> None:
+    quick, slow = (shares.SmallLoad(Record(ordinary=[RequestOutcome(1, seconds, 200)])) for seconds in (1, 2))
+    beside = shares.SmallLoad(Record(ordinary=[RequestOutcome(1, 6, 200)]))
+
+    figures = shares.summarise(
+        {"a": shares.Comparison(quick, beside, {}), "b": shares.Comparison(slow, beside, {})}
+    )
+
+    assert figures["alone"]["requests"]["statuses"] == {"200": 2}
+    assert figures["kinds"]["a"]["requests"]["p99_ratio"] == 3.0
 
 
 def test_uploads_fit_the_default_limit_of_a_body(site: Site) -> None:
