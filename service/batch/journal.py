@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dragoman.types import Pair
-from service.accounts.database import Database
+from service.accounts.database import Database, insert_rows
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.journal_file import JournalFile
 from service.formats.entries import Entry
@@ -90,7 +90,7 @@ class Journal:
         rows = [_row(self.job, key, outcome) for key, outcome in outcomes.items()]
         with self.store.writing() as connection:
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-            connection.execute(dialect.insert(TRANSLATIONS).on_conflict_do_nothing(), rows)
+            insert_rows(connection, dialect.insert(TRANSLATIONS).on_conflict_do_nothing(), rows)
 
     def num_outcomes(self) -> int:
         """Count the distinct entries in the journal."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dragoman.types import Pair
-from service.accounts.database import Database, hold_lock
+from service.accounts.database import Database, hold_lock, insert_rows
 from service.formats.language_tags import matches_language
 from service.memories.errors import MemoryInvalid, TooManyMemories, UnknownMemory, UnknownPair
 from service.memories.pairs import DIGEST_SIZE_BYTES, SegmentPair, checked_pairs, source_digest
@@ -230,13 +230,7 @@ class MemoryStore:
         new = dialect.insert(MEMORY_PAIRS)
         changed = {name: new.excluded[name] for name in ("source", "target", "size_bytes")}
         upsert = new.on_conflict_do_update(index_elements=["memory_id", "digest"], set_=changed)
-        # Other writers wait: the driver takes a fifth of the time that SQLAlchemy takes for each row.
-        compiled = upsert.compile(dialect=connection.dialect)
-        names = compiled.positiontup
-        for start in range(0, len(rows), _ROWS):
-            some = [{"memory_id": memory_id, **row} for row in rows[start : start + _ROWS]]
-            values = some if names is None else [tuple(row[name] for name in names) for row in some]
-            connection.exec_driver_sql(str(compiled), values)
+        insert_rows(connection, upsert, [{"memory_id": memory_id, **row} for row in rows])
         memory = _count(connection, owner, memory_id)
         if memory.num_pairs > self.limits.max_pairs:
             problem = f"the memory would have {memory.num_pairs} pairs; the limit is {self.limits.max_pairs}"

@@ -2,8 +2,11 @@
 
 import uuid
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from dragoman.types import Pair
 from service.accounts.database import Database
@@ -42,6 +45,25 @@ def test_a_memory_is_visible_to_its_owner_only(
             store.add_pairs(other, memory.id, GREETINGS)
         with pytest.raises(UnknownMemory):
             store.delete(other, memory.id)
+
+
+def test_sqlite_writes_many_pairs_in_few_statements(tmp_path: Path) -> None:
+    # Other writers wait for all of them, and each, as each row of a list, waits for busy threads.
+    database = Database.open(f"sqlite:///{tmp_path / 'memories.db'}")
+    statements: list[tuple[str, bool]] = []
+
+    def note(*arguments: Any) -> None:
+        statements.append((arguments[2], arguments[-1]))
+
+    sa.event.listen(database.engine, "before_cursor_execute", note)
+    pairs = [SegmentPair(f"Hund {number}", "dog") for number in range(1000)]
+
+    stored = MemoryStore(database).add(None, "x", DE_EN, pairs, NOON)
+
+    assert stored.num_pairs == 1000
+    assert len(statements) < 20
+    assert not any(is_list for _, is_list in statements)
+    database.close()
 
 
 def test_a_pair_replaces_one_with_an_equal_source(store: MemoryStore, owner: str, memory: Memory) -> None:
