@@ -21,9 +21,9 @@ class FileLimits:
     """CPU time in seconds for each started `CPU_STEP_BYTES` of the file."""
     timeout_s: float = 120.0
     """Maximum wall-clock time in seconds without an entry, a part of the output or the end."""
-    waits_per_cpu_s: float = 2.0
+    waits_per_cpu_s: float = 16.0
     """Seconds for which the process may be waited for in total, for each second of CPU time that it may use,
-    and `timeout_s` more: a process that sleeps uses no CPU time."""
+    and `timeout_s` more: a process that sleeps uses no CPU time, one of low priority a sixteenth."""
 
     def cpu_s_of(self, size_bytes: int) -> float:
         """Return the CPU time in seconds that a file of this size may use."""

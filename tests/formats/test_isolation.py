@@ -175,10 +175,10 @@ def _children() -> set[int]:
 
 
 @contextmanager
-def _begun(folder: Path) -> Iterator[tuple[Iterator[Entry], int]]:
+def _begun(folder: Path, content: bytes = LONG) -> Iterator[tuple[Iterator[Entry], int]]:
     """Entries that have begun to come, and the process that reads them."""
     others = _children()
-    with _saved(folder, LONG) as source:
+    with _saved(folder, content) as source:
         found = _isolated("a.txt").read(source)
         next(found)
         [reader] = _children() - others
@@ -192,6 +192,13 @@ def test_a_reader_gives_way_to_its_parent_and_has_no_terminal_signals(tmp_path: 
         assert os.getpriority(os.PRIO_PROCESS, reader) > os.getpriority(os.PRIO_PROCESS, 0)
         assert os.getsid(reader) == os.getsid(0)
         assert os.getpgid(reader) != os.getpgid(0)
+        found.close()  # type: ignore[attr-defined]
+
+
+def test_a_reader_of_a_costly_file_gives_way_to_those_of_other_files(tmp_path: Path) -> None:
+    with _begun(tmp_path, b"x\n" * 5_000_000) as (found, reader):
+        niceness = os.getpriority(os.PRIO_PROCESS, reader)
+        assert any(os.getpriority(os.PRIO_PROCESS, reader) > niceness for _ in found)
         found.close()  # type: ignore[attr-defined]
 
 
