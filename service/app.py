@@ -13,6 +13,7 @@ from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
 from service.accounts.database import Database
 from service.accounts.rates import RateLimiter
+from service.api.languages import english_name
 from service.api.native.health import health_routes
 from service.enabled_apis import enabled_apis
 from service.engine import client_file_limits
@@ -95,11 +96,10 @@ def create_app(
         with resources:
             async with anyio.create_task_group() as tasks:
                 if settings.reuse_port:
-                    await (
-                        translation_service.warm_up()
-                    )  # other processes respond meanwhile: this one listens only after its startup
+                    # Other processes respond meanwhile: this one listens only after its startup.
+                    await _warm_up(translation_service, settings)
                 else:
-                    tasks.start_soon(translation_service.warm_up)
+                    tasks.start_soon(_warm_up, translation_service, settings)
                 if settings.watch_s:
                     tasks.start_soon(watcher.scan_every, settings.watch_s)
                 async with workers_running:
@@ -175,6 +175,14 @@ def _open_documents(settings: Settings, jobs: JobService | None) -> DocumentServ
         )
         return None
     return DocumentService(jobs)
+
+
+async def _warm_up(translation_service: TranslationService, settings: Settings) -> None:
+    """Load what the first requests would wait for."""
+    if split_names(settings.apis) != ("native",):
+        # Python loads the names of all languages at once, and holds the interpreter for 0.15 s.
+        await run_in_thread(lambda: english_name("en"))
+    await translation_service.warm_up()
 
 
 def _create_fastapi(

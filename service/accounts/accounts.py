@@ -125,6 +125,13 @@ class Accounts:
             raise UnknownKey
         return caller_from_key(self._verify(parts, self._keys))
 
+    def has_cached(self, presented: str | None) -> bool:
+        """Return whether `identify` needs no database now, and in the next second, for this key."""
+        if self._keys is None or not presented:
+            return True
+        parts = parse_key(presented)
+        return parts is None or self._keys.has(parts.id, within_s=1.0)
+
     def _verify(self, presented: ParsedKey, keys: "_KeyCache") -> Key:
         key = keys.find(presented.id)
         if not is_secret_of(presented, key) or key is None:
@@ -190,6 +197,12 @@ class _KeyCache:
     monotonic: Callable[[], float]
     _cached: dict[str, tuple[float, Key]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def has(self, key_id: str, within_s: float) -> bool:
+        """Return whether a key is cached now and for as many seconds."""
+        with self._lock:
+            cached_at_s, key = self._cached.get(key_id, (0.0, None))
+        return key is not None and self.monotonic() + within_s - cached_at_s < self.ttl_s
 
     def find(self, key_id: str) -> Key | None:
         lookup_started_s = (

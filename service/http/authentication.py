@@ -72,8 +72,9 @@ class Authenticator:
     async def _identify(self, presented: str | None, *, accepts_any_key: bool) -> Caller:
         if not presented:
             return self.accounts.identify(None)
-        # This may wait for the database, so it must not run on the event loop.
         try:
+            if self.accounts.has_cached(presented):  # a thread would wait for the interpreter twice
+                return self.accounts.identify(presented)
             return await run_in_thread(lambda: self.accounts.identify(presented))
         except UnknownKey:
             if self.accounts.requires_key or not accepts_any_key:

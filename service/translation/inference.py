@@ -23,9 +23,10 @@ from service.http.shares import current_client
 WARM_UP_TEXT = "Guten Morgen."
 """German, for models of any language: nobody reads its translation, and it passes through tokenizer, encoder
 and decoder like every text."""
-MAX_PREPARING = 4
-"""Requests whose texts are prepared at the same time; more would only take turns. For large ones the limit is
-one, since each such thread makes every step of the engine wait for the interpreter."""
+MAX_PREPARING = 2
+"""Requests whose texts are prepared at the same time, one of each client; for large ones the limit is one.
+Threads take turns with the interpreter, so that more prepare no faster, but delay the event loop and every
+step of the engine."""
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class Inference:
         self.is_ready = not preloaded
         self._preloaded = tuple(preloaded)
         self._timeout_s = timeout_s
-        self._preparing = FairSlots(MAX_PREPARING, MAX_PREPARING - 1)
+        self._preparing = FairSlots(MAX_PREPARING, 1)
         self._preparing_large = FairSlots(1, 1)
         self._threads = CapacityLimiter(MAX_PREPARING + 1)
 

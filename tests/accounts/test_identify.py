@@ -47,6 +47,20 @@ def test_a_caller_has_the_name_the_limits_and_only_the_scopes_of_its_key(
     assert isinstance(refused.value, ScopeMissing)
 
 
+def test_a_key_needs_the_database_until_it_is_cached_and_again_when_that_ends(
+    accounts: Accounts, keys: KeyStore, times: Times
+) -> None:
+    presented = new_key(keys, KEY_OPTIONS).presented
+    found = [accounts.has_cached(presented)]
+    accounts.identify(presented)
+    found.append(accounts.has_cached(presented))
+    times.monotonic_s += KEY_TTL_S - 0.5
+    found.append(accounts.has_cached(presented))
+
+    assert found == [False, True, False]
+    assert accounts.has_cached(None)
+
+
 def test_a_stored_key_is_read_unchanged(keys: KeyStore) -> None:
     new = new_key(keys, KEY_OPTIONS)
     assert keys.find(new.key.id) == new.key

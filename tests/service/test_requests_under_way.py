@@ -15,14 +15,16 @@ import pytest
 from dragoman import Overloaded
 from service.accounts.accounts import Accounts
 from service.accounts.keys import ANONYMOUS
+from service.api.languages import english_name
 from service.http.limits import TextLimits
+from service.http.shares import current_client
 from service.translation import inference, translation_service
 from service.translation.inference import MAX_PREPARING, Inference
 from service.translation.request import TranslationRequest
 from service.translation.source_language import DetectionMode
 from service.translation.translation_service import TranslationService
 from tests.routing.doubles import TIMEOUT_S, until
-from tests.service.conftest import Serve, router_of, translate
+from tests.service.conftest import Serve, double_server, router_of, translate
 from tests.service.doubles import DoubleTranslator
 
 URL = "/v1/translate"
@@ -223,6 +225,30 @@ def test_a_short_request_without_queue_space_is_rejected_at_once(translations: T
     while_all_threads_are_busy(translations, scenario())
 
 
+def test_the_texts_of_a_client_are_prepared_one_request_at_a_time(translations: TranslationService) -> None:
+    are_released = threading.Event()
+    started: list[str] = []
+
+    async def prepare(client: str) -> None:
+        def work() -> None:
+            started.append(client)
+            are_released.wait(TIMEOUT_S)
+
+        current_client.set(client)
+        await translations.inference.run_in_thread(work)
+
+    async def run() -> None:
+        preparing = [asyncio.ensure_future(prepare(client)) for client in ("hostile", "hostile", "honest")]
+        while "honest" not in started:  # noqa: ASYNC110 -- a thread sets it
+            await asyncio.sleep(0)
+        assert started.count("hostile") == 1
+        are_released.set()
+        await asyncio.gather(*preparing)
+
+    asyncio.run(asyncio.wait_for(run(), TIMEOUT_S))
+    assert sorted(started) == ["honest", "hostile", "hostile"]
+
+
 @pytest.mark.parametrize(
     "texts",
     [
@@ -240,3 +266,9 @@ def test_a_long_request_is_planned_off_the_event_loop(
         waiting.cancel()
 
     while_all_threads_are_busy(translations, scenario())
+
+
+def test_the_names_of_languages_are_loaded_before_the_server_is_ready(tmp_path: Path) -> None:
+    english_name.cache_clear()
+    with double_server(tmp_path):
+        assert english_name.cache_info().currsize == 1
