@@ -54,8 +54,8 @@ def _span(found: re.Match[str], *, is_message: bool) -> tuple[int, int] | None:
     line, (before, after) = found.string, (len(found["before"]), len(found["after"]))
     if len(line.split()) > LONG_LABEL or not line[:1].isupper():
         return None
-    is_compound = min(before, after) >= _COMPOUND or after == 1
-    return None if is_compound and not is_message else found.span("within")
+    is_compound = max(before, after) == 1 or (min(before, after) >= _COMPOUND and not is_message)
+    return None if is_compound else found.span("within")
 
 
 def written_accelerator(text: str, found: Object) -> tuple[str, str]:

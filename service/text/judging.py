@@ -77,17 +77,19 @@ def _key(stand_in: str) -> str:
 def _with_blanks(stand_in: StandIn, translated: str, span: Span, target: Span) -> Span | None:
     """Return the position of a stand-in with the blanks that were added; None if it is part of a word.
 
-    A blank stays if other letters follow than in the text. One letter may: it is the ending of a name.
+    A blank stays if other letters follow than in the text, but not beside a tag. One letter may follow: it is
+    the ending of a name.
     """
     start, end = span
     if stand_in.is_space:
         has_before, has_after = translated[start - 1 : start] == " ", translated.startswith(" ", end)
         return Span(start - (has_before and start > target.start), end + (has_after and end < target.end))
-    if stand_in.before and translated.endswith(f"{stand_in.before} ", target.start, start):
+    before, after = ("", "") if stand_in.is_tag else (stand_in.before, stand_in.after)
+    if stand_in.before and translated.endswith(f"{before} ", target.start, start):
         start -= 1
     elif any(map(is_word_character, translated[max(target.start, start - 1) : start])):
         return None
-    if stand_in.after and translated.startswith(f" {stand_in.after}", end, target.end):
+    if stand_in.after and translated.startswith(f" {after}", end, target.end):
         end += 1
     else:
         following = translated[end : min(end + 2, target.end)]

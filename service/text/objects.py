@@ -21,6 +21,12 @@ _EMPHASIS = re.compile(
     r"(?:[^\s*~'_|]|(?<=\w)['_](?=\w)|[ ](?=\S)){1,200}+(?<=[\w.!?])(?P=s)(?![\w*~|])"
 )
 _STRING = re.compile(r"%(?:\d+\$|\(\w+\))?[s@]|[%$#]?\{{1,2}\s?[\w.-]+\s?\}{1,2}")
+_LINK = re.compile(r"(\[\[[^\[\]|\n]{1,200}+\||<https?://[^<>|\s]{1,500}+\|)[^\[\]<>|\n]{1,200}+(\]\]|>)")
+"""Links of wikis and of Slack: only what is after the `|` is text."""
+_NAME = re.compile(
+    r"(?<![\w.@$\#%&/\\-])(?:[a-z][a-z0-9]*+(?:_[a-z0-9]++)++|[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++)(?:\(\))?(?!\w)"
+)
+"""Name of a program, such as `max_size`; `Leser_innen` is a word."""
 _MIN_LETTERS = 2
 _MAX_BLANKS = 8
 
@@ -28,20 +34,32 @@ _MAX_BLANKS = 8
 def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     """Return a text with the objects among its words. Its own objects come first."""
     text = marked.text
+    if marked.is_plain and "|" in text:
+        marked = replace(marked, objects=tuple(_links(text)))
     objects: Sequence[Object] = find_spans(text, context.pause)
     objects = _with(objects, [Object(*span, is_syntax=False) for span in context.find_unknown(text)])
     objects = _with(objects, _identifiers(text, objects, context.pause))
     objects = _with(objects, _literal_breaks(text))
     terms = context.find_terms(text)
     objects = _with(objects, find_accelerators(text, is_message=context.is_message))
+    if "_" in text:
+        objects = _with(objects, (Object(*one.span(), is_syntax=False) for one in _NAME.finditer(text)))
     if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "|", "''"))):
         return marked
     if terms:
         objects = _with_terms(text, objects, terms, marked)
     objects = _without_marks(_free(objects, marked.objects), marked)
     has_pairs = any(mark.kind is not MarkKind.POINT for mark in marked.marks)
+    has_pairs = has_pairs or any(each.shown is Shown.OPEN for each in marked.objects)
     objects = objects if has_pairs else _with_pairs(text, objects)
     return replace(marked, objects=_joined(marked.objects, objects))
+
+
+def _links(text: str) -> Iterator[Object]:
+    """Yield both halves of each link."""
+    for number, found in enumerate(_LINK.finditer(text)):
+        yield Object(*found.span(1), Shown.OPEN, partner=2 * number + 1)
+        yield Object(*found.span(2), Shown.CLOSE, partner=2 * number)
 
 
 def _identifiers(text: str, objects: Sequence[Object], pause: Callable[[], None]) -> Iterator[Object]:

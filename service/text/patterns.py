@@ -40,6 +40,7 @@ _HTML = (
     "a|abbr|b|bdi|bdo|br|cite|code|del|dfn|em|h[1-6]|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|"
     "strong|sub|sup|td|th|tr|tt|u|ul|var|wbr"
 )
+_CODE = ("code", "kbd", "samp", "var")
 _ATTRIBUTES = r"(?:\s+[\w:.@-]+\s*=\s*(?:\"[^\"<>]*+\"|'[^'<>]*+'))"
 _URL = (
     r"(?:[^\s<>\"'`()\[\]|\\^«»„“”\u201a\u2018\u2019.,;:!?*]|\([^\s()<>\"]*+\)"
@@ -59,6 +60,7 @@ _EXACTLY = r"\{(?:\d{1,9}+|\*)\}"
 
 KINDS = (
     SpanKind("code", r"`[^`\n]{1,200}+`", is_syntax=False),
+    SpanKind("code element", "|".join(f"<{tag}>[^<>\\n]{{1,200}}+</{tag}>" for tag in _CODE)),
     SpanKind(
         "url",
         rf"(?<!\w)(?:(?:https?|ftps?|file|git|s3|sftp|ssh)://|www\.(?=\w)){_URL}++",
@@ -89,11 +91,12 @@ KINDS = (
     SpanKind(
         "choice",
         rf"""
-          \|[ ]?(?:{_RANGE}|{_EXACTLY}) | (?<=[^\W_])\|(?=[^\W_])
+          \|[ ]?(?:{_RANGE}|{_EXACTLY}) | (?<=[^\W_])\|(?=[^\W_])(?![^\[\]<>|\n]{{1,200}}+(?:\]\]|>))
         | \A(?:{_RANGE}|{_EXACTLY})(?=[^|\n]{{0,500}}+\|[ ]?[\[\]{{])
         """,
         Shown.BREAK,
     ),
+    SpanKind("mention", r"<(?:[@\#!:]|a:|t:)[^<>\s|]{1,80}+(?:\|[^<>|\n]{1,80}+)?>"),
     SpanKind("range", rf"\A{_RANGE}"),
     SpanKind(
         "template",
@@ -102,13 +105,15 @@ KINDS = (
         | \{%[^{}%\n]{1,200}+%\} | <%[^%\n]{1,200}+%>
         """,
     ),
+    SpanKind("override", r"\{\\[A-Za-z0-9&().,\\+-]{1,100}+\}"),
+    SpanKind("fill", r"_{3,}+|(?<!\S)\.{4,}+|={4,}+|-{4,}+|\*{4,}+|~{4,}+|\#{4,}+", is_syntax=False),
     SpanKind("ruby", r"[\#%]\{[\w.]++\} | %<\w++>[sdifx]?"),
     SpanKind("dollars", r"(?<!\$)\$[A-Za-z_@][A-Za-z0-9_@]*+\$(?![\w$])"),
     SpanKind(
         "shell",
         r"""
           \$\{[^{}\s]{1,100}+\} | \$\([\w.:-]++\) | \$t\([^()\n]{1,200}+\)
-        | (?<![\w$])\$[A-Z_][A-Z0-9_]{2,}+(?![a-z])
+        | (?<![\w$])\$[A-Z_][A-Z0-9_]{2,}+(?![a-z]) | (?<![\w$])\$[a-z_]\w++(?!\$)
         """,
     ),
     SpanKind("unnamed brace", r"\{\}", Shown.STRING),
@@ -209,7 +214,7 @@ _BY_NAME = {
     **dict(zip(_NAMES, KINDS, strict=True)),
 }
 _SIGN = re.compile(
-    rf"[%{{$<&@`~\\/|]|\#\w|--|__|==[A-Z]|\[\[|[\[\]][-\d*I]|www\.|\d\.\d|\.(?:{_ENDINGS}|{_DOMAINS})\b"
+    rf"[%{{$<&@`~\\/|]|\#[\w\#]|--|===|\*{{4}}|\.{{4}}|__|==[A-Z]|\[\[|[\[\]][-\d*I]|www\.|\d\.\d|\.(?:{_ENDINGS}|{_DOMAINS})\b"
 )
 """Occurs in each protected span: most texts have none, and are searched for nothing else."""
 _CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

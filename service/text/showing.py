@@ -49,6 +49,8 @@ class StandIn(NamedTuple):
     after: str
     is_space: bool = False
     """Whether the object is a reference to a space, so that blanks around it were added in any case."""
+    is_tag: bool = False
+    """Whether the object is no part of a word, as `{% if %}`, so that no blank must be added beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +291,8 @@ class _Builder:
         self._write(f"{' ' if letters[0] else ''}{text}{' ' if letters[1] else ''}")
         self.runs.append(Run(start, self.length, own, is_copy=False))
         is_space = self.part.marked.text[own.start : own.end].lower() in _SPACES
-        self.stand_ins.append(StandIn(i, text, own, Span(start, self.length), *letters, is_space))
+        is_tag = self.part.marked.text.startswith(("{%", "{\\", "<"), own.start)
+        self.stand_ins.append(StandIn(i, text, own, Span(start, self.length), *letters, is_space, is_tag))
 
     def _hide(self, i: int, found: Object) -> None:
         kind = _HIDDEN.get(found.shown, MarkKind.POINT)

@@ -62,6 +62,16 @@ PROTECTED = {
     ],
     "__init__ und @@name@@ und [[1]]": ["__init__", "@@name@@", "[[1]]"],
     "Ja\n==WEBLATE_PART==\nNein == a ==": ["==WEBLATE_PART=="],
+    "<@U12> an <#C1|alle>, <!here>, <:hund:12> <t:16:R>": [
+        "<@U12>",
+        "<#C1|alle>",
+        "<!here>",
+        "<:hund:12>",
+        "<t:16:R>",
+    ],
+    "{\\an8}Guten {\\i1}Tag{\\i0}": ["{\\an8}", "{\\i1}", "{\\i0}"],
+    "Ort: ____ Inhalt ..... 12 ---- ====": ["____", ".....", "----", "===="],
+    "$name ist <code>ls -l</code>, <kbd>Strg</kbd>": ["$name", "<code>ls -l</code>", "<kbd>Strg</kbd>"],
 }
 ORDINARY = [
     "50% discount, 50 % discount, 100% der Zeit, 10%ige und 10 %ige Lösung",
@@ -75,6 +85,7 @@ ORDINARY = [
     "2.1.3 Einleitung",
     "Nr. 3.4, 3,14 und 12:30",
     "gut.Er kam, Ende.in, z.B. am 5.de, A.B.C, ASP.NET, Haus.des",
+    "Und dann..... kam er -- so --, <!-- nicht --> a__b",
     "#1, # Titel, C# und F#, um 5 @ 6, u/o, und/oder, das [1,19] und x [2,*]",
     "",
 ]
@@ -185,6 +196,7 @@ _HOSTILE = (
     "&a", "{%", "<%", "v1.", "=a", ".tar", "~/", "$", "$a", "$a$", "@", "@a.",
     "#", "#a", "#_", "#1", "u/", "r/a", "a.de", "a.de.", "a-", "{ A(", '{ $a("', '{A(""', "[1,", "|[1,2]",
     "\u2068", "{x}\u0301",
+    "<@", "<@a|", "{\\", "{\\a", "<code>", "____", "....", "----", "####", "$a ", "a|", "_ ", ".... ",
     "{0,", "{0:", "{\n", "{ $a -> [b]", "{a ->", "[a]", "}", "|[1", "|{1}",
 )  # fmt: skip
 

@@ -141,6 +141,21 @@ ANSWERED = {
         {"Das Wort %1$s in %2$s oder %3$s": "The word %1$s in %2$s or %3$s"},
         "The word мир in {мир} or https://a.example/мир",
     ),
+    "only the label of a link of a wiki or of Slack is translated": (
+        "Siehe [[Haus_A|das Haus]] oder <https://a.example/b|hier>",
+        {"Siehe das Haus oder hier": "See the house or here"},
+        "See [[Haus_A|the house]] or <https://a.example/b|here>",
+    ),
+    "names of programs are kept, but not words with an underscore for both genders": (
+        "Leser_innen von max_size und lade_datei()",
+        {"Leser_innen von %1$s und %2$s": "Readers of %1$s and %2$s"},
+        "Readers of max_size and lade_datei()",
+    ),
+    "no blank is added beside a tag": (
+        "{\\an8}Guten Tag{% endif %}Ende",
+        {"%1$s Guten Tag %2$s Ende": "%1$s Good day %2$s end"},
+        "{\\an8}Good day{% endif %}end",
+    ),
     "words that the model cannot read are kept in an ICU message": (
         "{n, plural, one {# мир hier} other {# мир dort}}",
         {"%1$s %2$s hier": "%1$s %2$s here", "%1$s %2$s dort": "%2$s there: %1$s"},
