@@ -32,7 +32,7 @@ class TagStyle(StrEnum):
 
 _TAGS = {
     TagStyle.SRT: re.compile(r"</?(?:b|i|u|s|font)(?:\s[^<>]*)?>|\{\\[^{}]*\}", re.IGNORECASE),
-    TagStyle.VTT: re.compile(r"</?[A-Za-z]*(?:[.\s][^<>]*)?>|<[\d:.]+>"),
+    TagStyle.VTT: re.compile(r"<rt>[^<>]*</rt>|</?[A-Za-z]*(?:[.\s][^<>]*)?>|<[\d:.]+>"),
     TagStyle.ASS: re.compile(r"(?<!\\)\{[^{}]*\}"),
 }
 _ASS_ESCAPES = {"\\h": "\u00a0", "\\{": "{", "\\}": "}", "\\\u2060": "\\"}

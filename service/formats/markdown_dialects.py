@@ -1,7 +1,8 @@
 """Blocks and marks of Markdown's dialects: GitHub, Docusaurus, MkDocs, Obsidian, Pandoc.
 
 Each rule keeps the syntax and leaves the words to the parser: `{#id}`, `> [!NOTE]`, `:::note[Title]`,
-`!!! note "Title"`, `[[Page|Text]]`, `*[HTML]: Text`, `Term` with `: Explanation`.
+`!!! note "Title"`, `[[Page|Text]]`, `*[HTML]: Text`, `Term` with `: Explanation`. Formulas between lines of
+`$$`, imports of MDX and lines of `{% %}` have no words.
 """
 
 import re
@@ -28,6 +29,12 @@ _ADMONITION = re.compile(
     r"((?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?:[a-z][\w-]*+(?:[ \t]+[a-z][\w-]*+)*+)?[ \t]*)(?:\"(.*)\")?[ \t]*\Z"
 )
 _DEFINITION = re.compile(r":[ \t]+(?=\S)")
+_KEPT = re.compile(
+    r"(?:import[ \t]+(?:[\w$*{},\t ]+[ \t]from[ \t]+)?(?:'[^'\n]++'|\"[^\"\n]++\");?"
+    r"|export[ \t]+(?:const|default)\b.*|\{%[^%\n]*+%\}|\$\$.*\$\$)[ \t]*\Z"
+)
+"""A line without words."""
+_FORMULA = "$$"
 _PLAIN = re.compile(r"\"|[^\n!#$%&*+\-:<=>@\[\]\\^_`{}~\"]++")
 """Characters that no rule of inline text begins with."""
 _INDENT = 4
@@ -43,8 +50,9 @@ def add_dialects(markdown: MarkdownIt) -> None:
     blocks.before("fence", "fenced_div", _fence_rule, interrupts)
     blocks.before("fence", "admonition", _admonition_rule, interrupts)
     blocks.before("fence", "definition", _definition_rule, interrupts)
+    blocks.before("fence", "kept", _kept_rule, interrupts)
     inline = markdown.inline.ruler
-    inline.before("newline", "dialect_line", _line_rule)
+    inline.before("text", "dialect_line", _line_rule)
     inline.before("text", "dialect_title", _title_rule)
     inline.before("link", "dialect", _inline_rule)
 
@@ -116,6 +124,19 @@ def _definition_rule(state: StateBlock, start: int, end: int, silent: bool) -> b
         token = state.push("inline", "", 0)
         token.content, token.map, token.children = text[found.end() :], [start, last], []
         state.line = last
+    return True
+
+
+def _kept_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
+    """Leave out formulas and lines without words."""
+    line = _line(state, start)
+    last: int | None = start if _KEPT.match(line) else None
+    if line.rstrip() == _FORMULA:
+        last = next((i for i in range(start + 1, end) if _line(state, i).rstrip() == _FORMULA), None)
+    if last is None:
+        return False
+    if not silent:
+        state.line = last + 1
     return True
 
 

@@ -67,6 +67,10 @@ def test_words_change_and_nothing_else(markdown: str, result: str) -> None:
         ("::: {.warning}\nText\n:::\n", "::: {.warning}\nTEXT\n:::\n"),
         ('!!! note "Der *Titel*: "gut""\n    Text\n    mehr\n\n    - Punkt\n\nDanach\n', '!!! note "DER *TITEL*: "GUT""\n    TEXT MEHR\n\n    - PUNKT\n\nDANACH\n'),
         ('??? tip\n    Text\n\n=== "Reiter"\n\n    Text\n', '??? tip\n    TEXT\n\n=== "REITER"\n\n    TEXT\n'),
+        ('??? note "Titel"\n    Text\n', '??? note "TITEL"\n    TEXT\n'),
+        ("Text\n$$\nE = m\n\nc\n$$\nText\n$$ a $$\n", "TEXT\n$$\nE = m\n\nc\n$$\nTEXT\n$$ a $$\n"),
+        ("import A, {b} from 'x';\nimport \"y\"\n\nimport das\n", "import A, {b} from 'x';\nimport \"y\"\n\nIMPORT DAS\n"),
+        ('{% hint style="x" %}\nText\n{% endhint %}\n', '{% hint style="x" %}\nTEXT\n{% endhint %}\n'),
         ("- Punkt\n\n    !!! note\n        Text\n", "- PUNKT\n\n    !!! note\n        TEXT\n"),
         ("Siehe [[Startseite]] und [[Seite|den Text]].\n", "SIEHE [[Startseite]] UND [[Seite|DEN TEXT]].\n"),
         ("*[HTML]: Hyper Text\n*[CSS]: Mehr *davon*\n", "*[HTML]: HYPER TEXT\n*[CSS]: MEHR *DAVON*\n"),
@@ -82,7 +86,21 @@ def test_marks_of_dialects_stay_and_their_words_change(markdown: str, result: st
 
 
 @pytest.mark.parametrize(
-    "unit", ["!!! a\n", ":::a\n", "a\n: b\n", "*[a]: b\n", "[!a] ", "[[a|b]]", "{#a}", ":a:", '"', "[["]
+    "unit",
+    [
+        "!!! a\n",
+        "$$\n",
+        "import a\n",
+        ":::a\n",
+        "a\n: b\n",
+        "*[a]: b\n",
+        "[!a] ",
+        "[[a|b]]",
+        "{#a}",
+        ":a:",
+        '"',
+        "[[",
+    ],
 )
 @pytest.mark.parametrize("start", ["", '!!! a "', ":::a[", "> [!NOTE]\n> "])
 def test_marks_of_dialects_take_linear_time(unit: str, start: str) -> None:

@@ -9,7 +9,7 @@ from service.formats.entries import FileFormat
 from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.registry import open_format
 from service.text.tokens import InlineItem, TokenKind
-from tests.formats.rewriting import OPTIONS, own, rewritten, target_text, texts, written
+from tests.formats.rewriting import OPTIONS, entries, own, rewritten, shouted, target_text, texts, written
 from tests.formats.string_samples import ASS
 from tests.markup.marked import unnoted
 
@@ -145,3 +145,10 @@ def test_escapes_of_substation_alpha_are_read_again() -> None:
     )
 
     assert texts(open_format("a.ass", OPTIONS), result)[1:] == [said] * 2
+
+
+def test_readings_of_ruby_stay_and_are_no_part_of_the_sentence() -> None:
+    cue = b"WEBVTT\n\n00:01.000 --> 00:02.000\n<ruby>Haus<rt>reading</rt></ruby> ist da.\n"
+
+    assert [entry.text for entry in entries(VTT, cue)] == ["Haus ist da."]
+    assert b"<ruby>HAUS<rt>reading</rt></ruby> IST DA." in rewritten(VTT, cue, shouted)
