@@ -147,11 +147,17 @@ def _is_within(link: Link, source: Span, target: str) -> bool:
 def restored_text(shown: ShownText, translated: str) -> str | None:
     """Return another translation of a text with its objects; None if it lacks one, or if some are hidden."""
     names = [stand_in.text for stand_in in shown.stand_ins if "$" in stand_in.text]
-    if shown.movables or len(set(names)) < len(names) or any(one.text == "\n" for one in shown.stand_ins):
+    if shown.is_aligned or len(set(names)) < len(names) or any(one.text == "\n" for one in shown.stand_ins):
         return None
     target = Span(0, len(translated))
     match = match_stand_ins(shown.stand_ins, translated, target)
-    return None if match.missing else _Renderer(shown.part, (), match.found, translated, target).finish()
+    if match.missing:
+        return None
+    renderer = _Renderer(shown.part, shown.movables, match.found, translated, target)
+    whole = Stretch(Span(0, len(shown.text)), target, ())
+    for each in place(shown.text, translated, shown.movables, whole, range(len(shown.movables))):
+        renderer.put(each)
+    return renderer.finish()
 
 
 @dataclass(slots=True, eq=False)

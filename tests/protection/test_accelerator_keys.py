@@ -73,6 +73,13 @@ def test_the_sign_goes_to_the_aligned_translation_of_its_word() -> None:
     assert outcome.marked.text == "Save all &as"
 
 
+def test_other_hypotheses_have_the_sign_as_well() -> None:
+    outcome = translate("Datei &öffnen", TEXT, lambda text: answer(text, "Open file", "Show file"))
+
+    assert outcome.translation is not None
+    assert [one.text for one in outcome.translation.alternatives] == ["&Open file", "&Show file"]
+
+
 def test_each_line_has_its_own_accelerator() -> None:
     found = find_accelerators("&Datei\nBearbeiten\nE&xtras", is_message=False)
 
