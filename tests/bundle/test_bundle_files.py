@@ -1,16 +1,23 @@
+"""The files of a bundle, and weights in files that the manifest does not list."""
+
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.bundle import MAX_MANIFEST_BYTES, Bundle, file_sha256, open_bundle, read_bundle, verify_files
 from dragoman.errors import BundleError
+from dragoman.providers import Kernels
+from dragoman.routing.options import TranslatorOptions
+from dragoman.routing.router import Router
 
 
 def problems_of(folder: Path) -> tuple[str, ...]:
@@ -171,3 +178,61 @@ def test_sha256_is_of_the_whole_content(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)
 
     assert file_sha256(tmp_path / "file") == hashlib.sha256(content).hexdigest()
+
+
+TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
+GRAPH = "decoder.onnx"
+
+
+@pytest.mark.parametrize("kernels", ["auto", "onnxruntime"])
+@pytest.mark.parametrize("location", ["{}", "../outside", "link", "unlisted", "encoder.onnx/../../outside"])
+def test_a_bundle_with_weights_that_the_manifest_does_not_list_is_not_opened(
+    location: str, kernels: Kernels, tmp_path: Path
+) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "bundle"
+    shutil.copytree(TINY_BUNDLE, folder)
+    weight = move_largest_weight(folder, location.format(outside))
+    for path in (outside, folder / "unlisted"):
+        path.write_bytes(weight)
+    (folder / "link").symlink_to(outside)
+
+    with pytest.raises(BundleError, match="which the manifest does not list"):
+        translate(folder, kernels)
+
+
+@pytest.mark.parametrize("kernels", ["auto", "onnxruntime"])
+def test_weights_in_a_file_of_the_manifest_are_read(kernels: Kernels, tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(TINY_BUNDLE, folder)
+    (folder / "weights").write_bytes(move_largest_weight(folder, "weights"))
+    add_to_manifest(folder, "weights")
+
+    assert translate(folder, kernels) == translate(TINY_BUNDLE, kernels)
+
+
+def move_largest_weight(folder: Path, location: str) -> bytes:
+    """Make a graph look for its largest weight elsewhere; return the weight."""
+    graph = onnx.load(str(folder / GRAPH))
+    weight = max(graph.graph.initializer, key=lambda one: len(one.raw_data))
+    content: bytes = weight.raw_data
+    weight.ClearField("raw_data")
+    weight.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in {"location": location, "offset": "0", "length": str(len(content))}.items():
+        weight.external_data.add(key=key, value=value)
+    onnx.save(graph, str(folder / GRAPH))
+    add_to_manifest(folder, GRAPH)
+    return content
+
+
+def add_to_manifest(folder: Path, name: str) -> None:
+    """List a file as it is now."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    content = (folder / name).read_bytes()
+    record = {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
+    manifest["files"][name] = record
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def translate(folder: Path, kernels: Kernels) -> str:
+    with Router.open({"tiny": folder}, translators=TranslatorOptions(kernels=kernels)) as router:
+        return router.translate("Hund", "de", "en").translation.text

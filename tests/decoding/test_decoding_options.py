@@ -1,4 +1,4 @@
-"""Options out of range are refused by name; a model's defaults fill in missing ones."""
+"""Options out of range are rejected by name, models fill in missing ones; scores by length."""
 
 import math
 from collections.abc import Callable
@@ -7,11 +7,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.decoding.options import MAX_PREFIX_CHARACTERS, DecodingOptions, Sampling
+from dragoman.decoding.scoring import normalised_score, text_score
 from dragoman.errors import InputError
 from dragoman.terms import Terminology
-from dragoman.types import Formality, Method, SearchKind, Splitting
+from dragoman.types import FinishReason, Formality, Hypothesis, Method, SearchKind, Splitting
 
 
 @pytest.mark.parametrize(
@@ -162,3 +165,24 @@ def test_defaults_out_of_range_are_rejected_like_requested_options(
 def test_a_prefix_is_part_of_a_line_and_not_long(prefix: str, problem: str) -> None:
     with pytest.raises(InputError, match=f"^target_prefix: .*{problem}"):
         DecodingOptions(target_prefix=prefix)
+
+
+def hypothesis_of(logprob: float, num_tokens: int) -> Hypothesis:
+    return Hypothesis((2,) * (num_tokens - 1), logprob, num_tokens, 0.0, FinishReason.STOP)
+
+
+@pytest.mark.parametrize(("alpha", "expected"), [(0.0, -8.0), (0.5, -8 / 3), (1.0, -8 / 9)])
+def test_a_text_scores_as_one_long_hypothesis(alpha: float, expected: float) -> None:
+    segments = [hypothesis_of(-6.0, 4), hypothesis_of(-2.0, 5)]
+
+    assert text_score(segments, alpha) == pytest.approx(expected)
+    assert text_score([], alpha) == 0.0
+
+
+@given(st.floats(-1e3, 0.0), st.integers(1, 500), st.floats(0.0, 3.0))
+def test_a_text_of_one_segment_scores_as_its_hypothesis(
+    logprob: float, num_tokens: int, alpha: float
+) -> None:
+    score = text_score([hypothesis_of(logprob, num_tokens)], alpha)
+
+    assert score == normalised_score(logprob, num_tokens, alpha)

@@ -1,6 +1,9 @@
-"""What DeepL's own client, its test suite and programs on top of it match on, word by word."""
+"""What DeepL's own clients for Python and Node.js and programs on top of them match on, word by word."""
 
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import httpx
 import pytest
 from deepl import __main__ as deepl_command
 
+from tests.browser.servers import COMMAND, ROOT, Server
 from tests.deepl.conftest import auth_of, error_of, translate, upload
 from tests.routing.doubles import DoubleBundles, until, until_equal, write_bundle
 from tests.service.conftest import QUICK_FILES, double_server, ready_client, router_over
@@ -225,3 +229,42 @@ def test_the_clients_own_command_works(
 def test_languages_may_be_posted_as_older_versions_of_weblate_do(many: httpx.Client) -> None:
     listed = many.get("/v2/languages", params={"type": "target"}).json()
     assert many.post("/v2/languages", data={"type": "target"}).json() == listed
+
+
+SOURCES = Path(__file__).parent / "node"
+TIMEOUT_S = 120
+
+
+def run(*command: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def test_all_that_the_client_does_with_glossaries_works(tmp_path: Path) -> None:
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    folder = shutil.copytree(SOURCES, tmp_path / "node", ignore=shutil.ignore_patterns("node_modules"))
+    installed = run("npm", "ci", "--prefer-offline", "--no-audit", folder=folder)
+    if installed.returncode:
+        pytest.skip(f"npm cannot install the client: {installed.stderr.strip()[-300:]}")
+    server = Server(COMMAND, tmp_path, models_dir=ROOT / "models")
+    server.start()
+    try:
+        finished = run(
+            "node",
+            "--test",
+            "glossaries.mjs",
+            folder=folder,
+            DEEPL_SERVER_URL=server.address,
+            DEEPL_AUTH_KEY="any",
+        )
+    finally:
+        server.kill()
+    assert finished.returncode == 0, finished.stdout

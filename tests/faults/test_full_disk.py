@@ -1,11 +1,13 @@
-"""No room for the key store: who needs it is told so, the others go on, and all works again with room."""
+"""A full disk or rubbish in a model's folder: the rest goes on, and all works again afterwards."""
 
+import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,7 +16,8 @@ from service.accounts.accounts import Accounts
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from tests.accounts.conftest import new_key
-from tests.faults.conftest import URL, StartServer
+from tests.faults.conftest import URL, Server, StartServer, serving
+from tests.service.conftest import TINY_BUNDLE
 from tests.service.test_hostile_requests import assert_is_error
 
 DISK = "2m"
@@ -75,3 +78,92 @@ def test_a_full_disk_fails_only_requests_that_are_charged_until_there_is_space(
     assert server.stop() == 0
     with Accounts.open(url, requires_key=False) as accounts:
         assert accounts.usage(accounts.identify(key)).characters == 2 * len("Ja.")
+
+
+RUBBISH = b"rubbish " * 20_000
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    shutil.copytree(TINY_BUNDLE, folder / "tiny")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(models: Path) -> Iterator[Server]:
+    """Shared: each test leaves valid bundles."""
+    settings = {"models_dir": models, "reload_endpoint": True, "segment_cache_size": 0, "replicas": 1}
+    with serving(models.with_suffix(".log"), {"model": None, **settings}) as running:
+        yield running
+
+
+def spoil(*names: str) -> Callable[[Path], None]:
+    """As a copy over files would: the same files, other bytes, and a manifest that says nothing of it."""
+
+    def overwrite(folder: Path) -> None:
+        for name in names or [path.name for path in folder.iterdir()]:
+            (folder / name).write_bytes(RUBBISH)
+
+    return overwrite
+
+
+def lose_a_graph(folder: Path) -> None:
+    (folder / "decoder.onnx").unlink()
+
+
+def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    change(manifest)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def describe_what_is_not_there(folder: Path) -> None:
+    """A new manifest, whose files are still the old ones."""
+    change_manifest(folder, lambda it: it["files"]["decoder.onnx"].update(sha256="0" * 64))
+
+
+def translate(server: Server) -> str:
+    response = server.client.post(URL, json={"text": "Das Kind spielt im Garten."})
+    assert response.status_code == OK, response.text
+    text: str = response.json()["translations"][0]["text"]
+    return text
+
+
+def reload(server: Server) -> dict[str, Any]:
+    response = server.client.post("/v1/models/reload")
+    assert response.status_code == OK, response.text
+    report: dict[str, Any] = response.json()
+    return report
+
+
+@pytest.mark.parametrize(
+    ("folder", "harm", "named"),
+    [
+        ("tiny", spoil("manifest.json"), "manifest.json"),
+        ("tiny", spoil("encoder.onnx", "decoder.onnx"), "decoder.onnx"),
+        ("tiny", spoil(), "manifest.json"),
+        ("tiny", lose_a_graph, "decoder.onnx"),
+        ("tiny", describe_what_is_not_there, "decoder.onnx"),
+        ("another", spoil("encoder.onnx", "decoder.onnx"), "decoder.onnx"),
+    ],
+)
+def test_loaded_models_keep_working_and_an_invalid_bundle_is_reported_until_it_is_fixed(
+    server: Server, models: Path, folder: str, harm: Callable[[Path], None], named: str
+) -> None:
+    wanted = translate(server)
+    shutil.copytree(TINY_BUNDLE, models / folder, dirs_exist_ok=True)
+    harm(models / folder)
+
+    for _ in range(2):
+        [problem] = reload(server)["problems"]
+        assert problem["folder"] == folder
+        assert named in " ".join(problem["problems"])
+        assert translate(server) == wanted
+        assert server.client.get("/readyz").status_code == OK
+
+    shutil.rmtree(models / folder)
+    shutil.copytree(TINY_BUNDLE, models / folder)
+    assert reload(server)["problems"] == []
+    assert translate(server) == wanted

@@ -1,17 +1,21 @@
-"""Rules of the whole model under every option."""
+"""Rules of the whole model under every option, and its position vectors."""
 
 import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from export.model import ModelConfig, Transformer
 from export.model.generate import generate_greedy
 from export.model.layers import DecoderLayer, EncoderLayer
+from export.positions import position_table
 
 OPTIONS: dict[str, tuple[object, ...]] = {
     "norm": ("pre", "post"),
@@ -254,3 +258,21 @@ def test_a_model_without_weights_uses_assigned_tensors_without_copying(options: 
         assert theirs[name].data_ptr() == parameter.data_ptr()
     ids, mask = random_source([5, 3])
     torch.testing.assert_close(empty(ids, mask, ids), model(ids, mask, ids), atol=0.0, rtol=0.0)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "tensor2tensor"])
+@given(half=st.integers(2, 40), first=st.integers(0, 3), position=st.integers(0, 300), data=st.data())
+def test_every_entry_is_the_sine_or_cosine_of_position_over_a_power_of_ten_thousand(
+    positions: str, half: int, first: int, position: int, data: st.DataObject
+) -> None:
+    """The last rate of tensor2tensor's get_timing_signal_1d is 1 in 10,000, as in Marian and fairseq."""
+    channel = data.draw(st.integers(0, half - 1))
+    shape: dict[str, Any] = {"positions": positions, "first_position": first, "max_positions": position + 1}
+    angle = (first + position) / 10_000 ** (channel / (half - (positions == "tensor2tensor")))
+
+    table = position_table(ModelConfig(4, 4, d_model=2 * half, heads=1, **shape))
+
+    assert table.shape == (position + 1, 2 * half)
+    assert table.dtype == np.float32
+    assert math.isclose(table[position, channel].item(), math.sin(angle), abs_tol=1e-6)
+    assert math.isclose(table[position, half + channel].item(), math.cos(angle), abs_tol=1e-6)

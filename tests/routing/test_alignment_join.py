@@ -1,4 +1,4 @@
-"""Segments and words of a text that went through a third language are told in the caller's own terms."""
+"""Segments and words of a text through two bundles are reported in the caller's own terms."""
 
 import itertools
 from dataclasses import replace
@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman import DecodingOptions
+from dragoman.pipeline.assembly import SegmentOutput, rejoin
 from dragoman.routing.alignment_join import join_alignments
-from dragoman.types import FinishReason, Link, SegmentTranslation, Span, Token, Translation
+from dragoman.routing.results import source_of_next_step
+from dragoman.text.segmentation import SegmentedText, segment
+from dragoman.types import FinishReason, Hypothesis, Link, SegmentTranslation, Span, Token, Translation
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=12)
 
@@ -75,10 +79,10 @@ def test_however_both_steps_cut_words_go_with_their_own(
     assert [segment.text for segment in joined] == [
         target[slice(*span)] for span in cut(targets, first_cuts & second_cuts)
     ]
-    for segment in joined:
-        assert text[slice(*segment.source_span)] == segment.source
-        assert target[slice(*segment.span)] == segment.text
-        assert segment.score == pytest.approx(-1.0)
+    for each in joined:
+        assert text[slice(*each.source_span)] == each.source
+        assert target[slice(*each.span)] == each.text
+        assert each.score == pytest.approx(-1.0)
     links = [link for segment in joined for link in segment.links or ()]
     assert links == [Link(*spans) for spans in zip(sources, targets, strict=True)]
     assert sum(segment.num_source_tokens for segment in joined) == 2 * len(first.segments)
@@ -116,3 +120,34 @@ def test_links_score_and_finish_reason_of_both_steps_are_joined(
 
 def test_a_text_without_segments_has_none() -> None:
     assert join_alignments(" ", translated(" ", " ", [], []), translated(" ", " ", [], [])) == ()
+
+
+BREAKS = "\t\n\r\x0b\x0c\x85\u2028\u2029"
+gaps = st.text(" \n\t\u2028", max_size=3)
+targets = st.text("ab. " + BREAKS, min_size=1, max_size=5).filter(lambda text: bool(text.strip()))
+
+
+def translation(texts: list[str], between: list[str]) -> Translation:
+    document = SegmentedText(tuple(texts), tuple(between))
+    pieces = [
+        SegmentOutput("x", 1, (Hypothesis((3,), -1.0, 2, -0.5, FinishReason.STOP),), (text,))
+        for text in texts
+    ]
+    return rejoin(document, pieces, DecodingOptions().resolve(4, 1.0, early_stopping=False))
+
+
+@given(data=st.data(), count=st.integers(0, 4))
+def test_line_breaks_that_a_model_made_become_spaces_and_those_of_the_text_stay(
+    data: st.DataObject, count: int
+) -> None:
+    texts = data.draw(st.lists(targets.map(str.strip).filter(bool), min_size=count, max_size=count))
+    between = data.draw(st.lists(gaps, min_size=count + 1, max_size=count + 1))
+    plain = ["".join(" " if char in BREAKS else char for char in text) for text in texts]
+
+    assert source_of_next_step(translation(texts, between)) == translation(plain, between).text
+
+
+def test_a_line_breaks_where_the_next_step_would_cut() -> None:
+    for mark in BREAKS:
+        assert len(segment(f"a{mark}b", "en").segments) == 2
+        assert source_of_next_step(translation([f"a{mark}b"], ["", "\n"])) == "a b\n"

@@ -1,5 +1,6 @@
-"""A server listens on a Unix socket instead of a port, and takes the path only if nobody else uses it."""
+"""A server listens on a Unix socket, and closes its databases also if it cannot start or is cancelled."""
 
+import asyncio
 import re
 import socket
 import stat
@@ -11,6 +12,8 @@ from tempfile import TemporaryDirectory
 import httpx
 import pytest
 
+from service.accounts.database import Database
+from service.accounts.errors import RatesInvalid
 from service.app import create_app
 from service.server import create_server
 from service.settings import Settings, SettingsError, load_settings
@@ -108,3 +111,44 @@ def test_a_socket_and_a_port_contradict_each_other(path: Path, other: dict[str, 
 def test_permissions_are_octal_digits(path: Path, mode: str) -> None:
     with pytest.raises(SettingsError, match=r"uds_mode .*three octal digits"):
         settings_of(path, uds_mode=mode)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A database whose tables are there already, so that connections to it are kept open."""
+    path = tmp_path / "accounts.db"
+    Database.open(f"sqlite:///{path}").close()
+    return path
+
+
+def database_settings(file: Path, **overrides: object) -> Settings:
+    return load_settings(overrides={"database_url": f"sqlite:///{file}", "detection": "off", **overrides})
+
+
+def is_open(file: Path) -> bool:
+    return any(link.is_symlink() and link.readlink() == file for link in Path("/proc/self/fd").iterdir())
+
+
+def test_a_cancelled_server_closes_its_databases(
+    file: Path, translator: DoubleTranslator, models_dir: Path
+) -> None:
+    async def be_cancelled() -> None:
+        async with app.router.lifespan_context(app):
+            assert is_open(file)
+            raise asyncio.CancelledError
+
+    with router_of(translator, models_dir / "tiny") as router:
+        app = create_app(router, database_settings(file, jobs="off"), ())
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(be_cancelled())
+
+        assert not is_open(file)
+
+
+def test_a_server_that_cannot_start_leaves_no_database_open(
+    file: Path, translator: DoubleTranslator, models_dir: Path
+) -> None:
+    with router_of(translator, models_dir / "tiny") as router, pytest.raises(RatesInvalid):
+        create_app(router, database_settings(file, rate_storage_url="memcached://host"), ())
+
+    assert not is_open(file)

@@ -1,6 +1,10 @@
-"""From pairs to lists: what is listed, what is always or never a candidate; and coverage."""
+"""From parallel text over word alignments to lists: what is listed, always or never."""
 
+import gzip
+import lzma
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +13,109 @@ from hypothesis import strategies as st
 
 from dragoman.manifest import SpecialIds
 from dragoman.shortlist import Shortlist
+from export.bundle import ExportError
+from export.shortlist import pairs as pairs_module
+from export.shortlist.align import link_pieces
 from export.shortlist.build import ShortlistSettings, build_shortlist
 from export.shortlist.coverage import is_covered, measure_coverage
-from export.shortlist.pairs import TokenPairs
+from export.shortlist.pairs import TokenPairs, occurrences, spans
+from export.shortlist.text import evenly_spaced, read_lines, read_pairs
 from export.shortlist.vocabularies import ShortlistVocabularies, spelling_pieces
+
+
+def test_compressed_and_plain_lines_are_read_and_empty_ones_skipped(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "a.de", tmp_path / "b.de.gz"
+    plain.write_bytes("Grün.\r\n\n  \nHaus\u2028Hof".encode())
+    packed.write_bytes(gzip.compress(b"Ende.\n"))
+    assert read_lines([plain, packed]) == ["Grün.", "Haus\u2028Hof", "Ende."]
+
+
+def test_a_pair_may_be_preceded_by_a_tag(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv.xz"
+    path.write_bytes(lzma.compress(b"Haus\thouse\ntag\tHof\tyard\n"))
+    assert read_pairs([path]) == [("Haus", "house"), ("Hof", "yard")]
+
+
+@pytest.mark.parametrize(
+    ("read", "name", "content", "problem"),
+    [
+        (read_lines, "missing.de", None, ": cannot be read after line"),
+        (read_lines, "damaged.xz", b"no xz", ": cannot be read after line"),
+        (read_lines, "cut.gz", gzip.compress(b"Haus\n" * 99, mtime=0)[:-9], ": cannot be read after line"),
+        (read_lines, "latin.de", b"Haus\ngr\xfcn\n", ":2: not UTF-8"),
+        (read_pairs, "pairs.tsv", b"Haus\thouse\nHaus\n", ":2: 1 columns"),
+        (read_pairs, "pairs.tsv", b"Haus\thouse\na\tb\tc\td\n", ":2: 4 columns"),
+    ],
+)
+def test_an_unreadable_file_or_line_is_rejected_by_name(
+    tmp_path: Path, read: Callable[[list[Path]], object], name: str, content: bytes | None, problem: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ExportError, match=name + problem):
+        read([tmp_path / name])
+
+
+@given(st.integers(0, 50), st.integers(0, 60))
+def test_a_sample_has_the_requested_number_of_distinct_items_in_order(size: int, most: int) -> None:
+    sample = evenly_spaced(range(size), most)
+    assert sample == sorted(set(sample))
+    assert len(sample) == min(size, most)
+
+
+VOCAB = 12
+DICTIONARY = np.array([7, 3, 9, 0, 11, 1, 5, 2, 10, 4, 8, 6])
+
+
+def toy_pairs(seed: int = 1, num_pairs: int = 200) -> TokenPairs:
+    """Sentences of two to five pieces; each is translated by the dictionary, in another order."""
+    rng = np.random.default_rng(seed)
+    sources = [rng.choice(VOCAB, rng.integers(2, 6), replace=False) for _ in range(num_pairs)]
+    return TokenPairs.of(
+        [(source.tolist(), rng.permutation(DICTIONARY[source]).tolist()) for source in sources]
+    )
+
+
+def test_em_finds_exactly_the_dictionary_of_a_shuffled_text() -> None:
+    pairs = toy_pairs()
+    links = link_pieces(pairs, VOCAB, VOCAB, iterations=5)
+    assert links.source_ids.tolist() == list(range(VOCAB))
+    assert links.target_ids.tolist() == DICTIONARY.tolist()
+    assert links.num_tokens.tolist() == np.bincount(pairs.sources.ids, minlength=VOCAB).tolist()
+
+
+def test_cooccurrence_counts_alone_do_not_find_the_dictionary() -> None:
+    """Piece 0 is in every sentence, so every target stands beside it most often: EM must explain it away."""
+    rng = np.random.default_rng(2)
+    rows = [(0, other) for other in rng.integers(1, 6, 100).tolist()]
+    links = link_pieces(TokenPairs.of([(row, [10 + row[0], 10 + row[1]]) for row in rows]), 6, 16, 5)
+    assert sorted(zip(links.source_ids.tolist(), links.target_ids.tolist(), strict=True)) == [
+        (piece, 10 + piece) for piece in range(6)
+    ]
+
+
+def test_the_result_does_not_depend_on_the_size_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = toy_pairs(seed=3, num_pairs=60)
+    whole = link_pieces(pairs, VOCAB, VOCAB, iterations=2)
+    monkeypatch.setattr(pairs_module, "CHUNK_OCCURRENCES", 50)
+    assert len(spans(pairs)) > 5
+    parts = link_pieces(pairs, VOCAB, VOCAB, iterations=2)
+    assert parts.source_ids.tolist() == whole.source_ids.tolist()
+    assert parts.target_ids.tolist() == whole.target_ids.tolist()
+    assert parts.num_tokens.tolist() == whole.num_tokens.tolist()
+
+
+def test_every_target_token_cooccurs_with_every_source_piece_and_the_empty_one() -> None:
+    pairs = TokenPairs.of([([], [4]), ([0, 1], [2, 3]), ([1], []), ([1], [3])])
+    keys, starts = occurrences(pairs, 1, 4, source_vocab=9, target_vocab=10)
+    assert keys.tolist() == [92, 2, 12, 93, 3, 13, 93, 13]  # ten times the source, and the target
+    assert starts.tolist() == [0, 3, 6]
+
+
+@pytest.mark.parametrize("pairs", [[], [([], [4, 5]), ([2], [])]])
+def test_a_token_without_a_source_is_linked_to_nothing(pairs: list[tuple[list[int], list[int]]]) -> None:
+    assert len(link_pieces(TokenPairs.of(pairs), 6, 6, 2).source_ids) == 0
+
 
 PAD, UNK, BOS, EOS = range(4)
 DIGIT, BYTE, HAUS, HOUSE, SUFFIX, RARE, GRUEN, GREEN = range(4, 12)

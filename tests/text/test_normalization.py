@@ -1,4 +1,6 @@
-# ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
+# ruff: noqa: RUF001 -- letters of several scripts are meant as they stand
+"""How text is validated and normalised, and gets capitals."""
+
 import re
 import sys
 import unicodedata
@@ -9,8 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dragoman.errors import InputError
+from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
 from dragoman.text.normalization import BLOCKS_WITH_MARKS, MAX_MARKS, normalise_segment, normalised_offsets
 from dragoman.text.segmentation import has_letters
+from dragoman.text.validation import check_text
+from dragoman.types import Span
 
 
 @pytest.mark.parametrize(
@@ -104,3 +110,55 @@ def test_normalisation_composes_at_most_30_marks_in_a_row(mark: str, monkeypatch
 
     monkeypatch.undo()
     assert max(map(longest_run_of_marks, composed)) <= MAX_MARKS
+
+
+LANGUAGES = st.sampled_from(["de", "en", "tr", "deu_Latn"])
+
+
+def test_a_translation_gets_capitals_but_for_placeholders_and_addresses() -> None:
+    assert to_capitals("Die Straße von {name}: www.example.org", "de") == (
+        "DIE STRASSE VON {name}: www.example.org"
+    )
+    assert to_capitals("ışık için", "tr") == "IŞIK İÇİN"
+
+
+@given(st.text(), LANGUAGES)
+def test_offsets_lead_to_what_each_character_became(text: str, language: str) -> None:
+    capitals, offsets = to_capitals(text, language), offsets_in_capitals(text, language)
+
+    assert offsets[0] == 0
+    assert offsets[-1] == len(capitals)
+    for place, character in enumerate(text):
+        became = capitals[offsets[place] : offsets[place + 1]]
+        assert became in {character, to_capitals(character, language)}
+
+
+def test_words_get_capitals_where_a_span_overlaps_them_but_for_placeholders() -> None:
+    text = "Die Straße ist nicht weit, don't worry %1$s."
+    words = words_at(text, [Span(5, 6), Span(21, 22), Span(30, 31), Span(42, 43)])
+
+    assert to_capitals(text, "de", words) == "Die STRASSE ist nicht WEIT, DON'T worry %1$s."
+    assert offsets_in_capitals(text, "de", words)[-1] == len(text) + 1
+
+
+@given(st.text())
+def test_every_text_that_has_utf8_passes(text: str) -> None:
+    check_text(text, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        *((f"😀ab{chr(code)}c", f"U+{code:04X} at character 3") for code in (0xD800, 0xDBFF, 0xDC00, 0xDFFF)),
+        ("\ud83d\ude00", "U+D83D at character 0"),  # a pair of them is two
+    ],
+)
+@pytest.mark.parametrize("item", [7, None])
+def test_a_surrogate_is_rejected_with_its_position_and_item(
+    text: str, problem: str, item: int | None
+) -> None:
+    with pytest.raises(InputError) as caught:
+        check_text(text, item)
+
+    assert (caught.value.field, caught.value.item) == ("text", item)
+    assert problem in caught.value.problem

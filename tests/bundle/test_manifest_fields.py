@@ -1,5 +1,6 @@
-"""The map from log-probability and lengths to a confidence, and its field of the manifest."""
+"""Fields of the manifest: the map to a confidence, and the controls that a model was trained with."""
 
+import json
 import math
 from dataclasses import asdict
 from typing import Any
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.confidence import MAX_WEIGHT, ConfidenceMap, map_problems
+from dragoman.manifest import Controls, FormalityControls, TermControls
 from dragoman.manifest_json import parse_manifest, to_json_content
 from tests.bundle.conftest import problems_of
 
@@ -102,3 +104,59 @@ def test_a_map_with_an_impossible_value_is_rejected(
 
     assert f"manifest.json: confidence{problem}" in problems
     assert len(problems) == 1 or changes is None  # which has no fields either
+
+
+TERMS = {"begin": 4, "translation": 5, "end": 6}
+FORMALITY = {"formal": 7, "informal": 8, "targets": ["en"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            {"controls": {"terms": TERMS, "formality": FORMALITY}},
+            Controls(TermControls(4, 5, 6), FormalityControls(7, 8, ("en",))),
+        ),
+        ({"controls": {"terms": TERMS}}, Controls(terms=TermControls(4, 5, 6))),
+        ({"controls": {"formality": FORMALITY}}, Controls(formality=FormalityControls(7, 8, ("en",)))),
+        ({}, None),
+    ],
+)
+def test_the_controls_of_a_bundle_are_read_as_written(
+    content: dict[str, Any], expected: Controls | None, manifest: dict[str, Any]
+) -> None:
+    parsed = parse_manifest(manifest | content, "de-en")
+
+    assert parsed.controls == expected
+    assert json.loads(json.dumps(to_json_content(parsed))) == manifest | content
+
+
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [
+        ({}, "controls is empty"),
+        (None, "controls must be an object, not null"),
+        ({"tone": {}}, "controls.tone is not a known field"),
+        ({"terms": {"begin": 4, "end": 6}}, "controls.terms.translation is missing"),
+        ({"terms": TERMS | {"end": -1}}, "controls.terms.end is -1, but must be at least 0"),
+        ({"terms": TERMS | {"end": 300}}, "controls: 300 is not an id from 0 to 299 without another meaning"),
+        ({"terms": TERMS | {"end": 3}}, "controls: 3 is not an id from 0 to 299 without another meaning"),
+        ({"terms": TERMS | {"end": 4}}, "controls has an id twice"),
+        ({"terms": TERMS, "formality": FORMALITY | {"formal": 4}}, "controls has an id twice"),
+        ({"terms": "<term>"}, "controls.terms must be an object, not a string"),
+        (
+            {"formality": FORMALITY | {"targets": ["de"]}},
+            "controls.formality.targets: de is no target language of the bundle",
+        ),
+        (
+            {"formality": FORMALITY | {"targets": []}},
+            "controls.formality.targets must have one or more languages, each once",
+        ),
+        (
+            {"formality": FORMALITY | {"targets": ["en", "en"]}},
+            "controls.formality.targets must have one or more languages, each once",
+        ),
+    ],
+)
+def test_impossible_controls_are_rejected(field: object, problem: str, manifest: dict[str, Any]) -> None:
+    assert f"manifest.json: {problem}" in problems_of(manifest | {"controls": field})
