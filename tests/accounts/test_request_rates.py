@@ -200,49 +200,42 @@ def test_an_unsupported_storage_is_rejected_without_quoting_it(url: str) -> None
     assert "hunter2" not in str(refused.value)
 
 
-def test_rates_are_counted_per_process_while_redis_is_unreachable(caplog: pytest.LogCaptureFixture) -> None:
+async def test_rates_are_counted_per_process_while_redis_is_unreachable(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
 
-    async def check() -> None:
-        rates, limits = (
-            RateLimiter.open(f"redis://:hunter2@127.0.0.1:{port}", None),
-            RateLimits.parse("3/hour"),
-        )
-        passed = [await passes(rates, "some", limits) for _ in range(4)]
-        assert passed == [True, True, True, False]
-        await rates.close()
-
-    asyncio.run(check())
+    rates, limits = (
+        RateLimiter.open(f"redis://:hunter2@127.0.0.1:{port}", None),
+        RateLimits.parse("3/hour"),
+    )
+    passed = [await passes(rates, "some", limits) for _ in range(4)]
+    assert passed == [True, True, True, False]
+    await rates.close()
     assert [record.levelno for record in caplog.records] == [logging.ERROR]  # and not one for each request
     assert "Redis failed" in caplog.text
     assert "hunter2" not in caplog.text
 
 
-def test_waiting_for_redis_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_for_redis_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 0.05)
 
-    async def check() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as silent:
-            rates = RateLimiter.open(f"redis://127.0.0.1:{silent.getsockname()[1]}", None)
-            limits = RateLimits.parse("1/hour")
-            assert await passes(rates, "some", limits)
-            assert not await passes(rates, "some", limits)
-            await rates.close()
-
-    asyncio.run(check())
-
-
-def test_redis_is_retried_after_a_pause(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 0.0)
-
-    async def check() -> None:
-        rates, limits = RateLimiter.open(redis_url, None), RateLimits.parse("1/hour")
-        assert await passes(rates, "rest", limits)  # counted here
-        monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 5.0)
-        assert not await passes(rates, "rest", limits)
-        rates._redis_retry_at_s = 0.0
-        assert await passes(rates, "rest", limits)  # counted there
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        rates = RateLimiter.open(f"redis://127.0.0.1:{silent.getsockname()[1]}", None)
+        limits = RateLimits.parse("1/hour")
+        assert await passes(rates, "some", limits)
+        assert not await passes(rates, "some", limits)
         await rates.close()
 
-    asyncio.run(check())
+
+async def test_redis_is_retried_after_a_pause(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 0.0)
+
+    rates, limits = RateLimiter.open(redis_url, None), RateLimits.parse("1/hour")
+    assert await passes(rates, "rest", limits)  # counted here
+    monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 5.0)
+    assert not await passes(rates, "rest", limits)
+    rates._redis_retry_at_s = 0.0
+    assert await passes(rates, "rest", limits)  # counted there
+    await rates.close()

@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 515,
     "service/text": 3840,
     "service/translation": 900,
-    "tests": 41590,
+    "tests": 41290,
     "training": 3900,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

@@ -79,13 +79,6 @@ def test_a_request_has_at_most_128_texts(client: Client) -> None:
         client.translate(["a"] * 129, target_language="en")
 
 
-def test_the_api_is_off_unless_it_is_named(serve: Serve, client_of: ClientOf) -> None:
-    http = serve(apis="native,openai")
-    assert http.post(PATH, json={"q": "a", "target": "en"}).status_code == 404
-    with pytest.raises(exceptions.NotFound):
-        client_of(http).get_languages()
-
-
 BODY = {"q": "Hallo", "source": "de", "target": "en", "format": "text"}
 
 

@@ -153,20 +153,6 @@ def test_the_sweep_continues_after_files_that_cannot_be_removed(
     assert set(services.blobs.jobs()) == set(ids[::2])
 
 
-def test_jobs_of_a_key_that_hang_delay_no_job_of_another(
-    serve_double: ServeJobs, double: DoubleTranslator, keys: Keys
-) -> None:
-    client, first, second = serve_double(jobs_at_a_time=1), keys.bearer(), keys.bearer()
-    client.headers.update(first)
-    for number in range(3):
-        send(client, f"wait {number}\n".encode())
-    until(double.is_waiting.is_set)
-    client.headers.update(second)
-
-    assert run_job(client, b"eins\n")["state"] == "done"
-    double.released.set()
-
-
 def test_a_job_is_retried_after_the_disk_was_full(
     serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

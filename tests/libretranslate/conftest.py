@@ -1,7 +1,6 @@
 """Servers with LibreTranslate's API."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,10 @@ import httpx
 import pytest
 
 from tests.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import QUICK_FILES, engine_server, ready_client, router_over
-from tests.service.keys import Keys
+from tests.service.conftest import QUICK_FILES, engine_server, keys, ready_client, router_over
+from tests.service.detecting_server import Serve, serve
 
-Serve = Callable[..., httpx.Client]
+__all__ = ["Serve", "keys", "serve"]
 
 
 @pytest.fixture(scope="module")
@@ -42,28 +41,10 @@ def client(models: Path, bundles: DoubleBundles) -> Iterator[httpx.Client]:
         yield shared
 
 
-@pytest.fixture
-def serve(models: Path) -> Iterator[Serve]:
-    """Start another server over the same models with these settings; gives a client once it is ready."""
-    with ExitStack() as running:
-
-        def start(**settings: object) -> httpx.Client:
-            router = running.enter_context(router_over(models, DoubleBundles()))
-            return running.enter_context(ready_client(router, **QUICK_FILES, **settings))
-
-        yield start
-
-
 @pytest.fixture(scope="module")
 def engine_client() -> Iterator[httpx.Client]:
     with engine_server(detection="on") as shared:
         yield shared
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> Keys:
-    """Of the database of a test's own servers."""
-    return Keys(f"sqlite:///{tmp_path / 'accounts.db'}")
 
 
 def translate(client: httpx.Client, **body: object) -> dict[str, Any]:

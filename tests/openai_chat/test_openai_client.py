@@ -186,12 +186,6 @@ def test_a_stream_has_the_text_of_the_whole(engine_client: OpenAI, text: str) ->
     assert streamed(engine_client, **body(text))[0] == whole.choices[0].message.content
 
 
-def test_the_api_is_off_unless_it_is_named(serve: Serve) -> None:
-    http = serve(apis="native,google")
-    for path in (PATH, "/v1/chat/completions"):
-        assert http.post(path, json=body()).status_code == 404
-
-
 USER = {"role": "user", "content": "Hallo"}
 
 

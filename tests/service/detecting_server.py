@@ -1,4 +1,4 @@
-"""Servers of the APIs that detect languages, over a few models that a conftest names as `models`."""
+"""Servers over a few models that a conftest names as `models`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import ready_client, router_over
+from tests.service.conftest import QUICK_FILES, ready_client, router_over
 
 Serve = Callable[..., httpx.Client]
 
@@ -24,7 +24,10 @@ def write_models(folder: Path, *targets: str) -> Path:
 @pytest.fixture(scope="module")
 def http(models: Path) -> Iterator[httpx.Client]:
     """A client of a server that detects languages and requires no key, which a module's tests share."""
-    with router_over(models, DoubleBundles()) as router, ready_client(router, detection="on") as shared:
+    with (
+        router_over(models, DoubleBundles()) as router,
+        ready_client(router, detection="on", **QUICK_FILES) as shared,
+    ):
         yield shared
 
 
@@ -35,6 +38,6 @@ def serve(models: Path) -> Iterator[Serve]:
 
         def start(**settings: object) -> httpx.Client:
             router = running.enter_context(router_over(models, DoubleBundles()))
-            return running.enter_context(ready_client(router, **settings))
+            return running.enter_context(ready_client(router, **{**QUICK_FILES, **settings}))
 
         yield start

@@ -231,3 +231,10 @@ def test_requests_are_counted_under_the_name_of_their_api(serve: Serve) -> None:
     counted = client.get("/metrics").text.splitlines()
     for name, path in requested:
         assert any(f'api="{name}"' in line and f'route="{path}"' in line for line in counted), path
+
+
+def test_googles_and_openais_apis_are_off_unless_they_are_named(serve: Serve) -> None:
+    client = serve(apis="native")
+
+    for api in (GOOGLE, OPENAI):
+        assert [client.post(path, json=api.body("a")).status_code for path in api.paths] == [404, 404]

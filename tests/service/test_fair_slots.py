@@ -1,7 +1,7 @@
 """Slots that clients share: none can hold all, and whoever has had less goes first."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
@@ -14,6 +14,8 @@ from service.http.threads import run_in_thread, run_stoppable
 from service.translation.inference import Inference
 from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator
+
+pytestmark = pytest.mark.anyio
 
 
 async def settle() -> None:
@@ -51,144 +53,120 @@ class Clients:
                 self.running.remove(name)
 
 
-def played(play: Callable[[Clients], Awaitable[None]], slots: FairSlots | None = None) -> None:
-    async def run() -> None:
-        await play(Clients(slots or FairSlots(num_slots=3, max_of_client=2)))
+@pytest.fixture
+def clients() -> Clients:
+    """Clients of three slots, of which each may hold two."""
+    return Clients(FairSlots(num_slots=3, max_of_client=2))
 
-    asyncio.run(run())
+
+async def test_a_client_cannot_hold_all_slots(clients: Clients) -> None:
+    for number in range(9):
+        clients.send(f"a{number}")
+    await settle()
+    assert clients.running == ["a0", "a1"]
+    clients.send("b0")
+    await settle()
+    assert clients.running == ["a0", "a1", "b0"]
 
 
-def test_a_client_cannot_hold_all_slots() -> None:
-    async def play(clients: Clients) -> None:
-        for number in range(9):
-            clients.send(f"a{number}")
+async def test_the_client_with_the_fewest_slots_goes_first(clients: Clients) -> None:
+    for name in ("a0", "a1", "c0", "a2", "c1", "b0"):
+        clients.send(name)
+    await settle()
+    clients.end("a0")
+    await settle()
+    assert clients.running == ["a1", "c0", "b0"]
+
+
+async def test_of_two_waiting_clients_the_cheaper_one_goes_first() -> None:
+    clients = Clients(FairSlots(num_slots=1, max_of_client=1))
+    for name, cost in (("x0", 1), ("a0", 9), ("a1", 9), ("b0", 1), ("b1", 1), ("b2", 1)):
+        clients.send(name, cost)
+    for name, next_name in (("x0", "a0"), ("a0", "b0"), ("b0", "b1"), ("b1", "b2")):
         await settle()
-        assert clients.running == ["a0", "a1"]
-        clients.send("b0")
+        clients.end(name)
         await settle()
-        assert clients.running == ["a0", "a1", "b0"]
-
-    played(play)
-
-
-def test_the_client_with_the_fewest_slots_goes_first() -> None:
-    async def play(clients: Clients) -> None:
-        for name in ("a0", "a1", "c0", "a2", "c1", "b0"):
-            clients.send(name)
-        await settle()
-        clients.end("a0")
-        await settle()
-        assert clients.running == ["a1", "c0", "b0"]
-
-    played(play)
-
-
-def test_of_two_waiting_clients_the_cheaper_one_goes_first() -> None:
-    async def play(clients: Clients) -> None:
-        for name, cost in (("x0", 1), ("a0", 9), ("a1", 9), ("b0", 1), ("b1", 1), ("b2", 1)):
-            clients.send(name, cost)
-        for name, next_name in (("x0", "a0"), ("a0", "b0"), ("b0", "b1"), ("b1", "b2")):
-            await settle()
-            clients.end(name)
-            await settle()
-            assert clients.running == [next_name]
-
-    played(play, FairSlots(num_slots=1, max_of_client=1))
+        assert clients.running == [next_name]
 
 
 @pytest.mark.parametrize("is_waiting", [True, False])
-def test_a_client_that_leaves_leaves_nothing_behind(*, is_waiting: bool) -> None:
-    async def play(clients: Clients) -> None:
-        for name in ("a0", "a1", "b0", "c0", "d0"):
-            clients.send(name)
-        await settle()
-        clients.leave("c0" if is_waiting else "b0")
-        await settle()
-        clients.end("a0")
-        await settle()
-        assert clients.running[-1] == "d0"
-
-    played(play)
+async def test_a_client_that_leaves_leaves_nothing_behind(clients: Clients, *, is_waiting: bool) -> None:
+    for name in ("a0", "a1", "b0", "c0", "d0"):
+        clients.send(name)
+    await settle()
+    clients.leave("c0" if is_waiting else "b0")
+    await settle()
+    clients.end("a0")
+    await settle()
+    assert clients.running[-1] == "d0"
 
 
-def test_a_client_that_leaves_when_its_turn_comes_gives_it_to_the_next() -> None:
-    async def play(clients: Clients) -> None:
-        for name in ("a0", "a1", "b0", "c0", "d0"):
-            clients.send(name)
-        await settle()
-        clients.end("a0")
-        await asyncio.sleep(0)  # it ends, and the turn passes to another, which does not know yet
-        clients.leave("c0")
-        await settle()
-        assert clients.running == ["a1", "b0", "d0"]
-
-    played(play)
+async def test_a_client_that_leaves_when_its_turn_comes_gives_it_to_the_next(clients: Clients) -> None:
+    for name in ("a0", "a1", "b0", "c0", "d0"):
+        clients.send(name)
+    await settle()
+    clients.end("a0")
+    await asyncio.sleep(0)  # it ends, and the turn passes to another, which does not know yet
+    clients.leave("c0")
+    await settle()
+    assert clients.running == ["a1", "b0", "d0"]
 
 
-def test_work_of_a_cancelled_caller_is_stopped_and_awaited() -> None:
-    async def run() -> None:
-        has_begun, has_ended = asyncio.Event(), Event()
-        loop = asyncio.get_running_loop()
+async def test_work_of_a_cancelled_caller_is_stopped_and_awaited() -> None:
+    has_begun, has_ended = asyncio.Event(), Event()
+    loop = asyncio.get_running_loop()
 
-        def work(stop: Event) -> None:
-            loop.call_soon_threadsafe(has_begun.set)
-            stop.wait()
-            has_ended.set()
+    def work(stop: Event) -> None:
+        loop.call_soon_threadsafe(has_begun.set)
+        stop.wait()
+        has_ended.set()
 
-        task = asyncio.create_task(run_stoppable(work))
-        await has_begun.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert has_ended.is_set()
-
-    asyncio.run(run())
+    task = asyncio.create_task(run_stoppable(work))
+    await has_begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert has_ended.is_set()
 
 
-def test_an_error_of_the_work_is_raised() -> None:
+async def test_an_error_of_the_work_is_raised() -> None:
     def work(_: Event) -> None:
         raise ValueError("a problem")
 
     with pytest.raises(ValueError, match="a problem"):
-        asyncio.run(run_stoppable(work))
+        await run_stoppable(work)
 
 
-def test_slots_forget_clients_that_have_left() -> None:
+async def test_slots_forget_clients_that_have_left() -> None:
     slots = FairSlots(num_slots=1, max_of_client=1)
-
-    async def play(clients: Clients) -> None:
-        for name in ("a0", "a1", "b0", "c0"):
-            clients.send(name)
-        await settle()
-        clients.end("a0")
-        clients.leave("b0")
-        clients.leave("c0")
-        clients.end("a1")
-        await settle()
-        assert not slots._costs
-        assert not slots._waiting
-        assert not slots._num_running
-
-    played(play, slots)
+    clients = Clients(slots)
+    for name in ("a0", "a1", "b0", "c0"):
+        clients.send(name)
+    await settle()
+    clients.end("a0")
+    clients.leave("b0")
+    clients.leave("c0")
+    clients.end("a1")
+    await settle()
+    assert not slots._costs
+    assert not slots._waiting
+    assert not slots._num_running
 
 
-def test_a_client_whose_calls_hang_leaves_threads_to_others() -> None:
+async def test_a_client_whose_calls_hang_leaves_threads_to_others() -> None:
     may_end = Event()
 
     async def ask(client: str, work: Callable[[], object]) -> object:
         current_client.set(client)
         return await run_in_thread(work)
 
-    async def run() -> object:
-        hanging = [asyncio.create_task(ask("a", may_end.wait)) for _ in range(100)]
-        await settle()
-        try:
-            return await asyncio.wait_for(ask("b", lambda: "done"), 30)
-        finally:
-            may_end.set()
-            await asyncio.gather(*hanging)
-
-    assert asyncio.run(run()) == "done"
+    hanging = [asyncio.create_task(ask("a", may_end.wait)) for _ in range(100)]
+    await settle()
+    try:
+        assert await asyncio.wait_for(ask("b", lambda: "done"), 30) == "done"
+    finally:
+        may_end.set()
+        await asyncio.gather(*hanging)
 
 
 def test_each_event_loop_has_slots_of_its_own_that_stay_the_same() -> None:
@@ -200,7 +178,7 @@ def test_each_event_loop_has_slots_of_its_own_that_stay_the_same() -> None:
     assert asyncio.run(found()) is not asyncio.run(found())
 
 
-def test_long_texts_of_one_client_are_not_all_prepared_before_those_of_another(
+async def test_long_texts_of_one_client_are_not_all_prepared_before_those_of_another(
     translator: DoubleTranslator, models_dir: Path
 ) -> None:
     order: list[str] = []
@@ -209,10 +187,7 @@ def test_long_texts_of_one_client_are_not_all_prepared_before_those_of_another(
         current_client.set(name[0])
         await inference.run_in_thread(lambda: order.append(name), LARGE_CHARACTERS)
 
-    async def run() -> None:
-        with router_of(translator, models_dir / "tiny") as router:
-            inference = Inference(router, 1.0, ())
-            await asyncio.gather(*(prepare(inference, name) for name in ("a0", "a1", "a2", "b0")))
-
-    asyncio.run(run())
+    with router_of(translator, models_dir / "tiny") as router:
+        inference = Inference(router, 1.0, ())
+        await asyncio.gather(*(prepare(inference, name) for name in ("a0", "a1", "a2", "b0")))
     assert order == ["a0", "a1", "b0", "a2"]

@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from dragoman.terms import Term, Terminology
-from service.accounts.keys import Scope
 from tests.routing.doubles import until
 from tests.service.conftest import Serve, fields_of, translate
 from tests.service.doubles import DoubleTranslator
@@ -176,21 +175,6 @@ def test_settings_limit_glossaries(serve: Serve) -> None:
     second = client.post("/v1/glossaries", json=NEW)
     assert second.status_code == 422
     assert "limit of 1 glossaries per key" in second.text
-
-
-def test_a_key_sees_its_own_glossaries_only(serve: Serve, keys: Keys) -> None:
-    client = serve(database_url=keys.url, requires_key=True)
-    own, other = (keys.bearer(Scope.GLOSSARIES, Scope.TRANSLATE) for _ in range(2))
-    glossary_id = client.post("/v1/glossaries", json=NEW, headers=own).json()["id"]
-    path = f"/v1/glossaries/{glossary_id}"
-    assert client.get("/v1/glossaries", headers=other).json() == {"glossaries": []}
-    assert client.get(path, headers=other).status_code == 404
-    assert client.delete(path, headers=other).status_code == 404
-    body = {"text": "Hund", "glossary": glossary_id}
-    assert client.post("/v1/translate", json=body, headers=other).status_code == 404
-    assert client.post("/v1/translate", json=body, headers=own).status_code == 200
-    assert client.get("/v1/glossaries").status_code == 401
-    assert client.get("/v1/glossaries", headers=keys.bearer(Scope.TRANSLATE)).status_code == 403
 
 
 def test_a_glossary_outlives_a_server_with_a_database_with_or_without_jobs(serve: Serve, keys: Keys) -> None:

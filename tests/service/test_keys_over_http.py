@@ -229,3 +229,30 @@ def test_equal_requests_of_several_keys_are_not_joined(
         for each in asking:
             each.result()
     assert [text for text, _ in translator.seen] == ["wait"] * 3
+
+
+PAIR = {"source": "de", "target": "en"}
+TERM = {"source": "Hund", "target": "dog"}
+STORED: dict[str, dict[str, object]] = {
+    "glossaries": {"name": "x", "dictionaries": [{**PAIR, "entries": [TERM]}]},
+    "memories": {"name": "x", **PAIR, "pairs": [TERM]},
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [("glossaries", "glossary"), ("memories", "memory")])
+def test_what_a_key_stores_is_its_own_and_needs_its_scope(
+    serve: Serve, keys: Keys, kind: str, name: str
+) -> None:
+    client, path = serve(database_url=keys.url, requires_key=True), f"/v1/{kind}"
+    own, other = (keys.bearer(Scope.GLOSSARIES, Scope.TRANSLATE) for _ in range(2))
+    stored_id = client.post(path, json=STORED[kind], headers=own).json()["id"]
+
+    assert client.get(path, headers=other).json() == {kind: []}
+    for method in ("GET", "DELETE"):
+        assert client.request(method, f"{path}/{stored_id}", headers=other).status_code == 404
+    body = {"text": "Hund", name: stored_id}
+    assert [client.post(URL, json=body, headers=each).status_code for each in (other, own)] == [404, 200]
+    assert client.get(path).status_code == 401
+    for method in ("GET", "POST"):
+        rejected = client.request(method, path, headers=keys.bearer(Scope.TRANSLATE))
+        assert rejected.status_code == 403

@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from service.accounts.keys import Scope
 from service.memories.memory_service import MAX_SEARCHED_TEXTS
 from tests.service.conftest import Serve, Served, double_server, translate
 from tests.service.doubles import DoubleTranslator
@@ -176,21 +175,6 @@ def test_a_memory_that_does_not_fit_is_rejected(
     memory = create(client)["id"]
     sent = {"text": "warum", "memory": memory, **fields}
     assert rejection(client.post("/v1/translate", json=sent)) == (status, problem)
-
-
-def test_memories_belong_to_their_key_and_need_its_scope(serve: Serve, keys: Keys) -> None:
-    client = serve(database_url=keys.url, requires_key=True)
-    owner, other = keys.bearer(), keys.bearer()
-    sent = {**NEW, "pairs": PAIRS}
-    made = client.post(ROOT, json=sent, headers=owner).json()
-
-    assert client.get(ROOT, headers=other).json() == {"memories": []}
-    assert client.get(f"{ROOT}/{made['id']}", headers=other).status_code == 404
-    body = {"text": "Gute Nacht.", "memory": made["id"]}
-    assert client.post("/v1/translate", json=body, headers=other).status_code == 404
-    assert client.post("/v1/translate", json=body, headers=owner).status_code == 200
-    assert client.post(ROOT, json=sent).status_code == 401
-    assert client.post(ROOT, json=sent, headers=keys.bearer(Scope.TRANSLATE)).status_code == 403
 
 
 def test_a_suggestion_is_found_by_the_next_translation(client: httpx.Client) -> None:

@@ -4,10 +4,10 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -193,36 +193,28 @@ async def _translate(translations: TranslationService, *texts: str) -> list[str]
     return [answer.text for answer in await translations.translate(order, ANONYMOUS)]
 
 
-def while_all_threads_are_busy(translations: TranslationService, scenario: Coroutine[Any, Any, None]) -> None:
-    async def run() -> None:
-        are_released = threading.Event()
-        busy = [
-            asyncio.ensure_future(translations.inference.run_in_thread(are_released.wait))
-            for _ in range(MAX_PREPARING)
-        ]
-        await asyncio.sleep(0)
-        try:
-            await asyncio.wait_for(scenario, TIMEOUT_S)
-        finally:
-            are_released.set()
-            await asyncio.gather(*busy)
+@asynccontextmanager
+async def all_threads_busy(translations: TranslationService) -> AsyncIterator[None]:
+    are_released = threading.Event()
+    busy = [
+        asyncio.ensure_future(translations.inference.run_in_thread(are_released.wait))
+        for _ in range(MAX_PREPARING)
+    ]
+    await asyncio.sleep(0)
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            yield
+    finally:
+        are_released.set()
+        await asyncio.gather(*busy)
 
-    asyncio.run(run())
 
-
-def test_a_short_request_passes_those_that_take_long_to_plan(translations: TranslationService) -> None:
-    async def scenario() -> None:
+@pytest.mark.anyio
+async def test_a_short_request_passes_those_that_take_long_to_plan(translations: TranslationService) -> None:
+    async with all_threads_busy(translations):
         assert await _translate(translations, "eins", "zwei") == ["EINS", "ZWEI"]
-
-    while_all_threads_are_busy(translations, scenario())
-
-
-def test_a_short_request_without_queue_space_is_rejected_at_once(translations: TranslationService) -> None:
-    async def scenario() -> None:
-        with pytest.raises(Overloaded):
+        with pytest.raises(Overloaded):  # at once, too
             await _translate(translations, "full")
-
-    while_all_threads_are_busy(translations, scenario())
 
 
 def test_the_texts_of_a_client_are_prepared_one_request_at_a_time(translations: TranslationService) -> None:
@@ -249,6 +241,7 @@ def test_the_texts_of_a_client_are_prepared_one_request_at_a_time(translations: 
     assert sorted(started) == ["honest", "hostile", "hostile"]
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     "texts",
     [
@@ -256,16 +249,14 @@ def test_the_texts_of_a_client_are_prepared_one_request_at_a_time(translations: 
         ("a",) * (translation_service.BRIEF_TEXTS + 1),
     ],
 )
-def test_a_long_request_is_planned_off_the_event_loop(
+async def test_a_long_request_is_planned_off_the_event_loop(
     translations: TranslationService, texts: tuple[str, ...]
 ) -> None:
-    async def scenario() -> None:
+    async with all_threads_busy(translations):
         waiting = asyncio.ensure_future(_translate(translations, *texts))
         done, _ = await asyncio.wait([waiting], timeout=0.2)
         assert not done
         waiting.cancel()
-
-    while_all_threads_are_busy(translations, scenario())
 
 
 def test_the_names_of_languages_are_loaded_before_the_server_is_ready(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
 import pytest
 
 from dragoman import BundleError, DragomanError, KernelsError
@@ -266,34 +265,3 @@ def test_a_folder_that_cannot_be_served_from_the_start_is_reported(
 
     assert "a cannot be served: manifest.json: format_version is None" in caplog.text
     assert [each["folder"] for each in client.get("/v1/models").json()["models"]] == ["b", "c"]
-
-
-def test_models_replaced_under_load_fail_no_request(
-    serve_models: Serve, models: Path, bundles: DoubleBundles
-) -> None:
-    client = serve_models(reload_endpoint=True)
-    stop = threading.Event()
-    answered: list[httpx.Response] = []
-
-    def ask(number: int) -> None:
-        body = {"text": ["Hallo", "Welt"], "source": "de", "target": ("en", "fr")[number % 2]}
-        while not stop.is_set():
-            answered.append(client.post(URL, json=body))
-
-    with ThreadPoolExecutor(4) as clients:
-        asking = [clients.submit(ask, number) for number in range(4)]
-        try:
-            for turn in range(8):
-                done = len(answered)
-                until(lambda done=done: len(answered) >= done + 8)  # type: ignore[misc]
-                replace_bundle(models / "a", "german", filler=str(turn))
-                if turn % 2:
-                    replace_bundle(models / "b", "french", "en", "fr", filler=str(turn))
-                assert client.post("/v1/models/reload").status_code == 200
-        finally:
-            stop.set()
-        for one in asking:
-            one.result(TIMEOUT_S)
-
-    assert {response.status_code for response in answered} == {httpx.codes.OK}
-    assert bundles.names.count("german") > 4

@@ -267,13 +267,3 @@ def test_a_stream_has_the_segments_of_a_text_with_placeholders_once_it_is_done(c
 
     assert [(one["item"], one["text"]) for one in data[:-1]] == [(0, "GUTEN TAG."), (1, KEPT)]
     assert data[-1]["translations"][1]["text"] == KEPT
-
-
-def test_the_other_apis_keep_placeholders_and_the_shape_of_their_responses(client: httpx.Client) -> None:
-    libretranslate = client.post("/translate", json={"q": TEXT, "source": "de", "target": "en"}).json()
-    deepl = client.post(
-        "/v2/translate", json={"text": [TEXT], "source_lang": "DE", "target_lang": "EN"}
-    ).json()
-
-    assert libretranslate == {"translatedText": KEPT}
-    assert deepl == {"translations": [{"detected_source_language": "DE", "text": KEPT}]}
