@@ -75,17 +75,39 @@ def test_shared_tokens_occur_once_on_each_side(source: str, target: str, shared:
 def test_copied_inside_replaces_the_same_token_on_both_sides_by_the_same_thing(
     pair: TextPair, seed: int
 ) -> None:
-    copy = copied_inside(pair, stream(seed, "test"))
+    copy = copied_inside(pair, stream(seed, "test"), ENGLISH_TO_DUTCH)
     if copy is not None:
         assert copy != pair
         assert change(pair.source, copy.source) == change(pair.target, copy.target)
+
+
+@pytest.mark.parametrize(
+    ("pair", "languages"),
+    [
+        (TextPair("Es kamen 250 Leute", "There were 250 people"), GERMAN_TO_ENGLISH),
+        (TextPair("There were 250 people", "Es kamen 250 Leute"), ENGLISH_TO_GERMAN),
+    ],
+)
+def test_long_numbers_have_each_sides_own_separators(pair: TextPair, languages: Languages) -> None:
+    found = 0
+    for seed in range(300):
+        copy = copied_inside(pair, stream(seed, "x"), languages)
+        assert copy is not None
+        german, english = copy.source, copy.target
+        if languages == ENGLISH_TO_GERMAN:
+            german, english = english, german
+        number = re.fullmatch(r"Es kamen (\d{1,3}(?:\.\d{3})*(?:,\d+)?) Leute", german)
+        if number is not None and re.search("[.,]", number[1]):
+            swapped = number[1].translate(str.maketrans(".,", ",."))
+            found += english == f"There were {swapped} people"
+    assert found > 50
 
 
 def test_two_replaced_tokens_keep_their_order() -> None:
     pair = TextPair("Maria gab 2015 Boston auf", "In 2015 she gave up Boston")
     found = 0
     for seed in range(200):
-        copy = copied_inside(pair, stream(seed, "x"))
+        copy = copied_inside(pair, stream(seed, "x"), ENGLISH_TO_DUTCH)
         assert copy is not None
         found_source = re.fullmatch("Maria gab (.+) auf", copy.source)
         found_target = re.fullmatch("In (.+) she gave up (.+)", copy.target)
@@ -98,7 +120,10 @@ def test_two_replaced_tokens_keep_their_order() -> None:
 
 @pytest.mark.parametrize(
     ("replace", "name"),
-    [(copied_inside, "no_names"), (partial(other_number, languages=GERMAN_TO_ENGLISH), "ambiguous_numbers")],
+    [
+        (partial(copied_inside, languages=GERMAN_TO_ENGLISH), "no_names"),
+        (partial(other_number, languages=GERMAN_TO_ENGLISH), "ambiguous_numbers"),
+    ],
 )
 def test_words_that_may_not_be_names_and_ambiguous_numbers_are_not_replaced(
     replace: Callable[[TextPair, Random], TextPair | None], name: str

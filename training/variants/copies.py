@@ -108,7 +108,7 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
         "quoted": lambda pair, rng: quoted(pair, rng, languages),
         "list_mark": list_mark,
         "repeated": repeated,
-        "copied_inside": copied_inside,
+        "copied_inside": lambda pair, rng: copied_inside(pair, rng, languages),
         "copied_beside": lambda pair, rng: copied_beside(pair, rng, languages),
         "other_number": lambda pair, rng: other_number(pair, rng, languages),
         "terms": lambda pair, rng: None if dictionary is None else terms(pair, rng, dictionary),

@@ -3,6 +3,7 @@
 Both sides always have the same number: `14:30 Uhr` is `14:30`, never `2:30 pm`.
 """
 
+import string
 from dataclasses import dataclass
 from random import Random
 
@@ -58,6 +59,26 @@ def decimal(units: int, places: int) -> Bilingual:
 
 def any_number(rng: Random) -> Bilingual:
     return pick(rng, _NUMBERS)(rng)
+
+
+def long_amount(rng: Random) -> Bilingual:
+    """Make a number of four to ten digits, often repeated ones, most with separators or decimals."""
+    count = rng.randint(3, 9)
+    is_repeating = rng.random() < 1 / 2
+    rest = repeated_digits(rng, count) if is_repeating else "".join(rng.choices(string.digits, k=count))
+    units = int(rng.choice("123456789") + rest)
+    number = decimal(units, rng.choice((1, 2, 2))) if rng.random() < 2 / 3 else whole(units)
+    if rng.random() < 1 / 3:
+        return Bilingual(number.german.replace(".", ""), number.english.replace(",", ""))
+    return number
+
+
+def repeated_digits(rng: Random, count: int) -> str:
+    """Make digits of which some follow themselves, such as `3333` or `44700`."""
+    digits = ""
+    while len(digits) < count:
+        digits += rng.choice(string.digits) * rng.choice((1, 2, 2, 3, 3, 4))
+    return digits[:count]
 
 
 def counted(rng: Random) -> Bilingual:
@@ -160,6 +181,7 @@ _NUMBERS: Weighted[Maker[Bilingual]] = (
     (3, _small),
     (3, _plain),
     (3, _separated),
+    (3, long_amount),
     (3, _fraction),
     (1, _cents),
     (0.5, _signed),

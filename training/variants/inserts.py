@@ -8,10 +8,10 @@ from random import Random
 from training.config import ENGLISH, GERMAN
 from training.corpus import TextPair
 from training.variants.drawing import Maker, Weighted, pick
-from training.variants.formats import Bilingual, percentage, price, time
+from training.variants.formats import Bilingual, long_amount, percentage, price, repeated_digits, time
 from training.variants.noise import QUOTATION_MARKS
 from training.variants.tokens import WordToken, replaced, shared_tokens
-from training.variants.verbatim import ADJACENT, FOR_NAMES, FOR_NUMBERS, around, repeated_digits
+from training.variants.verbatim import ADJACENT, FOR_NAMES, FOR_NUMBERS, around
 
 Languages = tuple[str, str]
 """Languages of source and target."""
@@ -20,6 +20,8 @@ SHARE_OF_TWO = 0.3
 """Share of the pairs with two or more shared tokens in which two tokens are replaced."""
 SHARE_AROUND = 0.25
 """Share of names that are put between tags instead of being replaced."""
+SHARE_AMOUNTS = 0.5
+"""Share of numbers that are replaced by a long one, in each side's own format."""
 SHARE_LOCAL = 0.15
 """Share of things next to a sentence that German and English write differently."""
 
@@ -36,7 +38,7 @@ LIST_MARKS: Weighted[Maker[str]] = (
     (2, lambda rng: rng.choice("-–•*")),
 )
 
-_LOCAL: Weighted[Maker[Bilingual]] = ((2, price), (1, percentage), (1, time))
+_LOCAL: Weighted[Maker[Bilingual]] = ((2, price), (1, percentage), (1, time), (2, long_amount))
 _FIGURE = re.compile(r"(?<![\w.,:/+-])(?<![0-9] )[0-9]+(?:[.,][0-9]+)*(?![\w:/-]|[.,][0-9]| [0-9]{3})")
 _SWAPPED = str.maketrans(".,", ",.")
 _LAST_MARKS = re.compile(r"[.!?…,:;]*$")
@@ -51,18 +53,24 @@ _PLACES = {
 """Orders of a side without its last punctuation mark, {0}, the thing, {1}, and that mark, {2}."""
 
 
-def copied_inside(pair: TextPair, rng: Random) -> TextPair | None:
-    """Replace a name, number or code, which both sides have exactly once, by something to copy."""
+def copied_inside(pair: TextPair, rng: Random, languages: Languages) -> TextPair | None:
+    """Replace a name, number or code, which both sides have exactly once, by something to copy.
+
+    A number may become a long one, which German and English write with different separators.
+    """
     shared = [both for both in shared_tokens(pair) if _can_replace(both[0], pair)]
     if not shared:
         return None
     count = 2 if len(shared) > 1 and rng.random() < SHARE_OF_TWO else 1
     chosen = rng.sample(shared, count)
-    things = [_in_place_of(source, rng) for source, _ in chosen]
-    if _is_present(things, pair) or len(set(things)) < count:
+    things = [_in_place_of(source, rng, languages) for source, _ in chosen]
+    copies = [thing.source for thing in things], [thing.target for thing in things]
+    if _is_present([*copies[0], *copies[1]], pair) or len(set(things)) < count:
         return None
     sources, targets = [source for source, _ in chosen], [target for _, target in chosen]
-    return TextPair(_replace_all(pair.source, sources, things), _replace_all(pair.target, targets, things))
+    return TextPair(
+        _replace_all(pair.source, sources, copies[0]), _replace_all(pair.target, targets, copies[1])
+    )
 
 
 def copied_beside(pair: TextPair, rng: Random, languages: Languages) -> TextPair | None:
@@ -86,7 +94,7 @@ def other_number(pair: TextPair, rng: Random, languages: Languages) -> TextPair 
     German `6,7` and English `6.7` are the same number; so are two that are written alike, such as versions.
     The length stays. Years stay years; numbers that may be days, hours or months stay in their range.
     """
-    is_swapping = set(languages) == {GERMAN, ENGLISH}
+    is_swapping = _is_german_and_english(languages)
     targets = _figures_once(pair.target)
     fitting = [
         (figure, other)
@@ -148,16 +156,24 @@ def _can_replace(token: WordToken, pair: TextPair) -> bool:
     return token.is_name
 
 
-def _in_place_of(token: WordToken, rng: Random) -> str:
+def _in_place_of(token: WordToken, rng: Random, languages: Languages) -> TextPair:
+    if token.is_number and _is_german_and_english(languages) and rng.random() < SHARE_AMOUNTS:
+        return long_amount(rng).to_pair(languages[0])
     if token.is_number:
-        return pick(rng, FOR_NUMBERS)(rng)
-    if not token.is_code and rng.random() < SHARE_AROUND:
-        return around(token.core, rng)
-    return pick(rng, FOR_NAMES)(rng)
+        text = pick(rng, FOR_NUMBERS)(rng)
+    elif not token.is_code and rng.random() < SHARE_AROUND:
+        text = around(token.core, rng)
+    else:
+        text = pick(rng, FOR_NAMES)(rng)
+    return TextPair(text, text)
+
+
+def _is_german_and_english(languages: Languages) -> bool:
+    return set(languages) == {GERMAN, ENGLISH}
 
 
 def _draw_adjacent(rng: Random, languages: Languages) -> TextPair:
-    if rng.random() < SHARE_LOCAL and set(languages) == {GERMAN, ENGLISH}:
+    if rng.random() < SHARE_LOCAL and _is_german_and_english(languages):
         return pick(rng, _LOCAL)(rng).to_pair(languages[0])
     text = pick(rng, ADJACENT)(rng)
     return TextPair(text, text)

@@ -9,6 +9,7 @@ from random import Random
 from uuid import UUID
 
 from training.variants.drawing import Maker, Weighted, pick, word_list, words
+from training.variants.formats import repeated_digits
 
 _WORDS = word_list("identifiers")
 _ONSETS = words("b bl br ch d dr f fl g gr h j k kl l m n p pl r s sch sp st t tr v w z")
@@ -174,18 +175,18 @@ def ip_address(rng: Random) -> str:
 
 
 def hash_code(rng: Random) -> str:
-    width = rng.choice((7, 8, 12, 16, 32, 40))
+    width = rng.choice((7, 8, 12, 16, 32, 40, 64, 64))
     return "".join(rng.choice("0123456789abcdef") for _ in range(width))
 
 
 def account(rng: Random) -> str:
     """Make something like an IBAN, an order number or a serial number."""
-    digits = _digits(rng, 18)
+    digits = _digits(rng, 20)
     letters = _letters(rng, 2)
     return pick(
         rng,
         (
-            (1, f"{letters}{digits[:18]}"),
+            (1, f"{letters}{digits[: rng.choice((18, 20))]}"),
             (1, f"{letters}{digits[:2]} {digits[2:6]} {digits[6:10]} {digits[10:14]} {digits[14:18]}"),
             (2, f"{_letters(rng, 3)}-{digits[:4]}"),
             (1, f"{letters}{digits[:6]}"),
@@ -212,18 +213,10 @@ def coordinates(rng: Random) -> str:
 
 
 def long_number(rng: Random) -> str:
-    """Make a number of 3 to 12 digits without separators; half of them repeat digits."""
-    count = rng.choice((3, 4, 5, 6, 7, 8, 9, 10, 12))
+    """Make a number of 3 to 20 digits without separators; half of them repeat digits."""
+    count = rng.choice((3, 4, 5, 5, 6, 6, 7, 8, 9, 10, 12, 16, 20))
     rest = repeated_digits(rng, count - 1) if rng.random() < 1 / 2 else _digits(rng, count - 1)
     return rng.choice("123456789") + rest
-
-
-def repeated_digits(rng: Random, count: int) -> str:
-    """Make digits of which some follow themselves, such as `3333` or `44700`."""
-    digits = ""
-    while len(digits) < count:
-        digits += rng.choice(string.digits) * rng.choice((1, 2, 2, 3, 3, 4))
-    return digits[:count]
 
 
 def code(rng: Random) -> str:
@@ -330,6 +323,8 @@ FOR_NAMES: Weighted[Maker[str]] = (
     (1.5, function),
     (2, code),
     (1, uuid),
+    (1, hash_code),
+    (0.5, mac_address),
     (0.5, user_name),
 )
 """Things that may replace a name."""
@@ -337,10 +332,13 @@ FOR_NUMBERS: Weighted[Maker[str]] = (
     *_PLACEHOLDERS,
     (1, empty_tag),
     (1, version),
-    (0.5, account),
+    (1, account),
     (6, long_number),
     (2, coordinates),
     (1, code),
+    (0.5, uuid),
+    (1, hash_code),
+    (0.5, mac_address),
 )
 """Things that may replace a number."""
 ADJACENT: Weighted[Maker[str]] = (
@@ -353,7 +351,7 @@ ADJACENT: Weighted[Maker[str]] = (
     (2, file_path),
     (2, version),
     (1, ip_address),
-    (1, hash_code),
+    (2, hash_code),
     (1, account),
     (1, phone),
     (1, uuid),
