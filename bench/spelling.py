@@ -1,4 +1,4 @@
-"""BLEU without case of lines in capitals, with words in capitals, and in Swiss spelling.
+"""BLEU without case of lines in capitals, with words in capitals, in Swiss spelling, with quotation marks.
 
 python -m bench.spelling models/de-en --set tatoeba1k data/tatoeba1k.de data/tatoeba1k.en ... \
     --output bench/results/spelling-de-en.json
@@ -7,6 +7,7 @@ Each spelling is translated twice: as the engine does it, and with its respellin
 docs/explanation/decisions/0017-two-spellings-of-a-segment.md has the result.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
@@ -25,6 +26,11 @@ MIN_LETTERS = 3
 WORDS_PER_CAPITALS = 10
 """A line gets one word in capitals, and one more if it has as many words."""
 
+QUOTED = re.compile(r"(?:^|\s)[\"'\u2018\u201a\u201c\u201e\xab\xbb]\w")
+QUOTATION_MARKS = re.compile(
+    r"(?<!\w)[\"'\u2018\u201a\u201c\u201e\xab\xbb]|[\"'\u2018\u2019\u201c\u201d\xab\xbb](?!\w)"
+)
+STYLES = ('"{}"', "\u201e{}\u201c", "\xbb{}\xab", "\u201c{}\u201d", "\u2018{}\u2019")
 Spell = Callable[[str, Random], str | None]
 """Returns a line in another spelling; None for a line that has no such spelling."""
 
@@ -40,17 +46,25 @@ def emphasise(line: str, random: Random) -> str | None:
     return None if emphasised == line else emphasised
 
 
+def quote(line: str, random: Random) -> str | None:
+    """Return a line in quotation marks of a random style; None if it has some."""
+    return None if QUOTATION_MARKS.search(line) else random.choice(STYLES).format(line)
+
+
 SPELLINGS: Mapping[str, Spell] = {
     "words in capitals": emphasise,
     "in capitals": lambda line, _: line.upper(),
     "ss for ß": lambda line, _: line.replace("ß", "ss") if "ß" in line else None,
+    "quotation marks": lambda line, _: line if QUOTED.search(line) else None,
+    "in quotation marks": quote,
 }
 
 
 def measure_spelling(translator: Translator, one: EvaluationSet, name: str, num_lines: int) -> dict[str, Any]:
     """Return BLEU without case, 0 to 100, of the first lines that have the spelling.
 
-    `bleu_as_written` is without the engine's respelling, `bleu_as_given` of the lines before the change.
+    Quotation marks do not count. `bleu_as_written` is without the engine's respelling, `bleu_as_given` of
+    the lines before the change.
     """
     random = Random(SEED)  # noqa: S311 -- reproducible, not secret
     pairs = list(zip(*one.lines(), strict=True))
@@ -59,11 +73,12 @@ def measure_spelling(translator: Translator, one: EvaluationSet, name: str, num_
     row: dict[str, Any] = {"test_set": one.name, "spelling": name, "lines": len(chosen)}
     if not chosen:
         return row
-    sources, targets = [each[0] for each in chosen], [each[2] for each in chosen]
+    sources, targets = [each[0] for each in chosen], [QUOTATION_MARKS.sub("", each[2]) for each in chosen]
 
     def bleu(lines: list[str]) -> float:
         outputs = translate_all(translator, lines, DecodingOptions())
-        return float(scores_of([output.text for output in outputs], targets)["bleu_lower"])
+        unquoted = [QUOTATION_MARKS.sub("", output.text) for output in outputs]
+        return float(scores_of(unquoted, targets)["bleu_lower"])
 
     with patch.object(Respeller, "respell", return_value=None):
         row["bleu_as_written"] = bleu(sources)

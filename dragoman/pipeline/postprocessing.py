@@ -84,7 +84,7 @@ class Postprocessor:
             links = self.links(source.read(segment), targets[0], around, best, source.spans)
         if source.respelled is not None:
             targets, links = _in_capitals(source.respelled, targets, links, text.pair.target)
-        if source.spans is not None:  # annotated terms stand between spaces
+        if source.has_quote_spaces:
             targets, links = _without_quote_spaces(targets, links)
         tokens = None
         if wants_tokens:
@@ -186,7 +186,7 @@ def _in_capitals(
 def _without_quote_spaces(
     targets: Sequence[str], links: Sequence[Link]
 ) -> tuple[tuple[str, ...], tuple[Link, ...]]:
-    """Return targets, and the best one's links, without spaces inside quotation marks around terms."""
+    """Return targets, and the best one's links, without their quote spaces."""
     spaces = find_quote_spaces(targets[0])
     moved = (
         Link(source, Span(start - bisect_left(spaces, start), end - bisect_left(spaces, end)))

@@ -45,6 +45,11 @@ class SegmentInput:
     as_written: "SegmentInput | None" = None
     """The same without respelling, if the better translation of the two is to be chosen."""
 
+    @property
+    def has_quote_spaces(self) -> bool:
+        """Whether the model may read spaces after quotation marks that the segment does not have there."""
+        return self.spans is not None or (self.respelled is not None and self.respelled.has_quote_spaces)
+
     def read(self, segment: str) -> str:
         """Return the text that the model reads for the segment."""
         return segment if self.respelled is None else self.respelled.text
@@ -103,7 +108,7 @@ class Preparer:
         def count_tokens(segment: str) -> int:
             pause()
             if segment not in pieces:
-                found = self._respell(segment, pair.source, options)
+                found = self._respell(segment, pair.source, options, has_terms=term_finder is not None)
                 if found is not None:
                     respelled[segment] = found
                 (pieces[segment],) = self._tokenizer.encode([segment if found is None else found.text])
@@ -145,11 +150,14 @@ class Preparer:
             raise InputError(field, f"{len(ids)} tokens exceed this model's limit of {most} per segment")
         return ids
 
-    def _respell(self, segment: str, language: str, options: DecodingOptions) -> RespelledSegment | None:
+    def _respell(
+        self, segment: str, language: str, options: DecodingOptions, *, has_terms: bool
+    ) -> RespelledSegment | None:
         """Return how the model may read a segment; None if only as it is."""
         if options.target_prefix:  # the model continues it in the case that it has
             return None
-        respelled = self._respeller.respell(segment, language)
+        # Terms are annotated where the text that the model reads has the segment's offsets.
+        respelled = self._respeller.respell(segment, language, may_add_quote_spaces=not has_terms)
         if respelled is None or respelled.is_in_capitals or options.sampling is None:
             return respelled
         return None  # two random draws are not compared

@@ -73,7 +73,7 @@ class SegmentRequestFactory:
             def choose(found_as_written: Outcome) -> None:
                 best, outcome = as_written, found_as_written
                 if not isinstance(outcome, Exception):
-                    advantage = _mean_logprob(found) - _mean_logprob(outcome)
+                    advantage = _mean_logprob(found) + respelled.bonus - _mean_logprob(outcome)
                     if advantage > 0:
                         best, outcome = segment, found
                 self._then_decode_forced(best, resolved, receive)(outcome)

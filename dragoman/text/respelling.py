@@ -1,4 +1,5 @@
-"""Words that models translate far worse than other spellings of them: in capitals, and German with ss for ß.
+"""Words that models translate far worse than other spellings of them: in capitals, German with ss for ß, and
+words after an opening quotation mark, as vocabularies have whole words only after spaces.
 
 The model reads such a word as its vocabulary is more likely to have it; the translation of one in capitals
 gets them too (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose the case by a language model.
@@ -20,6 +21,8 @@ SENTENCE_START_COST = 1.0
 """Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
 HAS_SHARP_S = frozenset({"de", "deu", "ger"})
 """Languages that have ß; it is SS in capitals, and ss in Switzerland."""
+QUOTE_SPACE_BONUS = 0.1
+"""See `RespelledSegment.bonus`; decision 0017 has what was measured."""
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
@@ -27,10 +30,17 @@ _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W\d_]+)*")
 _PART = re.compile(r"['\N{RIGHT SINGLE QUOTATION MARK}]?[^\W\d_]+")
 _QUOTES = '"\u2018\u201a\u201c\u201e'
+_GUILLEMETS = "\xab\xbb"
+_OPENING = re.compile(
+    rf"(?:(?<=[\s(\[{_QUOTES}{_GUILLEMETS}'])|^)"
+    rf"(?:[{_QUOTES}{_GUILLEMETS}](?=[^\W\d_])|'(?=[^\W\d_][^']*+'(?!\w)))"
+)
+"""An opening quotation mark before a word; an apostrophe is one if it has a partner."""
 _QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 """A space after an opening quotation mark; French has one after a guillemet."""
 _TWO_CAPITALS = re.compile(r"[^\W\d_a-zà-öø-ÿ]{2}")
 """Occurs in every segment with two capitals in a row, and in few others. One of the two may be a ß."""
+_ANY_OPENING = re.compile(rf"[{_QUOTES}{_GUILLEMETS}']")
 
 WordCost = Callable[[str], tuple[int, float]]
 """Returns the number of pieces of a word, and its cost: lower for a more frequent word."""
@@ -41,16 +51,26 @@ class RespelledSegment:
     """A segment as the model reads it."""
 
     text: str
-    """Differs from the segment in the case of letters, and has ß for some ss."""
+    """Differs from the segment in the case of letters, has ß for some ss, and quote spaces."""
     words: tuple[Span, ...] | None
     """The segment's words whose translations get capitals; None if the whole translation does."""
     offsets: tuple[int, ...] | None = None
     """Offset in the segment of each offset in `text`; None if they are the same."""
+    has_quote_spaces: bool = False
+    """Whether spaces follow opening quotation marks that the segment does not have there."""
 
     @property
     def is_in_capitals(self) -> bool:
         """Whether the whole segment is in capitals."""
         return self.words is None
+
+    @property
+    def bonus(self) -> float:
+        """Added to the mean log-probability of its translation, which is compared with the segment's.
+
+        A word in capitals may be a name; a space changes no word.
+        """
+        return QUOTE_SPACE_BONUS if self.has_quote_spaces and not self.words else 0.0
 
     def without(self, spans: Collection[Span]) -> "RespelledSegment":
         """Return the same without the words that overlap any of the spans."""
@@ -64,8 +84,9 @@ class RespelledSegment:
         return span if self.offsets is None else Span(self.offsets[span.start], self.offsets[span.end])
 
     def finish_beginning(self, target: str, language: str) -> str:
-        """Return the beginning of a target, in capitals if all of the segment is."""
-        return to_capitals(target, language) if self.is_in_capitals else target
+        """Return the beginning of a target without quote spaces, and in capitals if all of the segment is."""
+        closed = without_quote_spaces(target) if self.has_quote_spaces else target
+        return to_capitals(closed, language) if self.is_in_capitals else closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +105,15 @@ class Respeller:
         self._word_cost = word_cost
         self._cached_part = lru_cache(CACHED_PARTS)(self._respell_new_part)
 
-    def respell(self, segment: str, language: str) -> RespelledSegment | None:
+    def respell(
+        self, segment: str, language: str, *, may_add_quote_spaces: bool = True
+    ) -> RespelledSegment | None:
         """Return how the model may read a segment; None if only as it is.
 
         Args:
             segment: any text.
             language: its language, by the model's code.
+            may_add_quote_spaces: whether to insert spaces after opening quotation marks.
         """
         capitals, is_whole = _find_capitals(segment) if _TWO_CAPITALS.search(segment) else ([], False)
         is_whole = is_whole and sum(word.end - word.start for word in capitals) >= MIN_CAPITALS
@@ -100,10 +124,13 @@ class Respeller:
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
-        if text == segment:
+        may_open = may_add_quote_spaces and _ANY_OPENING.search(text)
+        spaced = _OPENING.sub(r"\g<0> ", text) if may_open else text
+        if spaced == segment:
             return None
-        offsets = _offsets(text, segment) if len(text) != len(segment) else None
-        return RespelledSegment(text, None if is_whole else tuple(capitals), offsets)
+        has_quote_spaces = spaced != text
+        offsets = _offsets(spaced, segment) if has_quote_spaces or len(text) != len(segment) else None
+        return RespelledSegment(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
 
     def _respell_words(self, segment: str, words: Sequence[Span], language: str) -> str:
         if not words:
@@ -160,7 +187,7 @@ class Respeller:
 
 
 def find_quote_spaces(target: str) -> list[int]:
-    """Return the offsets of the spaces that annotated terms in quotation marks have led to in a target.
+    """Return the offsets of the spaces in a target that quote spaces in its segment have led to.
 
     They are inside quotation marks: after an opening one, and before a closing one (`" Perhaps " is`).
     """
@@ -180,11 +207,12 @@ def _follows_closing_quote(target: str, space: int) -> bool:
 
 
 def _offsets(text: str, segment: str) -> tuple[int, ...]:
-    """Return the offset in a segment of each offset in a text with ß for some of its SS."""
+    """Return the offset in a segment of each offset in a text with ß for some of its SS, and quote spaces."""
     offsets = [0]
     for letter in text:
         at = offsets[-1]
-        offsets.append(at + (2 if letter == "ß" and segment[at] != "ß" else 1))
+        is_added = letter == " " and not segment[at].isspace()
+        offsets.append(at if is_added else at + (2 if letter == "ß" and segment[at] != "ß" else 1))
     return tuple(offsets)
 
 

@@ -139,6 +139,28 @@ def test_tokens_come_with_a_word_in_capitals_as_without(tiny: Translator) -> Non
     assert found.segments[0].tokens == tiny.translate(PLAIN, options).segments[0].tokens
 
 
+@pytest.mark.parametrize(
+    ("segment", "text", "words"),
+    [
+        ('"Vielleicht" ist keine Antwort.', '"Maybe" is not a reply.', ("Vielleicht", "Maybe")),
+        ('"VIELLEICHT" IST KEINE ANTWORT.', '"MAYBE" IS NOT A REPLY.', ("VIELLEICHT", "MAYBE")),
+    ],
+)
+def test_a_word_after_a_quotation_mark_is_translated_as_any_other(
+    de_en: Translator, segment: str, text: str, words: tuple[str, str]
+) -> None:
+    beginnings: list[str] = []
+    options = DecodingOptions(beam_size=1, return_alignment=True)
+    request = EngineRequest(options, on_token=lambda _, text: beginnings.append(text))
+
+    found = de_en.submit(segment, request).result(TIMEOUT_S)
+
+    assert found.text == text
+    assert words in linked_words(segment, found.text, found.segments[0].links)
+    assert text[:6] in {beginning[:6] for beginning in beginnings}
+    assert not any(beginning.startswith('" ') for beginning in beginnings)
+
+
 def test_terms_are_annotated_in_quotation_marks(de_en: Translator) -> None:
     options = DecodingOptions(terminology=Terminology((Term("Vielleicht", ("Possibly",)),)))
 

@@ -1,11 +1,11 @@
-"""Words in capitals and German ss: what the model reads otherwise, and how."""
+"""Words in capitals, German ss and quotation marks: what the model reads otherwise, and how."""
 
 # ruff: noqa: RUF001 -- Turkish has a dotless i
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.respelling import RespelledSegment, Respeller, find_quote_spaces, without_quote_spaces
+from dragoman.text.respelling import RespelledSegment, Respeller, find_quote_spaces
 from dragoman.types import Span
 
 FREQUENT = 1.0
@@ -51,7 +51,7 @@ def words(segment: str) -> list[str] | None:
     [
         ("RAUCHEN VERBOTEN!", "de", "Rauchen verboten!"),
         ("HEUTE, AM MONTAG", "de", "Heute, am Montag"),
-        ("„ÜBER UNS“", "de", "„Über uns“"),
+        ("„ÜBER UNS“", "de", "„ Über uns“"),
         ("GROßE STRAßE", "de", "Große Straße"),
         ("GROSSE STRASSE", "deu_Latn", "Große Straße"),
         ("GROSSE STRASSE", "nl", "Grosse strasse"),
@@ -78,7 +78,7 @@ def test_a_segment_in_capitals_is_read_as_a_sentence(segment: str, language: str
         ("Am MONTAG: Kommt ANNA?", "Am Montag: Kommt Anna?", ["MONTAG", "ANNA"]),
         ("SEHR!", "Sehr!", ["SEHR"]),  # short: it may be an abbreviation
         ("HEUTE: alles neu", "Heute: alles neu", ["HEUTE"]),  # begins a sentence
-        ("»HEUTE« ist alles neu", "»Heute« ist alles neu", ["HEUTE"]),
+        ("»HEUTE« ist alles neu", "» Heute« ist alles neu", ["HEUTE"]),
         ("Die E-MAIL kam.", "Die e-Mail kam.", ["E-MAIL"]),
         ("Bist DU müde?", "Bist du müde?", ["DU"]),
         ("Die UNESCO tagt.", "Die unesco tagt.", ["UNESCO"]),  # the model decides which one it prefers
@@ -108,20 +108,37 @@ def test_german_ss_is_read_as_sharp_s_where_the_vocabulary_has_it_so(
     assert read(segment, language) == expected
 
 
-def test_spaces_inside_quotation_marks_of_a_target_are_found() -> None:
-    target = 'He: " no" (\'" so"), " 5" and « oui »'
+@pytest.mark.parametrize(
+    ("segment", "expected"),
+    [
+        ("„nicht“ und »heute«", "„ nicht“ und » heute«"),
+        ("Er: (\"'nicht sehr'\")", "Er: (\"' nicht sehr'\")"),
+        ("'s Morgens en 's avonds", "'s Morgens en 's avonds"),  # Dutch
+        ("rock'nicht'du 5\"und", "rock'nicht'du 5\"und"),  # opens nothing
+        ("„ nicht“", "„ nicht“"),
+    ],
+)
+def test_a_word_after_an_opening_quotation_mark_is_read_with_a_space(segment: str, expected: str) -> None:
+    assert read(segment) == expected
 
+
+def test_targets_have_the_spaces_after_quotation_marks_that_their_segment_has() -> None:
+    target = 'He: " no" (\'" so"), " 5" and « oui »'
+    spaced, without = respell("„nicht“"), respell("Die Strasse")
+    assert spaced is not None
+    assert without is not None
+
+    assert spaced.finish_beginning(target, "en") == 'He: "no" (\'"so"), "5" and « oui »'
+    assert without.finish_beginning(target, "en") == target
     assert [target[at - 1 : at + 2] for at in find_quote_spaces(target)] == ['" n', '" s', '" 5']
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [('" no " is "no"', '"no" is "no"'), ('He said "no " and " yes"', 'He said "no" and "yes"')],
-)
-def test_targets_lose_the_space_before_a_closing_quotation_mark_as_after_an_opening_one(
-    target: str, expected: str
-) -> None:
-    assert without_quote_spaces(target) == expected
+def test_targets_lose_the_space_before_a_closing_quotation_mark_as_after_an_opening_one() -> None:
+    spaced = respell("„nicht“")
+    assert spaced is not None
+
+    assert spaced.finish_beginning('" no " is "no"', "en") == '"no" is "no"'
+    assert spaced.finish_beginning('He said "no " and " yes"', "en") == 'He said "no" and "yes"'
 
 
 @pytest.mark.parametrize(
@@ -135,7 +152,6 @@ def test_targets_lose_the_space_before_a_closing_quotation_mark_as_after_an_open
         "Windows XP",  # as many pieces in any case
         "Siehe www.SEHR.de und SEHR_1",
         "12345 %S {NAME}",
-        "„nicht“ und 'heute'",
         "\N{MATHEMATICAL BOLD CAPITAL A}" * 5,  # have no lower case
     ],
 )
@@ -145,7 +161,7 @@ def test_any_other_segment_is_read_as_it_is(segment: str) -> None:
 
 @given(st.text() | st.text("ABCDEİIßäx .%'-"), st.sampled_from(["en", "tr", "eng_Latn"]))
 def test_a_respelled_segment_differs_in_case_only(segment: str, language: str) -> None:
-    respelled = Respeller(word_cost).respell(segment, language)
+    respelled = Respeller(word_cost).respell(segment, language, may_add_quote_spaces=False)
     found = segment if respelled is None else respelled.text
 
     assert len(found) == len(segment)
