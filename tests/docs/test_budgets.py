@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
-    "bench": 4200,
+    "bench": 4210,
     "dragoman": 10800,
     "export": 9300,
     "requirements": 200,
@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 515,
     "service/text": 3840,
     "service/translation": 900,
-    "tests": 41290,
+    "tests": 41330,
     "training": 3900,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""
