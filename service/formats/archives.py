@@ -196,11 +196,24 @@ class ParagraphFormat:
     spell: Callable[[Element, Sequence[InlineItem]], str]
     """Returns a paragraph with this content."""
 
-    def parts(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
-        """Yield the parts of a member; `before` is the prefix of the locations: `ppt/slides/slide1.xml, `."""
+    def parts(
+        self,
+        before: str,
+        content: IO[bytes],
+        units: frozenset[Name] = frozenset(),
+        untranslated: frozenset[Name] = frozenset(),
+    ) -> Iterator[TextPart]:
+        """Yield the parts of a member.
+
+        Args:
+            before: prefix of the locations: `ppt/slides/slide1.xml, `.
+            content: the member.
+            units: elements that are read like paragraphs; none: only paragraphs.
+            untranslated: elements that are copied with everything in them.
+        """
         numbers = count(1)
         return with_units(
-            xml_units(content, self.paragraphs),
+            xml_units(content, units or self.paragraphs, untranslated=untranslated),
             lambda part: (self.passage(part, f"{before}paragraph {next(numbers)}"),),
         )
 

@@ -7,6 +7,7 @@ Members without text keep their content, and unchanged paragraphs stay as they a
 written with as few runs as it has formats.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -117,7 +118,7 @@ _POINTS = frozenset(
 _HYPHENS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
 _IRRELEVANT_PROPERTIES = frozenset(["lang", "noProof", "rPrChange"])
 """Run properties that do not affect the look of a translation."""
-_VISIBLE_ON_SPACE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
+_VISIBLE_ON_SPACE = re.compile(":(?:u|strike|dstrike|highlight|shd|bdr)[ /]")
 """Run properties that are visible on white space."""
 
 
@@ -125,7 +126,7 @@ def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[T
     items = pair_halves(
         collapse_fields(list(_content(element, spelt)), lambda found: _write_items(found, element.prefix))
     )
-    return list(text_runs(wrap_styles(items, _shows_space), place))
+    return list(text_runs(wrap_styles(items, _VISIBLE_ON_SPACE.search), place))
 
 
 def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:
@@ -218,10 +219,6 @@ def _descendants(element: Element) -> Iterator[Element]:
     for child in element.elements:
         yield child
         yield from _descendants(child)
-
-
-def _shows_space(style: str) -> bool:
-    return any(f":{name} " in style or f":{name}/" in style for name in _VISIBLE_ON_SPACE)
 
 
 PARAGRAPHS = ParagraphFormat(

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from service.formats.archives import ParagraphFormat, WriteNested
 from service.formats.inline_runs import TextRun, text_runs
 from service.formats.styled_runs import styled_items, text_items, wrap_styles
-from service.formats.xml_attributes import without_attributes
-from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
+from service.formats.xml_tree import Chars, Element, Miscellaneous, Name, without_attributes
 from service.text.escaping import escape_xml
 from service.text.tokens import InlineItem, TokenKind
 
@@ -32,7 +31,7 @@ _TABS_AND_ESCAPES = re.compile(r"(\t|_x[0-9A-Fa-f]{4}_)")
 
 
 def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
-    return list(text_runs(wrap_styles(list(_content(element, spelt)), _shows_space), place))
+    return list(text_runs(wrap_styles(list(_content(element, spelt)), _VISIBLE_ON_SPACE.search), place))
 
 
 def _content(paragraph: Element, spelt: WriteNested) -> Iterator[InlineItem]:
@@ -70,10 +69,6 @@ def _style(properties: Element) -> str:
     opened = without_attributes(properties.open, _IRRELEVANT_ATTRIBUTES)
     is_empty = not inner.strip() and not re.search(r"\s[^\s/>]", opened)
     return "" if is_empty else f"{opened}{inner}{properties.close}"
-
-
-def _shows_space(style: str) -> bool:
-    return _VISIBLE_ON_SPACE.search(style) is not None
 
 
 def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:

@@ -30,17 +30,12 @@ from service.formats.frames import (
     unpack,
     unpack_entry,
 )
-from service.formats.limits import (
-    FileLimits,
-    cpu_limit_error,
-    memory_limit_error,
-    time_limit_error,
-    total_time_limit_error,
-)
+from service.formats.limits import FileLimitError, FileLimits
 from service.formats.records import Record, RecordKind, parse_records
 from service.formats.review_marks import pack_text
 
 _MODULE = "service.formats.isolated_reader"
+_MIB = 2**20
 _STOP_POLL_S = 0.5
 """Seconds between two checks whether a call is to stop while it waits for its process."""
 
@@ -211,7 +206,10 @@ class _ReaderProcess:
                 case FrameKind.PROBLEM:
                     raise FileFormatError(unpack(content))
                 case FrameKind.OVER_MEMORY:
-                    raise memory_limit_error(self._limits.memory_bytes)
+                    raise FileLimitError(
+                        f"reading it exceeds the limit of {self._limits.memory_bytes // _MIB:,} MiB of "
+                        "memory per file; split it into smaller files"
+                    )
                 case FrameKind.UNEXPECTED:
                     raise ReaderError(unpack(content))
                 case _:
@@ -241,8 +239,14 @@ class _ReaderProcess:
                 break
             if rest_s <= 0:
                 if left_s < self._limits.timeout_s:
-                    raise total_time_limit_error(self._wait_s)
-                raise time_limit_error(self._limits.timeout_s)
+                    raise FileLimitError(
+                        f"reading it exceeds the limit of {self._wait_s:,.0f} s for a file of its size; "
+                        "split it into smaller files"
+                    )
+                raise FileLimitError(
+                    f"reading it made no progress for {self._limits.timeout_s:,.0f} s, the limit of a file; "
+                    "split it"
+                )
         self._waited_s += time.monotonic() - began_s
 
     def _exit_error(self) -> Exception:
@@ -251,7 +255,10 @@ class _ReaderProcess:
         if status >= 0:
             return ReaderError(f"the process that reads files ended with status {status}")
         if -status == signal.SIGXCPU:
-            return cpu_limit_error(self._cpu_s)
+            return FileLimitError(
+                f"reading it exceeds the limit of {self._cpu_s:,.0f} s of CPU time for a file of its size; "
+                "split it into smaller files"
+            )
         if -status in _STOP_SIGNALS:
             return ReaderStoppedError(
                 f"the process that reads files was stopped by {signal.Signals(-status).name}"
@@ -259,7 +266,7 @@ class _ReaderProcess:
         # C libraries abort when the process runs out of memory; the kernel kills when the machine does.
         return FileFormatError(
             f"reading it was stopped by {signal.Signals(-status).name}: it is damaged, or exceeds the memory "
-            f"limit of {self._limits.memory_bytes // 2**20:,} MiB per file"
+            f"limit of {self._limits.memory_bytes // _MIB:,} MiB per file"
         )
 
 

@@ -8,7 +8,6 @@ from service.formats.entries import FileFormatError
 
 CPU_STEP_BYTES = 2**24
 """File size for which `FileLimits.cpu_s` is granted once."""
-_MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +35,6 @@ class FileLimits:
 
 class FileLimitError(FileFormatError):
     """A file exceeded a limit, so reading it was stopped."""
-
-
-def memory_limit_error(memory_bytes: int) -> FileLimitError:
-    """Return the error for a file that exceeds the memory limit."""
-    return FileLimitError(
-        f"reading it exceeds the limit of {memory_bytes // _MIB:,} MiB of memory per file; "
-        "split it into smaller files"
-    )
-
-
-def cpu_limit_error(cpu_s: float) -> FileLimitError:
-    """Return the error for a file that exceeds the CPU time limit."""
-    return FileLimitError(
-        f"reading it exceeds the limit of {cpu_s:,.0f} s of CPU time for a file of its size; "
-        "split it into smaller files"
-    )
-
-
-def time_limit_error(timeout_s: float) -> FileLimitError:
-    """Return the error for a file in which nothing is found for too long."""
-    return FileLimitError(
-        f"reading it made no progress for {timeout_s:,.0f} s, the limit of a file; split it"
-    )
-
-
-def total_time_limit_error(wait_s: float) -> FileLimitError:
-    """Return the error for a file that takes too long in total."""
-    return FileLimitError(
-        f"reading it exceeds the limit of {wait_s:,.0f} s for a file of its size; split it into smaller files"
-    )
 
 
 def can_limit_processes() -> bool:

@@ -29,7 +29,7 @@ def written_text(prefix: str, text: str) -> str:
     return f'<{prefix}t xml:space="preserve">{escape_xml(text)}</{prefix}t>'
 
 
-def wrap_styles(items: Sequence[InlineItem], shows_space: Callable[[str], bool]) -> list[InlineItem]:
+def wrap_styles(items: Sequence[InlineItem], shows_space: Callable[[str], object]) -> list[InlineItem]:
     """Turn differences of format into elements.
 
     Args:
@@ -57,7 +57,7 @@ def styled_items(items: Sequence[InlineItem]) -> Iterator[tuple[InlineItem, str]
             styles.pop()
 
 
-def _merge_texts(items: Sequence[InlineItem], shows_space: Callable[[str], bool]) -> list[InlineItem]:
+def _merge_texts(items: Sequence[InlineItem], shows_space: Callable[[str], object]) -> list[InlineItem]:
     """Merge consecutive texts of one format; white space in an invisible format joins the text before it."""
     merged: list[tuple[InlineItem, list[str]]] = []
     for item in items:

@@ -136,7 +136,7 @@ def _string(element: Element, kept: frozenset[str], place: str) -> TextPart:
     items = list(_content(element))
     if _folded("".join(item.text or item.raw for item in items)) in kept:
         return element.raw
-    found = list(text_runs(wrap_styles(items, _shows_space), place))
+    found = list(text_runs(wrap_styles(items, _VISIBLE_ON_SPACE.search), place))
 
     def spell(texts: Sequence[str]) -> str:
         return _write_string(element, fill_runs(found, texts), place)
@@ -169,10 +169,6 @@ def _mark(piece: str, style: str) -> InlineItem:
     if _plain(piece) == "_":
         return InlineItem(TokenKind.TEXT, "_", note=style)
     return InlineItem(TokenKind.BREAK if piece == "\t" else TokenKind.POINT, raw=piece)
-
-
-def _shows_space(style: str) -> bool:
-    return _VISIBLE_ON_SPACE.search(style) is not None
 
 
 def _write_string(element: Element, items: Sequence[InlineItem], place: str) -> str:

@@ -1,5 +1,7 @@
 """Elements of an XML document as trees that reproduce it exactly."""
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -81,3 +83,11 @@ class Element:
         """Return the white space before a node; empty if there is none, or text."""
         before = self.nodes[i - 1] if i else None
         return before.raw if isinstance(before, Chars) and not before.text.strip() else ""
+
+
+_ATTRIBUTE = re.compile(r"""(?<!\s)\s++([^\s=/>"']++)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")
+
+
+def without_attributes(tag: str, names: Collection[str]) -> str:
+    """Return a start tag without the attributes of these local names."""
+    return _ATTRIBUTE.sub(lambda found: "" if found[1].rpartition(":")[2] in names else found[0], tag)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from service.formats.docx import DocxFormat
 from service.formats.entries import FileFormat
-from service.formats.ods import OdsFormat
-from service.formats.odt import OdtFormat
+from service.formats.opendocument import OdsFormat, OdtFormat
 from service.formats.pptx import PptxFormat
 from service.formats.xlsx import XlsxFormat
 from tests.formats.rewriting import OPTIONS, pack

@@ -10,7 +10,7 @@ import pytest
 from service.formats import archives as module
 from service.formats.archives import ArchiveFormat, XmlMember, opened
 from service.formats.entries import FileFormatError
-from service.formats.odt import OdtFormat
+from service.formats.opendocument import OdtFormat
 from tests.formats.rewriting import OPTIONS, entries, written
 
 CENTRAL = b"PK\x01\x02"

@@ -1,8 +1,12 @@
-"""OpenDocument texts and presentations: paragraphs and headings, of headers and footers too.
+"""OpenDocument texts, presentations and spreadsheets (OpenDocument 1.3, parts 3 and 4).
 
-Tables, text boxes, footnotes, endnotes and notes of slides in them are included. Not read: comments, deleted
-text, master slides, embedded objects (charts, formulas), and values that the application fills in.
-Specification: OpenDocument 1.3, part 3.
+Of texts and presentations, paragraphs and headings are read, of headers and footers too. Tables, text boxes,
+footnotes, endnotes and notes of slides in them are included. Not read: comments, deleted text, master slides,
+embedded objects (charts, formulas), and values that the application fills in.
+
+Of spreadsheets, the texts of cells and shapes are read, and page headers. Not read: formulas and their
+results, numbers, dates, names of sheets and ranges, comments, old content of tracked changes, copies of other
+files' cells, and embedded objects.
 """
 
 import re
@@ -16,8 +20,8 @@ from zipfile import ZipFile
 from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import TextRun, collapse_space, enclosed, pair_halves, text_runs
-from service.formats.parts import TextPart
-from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
+from service.formats.parts import TextPart, Unit, joined
+from service.formats.xml_tree import Chars, Element, Miscellaneous, Name, without_attributes
 from service.formats.xml_units import xml_units
 from service.text.escaping import escape_xml
 from service.text.tokens import InlineItem, TokenKind
@@ -52,7 +56,7 @@ class OdtFormat(ArchiveFormat):
         """See `ArchiveFormat`."""
         check_document(archive, "an OpenDocument text")
         return [
-            XmlMember(name, partial(paragraph_parts, before, _UNITS))
+            XmlMember(name, partial(PARAGRAPHS.parts, before, untranslated=UNTRANSLATED))
             for name, before in (("content.xml", ""), ("styles.xml", "styles.xml, "))
             if name in archive.namelist()
         ]
@@ -64,7 +68,11 @@ class OdpFormat(ArchiveFormat):
     def members(self, archive: ZipFile) -> Sequence[XmlMember]:
         """See `ArchiveFormat`."""
         check_document(archive, "an OpenDocument presentation")
-        return [XmlMember("content.xml", partial(paragraph_parts, "", _SLIDE_UNITS))]
+        return [
+            XmlMember(
+                "content.xml", partial(PARAGRAPHS.parts, "", units=_SLIDE_UNITS, untranslated=UNTRANSLATED)
+            )
+        ]
 
 
 def check_document(archive: ZipFile, what: str) -> None:
@@ -82,16 +90,6 @@ def check_document(archive: ZipFile, what: str) -> None:
         found = xml_units(content, frozenset([_ENCRYPTION]), allows_doctype=True)
         if any(isinstance(part, Element) for part in found):
             raise FileFormatError("it is encrypted; save it without a password")
-
-
-def paragraph_parts(before: str, units: frozenset[Name], content: IO[bytes]) -> Iterator[TextPart]:
-    """Yield the parts of a member; `before` is the prefix of the locations."""
-    numbers = count(1)
-    for part in xml_units(content, units, untranslated=UNTRANSLATED):
-        if isinstance(part, str):
-            yield part
-        else:
-            yield PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
 
 
 def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
@@ -170,3 +168,57 @@ def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:
 
 
 PARAGRAPHS = ParagraphFormat(_UNITS, UNTRANSLATED, _parse_paragraph, _write_paragraph)
+
+
+_TABLE = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+_CELLS = frozenset([Name(_TABLE, "table-cell"), Name(_TABLE, "covered-table-cell")])
+_LEFT_ALONE = UNTRANSLATED | {Name(_TABLE, "tracked-changes"), Name(_TABLE, "dde-link")}
+_STRING_VALUE = "string-value"
+
+
+class OdsFormat(ArchiveFormat):
+    """An OpenDocument spreadsheet; an entry is the text of a paragraph between two tab stops."""
+
+    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
+        """See `ArchiveFormat`."""
+        check_document(archive, "an OpenDocument spreadsheet")
+        return [
+            XmlMember(name, partial(_parts, before))
+            for name, before in (("content.xml", ""), ("styles.xml", "styles.xml, "))
+            if name in archive.namelist()
+        ]
+
+
+def _parts(before: str, content: IO[bytes]) -> Iterator[TextPart]:
+    cells, others = count(1), count(1)
+    units = _CELLS | PARAGRAPHS.paragraphs
+    for part in xml_units(content, units, untranslated=_LEFT_ALONE):
+        if isinstance(part, str):
+            yield part
+        elif part.name not in _CELLS:
+            yield PARAGRAPHS.passage(part, f"{before}paragraph {next(others)}")
+        elif part.nodes:
+            yield _cell(part, f"{before}non-empty cell {next(cells)}")
+        else:
+            yield part.raw
+
+
+def _cell(cell: Element, place: str) -> TextPart:
+    is_text = cell.attribute("value-type", OFFICE) in {None, "string"} and not cell.attribute(
+        "formula", _TABLE
+    )
+    inner: list[TextPart] = []
+    for node in cell.nodes:
+        is_value = isinstance(node, Element) and node.name in PARAGRAPHS.paragraphs
+        if not isinstance(node, Element) or (is_value and not is_text):
+            inner.append(node.raw)
+        else:
+            inner.append(PARAGRAPHS.inside(node, place))
+    content = joined(inner)
+    if not content.entries:
+        return cell.raw
+    # The value of a text cell is its paragraphs, unless an attribute repeats it.
+    opened = cell.open
+    if is_text and cell.attribute(_STRING_VALUE, OFFICE) is not None:
+        opened = without_attributes(opened, {_STRING_VALUE})
+    return Unit(content.entries, lambda texts: f"{opened}{content.write(texts)}{cell.close}", cell.raw)
