@@ -127,7 +127,7 @@ def test_hostile_texts_take_linear_time(unit: str) -> None:
 
     find_numbers(text)
 
-    assert time.process_time() - started_s < 2.0  # one of quadratic time takes minutes
+    assert time.process_time() - started_s < 0.5  # one of quadratic time takes minutes
 
 
 WORDS_WITH_NUMBERS = (
