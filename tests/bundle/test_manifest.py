@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.bundle import read_bundle
 from dragoman.contract import FORMAT_VERSION
 from dragoman.errors import BundleError
-from dragoman.manifest import AlignmentHeads, Controls, FormalityControls, Manifest, TermControls
+from dragoman.manifest import AlignmentHeads, Manifest
 from dragoman.manifest_json import parse_manifest, to_json_content
 from tests.bundle.conftest import problems_of
 
@@ -241,27 +241,6 @@ def test_an_alignment_names_layer_heads_and_step(
     assert parse_manifest(manifest, "de-en").alignment == AlignmentHeads(
         1, (3, 0), reads_token=bool(reads_token)
     )
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (
-            {"controls": {"terms": TERMS, "formality": FORMALITY}},
-            Controls(TermControls(4, 5, 6), FormalityControls(7, 8, ("en",))),
-        ),
-        ({"controls": {"terms": TERMS}}, Controls(terms=TermControls(4, 5, 6))),
-        ({"controls": {"formality": FORMALITY}}, Controls(formality=FormalityControls(7, 8, ("en",)))),
-        ({}, None),
-    ],
-)
-def test_the_controls_of_a_bundle_are_read_as_written(
-    content: dict[str, Any], expected: Controls | None, manifest: dict[str, Any]
-) -> None:
-    parsed = parse_manifest(manifest | content, "de-en")
-
-    assert parsed.controls == expected
-    assert json.loads(json.dumps(to_json_content(parsed))) == manifest | content
 
 
 @given(content=JSON_VALUES)
