@@ -1,6 +1,6 @@
 """Choice of the waiting sources that join a running search next, or are encoded together: pure policy.
 
-Sources have two tiers: light ones, of requests with little to translate, and bulk. Neither takes the
+Sources have two tiers: light ones, of requests and jobs with little to translate, and bulk. Neither takes the
 other's last rows. The order within a tier is that of a fair queue (`fair_queue.py`), interactive sources
 before jobs. A source that does not fit lets others pass, but after `MAX_PASSED_OVER` admissions nothing of
 its tier is admitted before it, so no source waits forever. After as many admissions a job no longer waits
@@ -30,7 +30,8 @@ WORTHWHILE_SHARE = 4
 
 
 LIGHT_TOKENS = 128
-"""Maximum source tokens of a request whose segments are light: about five sentences."""
+"""Maximum source tokens of a request whose segments are light: about five sentences. A job's texts come one
+after the other, so that its first ones are light."""
 RESERVED_SHARE = 4
 """One in this many rows and sources is reserved for each tier, whatever the other tier fills; one in this
 many queued sources is reserved for the light tier."""
@@ -40,15 +41,14 @@ class Tier(IntEnum):
     """Class of a source, which decides on its capacity and its turns."""
 
     LIGHT = 0
-    """Of an interactive request with little to translate, which needs an immediate answer."""
+    """Of a request or job with little to translate so far, which needs an immediate answer."""
     BULK = 1
-    """Of a large request or a job, which gets what is left."""
+    """Of a large request or job, which gets what is left."""
 
 
-def tier_of(priority: Priority, num_tokens: int) -> Tier:
-    """Return the tier of a request's segments, by the source tokens of all of them."""
-    is_light = priority is Priority.INTERACTIVE and num_tokens <= LIGHT_TOKENS
-    return Tier.LIGHT if is_light else Tier.BULK
+def tier_of(num_tokens: int) -> Tier:
+    """Return the tier of a request's next segments, by the source tokens of all of them so far."""
+    return Tier.LIGHT if num_tokens <= LIGHT_TOKENS else Tier.BULK
 
 
 def free_queue_slots(tier: Tier, queue_size: int, num_waiting: int, num_of_owner: int) -> int:
@@ -109,8 +109,8 @@ class Capacity:
     """Maximum source tokens encoded together, with padding. More do not fit into a core's cache, and a light
     source waits until the encoder is done."""
     max_jobs_with_interactive: int = 1
-    """Maximum sources of jobs while interactive ones come: each makes every step longer. At least one, so
-    that jobs progress."""
+    """Maximum bulk sources of jobs while interactive ones come: each makes every step longer. At least one,
+    so that jobs progress."""
     steps_at_once: int = 1
     """Steps that a lane makes at once even if others wait for its replica: where they take little time."""
 
@@ -173,7 +173,7 @@ class WaitingList(Generic[W]):
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
-        self._num_admissions = 0  # of bulk: jobs wait only for these
+        self._num_admissions = dict.fromkeys(Tier, 0)
         self.num_arrivals = 0
         self._queues: dict[tuple[Tier, Priority], FairQueue[W]] = {
             (tier, priority): FairQueue() for tier in Tier for priority in Priority
@@ -209,7 +209,7 @@ class WaitingList(Generic[W]):
         """Queue a source, after all others of its request."""
         self._queues[source.tier, source.priority].add(source)
         if source.priority is Priority.JOB:
-            self._admissions_before[source] = (self.num_arrivals, self._num_admissions)
+            self._admissions_before[source] = (self.num_arrivals, self._num_admissions[source.tier])
         self.num_arrivals += 1
         self._next_deadline_s = min(self._next_deadline_s, source.deadline_s)
 
@@ -280,7 +280,7 @@ class WaitingList(Generic[W]):
             self._admissions_before.pop(source, None)
             self._passed_over.pop(source, None)
         if admitted:
-            self._num_admissions += tier is Tier.BULK
+            self._num_admissions[tier] += 1
             for source in groups[Priority.INTERACTIVE][:1]:
                 if source not in admitted:
                     self._passed_over[source] = self._passed_over.get(source, 0) + 1
@@ -299,7 +299,7 @@ class WaitingList(Generic[W]):
         late = [
             (arrival, source)
             for (arrival, before), source in befores
-            if self._num_admissions - before >= MAX_PASSED_OVER
+            if self._num_admissions[source.tier] - before >= MAX_PASSED_OVER
         ]
         yield from (source for _, source in sorted(late, key=lambda entry: entry[0]))
 

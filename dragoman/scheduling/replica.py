@@ -115,10 +115,11 @@ class Replica(Generic[Encoded]):
         """Return the number of sources of a tier that run here."""
         return self._work[tier].num_sources
 
-    @property
-    def num_jobs(self) -> int:
-        """Number of sources of jobs that run here."""
-        return sum(request.priority is Priority.JOB for request in self._requests.values())
+    def num_jobs_of(self, tier: Tier) -> int:
+        """Return the number of a tier's sources of jobs that run here."""
+        return sum(
+            request.priority is Priority.JOB and request.tier is tier for request in self._requests.values()
+        )
 
     def load(self, tier: Tier) -> Load:
         """Return the load of a tier."""

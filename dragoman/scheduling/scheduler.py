@@ -169,7 +169,7 @@ class _SharedState:
         if num_waiting and requests:
             flow = requests[0].flow
             num_tokens = sum(request.num_tokens for request in requests)
-            tier = tier_of(requests[0].priority, flow.num_tokens + num_tokens)
+            tier = tier_of(flow.num_tokens + num_tokens)
             num_of_owner = 0 if flow.owner is None else self.waiting.num_of(flow.owner)
             if len(requests) > free_queue_slots(tier, queue_size, num_waiting, num_of_owner):
                 raise Overloaded(num_waiting, queue_size, len(requests), num_of_owner)
@@ -183,7 +183,7 @@ class _SharedState:
         for request in requests:
             if not request.is_cancelled:
                 request.queued_s = now_s
-                request.tier = tier_of(request.priority, request.flow.num_tokens)
+                request.tier = tier_of(request.flow.num_tokens)
                 if request.priority is Priority.INTERACTIVE:
                     self.last_interactive_s = now_s
                 self.waiting.add(request)
@@ -229,7 +229,7 @@ class _SharedState:
                 is_rejected = False
                 continue
             other_load = replica.other_load(tier).plus(request.kind.beam_size for request in admitted)
-            most_jobs = self._most_jobs(replica)
+            most_jobs = self._most_jobs(replica) if tier is Tier.BULK else math.inf
             found = self.waiting.admit(tier, replica.load(tier), share, most_jobs, other_load)
             running[number] += len(found)
             admitted += found
@@ -239,14 +239,14 @@ class _SharedState:
         return admitted
 
     def _most_jobs(self, replica: Replica[Encoded]) -> float:
-        """Return how many sources of jobs a replica may take now: few next to interactive ones."""
+        """Return how many bulk sources of jobs a replica may take now: few next to interactive ones."""
         if not self.waiting.has_jobs:
             return math.inf
-        num_jobs = replica.num_jobs
+        num_jobs = {tier: replica.num_jobs_of(tier) for tier in Tier}
         is_recent = time.monotonic() - self.last_interactive_s < RECENT_S
-        if not is_recent and num_jobs == replica.num_sources:
+        if not is_recent and sum(num_jobs.values()) == replica.num_sources:
             return math.inf
-        return self.options.capacity.max_jobs_with_interactive - num_jobs
+        return self.options.capacity.max_jobs_with_interactive - num_jobs[Tier.BULK]
 
     def sleep(self) -> None:
         """Wait until `add` or `close` wakes the replica."""

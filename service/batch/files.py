@@ -38,6 +38,8 @@ class JobFile:
     """Path of the output; its folder is created if missing."""
     format: FileFormat
     pair: Pair
+    entries: tuple[Entry, ...] | None = None
+    """Entries of a file that has been read and is small; None to read them whenever they are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +82,11 @@ def survey(file: JobFile, stop: Event) -> Survey:
     with open_source(file) as source:
         size_bytes, sha256 = digest_file(source)
         source.seek(0)
-        if isinstance(file.format, IsolatedFormat):  # its entries need not leave the process that reads them
+        if isinstance(file.format, IsolatedFormat) and file.entries is None:
+            # The entries need not leave the process that reads them.
             num_entries, num_characters = file.format.count(source)
         else:
-            for entry in file.format.read(source):
+            for entry in read_entries(file):
                 num_entries += 1
                 num_characters += len(entry.text)
                 if num_entries % CHECKED_ENTRIES == 0 and stop.is_set():
@@ -99,6 +102,9 @@ def read_entries(file: JobFile) -> Iterator[Entry]:
     Raises:
         InputProblem: the file cannot be read.
     """
+    if file.entries is not None:
+        yield from file.entries
+        return
     with open_source(file) as source:
         yield from file.format.read(source)
 

@@ -20,7 +20,6 @@ from service.formats.parts import ChunkReader
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-COMPRESSIONS = (".gz", ".zst")
 MAX_RATIO = 200
 """Maximum ratio of unpacked to packed size beyond `MIN_RATIO_CHECK_BYTES`; text has a ratio of about 5."""
 MIN_RATIO_CHECK_BYTES = 2**28
@@ -40,7 +39,7 @@ class CompressedFormat:
 
     inner: FileFormat
     suffix: str
-    """One of `COMPRESSIONS`."""
+    """One of `registry.COMPRESSIONS`."""
     is_streamed: bool
     """Whether the inner format reads the file sequentially and never seeks."""
 

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -25,7 +24,6 @@ from service.formats.frames import (
     unpack,
 )
 from service.formats.limits import apply_limits
-from service.formats.records import MAX_RECORD_CHARACTERS, Record, RecordKind, parse_records
 from service.formats.registry import open_format
 from service.formats.review_marks import unpack_text
 
@@ -33,7 +31,8 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 MAX_ENTRY_CHARACTERS = 1_000_000
-"""Maximum length of an entry: the parent process holds many at a time, and each is prepared as a whole."""
+"""Maximum length of an entry, and of a record as JSON: the parent process holds many at a time, and prepares
+each as a whole."""
 MAX_PLACE_CHARACTERS = 1000
 """Maximum length of an entry's location, which may include names from the file."""
 NICENESS = 5
@@ -72,6 +71,8 @@ def main() -> None:
     except MemoryError:
         replies.write(frame(FrameKind.OVER_MEMORY))
     except Exception:  # noqa: BLE001 -- the parent raises it again
+        import traceback  # noqa: PLC0415
+
         replies.write(frame(FrameKind.UNEXPECTED, pack(traceback.format_exc())))
 
 
@@ -80,6 +81,8 @@ def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies:
     options = FileOptions(request.source, request.target, tuple(request.columns), request.output)
     match TaskKind(request.kind):
         case TaskKind.RECORDS:
+            from service.formats.records import RecordKind, parse_records  # noqa: PLC0415
+
             languages = request.source, request.target
             records = parse_records(RecordKind(request.file_name), source, languages)
             _send(replies, ((record, _record_characters(record)) for record in records))
@@ -119,12 +122,12 @@ def _send_counts(replies: io.FileIO, entries: Iterator[Entry]) -> None:
     replies.write(frame(FrameKind.COUNTS, pack([num_entries, num_characters])))
 
 
-def _record_characters(record: Record) -> int:
+def _record_characters(record: list[Any]) -> int:
     """Return the size of a record; raise FileFormatError if the parent process cannot hold it."""
     size = len(json.dumps(record, ensure_ascii=False))
-    if size > MAX_RECORD_CHARACTERS:
+    if size > MAX_ENTRY_CHARACTERS:
         raise FileFormatError(
-            f"a unit or line has {size:,} characters, more than {MAX_RECORD_CHARACTERS:,}; split it"
+            f"a unit or line has {size:,} characters, more than {MAX_ENTRY_CHARACTERS:,}; split it"
         )
     return size
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
+from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
@@ -35,6 +36,8 @@ from service.formats.records import Record, RecordKind, parse_records
 from service.formats.review_marks import pack_text
 
 _MODULE = "service.formats.isolated_reader"
+_PACKAGES = Path(__file__).parents[2]
+"""Folder of this project's packages, which `site` may find; a reader starts faster without that module."""
 _MIB = 2**20
 _STOP_POLL_S = 0.5
 """Seconds between two checks whether a call is to stop while it waits for its process."""
@@ -273,12 +276,12 @@ class _ReaderProcess:
 def _start_reader(source: int) -> subprocess.Popen[bytes]:
     """Start a reader process that inherits the file's descriptor; raises ReaderStoppedError."""
     environment = {
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(_PACKAGES)]),
         "TMPDIR": tempfile.gettempdir(),
     }
     try:
         return subprocess.Popen(  # noqa: S603 -- this interpreter and a module of this project
-            [sys.executable, "-P", "-X", "utf8", "-m", _MODULE, str(source)],
+            [sys.executable, "-P", "-S", "-X", "utf8", "-m", _MODULE, str(source)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

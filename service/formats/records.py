@@ -14,8 +14,6 @@ from service.formats.language_tags import is_variant, matches_language
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import xml_units
 
-MAX_RECORD_CHARACTERS = 1_000_000
-"""Maximum number of characters of a record as JSON."""
 _BYTE_ORDER_MARK = "\ufeff"
 _UNIT = Name("", "tu")
 _CODES = frozenset(["bpt", "ept", "it", "ph", "ut"])

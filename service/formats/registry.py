@@ -1,4 +1,7 @@
-"""Lookup of file formats by the suffix of the file name."""
+"""Lookup of file formats by the suffix of the file name.
+
+Each isolated reader is a new process that begins with this module, so it loads only what its file needs.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,11 +10,10 @@ from importlib.util import find_spec
 from threading import Event
 from typing import cast
 
-from service.formats.compression import COMPRESSIONS, CompressedFormat
 from service.formats.entries import FileFormat, FileFormatError, FileOptions
-from service.formats.isolation import IsolatedFormat
 from service.formats.limits import FileLimits
 
+COMPRESSIONS = (".gz", ".zst")
 _MAX_SHOWN_NAME = 80
 
 
@@ -168,10 +170,15 @@ def open_format(
     """
     suffix, compression = _split_suffixes(name)
     kind = _FORMATS[suffix]
-    plain = _format_type(kind, suffix)(options)
-    found = CompressedFormat(plain, compression, kind.is_streamed) if compression else plain
+    found = _format_type(kind, suffix)(options)
+    if compression:
+        from service.formats.compression import CompressedFormat  # noqa: PLC0415
+
+        found = CompressedFormat(found, compression, kind.is_streamed)
     if limits is None:
         return found
+    from service.formats.isolation import IsolatedFormat  # noqa: PLC0415
+
     return IsolatedFormat(found, f"file{suffix}{compression}", options, limits, stop or Event())
 
 

@@ -44,6 +44,8 @@ from service.translation.source_language import DetectionMode, ResolvedSource, r
 
 CHUNKS = ChunkLimits(entries=200, seconds=1.0)
 """Bounds on what is lost when a worker dies, and on how long a cancelled job still runs."""
+MAX_KEPT_ENTRIES, MAX_KEPT_CHARACTERS = 1000, 100_000
+"""Size of a file up to which its entries are kept in memory: to read one anew takes a new process."""
 UNKNOWN = Pair("und", "und")
 """Languages of a file that is only read, not translated."""
 
@@ -156,6 +158,8 @@ class JobRunner:
         if self.detection.is_wanted(job.job_request.source):
             progress_reporter.set_source(pair.source)
         file = _job_file(job.job_request, reading, folder / "result", pair)
+        if job.num_entries <= MAX_KEPT_ENTRIES and job.num_characters <= MAX_KEPT_CHARACTERS:
+            file = replace(file, entries=tuple(read_entries(file)))
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
         options = job.job_request.options

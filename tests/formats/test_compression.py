@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats import compression
-from service.formats.compression import COMPRESSIONS, CompressedFormat
+from service.formats.compression import CompressedFormat
 from service.formats.entries import FileFormatError
 from service.formats.lines import LinesFormat
+from service.formats.registry import COMPRESSIONS
 from tests.formats.rewriting import OPTIONS, entries, rewritten, shouted, texts, written
 
 LINES = LinesFormat(OPTIONS)

@@ -9,7 +9,7 @@ from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.scheduling.deadline import Deadline
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
-from dragoman.scheduling.policy import Capacity
+from dragoman.scheduling.policy import LIGHT_TOKENS, Capacity
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.types import Hypothesis, Priority, SearchKind
@@ -151,4 +151,6 @@ def endless(count: int, first: int = 0, priority: Priority = Priority.INTERACTIV
     requested = [AwaitedSegment(number, max_tokens=ENDLESS) for number in range(first, first + count)]
     for one in requested:
         one.request.priority = priority
+        if priority is Priority.JOB:  # large ones, whose first texts have come before
+            one.request.flow.num_tokens = LIGHT_TOKENS
     return requested

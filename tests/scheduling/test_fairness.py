@@ -142,10 +142,9 @@ def test_removed_segments_are_not_in_the_order(requests: Requests, data: st.Data
     assert set(queue.in_order()) == set(segments) - set(gone) == set(queue)
 
 
-def test_a_request_is_light_until_it_has_many_tokens_and_a_job_never_is() -> None:
-    assert tier_of(Priority.INTERACTIVE, LIGHT_TOKENS) is Tier.LIGHT
-    assert tier_of(Priority.INTERACTIVE, LIGHT_TOKENS + 1) is Tier.BULK
-    assert tier_of(Priority.JOB, 1) is Tier.BULK
+def test_a_request_is_light_until_it_has_many_tokens() -> None:
+    assert tier_of(LIGHT_TOKENS) is Tier.LIGHT
+    assert tier_of(LIGHT_TOKENS + 1) is Tier.BULK
 
 
 def test_a_request_waits_in_each_model_as_one_request() -> None:
@@ -224,13 +223,15 @@ def test_a_short_text_waits_for_a_few_steps_of_large_ones_and_not_for_their_segm
     assert len(waited) <= 4
 
 
-def test_segments_of_a_large_text_leave_a_place_for_a_short_one() -> None:
-    engine = Engine()
+@pytest.mark.parametrize("priority", Priority)
+def test_segments_of_a_large_text_leave_a_place_for_a_short_one(priority: Priority) -> None:
+    engine, short = Engine(), AwaitedSegment(SHORT)
+    short.request.priority = priority
     with scheduling(engine) as scheduler:
         submit(scheduler, text_of(600, max_tokens=ENDLESS))
         until(lambda: len(engine.num_rows) > 20)
 
-        outcomes_of(scheduler, [AwaitedSegment(SHORT)])
+        outcomes_of(scheduler, [short])
 
         assert max(engine.num_rows) == 8
 
@@ -265,15 +266,14 @@ def test_a_key_with_many_large_texts_leaves_another_its_half() -> None:
     assert num_done <= len(few) + 40
 
 
-def test_a_request_of_many_texts_becomes_bulk_as_its_texts_come_and_a_job_is_bulk_at_once() -> None:
-    (job,) = endless(1, 3, Priority.JOB)
+@pytest.mark.parametrize("priority", Priority)
+def test_a_request_of_many_texts_becomes_bulk_as_its_texts_come(priority: Priority) -> None:
     requested = text_of(LIGHT_TOKENS + 5)
     with scheduling(Engine()) as scheduler:
-        submit(scheduler, [job])
         for one in requested:
+            one.request.priority = priority
             submit(scheduler, [one])
         for one in requested:
             one.result()
 
-    assert job.request.tier is Tier.BULK
     assert [one.request.tier for one in requested] == [Tier.LIGHT] * LIGHT_TOKENS + [Tier.BULK] * 5

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given, settings
@@ -90,10 +90,11 @@ def test_a_replica_with_nothing_to_do_admits_something(sources: list[Waiter]) ->
     assert waiting_list(sources).admit(BULK, {}, 1)
 
 
-@given(st.lists(waiters, min_size=1, max_size=20), st.data())
+@given(st.lists(waiters, min_size=1, max_size=20), st.sampled_from(Tier), st.data())
 @settings(max_examples=50)
-def test_every_waiting_caller_is_served(first: list[Waiter], data: st.DataObject) -> None:
+def test_every_waiting_caller_is_served(first: list[Waiter], tier: Tier, data: st.DataObject) -> None:
     """However many interactive sources come after it, a source that waits is admitted before long."""
+    first = [replace(source, tier=tier) for source in first]
     waiting = waiting_list(first)
     running: list[Waiter] = []
     pending = {id(source) for source in first}
@@ -101,8 +102,8 @@ def test_every_waiting_caller_is_served(first: list[Waiter], data: st.DataObject
     # latest when all that ran before it have left.
     for _ in range(2 * (MAX_PASSED_OVER + len(first)) + 2):
         for _ in range(data.draw(st.integers(0, 3))):
-            waiting.add(Waiter(num_tokens=data.draw(st.integers(1, 9))))
-        admitted = waiting.admit(BULK, load_of(running), SMALL.max_sources)
+            waiting.add(Waiter(num_tokens=data.draw(st.integers(1, 9)), tier=tier))
+        admitted = waiting.admit(tier, load_of(running), SMALL.max_sources)
         pending -= {id(source) for source in admitted}
         running = [*running, *admitted][data.draw(st.integers(1, 6)) :] if admitted else []
 
