@@ -62,12 +62,8 @@ def free_queue_slots(tier: Tier, queue_size: int, num_waiting: int, num_of_owner
         num_waiting: number of waiting sources.
         num_of_owner: number of the owner's waiting sources; 0 if owners are not known.
     """
-    free = queue_size - num_waiting
-    if tier is Tier.BULK:
-        free -= queue_size // RESERVED_SHARE
-    if num_of_owner:
-        free = min(free, queue_size // 2 - num_of_owner)
-    return free
+    free = queue_size - num_waiting - (queue_size // RESERVED_SHARE if tier is Tier.BULK else 0)
+    return min(free, queue_size // 2 - num_of_owner) if num_of_owner else free
 
 
 class WaitingSource(Protocol):
@@ -295,13 +291,13 @@ class WaitingList(Generic[W]):
         for source in groups[Priority.INTERACTIVE][:1]:
             if self._passed_over.get(source, 0) >= MAX_PASSED_OVER:
                 yield source
-        befores = ((self._admissions_before[source], source) for source in groups[Priority.JOB])
+        before = self._admissions_before
         late = [
-            (arrival, source)
-            for (arrival, before), source in befores
-            if self._num_admissions[source.tier] - before >= MAX_PASSED_OVER
+            source
+            for source in groups[Priority.JOB]
+            if self._num_admissions[source.tier] - before[source][1] >= MAX_PASSED_OVER
         ]
-        yield from (source for _, source in sorted(late, key=lambda entry: entry[0]))
+        yield from sorted(late, key=lambda source: before[source][0])
 
 
 @dataclass(slots=True)

@@ -9,9 +9,7 @@ from dragoman.errors import DeadlineExceeded
 from dragoman.scheduling.deadline import NO_DEADLINE, Deadline
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
-from dragoman.scheduling.policy import (
-    Tier,
-)
+from dragoman.scheduling.policy import Tier
 from dragoman.types import Hypothesis, Priority, SearchKind
 
 Outcome = list[Hypothesis] | Exception

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from dragoman.pipeline.pacing import Pacer
 from service.memories.errors import MemoryInvalid
 from service.text.checks import check_syntax
 
@@ -80,7 +81,9 @@ def checked_pairs(pairs: Iterable[SegmentPair], field: str, max_pairs: int) -> I
     Raises:
         MemoryInvalid: a pair cannot be stored; the error names its position in `field`, from 0.
     """
+    pacer = Pacer()
     for position, pair in enumerate(pairs):
+        pacer.pause()
         if position >= max_pairs:
             raise MemoryInvalid(field, f"has more than {max_pairs} pairs; split them into several memories")
         for side, text in (("source", pair.source), ("target", pair.target)):

@@ -275,18 +275,26 @@ class TranslationService:
         return await self.inference.run_in_thread(lambda: results_of(plans), num_characters)
 
     async def _translate(self, request: TranslationRequest, caller: Caller) -> list[TranslationResult]:
-        async with self.charged(request.num_characters, caller):
-            plans: list[PlannedText] = []
+        plans: list[PlannedText] = []
 
-            def plan() -> list[EngineCall]:
-                plans.extend(self._plan_all(request, caller))
-                return [call for plan in plans for call in plan.calls]
+        def plan() -> list[EngineCall]:
+            plans.extend(self._plan_all(request, caller))
+            return [call for plan in plans for call in plan.calls]
 
-            if self._is_brief(request):
-                outcomes = await self.inference.run_at_once(plan())
-            else:
-                outcomes = await self.inference.run_planned(plan, request.num_characters)
-            results = await self._finish(plans, outcomes, request.num_characters)
+        async def run_brief() -> list[Outcome]:
+            return await self.inference.run_at_once(plan())
+
+        # Brief work begins while its charge waits for the disk, and ends if this is refused.
+        begun = asyncio.ensure_future(run_brief()) if self._is_brief(request) else None
+        try:
+            async with self.charged(request.num_characters, caller):
+                outcomes = await (begun or self.inference.run_planned(plan, request.num_characters))
+                results = await self._finish(plans, outcomes, request.num_characters)
+        finally:
+            if begun is not None:
+                begun.cancel()
+                # asyncio logs errors that nobody takes.
+                begun.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await self._doubt_sources(request.texts, results)
 
     async def _doubt_sources(
@@ -310,15 +318,13 @@ class TranslationService:
 
     def _plan_all(self, request: TranslationRequest, caller: Caller) -> list[PlannedText]:
         """Raise a TextsRejectedError that names all texts at fault."""
-        engine_request = replace(
-            self._engine_request(caller), options=request.options.decoding, priority=request.priority
-        )
+        engine_request = self._engine_request(caller)
+        engine_request = replace(engine_request, options=request.options.decoding, priority=request.priority)
         router, detection = self.inference.router, self.detection
         plans, problems, pause = [], [], pause_of(request.num_characters)
         if not request.texts and not detection.is_wanted(request.source):
-            router.route(
-                request.source, request.target, request.options.model
-            )  # no text would find a pair amiss
+            # No text would find a pair amiss.
+            router.route(request.source, request.target, request.options.model)
         for item, text in enumerate(request.texts):
             pause()
             matches = request.matches[item] if request.matches else None
@@ -342,7 +348,7 @@ class TranslationService:
 
     @asynccontextmanager
     async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[Delivery]:
-        """Charge before the work, so that a quota holds for any number of concurrent requests.
+        """Charge before the block, so that a quota holds for any number of concurrent requests.
 
         If the block fails or is cancelled, what it has not delivered is refunded.
         """
@@ -391,6 +397,5 @@ def _with_callbacks(
         if (shown := plan.shown_beginning(text)) is not None:
             notify(SegmentSoFar(item, number, shown))
 
-    return replace(
-        request, on_segment=on_segment, on_token=on_token if detail is StreamDetail.TOKENS else None
-    )
+    tokens = on_token if detail is StreamDetail.TOKENS else None
+    return replace(request, on_segment=on_segment, on_token=tokens)

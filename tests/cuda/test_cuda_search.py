@@ -1,7 +1,6 @@
 """Searches on the GPU, in Triton's interpreter, against the strategies in Python over the same kernels."""
 
 import random
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from dragoman.errors import InputError
 from dragoman.types import FinishReason, Hypothesis, SearchKind
 from tests.cuda.cuda_models import CudaSteps, open_model
 from tests.cuda.half_bundles import write_half
+from tests.decoding.random_joins import FIRST_WORD, START, Joins, RandomSources
 from tests.parity.random_bundles import EOS, VOCAB
 
-FIRST_WORD, START = 5, 2
-Joins = Sequence[tuple[int, Sequence[Source]]]
+SOURCES = RandomSources(VOCAB, most_source=9, most_target=9, most_joins=2)
 
 
 @pytest.fixture(scope="module")
@@ -30,30 +29,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model(folder: Path) -> CudaModel:
     return open_model(folder)
-
-
-def random_source(rng: random.Random, beam_size: int) -> Source:
-    def words(count: int) -> list[int]:
-        return [rng.randrange(FIRST_WORD, VOCAB) for _ in range(count)]
-
-    most = rng.randint(4, 9)
-    return Source(
-        [*words(rng.randint(1, 9)), EOS],
-        TargetLimits(most, rng.randint(0, min(most, 4))),
-        (START, *words(int(rng.random() < 0.2))),
-        length_penalty=rng.choice([0.0, 0.6, 1.0, 1.5]),
-        num_hypotheses=rng.randint(1, beam_size),
-        early_stopping=rng.random() < 0.3,
-        prefix=tuple(words(rng.randint(0, 2))),
-        can_spell_replacement=rng.random() < 0.5,
-    )
-
-
-def random_joins(rng: random.Random, beam_size: int) -> Iterator[tuple[int, list[Source]]]:
-    step = 0
-    for _ in range(rng.randint(1, 2)):
-        yield step, [random_source(rng, beam_size) for _ in range(rng.randint(1, 2))]
-        step += rng.randint(0, 4)
 
 
 def run(lane: AnyLane[Any], joins: Joins, max_steps: int = 1) -> dict[Source, list[Hypothesis]]:
@@ -79,7 +54,7 @@ def test_a_search_on_the_gpu_is_the_search_in_python_to_the_last_bit(seed: int, 
     """With byte pieces, which are often among the best, and without; several steps at once."""
     rng = random.Random(seed)  # noqa: S311 -- tests
     kind = SearchKind([1, 1, 2, 3, 1, 4, 1, 5][seed])
-    joins = list(random_joins(rng, kind.beam_size))
+    joins = list(SOURCES.joins(rng, kind.beam_size))
     target = TargetVocabulary(EOS, VOCAB)
     if seed % 4:
         pieces = rng.sample(range(FIRST_WORD, VOCAB), VOCAB // 3)
@@ -95,7 +70,7 @@ def test_a_search_on_the_gpu_is_the_search_in_python_to_the_last_bit(seed: int, 
 def test_a_source_has_the_same_bits_alone_and_in_company(beam_size: int, model: CudaModel) -> None:
     rng = random.Random(beam_size)  # noqa: S311 -- tests
     kind = SearchKind(beam_size)
-    sources = [random_source(rng, beam_size) for _ in range(3)]
+    sources = [SOURCES.source(rng, beam_size) for _ in range(3)]
 
     together = run(CudaSearchLane(model, kind), [(0, sources)], 3)
 
@@ -105,7 +80,7 @@ def test_a_source_has_the_same_bits_alone_and_in_company(beam_size: int, model: 
 
 def test_a_removed_source_leaves_the_others_as_they_were_and_frees_its_slot(model: CudaModel) -> None:
     rng = random.Random(7)  # noqa: S311 -- tests
-    sources = [random_source(rng, 2) for _ in range(3)]
+    sources = [SOURCES.source(rng, 2) for _ in range(3)]
     expected = run(CudaSearchLane(model, SearchKind(2)), [(0, sources)])
     free = model.slots.num_free
     lane = CudaSearchLane(model, SearchKind(2))

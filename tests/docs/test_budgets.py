@@ -8,27 +8,27 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
-    "bench": 4210,
+    "bench": 4207,
     "dragoman": 10800,
     "export": 9300,
     "requirements": 200,
     "service": 1300,
     "service/accounts": 710,
-    "service/api": 3980,
-    "service/batch": 1225,
+    "service/api": 3976,
+    "service/batch": 1229,
     "service/cli": 1500,
     "service/cluster": 460,
     "service/formats": 6490,
     "service/glossaries": 475,
     "service/http": 1700,
     "service/jobs": 2500,
-    "service/memories": 390,
+    "service/memories": 385,
     "service/page": 60,
     "service/schema": 165,
     "service/telemetry": 515,
     "service/text": 3840,
-    "service/translation": 900,
-    "tests": 41330,
+    "service/translation": 904,
+    "tests": 41333,
     "training": 3900,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

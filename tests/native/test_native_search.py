@@ -1,7 +1,6 @@
 """Searches in the kernels' library against the Python strategies over the same kernels, to the last bit."""
 
 import random
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,46 +16,20 @@ from dragoman.native.model import NativeModel
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import NativeEncoder, NativeSteps
 from dragoman.types import Hypothesis, SearchKind
+from tests.decoding.random_joins import EOS, FIRST_WORD, START, Joins, RandomSources
 
 TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
-EOS, START, FIRST_WORD = 3, 2, 5
 VOCABULARY = 360
+SOURCES = RandomSources(VOCABULARY, most_source=20, most_target=30, most_joins=4)
 
 pytestmark = pytest.mark.skipif(
     library() is None, reason="the kernels were not built: there is no C++ compiler"
 )
 
-Joins = Sequence[tuple[int, Sequence[Source]]]
-"""Steps before which sources join, and these."""
-
 
 @pytest.fixture(scope="module")
 def model() -> NativeModel:
     return NativeModel(open_bundle(TINY))
-
-
-def random_source(rng: random.Random, beam_size: int) -> Source:
-    def words(count: int) -> list[int]:
-        return [rng.randrange(FIRST_WORD, VOCABULARY) for _ in range(count)]
-
-    most = rng.randint(4, 30)
-    return Source(
-        [*words(rng.randint(1, 20)), EOS],
-        TargetLimits(most, rng.randint(0, min(most, 8))),
-        (START, *words(int(rng.random() < 0.2))),
-        length_penalty=rng.choice([0.0, 0.6, 1.0, 1.5]),
-        num_hypotheses=rng.randint(1, beam_size),
-        early_stopping=rng.random() < 0.3,
-        prefix=tuple(words(rng.randint(0, 2))),
-        can_spell_replacement=rng.random() < 0.5,
-    )
-
-
-def random_joins(rng: random.Random, beam_size: int) -> Iterator[tuple[int, list[Source]]]:
-    step = 0
-    for _ in range(rng.randint(1, 4)):
-        yield step, [random_source(rng, beam_size) for _ in range(rng.randint(1, 3))]
-        step += rng.randint(0, 6)
 
 
 def random_target(rng: random.Random) -> TargetVocabulary:
@@ -99,7 +72,11 @@ def test_a_search_in_the_library_is_the_search_in_python_to_the_last_bit(
 ) -> None:
     rng = random.Random(seed)  # noqa: S311 -- tests
     kind = SearchKind(rng.choice([1, 1, 2, 3, 4, 5, 8]), is_shortlisted=rng.random() < 0.5)
-    joins, target, encoder = list(random_joins(rng, kind.beam_size)), random_target(rng), NativeEncoder(model)
+    joins, target, encoder = (
+        list(SOURCES.joins(rng, kind.beam_size)),
+        random_target(rng),
+        NativeEncoder(model),
+    )
 
     expected = run(open_lane(kind, NativeSteps(model, kind), target), encoder, joins)
 
@@ -111,7 +88,7 @@ def test_several_steps_at_once_find_the_same(beam_size: int, model: NativeModel)
     rng = random.Random(beam_size)  # noqa: S311 -- tests
     kind, encoder = SearchKind(beam_size), NativeEncoder(model)
     target = TargetVocabulary(EOS, VOCABULARY)
-    joins = [(0, [random_source(rng, beam_size) for _ in range(5)])]
+    joins = [(0, [SOURCES.source(rng, beam_size) for _ in range(5)])]
 
     expected, _ = run(NativeSearchLane(model, kind, target), encoder, joins)
     lane = NativeSearchLane(model, kind, target)
@@ -126,7 +103,7 @@ def test_a_removed_source_leaves_the_others_as_they_were(model: NativeModel) -> 
     rng = random.Random(7)  # noqa: S311 -- tests
     kind, encoder = SearchKind(3), NativeEncoder(model)
     target = TargetVocabulary(EOS, VOCABULARY)
-    sources = [random_source(rng, 3) for _ in range(6)]
+    sources = [SOURCES.source(rng, 3) for _ in range(6)]
     expected, _ = run(NativeSearchLane(model, kind, target), encoder, [(0, sources)])
     lane = NativeSearchLane(model, kind, target)
     lane.join(sources, encoder.run([source.ids for source in sources]))

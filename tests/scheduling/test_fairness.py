@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.scheduling.fair_queue import FairQueue, Flow
-from dragoman.scheduling.policy import LIGHT_TOKENS, Tier, tier_of
+from dragoman.scheduling.policy import LIGHT_TOKENS, Tier
 from dragoman.scheduling.tier_turns import LIGHT_WEIGHT, TierScheduler
 from dragoman.types import Priority
 from tests.routing.doubles import until
@@ -140,11 +140,6 @@ def test_removed_segments_are_not_in_the_order(requests: Requests, data: st.Data
         assert not queue.remove(segment)
 
     assert set(queue.in_order()) == set(segments) - set(gone) == set(queue)
-
-
-def test_a_request_is_light_until_it_has_many_tokens() -> None:
-    assert tier_of(LIGHT_TOKENS) is Tier.LIGHT
-    assert tier_of(LIGHT_TOKENS + 1) is Tier.BULK
 
 
 def test_a_request_waits_in_each_model_as_one_request() -> None:

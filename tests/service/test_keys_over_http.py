@@ -50,6 +50,20 @@ def test_a_client_that_leaves_a_stream_takes_its_texts_with_it_and_is_charged_fo
     until(lambda: keys.usage(key["Authorization"]).characters == len("ja"))
 
 
+@pytest.mark.parametrize(
+    ("text", "limits", "status"), [("wait", {"characters_per_month": 3}, 429), ("explode", {}, 500)]
+)
+def test_a_text_that_is_refused_or_fails_is_not_charged_and_leaves_nothing_running(
+    text: str, limits: dict[str, int], status: int, serve: Serve, keys: Keys, translator: DoubleTranslator
+) -> None:
+    client, key = serve(database_url=keys.url), keys.bearer(**limits)
+
+    assert client.post(URL, json={"text": text}, headers=key).status_code == status
+
+    until(lambda: translator.cancelled == [each for each, _ in translator.seen if each == "wait"])
+    assert keys.usage(key["Authorization"]).characters == 0
+
+
 def test_the_same_request_at_a_time_is_done_and_charged_once(
     serve: Serve, keys: Keys, translator: DoubleTranslator
 ) -> None:
