@@ -14,10 +14,12 @@ _YOU = re.compile(
     r"\b(?:you|your|yours|yourself|yourselves|thee|thou|thy|thine|u|ur|ya|y'all)\b", re.IGNORECASE
 )
 _BEFORE_CLAUSE = re.compile(
-    r"(?:^|[.!?:;,()\N{EN DASH}\N{EM DASH}\"\N{LEFT DOUBLE QUOTATION MARK}]"
-    r"|\b(?:and|or|but|then|please) )\W*",
+    r"(?:^|[.!?:;()\N{EN DASH}\N{EM DASH}\"\N{LEFT DOUBLE QUOTATION MARK}]|,(?! ?(?:and|or)\b)"
+    r"|\b(?:but|then|please|(?P<joining>and|or)) )\W*",
     re.IGNORECASE,
 )
+_BEFORE_INFINITIVE = re.compile(r"(?i)\b(?:to|can|could|may|might|must|shall|should|will|would)\b")
+"""After such a word, as in `to save time and give help`, a verb after `and` is most likely no order."""
 _BEFORE_VERB = re.compile(
     r"(?:(?:please|just|now|then|and|so|ok|okay|hey|first|always|never|not"
     r"|do(?! (?:it|this|that|so|the|what)\b)|don['\N{RIGHT SINGLE QUOTATION MARK}]t),? ){0,4}",
@@ -36,8 +38,11 @@ def may_address(text: str, language: str) -> bool:
     """
     if primary_subtag(language) not in _ENGLISH:
         return True
+    joining_end = next((match.start() for match in _BEFORE_INFINITIVE.finditer(text)), len(text))
     return has_second_person(text) or any(
-        _is_verb(text, match.end()) for match in _BEFORE_CLAUSE.finditer(text)
+        _is_verb(text, match.end())
+        for match in _BEFORE_CLAUSE.finditer(text)
+        if match["joining"] is None or match.start() < joining_end
     )
 
 

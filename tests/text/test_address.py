@@ -19,6 +19,7 @@ ADDRESSED = [
     "Save, then restart the program.",
     '"Come in," she said.',
     "Let's go home.",
+    "This is hot and do not touch it.",
 ]
 NOBODY = [
     "The law must be followed.",
@@ -26,6 +27,8 @@ NOBODY = [
     "He opened the door and left.",
     "The youth of today has little time.",
     "Yesterday the train was late.",
+    "He was told to save time, and give help.",
+    "Rules should be clear and help everybody.",
     "Bern",
     "",
 ]
