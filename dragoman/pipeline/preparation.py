@@ -12,6 +12,7 @@ from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
 from dragoman.text.address import may_address
+from dragoman.text.clock import in_24_hours
 from dragoman.text.respelling import RespelledSegment, Respeller
 from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
@@ -104,11 +105,16 @@ class Preparer:
         most = self._limits.max_source_tokens - sum(map(len, around))
         pieces: dict[str, Ids] = {}
         respelled: dict[str, RespelledSegment] = {}
+        timed: dict[str, RespelledSegment] = {}
 
         def count_tokens(segment: str) -> int:
             pause()
             if segment not in pieces:
-                found = self._respell(segment, pair.source, options, has_terms=term_finder is not None)
+                read, found = segment, in_24_hours(segment, pair)
+                if found is not None:
+                    timed[segment], read = found, found.text
+                words = self._respell(read, pair.source, options, has_terms=term_finder is not None)
+                found = words.of_respelled(found) if found and words else found or words
                 if found is not None:
                     respelled[segment] = found
                 (pieces[segment],) = self._tokenizer.encode([segment if found is None else found.text])
@@ -127,7 +133,7 @@ class Preparer:
                 around = self.around_segment(segment, pair, controls)
             source = self._source(segment, respelled.get(segment), pieces, around, num_searched)
             if isinstance(source, SegmentInput):
-                source = self._with_written(segment, source, around)
+                source = self._with_written(segment, source, around, timed.get(segment))
                 if term_finder is not None:
                     source = self._with_terms(segment, source, around, term_finder)
             sources.append(source)
@@ -189,16 +195,18 @@ class Preparer:
             return FinishReason.UNSUPPORTED
         return source
 
-    def _with_written(self, segment: str, source: SegmentInput, around: IdsAround) -> SegmentInput:
-        """Add the input as it is written to one with respelled words, unless it is too long."""
-        if source.respelled is None or source.respelled.is_in_capitals:
+    def _with_written(
+        self, segment: str, source: SegmentInput, around: IdsAround, timed: RespelledSegment | None
+    ) -> SegmentInput:
+        """Add the input without other respelled words than times, unless it is too long."""
+        if source.respelled is None or source.respelled.is_in_capitals or source.respelled is timed:
             return source
         before, after = around
-        (pieces,) = self._tokenizer.encode([segment])
+        (pieces,) = self._tokenizer.encode([segment if timed is None else timed.text])
         ids = [*before, *pieces, *after]
         if len(ids) > self._limits.max_source_tokens:
             return source
-        return replace(source, as_written=replace(source, ids=ids, respelled=None))
+        return replace(source, as_written=replace(source, ids=ids, respelled=timed))
 
     def _with_terms(
         self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder

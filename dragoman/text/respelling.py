@@ -79,9 +79,22 @@ class RespelledSegment:
         words = tuple(word for word in self.words if not any(map(word.overlaps, spans)))
         return replace(self, words=words)
 
+    def of_respelled(self, first: "RespelledSegment") -> "RespelledSegment":
+        """Return the same for the segment of `first`, of whose text this one is made."""
+        words = None if self.words is None else tuple(map(first.in_segment, self.words))
+        offsets = self.offsets or range(len(self.text) + 1)
+        return replace(
+            self, words=words, offsets=tuple(first.in_segment(Span(at, at)).start for at in offsets)
+        )
+
     def in_segment(self, span: Span) -> Span:
-        """Return the span in the segment of a span in `text`."""
-        return span if self.offsets is None else Span(self.offsets[span.start], self.offsets[span.end])
+        """Return the span in the segment of a span in `text`; for a part of a time, that of all of it."""
+        if self.offsets is None:
+            return span
+        start, end = self.offsets[span.start], self.offsets[span.end]
+        if start == end and not self.text[span.start : span.end].isspace():
+            end = next((offset for offset in self.offsets[span.end :] if offset > start), end)
+        return Span(start, end)
 
     def finish_beginning(self, target: str, language: str) -> str:
         """Return the beginning of a target without quote spaces, and in capitals if all of the segment is."""

@@ -21,13 +21,14 @@ _PLAIN = str.maketrans("\u2019\u2212\u00a0\u2009\u202f\u066b\u066c", "'-   .,")
 _SIGN = re.compile(r"[^\d-]")
 _GROUPS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d?(?:,\d\d)+,\d{3}")
 _DECADE = re.compile(r"(?:er|s|'s)\b|'?s\b")
-_CLOCK = re.compile(r"(\d\d?)(?:[:.h](\d\d))?")
+_CLOCK = re.compile(r"(\d\d?)(?:[:.h](\d\d))?([ap]m)?", re.IGNORECASE)
 _NOON = 12
 _CLOCK_WORD = re.compile(
-    r"[\s.]?\s?(?:(?P<am>a\.?\s?m\b)|(?P<pm>p\.?\s?m\b)|uhr\b|o['\u2019]clock\b|h\b|heures?\b|horas?\b|uur\b"
-    r"|[時点點시])",
+    r"(?:\s?(?:[-\u2013]|to|and|bis|und)\s?\d\d?(?:[:.]\d\d)?)?[\s.]?\s?(?:(?P<am>a\.?\s?m\b)|(?P<pm>p\.?\s?m\b)"
+    r"|uhr\b|o['\u2019]clock\b|h\b|heures?\b|horas?\b|uur\b|[時点點시])",
     re.IGNORECASE,
 )
+"""What makes a number a time; in `2 to 4 pm` also of the first one."""
 _IN_UNITS = re.compile(
     r"[ \u00a0\u202f]?(?:[%\u2030\u00b0€$£¥]|(?:percent|per cent|million|billion|trillion|thousand|euros?"
     r"|dollars?|pounds?|EUR|USD|GBP|CHF|k?m|[cmn]m|k?g|mg|m?l|[kMGT]i?B|inch(?:es)?|feet|miles?|hours?"
@@ -297,9 +298,9 @@ class _Clock(NamedTuple):
 
 def _clock(item: _Item) -> _Clock | None:
     found = _CLOCK.fullmatch(item.plain)
-    if found is None or item.number.kind is not NumberKind.NUMBER:
+    if found is None:
         return None
-    word = _CLOCK_WORD.match(item.text, item.number.end)
+    word = _CLOCK_WORD.match(item.text, item.number.end - len(found[3] or ""))
     hour, minute = int(found[1]), found[2] or "00"
     is_time = word is not None or ":" in item.plain or "h" in item.plain
     if not is_time or hour > 24 or minute >= "60":  # noqa: PLR2004 -- hours, minutes

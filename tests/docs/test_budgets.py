@@ -9,12 +9,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 4205,
-    "dragoman": 10802,
-    "export": 9300,
+    "dragoman": 10856,
+    "export": 9283,
     "requirements": 200,
     "service": 1300,
     "service/accounts": 710,
-    "service/api": 3976,
+    "service/api": 3972,
     "service/batch": 1229,
     "service/cli": 1500,
     "service/cluster": 460,
@@ -22,14 +22,14 @@ BUDGETS: Mapping[str, int] = {
     "service/glossaries": 475,
     "service/http": 1700,
     "service/jobs": 2500,
-    "service/memories": 385,
+    "service/memories": 377,
     "service/page": 60,
     "service/schema": 165,
     "service/telemetry": 515,
-    "service/text": 3840,
+    "service/text": 3832,
     "service/translation": 904,
-    "tests": 41333,
-    "training": 3900,
+    "tests": 41362,
+    "training": 3883,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""
 UNCOUNTED = frozenset("()[]{},:")

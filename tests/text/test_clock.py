@@ -1,0 +1,62 @@
+"""Times with a.m. and p.m. reach the model on a clock of 24 hours, and their links the words of the text."""
+
+import pytest
+
+from dragoman import DecodingOptions, Translator
+from dragoman.text.clock import in_24_hours
+from dragoman.types import Pair, Span
+from tests.engine.conftest import MODELS
+
+EN_DE = Pair("en", "de")
+CHANGED = [
+    ("It is 6 p.m.", "It is 18:00."),
+    ("Come before 6 p.m. tomorrow.", "Come before 18:00 tomorrow."),
+    ("At 5:30\N{NO-BREAK SPACE}PM EST", "At 17:30 EST"),
+    ("12 am, 12:30 p.m., 1am", "0:00, 12:30, 1:00"),
+    ("from 9 a.m. to 6 p.m. Friday", "from 9:00 to 18:00 Friday"),
+    ("from 2 to 4 pm", "from 14:00 to 16:00"),
+    ("between 2 and 4:30 pm", "between 14:00 and 16:30"),
+    ("open 9-11 pm, 11-1 pm", "open 21:00-23:00, 11:00-13:00"),
+    ("10am-2pm", "10:00-14:00"),
+    ("He came at 6 p.m. Tom left.", "He came at 18:00. Tom left."),
+]
+UNCHANGED = ["At 18:00.", "It costs $6 pm.", "In 16 pm.", "A 1.5 pm gap.", "I am 9.", "6 pmol", ""]
+
+
+@pytest.mark.parametrize(("text", "read"), CHANGED)
+def test_times_are_read_on_a_clock_of_24_hours(text: str, read: str) -> None:
+    found = in_24_hours(text, EN_DE)
+
+    assert found is not None
+    assert found.text == read
+    assert found.in_segment(Span(0, len(read))) == (0, len(text))
+
+
+@pytest.mark.parametrize("text", UNCHANGED)
+def test_other_numbers_are_read_as_they_are(text: str) -> None:
+    assert in_24_hours(text, EN_DE) is None
+
+
+def test_other_languages_are_read_as_they_are() -> None:
+    assert in_24_hours("It is 6 pm.", Pair("en", "fr")) is None
+    assert in_24_hours("Platz 1 am Main", Pair("de", "en")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("Please call me before 6 p.m. tomorrow.", "18 Uhr"),
+        ("SALE ENDS AT 6 PM TODAY!", "18 UHR"),
+        ('"Closed" at 8:45 p.m.', "20:45 Uhr"),
+        ("The Smith FAMILY left at 1 pm.", "13 Uhr"),
+    ],
+)
+def test_the_half_of_the_day_is_in_the_translation_and_links_stay_in_the_text(text: str, time: str) -> None:
+    with Translator.open(MODELS / "en-de", replicas=1) as translator:
+        (segment,) = translator.translate(text, DecodingOptions(return_alignment=True)).segments
+
+    assert time in segment.text
+    assert segment.links
+    assert all(0 <= link.source.start < link.source.end <= len(text) for link in segment.links)
+    clock = text.index("M") if "PM" in text else text.index("m", text.index("p"))
+    assert any(link.source.start <= clock for link in segment.links)
