@@ -69,7 +69,7 @@ def test_no_change_of_a_number_is_missed_and_the_targets_signs_are_none(source: 
         ("at 5:30 p.m.", "um 17.30 Uhr", "en de"),
         ("at 5PM", "um 17:00 Uhr", "en de"),
         ("from 2 to 4 pm", "von 14 bis 16 Uhr", "en de"),
-        ("9–11:30 p.m.", "21:00–23:30", "en de"),
+        ("9-11:30 p.m.", "21:00-23:30", "en de"),
         ("at 12 a.m.", "um 0 Uhr", "en de"),
         ("Der 2. Weltkrieg", "The Second World War", "de en"),
         ("The 5th time", "Das fünfte Mal", "en de"),
