@@ -1,59 +1,87 @@
-"""Times with a.m. or p.m. on a clock of 24 hours: models leave the half of the day out.
+"""Times of day as models read them best: `6 p.m.` as `18:00` for German, `half past seven` as `7:30`.
 
-`before 6 p.m.` would become `vor 6 Uhr`.
+The bundled models leave the half of the day out, `vor 6 Uhr`, and take `halb acht` for half past two.
 """
 
 import re
+from collections.abc import Iterator
 
 from dragoman.languages import primary_subtag
 from dragoman.text.respelling import RespelledSegment
 from dragoman.types import Pair, Span
 
-_ENGLISH, _GERMAN = frozenset({"en", "eng"}), frozenset({"de", "deu", "ger"})
+Times = Iterator[tuple[Span, str]]
+"""Positions of times in a segment, and what the model reads there."""
 _HOUR = r"(0?[1-9]|1[0-2])(?:[:.]([0-5]\d))?"
-_TIME = re.compile(
+_WITH_HALF = re.compile(
     r"(?<![\w:.,$€£])(?<!\d[-\N{EN DASH}])"
     rf"(?:(?P<between>between )?{_HOUR}(?P<to> ?[-\N{{EN DASH}}] ?| to |(?(between) and |(?!))))?"
     rf"{_HOUR}[ \N{{NO-BREAK SPACE}}]?(?P<half>[ap])(?:m\b|\. ?m\b(?P<dot>\.?))",
     re.IGNORECASE,
 )
-"""A time, or two of which only the second one has its half."""
+"""A time with a.m. or p.m., or two of which only the second one has its half."""
 _GOES_ON = re.compile(
     r"[,;:)\N{EN DASH}\N{EM DASH}]|\s+(?:[a-z(\d]|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b|[A-Z]{3,4}\b)"
 )
 """What follows the dot of `p.m.` where it does not end the sentence."""
 _NOON = 12
+_AFTERNOON = {"a": 0, "p": _NOON}
+_CODES = {"eng": "en", "deu": "de", "ger": "de"}
+_ENGLISH = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_GERMAN = ("eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf")
+_PAST = {"half past": 30, "quarter past": 15, "quarter to": -15, "five past": 5, "ten past": 10}
+"""Minutes after the hour that follows. `Ten to` may begin a range."""
+_NACH = {"halb": -30, "dreiviertel": -15, "drei viertel": -15, "viertel nach": 15, "viertel vor": -15}
+_NACH |= {"fünf nach": 5, "zehn nach": 10, "zwanzig nach": 20, "fünf vor": -5, "zehn vor": -10}
+_IN_ENGLISH = re.compile(rf"\b(?i:(?:a )?({'|'.join(_PAST)}) ({'|'.join(_ENGLISH)}))\b")
+_IN_GERMAN = re.compile(
+    rf"\b(?i:({'|'.join(_NACH)}) ({'|'.join(_GERMAN)}))\b(?: Uhr\b)?(?! [A-ZÄÖÜ][a-zäöüß])"
+)
+"""Not `fünf vor zwölf Jahren`."""
 
 
-def in_24_hours(segment: str, pair: Pair) -> RespelledSegment | None:
-    """Return an English segment for German with its times on a clock of 24 hours; None if it has none."""
-    if primary_subtag(pair.source) not in _ENGLISH or primary_subtag(pair.target) not in _GERMAN:
+def with_read_times(segment: str, pair: Pair) -> RespelledSegment | None:
+    """Return a segment with its times as the model reads them; None if none differs, or elsewhere."""
+    codes = primary_subtag(pair.source), primary_subtag(pair.target)
+    languages = tuple(_CODES.get(code, code) for code in codes)
+    if languages == ("en", "de"):
+        times = sorted([*_with_half(segment), *_said(_IN_ENGLISH.finditer(segment), "")])
+    elif languages == ("de", "en"):
+        times = list(_said(_IN_GERMAN.finditer(segment), " Uhr"))
+    else:
         return None
     pieces: list[str] = []
     offsets: list[int] = []
     end = 0
-    for found in _TIME.finditer(segment):
-        for span, time in _times(found):
-            pieces += (segment[end : span.start], time)
-            offsets += (*range(end, span.start), *[span.start] * len(time))
-            end = span.end
+    for span, time in times:
+        pieces += (segment[end : span.start], time)
+        offsets += (*range(end, span.start), *[span.start] * len(time))
+        end = span.end
     if not pieces:
         return None
     return RespelledSegment("".join((*pieces, segment[end:])), (), (*offsets, *range(end, len(segment) + 1)))
 
 
-def _times(found: re.Match[str]) -> list[tuple[Span, str]]:
-    """Return the one or two times of a match, with their positions."""
-    half = found["half"].lower()
-    hour = int(found[5]) % _NOON
-    has_dot = bool(found["dot"]) and not _GOES_ON.match(found.string, found.end())
-    times = [(Span(found.start(5), found.end() - has_dot), _write(hour, found[6], half))]
-    if found["to"]:
-        first = int(found[2]) % _NOON
-        own_half = half if first < hour else "a" if half == "p" else "p"
-        times.insert(0, (Span(found.start(2), found.start("to")), _write(first, found[3], own_half)))
-    return times
+def _with_half(segment: str) -> Times:
+    """Yield the times with a.m. or p.m. on a clock of 24 hours."""
+    for found in _WITH_HALF.finditer(segment):
+        half = found["half"].lower()
+        hour = int(found[5]) % _NOON
+        if found["to"]:
+            first = int(found[2]) % _NOON
+            own_half = half if first < hour else "a" if half == "p" else "p"
+            yield (
+                Span(found.start(2), found.start("to")),
+                f"{first + _AFTERNOON[own_half]}:{found[3] or '00'}",
+            )
+        has_dot = bool(found["dot"]) and not _GOES_ON.match(segment, found.end())
+        yield Span(found.start(5), found.end() - has_dot), f"{hour + _AFTERNOON[half]}:{found[6] or '00'}"
 
 
-def _write(hour: int, minute: str | None, half: str) -> str:
-    return f"{hour + _NOON * (half == 'p')}:{minute or '00'}"
+def _said(matches: Iterator[re.Match[str]], unit: str) -> Times:
+    """Yield the times that are said with an hour and minutes before or after it."""
+    for found in matches:
+        words, hour = found[1].lower(), found[2].lower()
+        hours, minutes = (_GERMAN, _NACH[words]) if words in _NACH else (_ENGLISH, _PAST[words])
+        number = hours.index(hour) + 1 - (minutes < 0)
+        yield Span(*found.span()), f"{number or _NOON}:{minutes % 60:02}{unit}"

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 4205,
-    "dragoman": 10856,
+    "dragoman": 10876,
     "export": 9283,
     "requirements": 200,
     "service": 1300,
@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 515,
     "service/text": 3832,
     "service/translation": 904,
-    "tests": 41362,
+    "tests": 41364,
     "training": 3883,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

@@ -1,9 +1,9 @@
-"""Times with a.m. and p.m. reach the model on a clock of 24 hours, and their links the words of the text."""
+"""Times reach the model in digits, and their links the words of the text."""
 
 import pytest
 
 from dragoman import DecodingOptions, Translator
-from dragoman.text.clock import in_24_hours
+from dragoman.text.clock import with_read_times
 from dragoman.types import Pair, Span
 from tests.engine.conftest import MODELS
 
@@ -19,13 +19,21 @@ CHANGED = [
     ("open 9-11 pm, 11-1 pm", "open 21:00-23:00, 11:00-13:00"),
     ("10am-2pm", "10:00-14:00"),
     ("He came at 6 p.m. Tom left.", "He came at 18:00. Tom left."),
+    ("at half past twelve, a quarter to one and TEN PAST EIGHT", "at 12:30, 12:45 and 8:10"),
+]
+GERMAN = [
+    ("um halb acht.", "um 7:30 Uhr."),
+    ("Viertel nach sechs, drei viertel eins, zehn vor elf Uhr", "6:15 Uhr, 12:45 Uhr, 10:50 Uhr"),
 ]
 UNCHANGED = ["At 18:00.", "It costs $6 pm.", "In 16 pm.", "A 1.5 pm gap.", "I am 9.", "6 pmol", ""]
 
 
-@pytest.mark.parametrize(("text", "read"), CHANGED)
-def test_times_are_read_on_a_clock_of_24_hours(text: str, read: str) -> None:
-    found = in_24_hours(text, EN_DE)
+@pytest.mark.parametrize(
+    ("text", "read", "pair"),
+    [*((*one, EN_DE) for one in CHANGED), *((*one, Pair("de", "en")) for one in GERMAN)],
+)
+def test_times_are_read_in_digits(text: str, read: str, pair: Pair) -> None:
+    found = with_read_times(text, pair)
 
     assert found is not None
     assert found.text == read
@@ -34,12 +42,12 @@ def test_times_are_read_on_a_clock_of_24_hours(text: str, read: str) -> None:
 
 @pytest.mark.parametrize("text", UNCHANGED)
 def test_other_numbers_are_read_as_they_are(text: str) -> None:
-    assert in_24_hours(text, EN_DE) is None
+    assert with_read_times(text, EN_DE) is None
 
 
 def test_other_languages_are_read_as_they_are() -> None:
-    assert in_24_hours("It is 6 pm.", Pair("en", "fr")) is None
-    assert in_24_hours("Platz 1 am Main", Pair("de", "en")) is None
+    assert with_read_times("It is 6 pm.", Pair("en", "fr")) is None
+    assert with_read_times("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
 
 
 @pytest.mark.parametrize(
