@@ -33,7 +33,9 @@ _PAST = {"half past": 30, "quarter past": 15, "quarter to": -15, "five past": 5,
 """Minutes after the hour that follows. `Ten to` may begin a range."""
 _NACH = {"halb": -30, "dreiviertel": -15, "drei viertel": -15, "viertel nach": 15, "viertel vor": -15}
 _NACH |= {"fünf nach": 5, "zehn nach": 10, "zwanzig nach": 20, "fünf vor": -5, "zehn vor": -10}
-_IN_ENGLISH = re.compile(rf"\b(?i:(?:a )?({'|'.join(_PAST)}) ({'|'.join(_ENGLISH)}))\b")
+_IN_ENGLISH = re.compile(
+    rf"\b(?i:(?:a )?({'|'.join(_PAST)}) ({'|'.join(_ENGLISH)}))\b(?![ -](?:hundred|thousand|[mb]illion)\b)"
+)
 _IN_GERMAN = re.compile(
     rf"\b(?i:({'|'.join(_NACH)}) ({'|'.join(_GERMAN)}))\b(?: Uhr\b)?(?! [A-ZÄÖÜ][a-zäöüß])"
 )

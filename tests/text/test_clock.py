@@ -25,7 +25,16 @@ GERMAN = [
     ("um halb acht.", "um 7:30 Uhr."),
     ("Viertel nach sechs, drei viertel eins, zehn vor elf Uhr", "6:15 Uhr, 12:45 Uhr, 10:50 Uhr"),
 ]
-UNCHANGED = ["At 18:00.", "It costs $6 pm.", "In 16 pm.", "A 1.5 pm gap.", "I am 9.", "6 pmol", ""]
+UNCHANGED = [
+    "At 18:00.",
+    "It costs $6 pm.",
+    "In 16 pm.",
+    "A 1.5 pm gap.",
+    "I am 9.",
+    "6 pmol",
+    "a quarter to one million",
+    "",
+]
 
 
 @pytest.mark.parametrize(
