@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dragoman.scripts import is_word_character
 from dragoman.types import Span
 from service.text.accelerators import key_position
-from service.text.alignment import Alignment, Stretch
+from service.text.alignment import Alignment, ScoredSpan, Stretch
 from service.text.marked_text import MarkKind
 
 MAX_DEPTH = 64
@@ -250,14 +250,11 @@ class _NodePlacer:
         """Place the children of a node that is already placed."""
         elements = [child for child in parent.children if child.single is None]
         placed, free = self._place_bound(parent, elements)
-        candidates = []
-        for node in free:
-            found = self._alignment.best(node.source, parent.target, ())
-            if found is not None:
-                candidates.append((-found.score, node.order, node))
+        best = ((self._best(node, parent, ()), node) for node in free)
+        candidates = [(-found.score, node.order, node) for found, node in best if found is not None]
         taken = sorted(node.target for node in placed if node.target.start < node.target.end)
         for _, _, node in sorted(candidates):
-            found = self._alignment.best(node.source, parent.target, taken)
+            found = self._best(node, parent, taken)
             if found is not None:
                 node.target = found.span
                 insort(taken, node.target)
@@ -275,6 +272,13 @@ class _NodePlacer:
                     at = at if following is None else min(max(following, free_span.start), free_span.end)
                     node.target = self._word_near(at, free_span, placed)
                     insort(placed, node, key=lambda sibling: sibling.target)
+
+    def _best(self, node: _Node, parent: _Node, taken: Sequence[Span]) -> ScoredSpan | None:
+        """Return the part of a parent that alignment gives to an element; None if its words got none."""
+        found = self._alignment.best(node.source, parent.target, taken)
+        if found is not None and any(map(str.isalnum, self._text[slice(*node.source)])):
+            return found if any(map(str.isalnum, self._translated[slice(*found.span)])) else None
+        return found
 
     def _place_bound(self, parent: _Node, elements: Sequence[_Node]) -> tuple[list[_Node], list[_Node]]:
         """Place elements that reach an edge of the stretch or fill their parent; return these and others."""
@@ -304,9 +308,9 @@ class _NodePlacer:
                 continue
             end = placed[i + 1].target.start if i + 1 < len(placed) else parent.target.end
             first, last = self._whole_words(node, Span(start, parent.target.end))
-            if node.opens is not None and self._is_space(self._text, node.source.start):
+            if node.opens is not None and self._text[node.source.start].isspace():
                 first = self._skip_back(first, start)
-            if node.closes is not None and self._is_space(self._text, node.source.end - 1):
+            if node.closes is not None and self._text[node.source.end - 1].isspace():
                 last = self._skip(last, end)
             node.target = Span(first, last)
             start = last
@@ -325,12 +329,12 @@ class _NodePlacer:
         return Span(first, max(first, last))
 
     def _skip_back(self, at: int, start: int) -> int:
-        while at > start and self._is_space(self._translated, at - 1):
+        while at > start and self._translated[at - 1].isspace():
             at -= 1
         return at
 
     def _skip(self, at: int, end: int) -> int:
-        while at < end and self._is_space(self._translated, at):
+        while at < end and self._translated[at].isspace():
             at += 1
         return at
 
@@ -390,6 +394,3 @@ class _NodePlacer:
             return self._movables[node.single].is_attached
         start, end = node.source
         return self._text[start - 1 : start].isspace() and not self._text[end : end + 1].isspace()
-
-    def _is_space(self, text: str, at: int) -> bool:
-        return text[at].isspace()

@@ -187,6 +187,7 @@ MARKS_WITHIN_WORDS = {
         "0-0 1-1 2-2",
         "der <b>größte</b> x",
     ),
+    "words that became a sign only": ("a <b>b</b> c .", "A C .", "0-0 1-2 2-1", "A <b>C</b> ."),
     "the first letter of a word": ("<i>E</i>s war x", "Once it y", "0-0 1-1 2-2", "<i>O</i>nce it y"),
     "links that are guessed": ("m<sup>2</sup> x", "m2", "", "m<sup>2</sup>"),
 }
