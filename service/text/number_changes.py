@@ -112,13 +112,10 @@ class _Item:
     plain: str
     """With digits and signs of one spelling."""
     value: _Value | None
+    value_key: str
+    """The value in digits, with its sign; empty without a value."""
     text: str
-    signs: _Signs
     is_matched: bool = False
-
-    @property
-    def value_key(self) -> str:
-        return "" if self.value is None else f"{'-' * self.plain.startswith('-')}{self.value.key}"
 
     @property
     def parts(self) -> list[str]:
@@ -220,18 +217,21 @@ def _items(text: str, objects: Spans, signs: _Signs) -> list[_Item]:
 
 
 def _item(text: str, number: Number, signs: _Signs) -> _Item:
-    plain = _in_ascii(text[number.start : number.end].translate(_PLAIN))
+    written = text[number.start : number.end]
+    plain = written if written.isascii() else _in_ascii(written)
     digits = plain.lstrip("-")
     if number.kind is NumberKind.WORD:
         digits = "".join(filter(str.isdecimal, plain)) if len(re.findall(r"\d+", plain)) == 1 else ""
-    is_number = bool(digits) and all(character.isdecimal() or character in " .,'" for character in digits)
-    return _Item(number, plain, signs.read(digits) if is_number else None, text, signs)
+    is_number = digits.isdecimal() or (
+        bool(digits) and all(character.isdecimal() or character in " .,'" for character in digits)
+    )
+    value = signs.read(digits) if is_number else None
+    key = "" if value is None else f"{'-' * plain.startswith('-')}{value.key}"
+    return _Item(number, plain, value, key, text)
 
 
 def _in_ascii(number: str) -> str:
-    return (
-        number if number.isascii() else "".join(str(int(one)) if one.isdecimal() else one for one in number)
-    )
+    return "".join(str(int(one)) if one.isdecimal() else one for one in number.translate(_PLAIN))
 
 
 def _match(own: Iterable[_Item], own_keys: _Keys, found: Iterable[_Item], keys: _Keys) -> None:
@@ -258,8 +258,8 @@ def _match_parts(own: Iterable[_Item], found: Iterable[_Item]) -> None:
     left = [item for item in found if not item.is_matched]
     pool = Counter(part for item in left for part in item.parts)
     for item in own:
-        needed = Counter(item.parts)
-        if not item.is_matched and all(pool[part] >= number for part, number in needed.items()):
+        needed = Counter(() if item.is_matched else item.parts)
+        if needed and all(pool[part] >= number for part, number in needed.items()):
             pool.subtract(needed)
             item.is_matched = True
     for item in left:

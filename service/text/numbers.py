@@ -69,8 +69,9 @@ _TOKEN = re.compile(
     rf"(?:={{1,2}}(?![{_L}=]))?(?P<rest>[{_L}][{_L}_-]*+)?+"
 )
 """A candidate for a mixture, with a digit; `rest`: other letters."""
-_PART = re.compile(r"[A-Za-z0-9_]+")
-_WORD_PART = re.compile(r"[a-z]{2,}|[A-Z][a-z]{2,}")
+_PART = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z0-9_]{8,}+")
+"""Part of a candidate that is long enough for a mixture."""
+_WORD_PART = re.compile(r"(?<![A-Za-z0-9_])(?:[a-z]{2,}+|[A-Z][a-z]{2,}+)(?![A-Za-z0-9_])")
 _CHANGE = re.compile(r"(?<=[A-Za-z])[+/=_-]*+[0-9]|(?<=[0-9])[+/=_-]*+[A-Za-z]")
 _MIN_CHARACTERS, _MIN_CHANGES = 8, 3
 
@@ -114,8 +115,8 @@ def find_numbers(
     mixtures = list(_find_mixtures(find_all(_TOKEN, masked, pause), masked))
     masked = _mask(masked, mixtures)
     found += (Number(*span, NumberKind.IDENTIFIER) for span in mixtures)
-    found += (Number(*one.span(), _kind(one)) for one in find_all(_NUMBER, masked, pause))
-    return tuple(sorted(found, key=lambda number: number.start))
+    numbers = (Number(*one.span(), _kind(one)) for one in find_all(_NUMBER, masked, pause))
+    return tuple(sorted((*found, *numbers), key=lambda number: number.start) if found else numbers)
 
 
 def short_numbers(text: str) -> list[str] | None:
@@ -138,7 +139,7 @@ def short_numbers(text: str) -> list[str] | None:
 
 
 def _kind(found: re.Match[str]) -> NumberKind:
-    if _NINE_DIGITS.search(found[0]):
+    if found.end() - found.start() > _MIN_CHARACTERS and _NINE_DIGITS.search(found[0]):
         return NumberKind.IDENTIFIER
     return NumberKind.NUMBER if found.lastgroup is None else NumberKind.WORD
 
@@ -150,7 +151,7 @@ def _find_mixtures(tokens: Iterable[re.Match[str]], text: str) -> Iterator[tuple
         if end - token.start() < _MIN_CHARACTERS or _DIGIT.search(text, token.start(), end) is None:
             continue
         parts = [part.span() for part in _PART.finditer(text, token.start(), end)]
-        has_word = any(_WORD_PART.fullmatch(text, *part) for part in parts)
+        has_word = _WORD_PART.search(text, token.start(), end) is not None
         if token["rest"] is None and not has_word and _is_mixture(text, token.start(), end):
             yield token.start(), end
             continue
