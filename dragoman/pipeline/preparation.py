@@ -12,7 +12,7 @@ from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
 from dragoman.text.address import may_address
-from dragoman.text.clock import with_read_times
+from dragoman.text.clock import with_times_in_digits
 from dragoman.text.respelling import RespelledSegment, Respeller
 from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
@@ -110,7 +110,7 @@ class Preparer:
         def count_tokens(segment: str) -> int:
             pause()
             if segment not in pieces:
-                read, found = segment, with_read_times(segment, pair)
+                read, found = segment, with_times_in_digits(segment, pair)
                 if found is not None:
                     timed[segment], read = found, found.text
                 words = self._respell(read, pair.source, options, has_terms=term_finder is not None)

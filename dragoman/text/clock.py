@@ -42,8 +42,8 @@ _IN_GERMAN = re.compile(
 """Not `fünf vor zwölf Jahren`."""
 
 
-def with_read_times(segment: str, pair: Pair) -> RespelledSegment | None:
-    """Return a segment with its times as the model reads them; None if none differs, or elsewhere."""
+def with_times_in_digits(segment: str, pair: Pair) -> RespelledSegment | None:
+    """Return a segment with its times in digits; None if none differs, or if the languages are others."""
     codes = primary_subtag(pair.source), primary_subtag(pair.target)
     languages = tuple(_CODES.get(code, code) for code in codes)
     if languages == ("en", "de"):

@@ -71,7 +71,7 @@ def main() -> None:
     except MemoryError:
         replies.write(frame(FrameKind.OVER_MEMORY))
     except Exception:  # noqa: BLE001 -- the parent raises it again
-        import traceback  # noqa: PLC0415
+        import traceback  # noqa: PLC0415 -- few readers need it, and each would load it
 
         replies.write(frame(FrameKind.UNEXPECTED, pack(traceback.format_exc())))
 
@@ -81,7 +81,7 @@ def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies:
     options = FileOptions(request.source, request.target, tuple(request.columns), request.output)
     match TaskKind(request.kind):
         case TaskKind.RECORDS:
-            from service.formats.records import RecordKind, parse_records  # noqa: PLC0415
+            from service.formats.records import RecordKind, parse_records  # noqa: PLC0415 -- the same
 
             languages = request.source, request.target
             records = parse_records(RecordKind(request.file_name), source, languages)

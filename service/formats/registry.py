@@ -172,12 +172,12 @@ def open_format(
     kind = _FORMATS[suffix]
     found = _format_type(kind, suffix)(options)
     if compression:
-        from service.formats.compression import CompressedFormat  # noqa: PLC0415
+        from service.formats.compression import CompressedFormat  # noqa: PLC0415 -- see above
 
         found = CompressedFormat(found, compression, kind.is_streamed)
     if limits is None:
         return found
-    from service.formats.isolation import IsolatedFormat  # noqa: PLC0415
+    from service.formats.isolation import IsolatedFormat  # noqa: PLC0415 -- see above
 
     return IsolatedFormat(found, f"file{suffix}{compression}", options, limits, stop or Event())
 

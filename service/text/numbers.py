@@ -69,11 +69,11 @@ _TOKEN = re.compile(
     rf"(?:={{1,2}}(?![{_L}=]))?(?P<rest>[{_L}][{_L}_-]*+)?+"
 )
 """A candidate for a mixture, with a digit; `rest`: other letters."""
-_PART = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z0-9_]{8,}+")
+_MIN_CHARACTERS, _MIN_CHANGES, _LONG_DIGITS = 8, 3, 9
+_PART = re.compile(rf"(?<![A-Za-z0-9_])[A-Za-z0-9_]{{{_MIN_CHARACTERS},}}+")
 """Part of a candidate that is long enough for a mixture."""
 _WORD_PART = re.compile(r"(?<![A-Za-z0-9_])(?:[a-z]{2,}+|[A-Z][a-z]{2,}+)(?![A-Za-z0-9_])")
 _CHANGE = re.compile(r"(?<=[A-Za-z])[+/=_-]*+[0-9]|(?<=[0-9])[+/=_-]*+[A-Za-z]")
-_MIN_CHARACTERS, _MIN_CHANGES = 8, 3
 
 _SIGN_BEFORE = rf"(?:(?<![{_L}_.,;:!?)\]%°'\u2019-])[-\u2212])?"
 _BLANK = r"[ \u00a0\u2009\u202f]"
@@ -92,7 +92,7 @@ _NUMBER = re.compile(
 _SHORT_NUMBER = re.compile(
     r"[('\"\u201e\u201c\u201a\u00bb\u00ab\[]*(\d{1,8})[a-z]{0,3}[)'\"\u201c\u201d\u2019\u00ab\u00bb\].,;:!?%]*"
 )
-_NINE_DIGITS = re.compile(r"\d{9}")
+_LONG = re.compile(rf"\d{{{_LONG_DIGITS}}}")
 _DIGIT = re.compile(r"\d")
 _MASK = "\ufffc"
 
@@ -139,7 +139,7 @@ def short_numbers(text: str) -> list[str] | None:
 
 
 def _kind(found: re.Match[str]) -> NumberKind:
-    if found.end() - found.start() > _MIN_CHARACTERS and _NINE_DIGITS.search(found[0]):
+    if found.end() - found.start() >= _LONG_DIGITS and _LONG.search(found[0]):
         return NumberKind.IDENTIFIER
     return NumberKind.NUMBER if found.lastgroup is None else NumberKind.WORD
 
