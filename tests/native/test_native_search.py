@@ -72,11 +72,8 @@ def test_a_search_in_the_library_is_the_search_in_python_to_the_last_bit(
 ) -> None:
     rng = random.Random(seed)  # noqa: S311 -- tests
     kind = SearchKind(rng.choice([1, 1, 2, 3, 4, 5, 8]), is_shortlisted=rng.random() < 0.5)
-    joins, target, encoder = (
-        list(SOURCES.joins(rng, kind.beam_size)),
-        random_target(rng),
-        NativeEncoder(model),
-    )
+    joins = list(SOURCES.joins(rng, kind.beam_size))
+    target, encoder = random_target(rng), NativeEncoder(model)
 
     expected = run(open_lane(kind, NativeSteps(model, kind), target), encoder, joins)
 

@@ -75,5 +75,6 @@ def test_the_half_of_the_day_is_in_the_translation_and_links_lead_to_it(
         (segment,) = translator.translate(text, DecodingOptions(return_alignment=True)).segments
 
     assert time in segment.text
+    assert segment.links
     assert all(0 <= link.source.start < link.source.end <= len(text) for link in segment.links)
     assert own in [text[slice(*link.source)] for link in segment.links]
