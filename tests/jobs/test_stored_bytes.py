@@ -1,15 +1,11 @@
 """Files of jobs in a folder or a store of fsspec, and the room that a key may take."""
 
 import os
-import threading
 import uuid
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given
@@ -29,10 +25,9 @@ from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_by_key, stored_bytes_of_key
 from service.settings import SettingsError
 from tests.jobs.conftest import ServeJobs, end_next, new_job, post, run_job
-from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import ALL_APIS
 from tests.service.keys import Keys
-from tests.service.test_request_bodies import Connect, connect
+from tests.service.test_request_bodies import Connect, answer_of, connect, head
 
 CONTENT = os.urandom(600_000)
 
@@ -257,40 +252,25 @@ def test_bytes_that_strangers_announce_take_no_room_from_others(
 
 
 def test_an_upload_over_the_limit_of_simultaneous_bytes_is_rejected_before_it_is_read(
-    serve_double: ServeJobs, keys: Keys
+    serve_double: ServeJobs, keys: Keys, connect: Connect
 ) -> None:
     client = serve_double(apis=ALL_APIS, max_uploads_bytes_of_client=10_000)
     client.headers.update(keys.bearer())
-    has_begun, may_go_on = threading.Event(), threading.Event()
-    headers = {"Content-Type": "application/jsonl"}
-    line = b'{"text": "' + b"x" * 4486 + b'"}\n\n'
+    lines = b'{"text": "' + b"x" * 8988 + b'"}\n'
+    authorization = f"Authorization: {client.headers['Authorization']}"
+    path = "/v1/jobs?source=de&target=en"
+    asked = head(path, len(lines), authorization, "Expect: 100-continue", kind="application/jsonl")
+    slow = connect(client, asked)
+    assert slow.recv(1000).startswith(b"HTTP/1.1 100 "), "the server reads it, so it has counted it"
 
-    def slowly() -> Iterator[bytes]:
-        yield line
-        has_begun.set()
-        may_go_on.wait(TIMEOUT_S)
-        yield line
+    refused = post(client, b"x" * 2000)
+    deepl_key = {"Authorization": client.headers["Authorization"].replace("Bearer", "DeepL-Auth-Key")}
+    document = client.post("/v2/document", files={"file": ("a.txt", b"x" * 2000)}, headers=deepl_key)
 
-    def send_slowly() -> httpx.Response:
-        url = f"{client.base_url}/v1/jobs?source=de&target=en"
-        size = {**client.headers, **headers, "Content-Length": str(2 * len(line))}
-        return httpx.post(url, content=slowly(), headers=size, timeout=TIMEOUT_S)
-
-    def send_document() -> httpx.Response:
-        """Without a target language: it becomes no job, however often it is sent."""
-        key = {"Authorization": client.headers["Authorization"].replace("Bearer", "DeepL-Auth-Key")}
-        return client.post("/v2/document", files={"file": ("a.txt", b"x" * 2000)}, headers=key)
-
-    with ThreadPoolExecutor() as threads:
-        answer = threads.submit(send_slowly)
-        try:
-            assert has_begun.wait(TIMEOUT_S)
-            until(lambda: send_document().status_code == 429)
-            refused = post(client, b"x" * 2000)
-        finally:
-            may_go_on.set()
+    assert document.status_code == 429
     assert (refused.status_code, refused.json()["error"]["type"]) == (429, "overloaded")
     assert refused.headers["connection"] == "close"
     assert "the limit is 10000 bytes" in refused.text
-    assert answer.result().status_code == 202
+    slow.sendall(lines)
+    assert answer_of(slow)[0] == 202
     assert post(client, b"x" * 2000).status_code == 202
