@@ -12,7 +12,7 @@ from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
 from dragoman.text.address import may_address
-from dragoman.text.clock import with_times_in_digits
+from dragoman.text.digits import with_digits
 from dragoman.text.respelling import RespelledSegment, Respeller
 from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
@@ -105,14 +105,14 @@ class Preparer:
         most = self._limits.max_source_tokens - sum(map(len, around))
         pieces: dict[str, Ids] = {}
         respelled: dict[str, RespelledSegment] = {}
-        timed: dict[str, RespelledSegment] = {}
+        in_digits: dict[str, RespelledSegment] = {}
 
         def count_tokens(segment: str) -> int:
             pause()
             if segment not in pieces:
-                read, found = segment, with_times_in_digits(segment, pair)
+                read, found = segment, with_digits(segment, pair)
                 if found is not None:
-                    timed[segment], read = found, found.text
+                    in_digits[segment], read = found, found.text
                 words = self._respell(read, pair.source, options, has_terms=term_finder is not None)
                 found = words.of_respelled(found) if found and words else found or words
                 if found is not None:
@@ -133,7 +133,7 @@ class Preparer:
                 around = self.around_segment(segment, pair, controls)
             source = self._source(segment, respelled.get(segment), pieces, around, num_searched)
             if isinstance(source, SegmentInput):
-                source = self._with_written(segment, source, around, timed.get(segment))
+                source = self._with_written(segment, source, around, in_digits.get(segment))
                 if term_finder is not None:
                     source = self._with_terms(segment, source, around, term_finder)
             sources.append(source)
@@ -196,17 +196,17 @@ class Preparer:
         return source
 
     def _with_written(
-        self, segment: str, source: SegmentInput, around: IdsAround, timed: RespelledSegment | None
+        self, segment: str, source: SegmentInput, around: IdsAround, in_digits: RespelledSegment | None
     ) -> SegmentInput:
-        """Add the input without other respelled words than times, unless it is too long."""
-        if source.respelled is None or source.respelled.is_in_capitals or source.respelled is timed:
+        """Add the input without other respelled words than digits, unless it is too long."""
+        if source.respelled is None or source.respelled.is_in_capitals or source.respelled is in_digits:
             return source
         before, after = around
-        (pieces,) = self._tokenizer.encode([segment if timed is None else timed.text])
+        (pieces,) = self._tokenizer.encode([segment if in_digits is None else in_digits.text])
         ids = [*before, *pieces, *after]
         if len(ids) > self._limits.max_source_tokens:
             return source
-        return replace(source, as_written=replace(source, ids=ids, respelled=timed))
+        return replace(source, as_written=replace(source, ids=ids, respelled=in_digits))
 
     def _with_terms(
         self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder

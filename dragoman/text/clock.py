@@ -6,9 +6,8 @@ The bundled models leave the half of the day out, `vor 6 Uhr`, and take `halb ac
 import re
 from collections.abc import Iterator
 
-from dragoman.languages import primary_subtag
-from dragoman.text.respelling import RespelledSegment
-from dragoman.types import Pair, Span
+from dragoman.text.numbers_in_words import ENGLISH, GERMAN
+from dragoman.types import Span
 
 Times = Iterator[tuple[Span, str]]
 """Positions of times in a segment, and what the model reads there."""
@@ -26,9 +25,7 @@ _GOES_ON = re.compile(
 """What follows the dot of `p.m.` where it does not end the sentence."""
 _NOON = 12
 _AFTERNOON = {"a": 0, "p": _NOON}
-_CODES = {"eng": "en", "deu": "de", "ger": "de"}
-_ENGLISH = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_GERMAN = ("eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf")
+_ENGLISH, _GERMAN = ENGLISH[:12], ("eins", *GERMAN[1:12])
 _PAST = {"half past": 30, "quarter past": 15, "quarter to": -15, "five past": 5, "ten past": 10}
 """Minutes after the hour that follows. `Ten to` may begin a range."""
 _NACH = {"halb": -30, "dreiviertel": -15, "drei viertel": -15, "viertel nach": 15, "viertel vor": -15}
@@ -40,28 +37,27 @@ _IN_GERMAN = re.compile(
     rf"\b(?i:({'|'.join(_NACH)}) ({'|'.join(_GERMAN)}))\b(?: Uhr\b)?(?! [A-ZÄÖÜ][a-zäöüß])"
 )
 """Not `fünf vor zwölf Jahren`."""
+_GERMAN_SIGNS = ("halb", "viertel", "fünf ", "zehn ", "zwanzig ")
+_HALF_SIGN = re.compile(r"\d[ \N{NO-BREAK SPACE}]?[apAP][.mM]")
 
 
-def with_times_in_digits(segment: str, pair: Pair) -> RespelledSegment | None:
-    """Return a segment with its times in digits; None if none differs, or if the languages are others."""
-    codes = primary_subtag(pair.source), primary_subtag(pair.target)
-    languages = tuple(_CODES.get(code, code) for code in codes)
-    if languages == ("en", "de"):
-        times = sorted([*_with_half(segment), *_said(_IN_ENGLISH.finditer(segment), "")])
-    elif languages == ("de", "en"):
-        times = list(_said(_IN_GERMAN.finditer(segment), " Uhr"))
-    else:
-        return None
-    pieces: list[str] = []
-    offsets: list[int] = []
-    end = 0
-    for span, time in times:
-        pieces += (segment[end : span.start], time)
-        offsets += (*range(end, span.start), *[span.start] * len(time))
-        end = span.end
-    if not pieces:
-        return None
-    return RespelledSegment("".join((*pieces, segment[end:])), (), (*offsets, *range(end, len(segment) + 1)))
+def find_times(segment: str, language: str) -> Times:
+    """Return the times that a model would read wrong, in order.
+
+    Args:
+        segment: any text.
+        language: `de` or `en`.
+    """
+    lower = segment.lower()
+    if language == "de":
+        return (
+            _said(_IN_GERMAN.finditer(segment), " Uhr")
+            if any(map(lower.__contains__, _GERMAN_SIGNS))
+            else iter(())
+        )
+    said = _said(_IN_ENGLISH.finditer(segment), "") if " past" in lower or "quarter to" in lower else iter(())
+    halves = _with_half(segment) if _HALF_SIGN.search(segment) else iter(())
+    return iter(sorted([*halves, *said]))
 
 
 def _with_half(segment: str) -> Times:

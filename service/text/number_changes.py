@@ -9,14 +9,17 @@ from typing import NamedTuple
 
 from babel import Locale, UnknownLocaleError
 
+from dragoman.text.digits import GROUPED_FROM
+from dragoman.text.numbers_in_words import find_numbers_in_words
 from service.text.number_words import count_number_words, is_ordinal
-from service.text.numbers import Number, NumberKind, find_numbers, short_numbers
+from service.text.numbers import Number, NumberKind, find_numbers, mask, short_numbers
 
 Spans = Sequence[tuple[int, int]]
 _NO_SPANS: Spans = ()
 
 MIN_SIGNIFICANT_DIGITS = 5
 """Fewer digits of a translation may come from words: `eine Million`, `neunzehnhundertvierundachtzig`."""
+_DIGIT = re.compile(r"\d")
 _PLAIN = str.maketrans("\u2019\u2212\u00a0\u2009\u202f\u066b\u066c", "'-   .,")
 _SIGN = re.compile(r"[^\d-]")
 _GROUPS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d?(?:,\d\d)+,\d{3}")
@@ -134,6 +137,8 @@ class NumberForms:
 
     source: _Signs
     target: _Signs
+    reads_digits: bool
+    """Whether models read numbers of several words in digits."""
 
     def compare(
         self, source: str, target: str, source_objects: Spans = _NO_SPANS, target_objects: Spans = _NO_SPANS
@@ -149,12 +154,18 @@ class NumberForms:
             source_objects: spans of the text in which no number is compared, in order.
             target_objects: the same for the translation.
         """
-        if not source_objects and not target_objects:
-            short = short_numbers(source)
-            if short is not None and short == short_numbers(target):
+        said = self._in_words(source, source_objects, self.source)
+        if not said:
+            if _DIGIT.search(source) is None and _DIGIT.search(target) is None:
                 return NO_CHANGES
-        own = _items(source, source_objects, self.source)
+            if not source_objects and not target_objects:
+                short = short_numbers(source)
+                if short is not None and short == short_numbers(target):
+                    return NO_CHANGES
+        own = [*said, *_items(source, source_objects, self.source)]
         found = _items(target, target_objects, self.target)
+        if said:
+            found += self._in_words(target, target_objects, self.target)
         for own_keys, keys in (
             (_plain_key, _plain_key),
             (_value_key, _value_key),
@@ -164,7 +175,7 @@ class NumberForms:
             _match(own, own_keys, found, keys)
         _match_parts(own, found)
         self._match_words(own, source, target)
-        missing = tuple(item.number for item in own if not item.is_matched)
+        missing = tuple(sorted(item.number for item in own if not item.is_matched))
         return NumberChanges(missing, tuple(item.number for item in found if _is_added(item)))
 
     def put(self, text: str, number: Number) -> str | None:
@@ -173,6 +184,9 @@ class NumberForms:
         It stays if it has no sign, if it is an identifier or a word, and if its form is not certain: `3.11`
         in English is a version, too.
         """
+        if number.kind is NumberKind.IN_WORDS:
+            value = _value_in_words(text, number, self.source.language)
+            return f"{value:,}".replace(",", self.target.group) if value >= GROUPED_FROM else str(value)
         if number.kind is not NumberKind.NUMBER or not self.target.decimal:
             return None
         item = _item(text, number, self.source)
@@ -182,6 +196,21 @@ class NumberForms:
         sign = written[0] if item.plain.startswith("-") else ""
         put = sign + self.target.write(item.value)
         return None if put == written else put
+
+    def find(self, source: str) -> tuple[Number, ...]:
+        """Return the numbers of a text, those in words last."""
+        return (
+            *find_numbers(source),
+            *(item.number for item in self._in_words(source, _NO_SPANS, self.source)),
+        )
+
+    def _in_words(self, text: str, objects: Spans, signs: _Signs) -> list[_Item]:
+        if not self.reads_digits:
+            return []
+        return [
+            _item_of(text, Number(*span, NumberKind.IN_WORDS), str(value), signs)
+            for span, value in find_numbers_in_words(mask(text, objects) if objects else text, signs.language)
+        ]
 
     def _match_words(self, own: Sequence[_Item], source: str, target: str) -> None:
         if all(item.is_matched for item in own):
@@ -200,7 +229,8 @@ class NumberForms:
 @lru_cache(256)
 def number_forms(source_language: str, target_language: str) -> NumberForms:
     """Return how two languages write numbers, by their BCP-47 codes."""
-    return NumberForms(_signs(source_language), _signs(target_language))
+    source, target = _signs(source_language), _signs(target_language)
+    return NumberForms(source, target, {source.language, target.language} == {"de", "en"})
 
 
 def _signs(language: str) -> _Signs:
@@ -217,7 +247,11 @@ def _items(text: str, objects: Spans, signs: _Signs) -> list[_Item]:
 
 
 def _item(text: str, number: Number, signs: _Signs) -> _Item:
-    written = text[number.start : number.end]
+    return _item_of(text, number, text[number.start : number.end], signs)
+
+
+def _item_of(text: str, number: Number, written: str, signs: _Signs) -> _Item:
+    """Return a number of a text; `written` has its digits."""
     plain = written if written.isascii() else _in_ascii(written)
     digits = plain.lstrip("-")
     if number.kind is NumberKind.WORD:
@@ -228,6 +262,10 @@ def _item(text: str, number: Number, signs: _Signs) -> _Item:
     value = signs.read(digits) if is_number else None
     key = "" if value is None else f"{'-' * plain.startswith('-')}{value.key}"
     return _Item(number, plain, value, key, text)
+
+
+def _value_in_words(text: str, number: Number, language: str) -> int:
+    return next(find_numbers_in_words(text[number.start : number.end], language))[1]
 
 
 def _in_ascii(number: str) -> str:

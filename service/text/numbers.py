@@ -22,6 +22,8 @@ class NumberKind(Enum):
     """Digits, with signs between them: `1.234,50`, `17:30`, the `10` of `10-jährig`."""
     WORD = "word"
     """Letters and digits that belong together: `CO2`, `A4`, `3D`. Its digits count."""
+    IN_WORDS = "in words"
+    """Without digits: `dreihundertzwölf`. `find_numbers` finds none; see `NumberForms`."""
 
 
 class Number(NamedTuple):
@@ -109,11 +111,11 @@ def find_numbers(
     """
     if _DIGIT.search(text) is None:
         return ()
-    masked = _mask(text, objects)
+    masked = mask(text, objects)
     found = [Number(*one.span(), NumberKind.IDENTIFIER) for one in find_all(_SHAPES, masked, pause)]
-    masked = _mask(masked, (one[:2] for one in found))
+    masked = mask(masked, (one[:2] for one in found))
     mixtures = list(_find_mixtures(find_all(_TOKEN, masked, pause), masked))
-    masked = _mask(masked, mixtures)
+    masked = mask(masked, mixtures)
     found += (Number(*span, NumberKind.IDENTIFIER) for span in mixtures)
     numbers = (Number(*one.span(), _kind(one)) for one in find_all(_NUMBER, masked, pause))
     return tuple(sorted((*found, *numbers), key=lambda number: number.start) if found else numbers)
@@ -167,7 +169,7 @@ def _is_mixture(text: str, start: int, end: int) -> bool:
     return sum(1 for _, _ in zip(changes, range(_MIN_CHANGES), strict=False)) == _MIN_CHANGES
 
 
-def _mask(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def mask(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return a text of the same length in which each character of the spans is one that is no letter."""
     pieces: list[str] = []
     at = 0

@@ -1,6 +1,5 @@
 """Divides the translation of a call into segments that are right, and segments to try again."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from service.text.judging import match_stand_ins
 from service.text.marked_text import Object, Shown
 from service.text.no_break_spaces import has_no_break_space
 from service.text.number_changes import NumberChanges, number_forms
-from service.text.numbers import Number, find_numbers
+from service.text.numbers import Number
 from service.text.objects import with_numbers
 from service.text.outcome import Check, CheckFailure
 from service.text.patterns import find_spans
@@ -21,7 +20,6 @@ from service.text.placement import moving_in
 from service.text.showing import MarkedPart, ShownText, StandIn, show
 
 MAX_TRIALS = 3
-_DIGIT = re.compile(r"\d")
 _MAX_NAMED = 80
 """Characters of what failed that a problem names."""
 
@@ -234,10 +232,8 @@ class _Judge:
         target = masked(piece.text, [put[:2] for put in piece.objects])
         return bool(_syntax(target) - _syntax(source))
 
-    def _number_changes(self, piece: Piece) -> NumberChanges | None:
+    def _number_changes(self, piece: Piece) -> NumberChanges:
         source = self.shown.part.marked.text[self.own.start : self.own.end]
-        if _DIGIT.search(source) is None and _DIGIT.search(piece.text) is None:
-            return None
         marked, shift = self.shown.part.marked, self.own.start
         objects = [marked.objects[i] for i in marked.objects_in(*self.own)]
         return number_forms(self.context.source, self.context.target).compare(
@@ -248,7 +244,8 @@ class _Judge:
         )
 
     def _numbers(self) -> tuple[Number, ...]:
-        return find_numbers(self.shown.part.marked.text[self.own.start : self.own.end])
+        words = self.shown.part.marked.text[self.own.start : self.own.end]
+        return number_forms(self.context.source, self.context.target).find(words)
 
 
 def is_right(shown: ShownText, translation: Translation, context: TextContext) -> bool:
@@ -256,8 +253,6 @@ def is_right(shown: ShownText, translation: Translation, context: TextContext) -
     if not _are_in_order(translation, shown.text) or has_no_break_space(shown.text):
         return False
     if not context.shows_objects and not context.has_prefix:
-        return True
-    if _DIGIT.search(translation.text) is None and _DIGIT.search(shown.text) is None:
         return True
     forms = number_forms(context.source, context.target)
     return not any(

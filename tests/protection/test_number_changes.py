@@ -83,6 +83,11 @@ def test_no_change_of_a_number_is_missed_and_the_targets_signs_are_none(source: 
         ("-5 Grad", "\u22125 degrees", "de en"),
         ("Nummer DE96690911114656977781", "Number DE96690911114656977781", "de en"),
         ("Zwei Millionen", "2,000,000", "de en"),
+        ("Es waren dreihundertzwölf.", "There were 312.", "de en"),
+        ("Zwölftausenddreihundert Euro, 5 Uhr", "At five, 12,300 euros", "de en"),
+        ("Dreihundertzwölf", "Three hundred and twelve", "de en"),
+        ("Twenty-one and twelve hundred and five", "21 und 1205", "en de"),
+        ("Dreihundertzwölf", "Trois cent douze", "de fr"),
     ],
 )
 def test_numbers_that_are_written_another_way_are_kept(source: str, target: str, languages: str) -> None:
@@ -108,6 +113,8 @@ def test_numbers_that_are_written_another_way_are_kept(source: str, target: str,
         ("Kennung 3e69f4250ce0ef4783", "ID 3e69f4250ce0ef478", "de en"),
         ("Kennung aB3dE5fG7h", "ID ab3de5fg7h", "de en"),
         ("Der Code 1234", "The code 01234", "de en"),
+        ("Es waren dreihundertzwölf.", "There were twelve.", "de en"),
+        ("Twenty-one of a hundred and five", "21 von 150", "en de"),
     ],
 )
 def test_numbers_that_are_changed_or_left_out_are_missing(source: str, target: str, languages: str) -> None:

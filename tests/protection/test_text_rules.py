@@ -175,6 +175,13 @@ def test_numbers_come_out_as_they_went_in_or_are_named(words: list[str]) -> None
     assert not found.is_source
 
 
+def test_a_number_in_words_that_a_model_loses_is_put_in_digits() -> None:
+    found = translate("Im Haus sind zwölftausenddreihundert Hunde. Wir nicht.")
+
+    assert "12,300" in found.marked.text
+    assert not found.failed
+
+
 def test_a_reference_to_a_no_break_space_stays_one() -> None:
     found = outcome(MarkedText("Haus&nbsp;und&nbsp;Hund"), lambda text: as_it_is(text.lower()), CONTEXT)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dragoman import DecodingOptions, Translator
-from dragoman.text.clock import with_times_in_digits
+from dragoman.text.digits import with_digits
 from dragoman.types import Pair, Span
 from tests.engine.conftest import MODELS
 
@@ -42,7 +42,7 @@ UNCHANGED = [
     [*((*one, EN_DE) for one in CHANGED), *((*one, Pair("de", "en")) for one in GERMAN)],
 )
 def test_times_are_read_in_digits(text: str, read: str, pair: Pair) -> None:
-    found = with_times_in_digits(text, pair)
+    found = with_digits(text, pair)
 
     assert found is not None
     assert found.text == read
@@ -51,12 +51,12 @@ def test_times_are_read_in_digits(text: str, read: str, pair: Pair) -> None:
 
 @pytest.mark.parametrize("text", UNCHANGED)
 def test_other_numbers_are_read_as_they_are(text: str) -> None:
-    assert with_times_in_digits(text, EN_DE) is None
+    assert with_digits(text, EN_DE) is None
 
 
 def test_other_languages_are_read_as_they_are() -> None:
-    assert with_times_in_digits("It is 6 pm.", Pair("en", "fr")) is None
-    assert with_times_in_digits("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
+    assert with_digits("It is 6 pm.", Pair("en", "fr")) is None
+    assert with_digits("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
 
 
 @pytest.mark.parametrize(

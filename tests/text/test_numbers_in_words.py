@@ -1,0 +1,167 @@
+"""Numbers of several words have the value that any reader gives them."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman import Translator
+from dragoman.text.digits import with_digits
+from dragoman.text.numbers_in_words import find_numbers_in_words
+from dragoman.types import Pair
+from tests.engine.conftest import MODELS
+
+GERMAN_STEMS = ("drei", "vier", "fünf", "sech", "sieb", "acht", "neun")
+ENGLISH_STEMS = ("thir", "for", "fif", "six", "seven", "eigh", "nine")
+ONES = {
+    "de": [
+        "",
+        "ein",
+        "zwei",
+        "drei",
+        "vier",
+        "fünf",
+        "sechs",
+        "sieben",
+        "acht",
+        "neun",
+        "zehn",
+        "elf",
+        "zwölf",
+    ],
+    "en": [
+        "",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ],
+}
+ONES["de"] += [f"{stem}zehn" for stem in GERMAN_STEMS]
+ONES["en"] += [f"{stem}teen" for stem in ("thir", "four", *ENGLISH_STEMS[2:])]
+TENS = {
+    "de": ["", "", "zwanzig", "dreißig", *(f"{stem}zig" for stem in GERMAN_STEMS[1:])],
+    "en": ["", "", "twenty", *(f"{stem}ty" for stem in ENGLISH_STEMS)],
+}
+
+
+def in_german(number: int) -> str:
+    if number >= 1000:
+        return f"{in_german(number // 1000)}tausend{in_german(number % 1000)}"
+    if number >= 100:
+        return f"{ONES['de'][number // 100]}hundert{in_german(number % 100)}"
+    if number < 20:
+        return ONES["de"][number]
+    return f"{ONES['de'][number % 10]}{'und' * (number % 10 > 0)}{TENS['de'][number // 10]}"
+
+
+def in_english(number: int, joint: str) -> str:
+    if number >= 1000:
+        words = (in_english(number // 1000, joint), "thousand", in_english(number % 1000, joint))
+    elif number >= 100:
+        words = (
+            in_english(number // 100, joint),
+            f"hundred{joint * (number % 100 > 0)}",
+            in_english(number % 100, joint),
+        )
+    elif number < 20:
+        return ONES["en"][number]
+    else:
+        return "-".join(filter(None, (TENS["en"][number // 10], ONES["en"][number % 10])))
+    return " ".join(filter(None, words))
+
+
+@given(st.integers(1, 999_999), st.sampled_from(["", " and"]), st.sampled_from([str, str.upper]))
+def test_a_number_in_words_has_its_value(number: int, joint: str, spell: Callable[[str], str]) -> None:
+    for language, written in (("de", in_german(number)), ("en", in_english(number, joint))):
+        words = spell(written)
+        found = list(find_numbers_in_words(f"x {words}, y", language))
+
+        assert found in ([], [((2, 2 + len(words)), number)]), words
+        assert found or number % 100 == 0 or number < 100 or number % 1000 == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Es kamen dreihundertzwölf Leute.", "Es kamen 312 Leute."),
+        ("Neunzehnhundertfünfundachtzig", "1985"),
+        ("zweihundertdreissig und tausendundeins", "230 und 1001"),
+        ("Zwölftausenddreihundert Euro", "12.300 Euro"),
+        ("Anderthalb Stunden, anderthalbfach", "Eineinhalb Stunden, eineinhalbfach"),
+    ],
+)
+def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
+    found = with_digits(text, Pair("de", "en"))
+
+    assert found is not None
+    assert found.text == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("A forty-two-year-old man", "A 42-year-old man"),
+        ("between one hundred and five and two hundred and six", "between 105 and 206"),
+        ("a hundred and fifty million, sixty-four thousand", "150 million, 64,000"),
+        ("In nineteen eighty-four, in Twenty Twenty-One", "In 1984, in 2021"),
+        ("Twelve hundred and five, at half past seven", "1205, at 7:30"),
+    ],
+)
+def test_english_numbers_are_read_in_digits(text: str, read: str) -> None:
+    found = with_digits(text, Pair("en", "de"))
+
+    assert found is not None
+    assert found.text == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "hundertprozentig",
+            "Hunderte",
+            "Tausendundeine Nacht",
+            "zweihunderttausend",
+            "am hundertzwanzigsten",
+        ),
+        *(
+            "twenty-first",
+            "two hundred and thirty-first",
+            "one hundred and two hundred",
+            "two and a half thousand",
+        ),
+        *(
+            "ninety-nine point five",
+            "at nineteen thirty",
+            "nineteen twenty-year-olds",
+            "one-two",
+            "five hundred",
+        ),
+    ],
+)
+def test_ordinals_fractions_and_plain_numbers_stay_in_words(text: str) -> None:
+    assert with_digits(text, Pair("de", "en")) is None
+    assert with_digits(text, Pair("en", "de")) is None
+
+
+def test_numbers_in_words_come_out_in_digits() -> None:
+    numbers = range(123, 20_000, 1987)
+    for source, target, frame, write in (
+        ("de", "en", "Im Saal saßen {} Leute.", in_german),
+        ("en", "de", "There were {} people in the hall.", lambda number: in_english(number, " and")),
+    ):
+        with Translator.open(MODELS / f"{source}-{target}", replicas=1) as translator:
+            found = translator.translate([frame.format(write(number)) for number in numbers])
+        texts = [str(getattr(one, "text", one)).replace(",", "").replace(".", "") for one in found]
+
+        assert [number for number, text in zip(numbers, texts, strict=True) if str(number) not in text] == []
