@@ -9,10 +9,8 @@ from dragoman.text.numbers_in_words import find_numbers_in_words
 from dragoman.text.respelling import RespelledSegment
 from dragoman.types import Pair, Span
 
-GROUPED_FROM = 10_000
-"""Numbers from here get grouping signs; four digits may be a year."""
 _CODES = {"eng": "en", "deu": "de", "ger": "de"}
-_ONE_AND_A_HALF = re.compile(r"\b(?:A|(a))nderthalb")
+_GERMAN_FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner? )?Dreiviertelstunde\b")
 
 
 def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
@@ -35,9 +33,11 @@ def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
 
 def _find(segment: str, language: str) -> Iterator[tuple[Span, str]]:
     yield from find_times(segment, language)
-    for span, value in find_numbers_in_words(segment, language):
-        digits = f"{value:,}" if value >= GROUPED_FROM else str(value)
-        yield span, digits.replace(",", ".") if language == "de" else digits
+    for number in find_numbers_in_words(segment, language):
+        yield number.span, number.digits(language)
     if language == "de":
-        for word in _ONE_AND_A_HALF.finditer(segment):
-            yield Span(*word.span()), "eineinhalb" if word[1] else "Eineinhalb"
+        for word in _GERMAN_FRACTIONS.finditer(segment):
+            yield (
+                Span(*word.span()),
+                "Eineinhalb" if word["A"] else "eineinhalb" if word["a"] else "45 Minuten",
+            )

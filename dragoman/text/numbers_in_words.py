@@ -1,12 +1,13 @@
 """Numbers that German and English texts write in words: `dreihundertzwölf`, `twelve hundred and five`.
 
 Only those that the bundled models seldom translate right: numbers of several parts from 100, in English from
-21, and years such as `nineteen eighty-four`.
+21; ordinal numbers from 20 to 99; `nineteen eighty-four`, `forty-hour`.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.types import Span
 
@@ -20,21 +21,53 @@ ENGLISH = (
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 _ENGLISH_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ORDINAL_ONES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+_ORDINAL_TENS = tuple(f"{ten[:-1]}ieth" for ten in _ENGLISH_TENS)
+_CARDINALS = dict(zip((*_ORDINAL_ONES, *_ORDINAL_TENS), (*ENGLISH[:9], *_ENGLISH_TENS), strict=True))
 _ONES, _TEENS, _TENS = "|".join(ENGLISH[:9]), "|".join(ENGLISH[9:]), "|".join(_ENGLISH_TENS)
 _GERMAN_WORD = re.compile(r"[^\W\d_]+")
+_GERMAN_ORDINAL = re.compile(r"(\w+ig)ste[nmrs]?\b(?= [^\W\d_])", re.IGNORECASE)
+"""Only before a word: elsewhere the dot would end the sentence."""
 _ENGLISH_WORDS = re.compile(
     rf"""
     (?<!\bat[ ])\b(?P<century>(?:six|seven|eigh|nine)teen|twenty)
       [ ](?P<year>(?:{_TENS})(?:-(?:{_ONES}))?|{_TEENS})\b(?![ ]hours|-)
-  | \b(?:a(?=[ ](?:hundred|thousand)\b)|{_ONES}|{_TEENS}|{_TENS})\b
-      (?:(?:(?<=hundred|housand)(?:[ ]and[ ]|-and-)|[ -])(?:{_ONES}|{_TEENS}|{_TENS}|hundred|thousand)\b)++
-      (?P<other>[ -](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|point)\b|[ ]and[ ]a[ ])?
+  | \b(?P<cardinal>
+        (?:a(?=[ ](?:hundred|thousand)\b)|{_ONES}|{_TEENS}|{_TENS})\b
+        (?:(?:(?<=hundred|housand)(?:[ ]and[ ]|-and-)|[ -])(?:{_ONES}|{_TEENS}|{_TENS}|hundred|thousand)\b)*+
+      )
+      (?:
+        (?:(?<=hundred|housand)(?:[ ]and[ ]|-and-)|-)(?P<ordinal>{"|".join(_CARDINALS)})\b
+      | (?P<noun>-(?=[^\W\d_]))
+      | (?P<other>[ ](?:{"|".join(_ORDINAL_ONES)}|point|and[ ]a)\b)
+      )?
+  | \b(?P<tens>{"|".join(_ORDINAL_TENS)})\b
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 _JOINT = re.compile("[ -]and[ -]|[ -]")
-_ENGLISH_SIGNS = ("hundred", "thousand", "ty-", "teen ", "twenty ")
-"""One of them is in every text that has a number of several parts."""
+_SIGNS = {
+    "de": ("hundert", "tausend", "igste"),
+    "en": ("hundred", "housand", "ty-", "teen ", "twenty ", "tieth"),
+}
+"""One of them is in every text that has such a number."""
+_SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
+_GROUPED_FROM, _TWENTY, _HUNDRED = 10_000, 20, 100
+
+
+class NumberInWords(NamedTuple):
+    """A number that a text has in words."""
+
+    span: Span
+    value: int
+    is_ordinal: bool = False
+
+    def digits(self, language: str) -> str:
+        """Return the number in digits, as German or English has it; four of them may be a year."""
+        digits = f"{self.value:,}" if self.value >= _GROUPED_FROM else str(self.value)
+        if language == "de":
+            return digits.replace(",", ".") + "." * self.is_ordinal
+        return digits + (_SUFFIXES.get(self.value % 10, "th") if self.is_ordinal else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,40 +113,50 @@ _IN_GERMAN = _Words("hundert", "tausend", _below_100(GERMAN, _GERMAN_TENS, "{one
 _IN_ENGLISH = _Words("hundred", "thousand", _below_100(ENGLISH, _ENGLISH_TENS, "{ten}{one}") | {"a": 1})
 
 
-def find_numbers_in_words(text: str, language: str) -> Iterator[tuple[Span, int]]:
-    """Yield the positions and the values of numbers in words, in order.
+def find_numbers_in_words(text: str, language: str) -> Iterator[NumberInWords]:
+    """Yield the numbers in words, in order.
 
     Args:
         text: any.
         language: `de` or `en`; no number of another one is known.
     """
     lower = text.lower()
-    if language == "de" and ("hundert" in lower or "tausend" in lower):
-        for word in _GERMAN_WORD.finditer(text):
-            value = _german_value(word[0].lower().replace("dreissig", "dreißig"))
-            if value:
-                yield Span(*word.span()), value
-    elif language == "en" and any(sign in lower for sign in _ENGLISH_SIGNS):
-        for words in _ENGLISH_WORDS.finditer(text):
-            value = _english_value(words)
-            if value:
-                yield Span(*words.span()), value
+    if not any(sign in lower for sign in _SIGNS.get(language, ())):
+        return
+    pattern, read = (_GERMAN_WORD, _read_german) if language == "de" else (_ENGLISH_WORDS, _read_english)
+    for words in pattern.finditer(text):
+        found = read(words)
+        if found is not None:
+            yield found
 
 
-def _german_value(word: str) -> int:
-    """Return the value of a number of several parts; 0 for other words."""
-    parts = _IN_GERMAN.parts(word) if "hundert" in word or "tausend" in word else []
-    return sum(parts) if len(parts) > 1 else 0
+def _read_german(word: re.Match[str]) -> NumberInWords | None:
+    ordinal = _GERMAN_ORDINAL.match(word.string, word.start())
+    number = (
+        (word if ordinal is None else ordinal)[ordinal is not None].lower().replace("dreissig", "dreißig")
+    )
+    parts = _IN_GERMAN.parts(number)
+    if len(parts) > 1 if ordinal is None else 0 < sum(parts) < _HUNDRED:
+        return NumberInWords(Span(*word.span()), sum(parts), ordinal is not None)
+    return None
 
 
-def _english_value(words: re.Match[str]) -> int:
-    """Return the value of a year or of a number of several parts; 0 for other words."""
+def _read_english(words: re.Match[str]) -> NumberInWords | None:
+    below_100 = _IN_ENGLISH.below_100
     if words["century"]:
-        below_100 = _IN_ENGLISH.below_100
         year = below_100[words["year"].lower().replace("-", "")]
-        return 100 * below_100[words["century"].lower()] + year
-    if words["other"]:  # an ordinal number or a fraction
-        return 0
-    number = words[0].lower()
-    parts = _IN_ENGLISH.parts(_JOINT.sub("", number))
-    return sum(parts) if len(parts) > 1 or "-" in number else 0
+        return NumberInWords(Span(*words.span()), 100 * below_100[words["century"].lower()] + year)
+    if words["tens"]:
+        return NumberInWords(
+            Span(*words.span()), below_100[_CARDINALS[words["tens"].lower()]], is_ordinal=True
+        )
+    number, ordinal = words["cardinal"].lower(), (words["ordinal"] or "").lower()
+    parts = _IN_ENGLISH.parts(_JOINT.sub("", number) + _CARDINALS.get(ordinal, ""))
+    is_read = (
+        len(parts) > 1 or "-" in number or ordinal or (words["noun"] and _TWENTY <= sum(parts) < _HUNDRED)
+    )
+    if not (parts and is_read) or words["other"]:
+        return None
+    return NumberInWords(
+        Span(words.start(), words.end("ordinal" if ordinal else "cardinal")), sum(parts), bool(ordinal)
+    )

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from babel import Locale, UnknownLocaleError
 
-from dragoman.text.digits import GROUPED_FROM
 from dragoman.text.numbers_in_words import find_numbers_in_words
 from service.text.number_words import count_number_words, is_ordinal
 from service.text.numbers import Number, NumberKind, find_numbers, mask, short_numbers
@@ -185,8 +184,8 @@ class NumberForms:
         in English is a version, too.
         """
         if number.kind is NumberKind.IN_WORDS:
-            value = _value_in_words(text, number, self.source.language)
-            return f"{value:,}".replace(",", self.target.group) if value >= GROUPED_FROM else str(value)
+            said = find_numbers_in_words(text, self.source.language)
+            return next(one for one in said if one.span.start == number.start).digits(self.target.language)
         if number.kind is not NumberKind.NUMBER or not self.target.decimal:
             return None
         item = _item(text, number, self.source)
@@ -208,8 +207,8 @@ class NumberForms:
         if not self.reads_digits:
             return []
         return [
-            _item_of(text, Number(*span, NumberKind.IN_WORDS), str(value), signs)
-            for span, value in find_numbers_in_words(mask(text, objects) if objects else text, signs.language)
+            _item_of(text, Number(*said.span, NumberKind.IN_WORDS), str(said.value), signs)
+            for said in find_numbers_in_words(mask(text, objects) if objects else text, signs.language)
         ]
 
     def _match_words(self, own: Sequence[_Item], source: str, target: str) -> None:
@@ -262,10 +261,6 @@ def _item_of(text: str, number: Number, written: str, signs: _Signs) -> _Item:
     value = signs.read(digits) if is_number else None
     key = "" if value is None else f"{'-' * plain.startswith('-')}{value.key}"
     return _Item(number, plain, value, key, text)
-
-
-def _value_in_words(text: str, number: Number, language: str) -> int:
-    return next(find_numbers_in_words(text[number.start : number.end], language))[1]
 
 
 def _in_ascii(number: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 4205,
-    "dragoman": 10972,
+    "dragoman": 10996,
     "export": 9283,
     "requirements": 176,
     "service": 1294,
@@ -26,9 +26,9 @@ BUDGETS: Mapping[str, int] = {
     "service/page": 58,
     "service/schema": 163,
     "service/telemetry": 514,
-    "service/text": 3855,
+    "service/text": 3852,
     "service/translation": 903,
-    "tests": 41420,
+    "tests": 41419,
     "training": 3883,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""
