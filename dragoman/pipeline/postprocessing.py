@@ -13,7 +13,7 @@ from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
-from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
+from dragoman.text.capitals import offsets_in_capitals, to_capitals, with_first_capital, words_at
 from dragoman.text.respelling import RespelledSegment, find_quote_spaces, without_quote_spaces
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
@@ -73,6 +73,11 @@ class Postprocessor:
                 segment, 0, (), (), () if wants_links else None, () if wants_tokens else None, source
             )
         targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
+        if not options.target_prefix:
+            before = text.document.segments[index - 1] if index else ""
+            targets = tuple(
+                with_first_capital(target, text.pair.target, segment, before) for target in targets
+            )
         best = found[0]
         log_confidence = None
         if self._confidence is not None:

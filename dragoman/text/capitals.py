@@ -12,6 +12,7 @@ _CODE = re.compile(r"[\d%{}<>@\\_$#=]|\w\.\w|://")
 _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}][^\W\d_]+)*")
 _DOTLESS_I = "\N{LATIN SMALL LETTER DOTLESS I}"
+_ENDS = (".", "!", "?", "\N{HORIZONTAL ELLIPSIS}")
 _HAS_DOTTED_CAPITAL_I = frozenset({"tr", "tur", "az", "aze", "azj"})
 """Languages in which a dotted and a dotless i are two letters."""
 
@@ -26,6 +27,25 @@ def to_lower(text: str, language: str) -> str:
     if _has_dotted_capital_i(language):
         text = text.replace("I", _DOTLESS_I)
     return text.replace("İ", "i").lower()  # the only letter whose lower case is longer
+
+
+def with_first_capital(target: str, language: str, segment: str, before: str) -> str:
+    """Return the translation of a whole sentence with a capital first, if the sentence has one.
+
+    Args:
+        target: the translation; names such as `eBay`, and words of the segment, stay.
+        language: of the translation.
+        segment: what was translated.
+        before: the segment before it in the text; empty for the first one.
+    """
+    is_sentence = segment[:1].isupper() and segment.endswith(_ENDS) and (not before or before.endswith(_ENDS))
+    if not is_sentence or not target[:1].islower():
+        return target
+    [word] = target.split(maxsplit=1)[:1]
+    capital = to_capitals(word[0], language)
+    if word in segment or word[1:2].isupper() or is_code(word) or len(capital) > 1:
+        return target
+    return capital + target[1:]
 
 
 def to_capitals(text: str, language: str, words: Iterable[Span] | None = None) -> str:

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.errors import InputError
-from dragoman.text.capitals import offsets_in_capitals, to_capitals, words_at
+from dragoman.text.capitals import offsets_in_capitals, to_capitals, with_first_capital, words_at
 from dragoman.text.normalization import BLOCKS_WITH_MARKS, MAX_MARKS, normalise_segment, normalised_offsets
 from dragoman.text.segmentation import has_letters
 from dragoman.text.validation import check_text
@@ -120,6 +120,25 @@ def test_a_translation_gets_capitals_but_for_placeholders_and_addresses() -> Non
         "DIE STRASSE VON {name}: www.example.org"
     )
     assert to_capitals("ışık için", "tr") == "IŞIK İÇİN"
+
+
+@pytest.mark.parametrize(
+    ("segment", "before", "target", "expected"),
+    [
+        ("Obst ist gut.", "", "fruit is good.", "Fruit is good."),
+        ("Ist Obst gut?", "Hallo!", "ısla?", "Isla?"),
+        ("Obst", "", "fruit", "fruit"),
+        ("obst ist gut.", "", "fruit is good.", "fruit is good."),
+        ("Häuser zu bauen.", "Er begann,", "houses to build.", "houses to build."),
+        ("Bei eBay gibt es das.", "", "eBay has it.", "eBay has it."),
+        ("Das Werkzeug npm hilft.", "", "npm helps.", "npm helps."),
+        ("Die Seite.", "", "www.example.org.", "www.example.org."),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_as_its_source_does(
+    segment: str, before: str, target: str, expected: str
+) -> None:
+    assert with_first_capital(target, "tr", segment, before) == expected
 
 
 @given(st.text(), LANGUAGES)
