@@ -6,6 +6,7 @@ Codes are BCP-47 (https://www.rfc-editor.org/info/bcp47): `de`, `pt-BR`, `zh-Han
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from dragoman.errors import UnsupportedPair
@@ -101,6 +102,7 @@ def find_language(name: str, served: Mapping[str, _Named]) -> str | None:
     return longer[0] if len(longer) == 1 else None
 
 
+@lru_cache(1024)
 def primary_subtag(code: str) -> str:
     """Return a code's language without script and region, in lower case, such as `de` of `de-CH`."""
     return re.split("[-_]", code)[0].lower()

@@ -196,9 +196,7 @@ class Translator:
         if isinstance(text, str):
             return _wait([self._submitter.submit(text, resolved, self._scheduler.enqueue)], Future.result)[0]
         segments = list[SegmentRequest]()
-        futures = [
-            self._begin(one, item, resolved.for_next_text(), segments.extend) for item, one in enumerate(text)
-        ]
+        futures = [self._begin(one, item, resolved, segments.extend) for item, one in enumerate(text)]
         self._scheduler.enqueue(segments)  # all at once, so that sources of like length meet in a batch
         return _wait(futures, _outcome)
 
@@ -218,7 +216,7 @@ class Translator:
         in_progress: deque[Future[Translation]] = deque()
         try:
             for item, text in enumerate(texts):
-                in_progress.append(self._begin(text, item, resolved.for_next_text(), self._scheduler.enqueue))
+                in_progress.append(self._begin(text, item, resolved, self._scheduler.enqueue))
                 if len(in_progress) >= read_ahead:
                     yield _outcome(in_progress[0], is_cancelled)
                     in_progress.popleft()

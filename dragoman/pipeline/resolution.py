@@ -1,7 +1,7 @@
 """Fill in a request's defaults and check it against what the bundle can do."""
 
 import reprlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from dragoman.decoding.options import SearchOptions
@@ -10,7 +10,6 @@ from dragoman.manifest import Controls, Manifest
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.terminology import TermFinder, TermModel
 from dragoman.scheduling.fair_queue import Flow
-from dragoman.scheduling.segment_request import SegmentRequest
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
 from dragoman.types import Formality, Pair
@@ -21,7 +20,7 @@ MAX_PREFIXES = 16
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """An engine request with the bundle's defaults, and the segment requests made for it."""
+    """An engine request with the bundle's defaults, for any number of texts."""
 
     request: EngineRequest
     options: SearchOptions
@@ -33,20 +32,6 @@ class ResolvedRequest:
     term_finder: TermFinder | None
     """Finds the terms of a segment; None without terminology."""
     flow: Flow
-    segment_requests: list[SegmentRequest] = field(default_factory=list)
-    """All that were made for the text, so that they can be cancelled."""
-
-    def for_next_text(self) -> "ResolvedRequest":
-        """Return the same request for another text."""
-        return ResolvedRequest(
-            self.request,
-            self.options,
-            self.pair,
-            self.prefix,
-            self.controls,
-            self.term_finder,
-            self.flow,
-        )
 
 
 class RequestResolver:

@@ -18,6 +18,8 @@ OnDone = Callable[[Outcome], object]
 Receive = Callable[[SegmentInput], OnDone]
 """Returns what receives the outcome of an input."""
 Enqueue = Callable[[Sequence[SegmentRequest]], None]
+Made = list[SegmentRequest]
+"""All requests that were made for a text, so that they can be cancelled."""
 
 
 class SegmentRequestFactory:
@@ -50,7 +52,7 @@ class SegmentRequestFactory:
         self._has_shortlist = has_shortlist
 
     def search(
-        self, segment: SegmentInput, resolved: ResolvedRequest, receive: Receive
+        self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, receive: Receive
     ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
         """Make the request to search for a segment's translation.
 
@@ -63,7 +65,9 @@ class SegmentRequestFactory:
         """
         as_written, respelled = segment.as_written, segment.respelled
         if as_written is None or respelled is None:
-            return self._search(segment, resolved, self._then_decode_forced(segment, resolved, receive))
+            return self._search(
+                segment, resolved, made, self._then_decode_forced(segment, resolved, made, receive)
+            )
 
         def search_as_written(found: Outcome) -> None:
             if isinstance(found, Exception):
@@ -76,18 +80,19 @@ class SegmentRequestFactory:
                     advantage = _mean_logprob(found) + respelled.bonus - _mean_logprob(outcome)
                     if advantage > 0:
                         best, outcome = segment, found
-                self._then_decode_forced(best, resolved, receive)(outcome)
+                self._then_decode_forced(best, resolved, made, receive)(outcome)
 
-            request, cached = self._search(as_written, resolved, choose)
-            if cached is None:
-                self._enqueue([request])
-            else:
-                request.on_done(cached)
+            self._continue(*self._search(as_written, resolved, made, choose))
 
-        return self._search(segment, resolved, search_as_written)
+        return self._search(segment, resolved, made, search_as_written)
 
     def score(
-        self, ids: list[int], target_ids: tuple[int, ...], resolved: ResolvedRequest, on_done: OnDone
+        self,
+        ids: list[int],
+        target_ids: tuple[int, ...],
+        resolved: ResolvedRequest,
+        made: Made,
+        on_done: OnDone,
     ) -> SegmentRequest:
         """Make the request to score a given target.
 
@@ -101,10 +106,10 @@ class SegmentRequestFactory:
             length_penalty=resolved.options.length_penalty,
             target_ids=target_ids,
         )
-        return self._request(source, SearchKind(1, method=Method.SCORE), resolved, on_done)
+        return self._request(source, SearchKind(1, method=Method.SCORE), resolved, made, on_done)
 
     def _search(
-        self, segment: SegmentInput, resolved: ResolvedRequest, on_done: OnDone
+        self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, on_done: OnDone
     ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
         """Make the request for one reading of a segment; see `search`."""
         source = self._source(segment, resolved)
@@ -113,10 +118,23 @@ class SegmentRequestFactory:
             beam_size = constrained_beam_size(
                 kind.beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
             )
-            on_done = self._then_require_terms(source, beam_size, segment.terms, resolved, on_done)
+            on_done = self._then_require_terms(source, beam_size, segment.terms, resolved, made, on_done)
             source = replace(source, num_hypotheses=kind.beam_size)  # one of them may have all terms
-        request = self._request(source, kind, resolved, on_done)
+        return self._find_or_request(source, kind, resolved, made, on_done)
+
+    def _find_or_request(
+        self, source: Source, kind: SearchKind, resolved: ResolvedRequest, made: Made, on_done: OnDone
+    ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
+        """Make a request, and look for its hypotheses in the cache."""
+        request = self._request(source, kind, resolved, made, on_done)
         return request, self._segment_cache.find(source, kind, resolved.request.cache_partition)
+
+    def _continue(self, request: SegmentRequest, cached: list[Hypothesis] | None) -> None:
+        """Schedule a request that follows another one, unless its hypotheses are cached."""
+        if cached is None:
+            self._enqueue([request])
+        else:
+            request.on_done(cached)
 
     def _source(self, segment: SegmentInput, resolved: ResolvedRequest) -> Source:
         options = resolved.options
@@ -138,13 +156,13 @@ class SegmentRequestFactory:
         )
 
     def _request(
-        self, source: Source, kind: SearchKind, resolved: ResolvedRequest, on_done: OnDone
+        self, source: Source, kind: SearchKind, resolved: ResolvedRequest, made: Made, on_done: OnDone
     ) -> SegmentRequest:
         on_done = self._segment_cache.storing(source, kind, on_done, resolved.request.cache_partition)
         request = SegmentRequest(
             source, kind, resolved.request.priority, on_done, resolved.flow, resolved.request.deadline
         )
-        resolved.segment_requests.append(request)
+        made.append(request)
         return request
 
     def _then_require_terms(
@@ -153,10 +171,10 @@ class SegmentRequestFactory:
         beam_size: int,
         terms: SegmentTerms,
         resolved: ResolvedRequest,
+        made: Made,
         on_done: OnDone,
     ) -> OnDone:
         """Return a receiver of hypotheses that passes on those with all terms, or searches for one."""
-        partition = resolved.request.cache_partition
         constrained = replace(source, constraints=terms.constraints)
         constrained_kind = SearchKind(beam_size, method=Method.CONSTRAINED)
 
@@ -168,19 +186,15 @@ class SegmentRequestFactory:
             if complete:
                 on_done(complete[: source.num_hypotheses])
                 return
-            cached = self._segment_cache.find(constrained, constrained_kind, partition)
-            if cached is None:
-                self._enqueue([self._request(constrained, constrained_kind, resolved, on_done)])
-            else:
-                on_done(cached)
+            self._continue(*self._find_or_request(constrained, constrained_kind, resolved, made, on_done))
 
         return require
 
     def _then_decode_forced(
-        self, segment: SegmentInput, resolved: ResolvedRequest, receive: Receive
+        self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, receive: Receive
     ) -> OnDone:
         """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are needed."""
-        options, partition = resolved.options, resolved.request.cache_partition
+        options = resolved.options
         on_done = receive(segment)
         has_words_in_capitals = segment.respelled is not None and bool(segment.respelled.words)
         if not (has_words_in_capitals or options.return_alignment or options.return_tokens):
@@ -200,11 +214,7 @@ class SegmentRequestFactory:
                     decoded = [replace(best, reading=decoded[0].reading), *outcome[1:]]
                 on_done(decoded)
 
-            cached = self._segment_cache.find(forced, kind, partition)
-            if cached is None:
-                self._enqueue([self._request(forced, kind, resolved, add_reading)])
-            else:
-                add_reading(cached)
+            self._continue(*self._find_or_request(forced, kind, resolved, made, add_reading))
 
         return decode_best
 

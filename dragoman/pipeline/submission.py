@@ -52,7 +52,7 @@ class TextSubmitter:
 
         Args:
             text: a text of any length.
-            resolved: a request without segment requests.
+            resolved: the request with the bundle's defaults.
             enqueue: takes the segments to search for; what it raises is raised.
             item: the text's position in the caller's list, for errors; None where there is no list.
             pause: called between pieces of work.
@@ -66,6 +66,7 @@ class TextSubmitter:
         )
         make_piece = partial(self._postprocessor.piece, prepared, options=options)
         pending = PendingTranslation(prepared.document, options, make_piece, request.on_segment)
+        made: list[SegmentRequest] = []
         missing: list[SegmentRequest] = []
         found: list[Callable[[], object]] = []
         for index, source in enumerate(prepared.sources):
@@ -74,7 +75,7 @@ class TextSubmitter:
                 found.append(partial(pending.add, index, source, ()))
                 continue
             segment, cached = self._segment_requests.search(
-                source, resolved, partial(pending.receiver, index)
+                source, resolved, made, partial(pending.receiver, index)
             )
             if request.on_token is not None:
                 segment.on_step = self._on_step(
@@ -87,8 +88,9 @@ class TextSubmitter:
         enqueue(missing)
         for notify in found:
             notify()
-        pending.resolve_if_complete()
-        self._cancel_with(pending.future, resolved)
+        if not missing:
+            pending.resolve_if_complete()
+        self._cancel_with(pending.future, made)
         return pending.future
 
     def score(
@@ -113,8 +115,9 @@ class TextSubmitter:
             else:
                 resolve(future, self._postprocessor.scored((source, target), ids, outcome[0], resolved.pair))
 
-        enqueue([self._segment_requests.score(ids, target_ids, resolved, receive)])
-        self._cancel_with(future, resolved)
+        made: list[SegmentRequest] = []
+        enqueue([self._segment_requests.score(ids, target_ids, resolved, made, receive)])
+        self._cancel_with(future, made)
         return future
 
     def search(
@@ -125,27 +128,27 @@ class TextSubmitter:
         futures: list[Future[list[Hypothesis]]] = []
         for number, source in enumerate(sources):
             future: Future[list[Hypothesis]] = Future()
-            own = resolved.for_next_text()
+            made: list[SegmentRequest] = []
             segment = SegmentInput(number, list(source))
-            request, cached = self._segment_requests.search(segment, own, _resolver(future))
+            request, cached = self._segment_requests.search(segment, resolved, made, _resolver(future))
             if cached is None:
                 missing.append(request)
             else:
                 request.on_done(cached)
-            self._cancel_with(future, own)
+            self._cancel_with(future, made)
             futures.append(future)
         enqueue(missing)
         return futures
 
-    def _cancel_with(self, future: Future[Result], resolved: ResolvedRequest) -> None:
-        """Cancel the segments that are not done when the future is cancelled or fails."""
+    def _cancel_with(self, future: Future[Result], made: list[SegmentRequest]) -> None:
+        """Cancel the requests that are not done when the future is cancelled or fails."""
 
         def cancel(done: Future[Result]) -> None:
             if done.cancelled() or done.exception() is not None:
-                self._cancel(resolved.segment_requests)
+                self._cancel(made)
             # Breaks the reference cycle of a text and its segments: the garbage collector stops all threads,
             # for a tenth of a second if many large texts are in memory.
-            resolved.segment_requests.clear()
+            made.clear()
 
         future.add_done_callback(cancel)
 
