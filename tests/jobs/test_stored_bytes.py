@@ -259,8 +259,8 @@ def test_an_upload_over_the_limit_of_simultaneous_bytes_is_rejected_before_it_is
     lines = b'{"text": "' + b"x" * 8988 + b'"}\n'
     authorization = f"Authorization: {client.headers['Authorization']}"
     path = "/v1/jobs?source=de&target=en"
-    asked = head(path, len(lines), authorization, "Expect: 100-continue", kind="application/jsonl")
-    slow = connect(client, asked)
+    request_head = head(path, len(lines), authorization, "Expect: 100-continue", kind="application/jsonl")
+    slow = connect(client, request_head)
     assert slow.recv(1000).startswith(b"HTTP/1.1 100 "), "the server reads it, so it has counted it"
 
     refused = post(client, b"x" * 2000)
