@@ -12,7 +12,6 @@ from bench import plots, tables
 from bench.card_page import read_results, render_page
 from bench.provenance import RESULTS, read_result
 from bench.robustness import page as robustness
-from bench.spelling import spelling_table
 from bench.tables import origin_line
 
 ROOT = Path(__file__).parents[1]
@@ -66,9 +65,6 @@ PAGES: Mapping[Path, Mapping[str, Table]] = {
         "speed": ("gpu-kernels.json", tables.gpu_kernels_table),
         "bits": ("gpu-kernels.json", tables.gpu_bits_table),
         "origin": ("gpu-kernels.json", tables.gpu_origin_line),
-    },
-    EXPLANATION / "decisions" / "0017-two-spellings-of-a-segment.md": {
-        "spelling": ("spelling-*.json", spelling_table)
     },
 }
 
