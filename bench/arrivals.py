@@ -1,16 +1,16 @@
 """Load generators: closed loop (each client waits for its response) and open loop (Poisson arrivals)."""
 
-import math
+import asyncio
 import random
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, chain
 
-Submit = Callable[[str], Future[Any]]
-TIMEOUT_S = 300.0
+from bench.clients import RequestOutcome, latencies_s
+
+Ask = Callable[[str], Awaitable[int]]
+"""Sends a text; returns the status of the response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,67 +31,43 @@ def poisson_arrivals(rate: float, count: int, seed: int) -> list[float]:
     return list(accumulate(gaps.expovariate(rate) for _ in range(count)))
 
 
-def open_loop(submit: Submit, texts: Sequence[str], rate: float, seed: int) -> Load:
+async def open_loop(ask: Ask, texts: Sequence[str], rate: float, seed: int) -> Load:
     """Send each text when it is due, however many are still waiting.
 
     Latency counts from when the request was due, so that a system that accepts requests late looks no faster.
     """
-    finished: list[tuple[float, bool]] = []
-    pending: list[Future[Any]] = []
-    began = time.perf_counter()
-    for text, due_s in zip(texts, poisson_arrivals(rate, len(texts), seed), strict=True):
-        if (early_s := began + due_s - time.perf_counter()) > 0:
-            time.sleep(early_s)
+    began_s = time.perf_counter()
 
-        def note(future: Future[Any], due: float = began + due_s) -> None:
-            finished.append((time.perf_counter() - due, future.exception() is None))
+    async def send(text: str, due_s: float) -> RequestOutcome:
+        await asyncio.sleep(began_s + due_s - time.perf_counter())
+        return await _measure(ask, text, began_s, due_s)
 
-        future = _submit_safely(submit, text)
-        future.add_done_callback(note)
-        pending.append(future)
-    _, late = wait(pending, timeout=TIMEOUT_S)
-    seconds = time.perf_counter() - began
-    return _load(finished[:], len(late), seconds)
+    arrivals = poisson_arrivals(rate, len(texts), seed)
+    return _load(await asyncio.gather(*map(send, texts, arrivals)))
 
 
-def closed_loop(submit: Submit, texts: Sequence[str], clients: int) -> Load:
+async def closed_loop(ask: Ask, texts: Sequence[str], clients: int) -> Load:
     """Let each client send a text, wait for the response and take the next one from a shared list."""
+    began_s = time.perf_counter()
+    unsent = iter(texts)
 
-    def ask(text: str) -> tuple[float, bool]:
-        began = time.perf_counter()
-        error = _submit_safely(submit, text).exception(TIMEOUT_S)
-        return time.perf_counter() - began, error is None
+    async def send_in_turn() -> list[RequestOutcome]:
+        return [await _measure(ask, text, began_s, time.perf_counter() - began_s) for text in unsent]
 
-    with ThreadPoolExecutor(clients) as pool:
-        began = time.perf_counter()
-        answers = list(pool.map(ask, texts))
-        seconds = time.perf_counter() - began
-    return _load(answers, 0, seconds)
+    return _load([*chain(*await asyncio.gather(*(send_in_turn() for _ in range(clients))))])
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that a `share` of all values does not exceed; NaN if there are no values."""
-    if not values:
-        return float("nan")
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+async def _measure(ask: Ask, text: str, began_s: float, due_s: float) -> RequestOutcome:
+    status = await ask(text)
+    at_s = time.perf_counter() - began_s
+    return RequestOutcome(at_s, at_s - due_s, status)
 
 
-def _submit_safely(submit: Submit, text: str) -> "Future[Any]":
-    """Submit a text; turn an exception (a full queue, say) into a failed future."""
-    try:
-        return submit(text)
-    except Exception as error:  # noqa: BLE001 -- counted as the request's error
-        rejected: Future[Any] = Future()
-        rejected.set_exception(error)
-        return rejected
-
-
-def _load(answers: Sequence[tuple[float, bool]], num_late: int, seconds: float) -> Load:
-    latencies = [latency for latency, is_ok in answers if is_ok]
+def _load(outcomes: Sequence[RequestOutcome]) -> Load:
+    latencies = latencies_s(outcomes)
     return Load(
-        requests=len(answers) + num_late,
-        errors=len(answers) - len(latencies) + num_late,
-        requests_per_s=len(latencies) / seconds,
+        requests=len(outcomes),
+        errors=len(outcomes) - len(latencies),
+        requests_per_s=len(latencies) / max(one.at_s for one in outcomes),
         latencies_s=latencies,
     )

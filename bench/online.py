@@ -4,13 +4,14 @@ Closed loop: each client waits for its response. Open loop: requests arrive at r
 the rate that the reference reaches with 64 waiting clients; latency counts from when a request was due.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from typing import Any
 
-from bench.arrivals import Load, closed_loop, open_loop, percentile
-from bench.clients import http_client
+from bench.arrivals import Load, closed_loop, open_loop
+from bench.clients import http_client, percentile
 from bench.command import Options, show
 from bench.contenders import REFERENCE, comparison, select_contenders, versions_of
 from bench.models import CTRANSLATE2_INT8, TOKENIZER
@@ -42,16 +43,16 @@ class Servers:
     texts: Sequence[str]
     options: Mapping[str, int]
 
-    def ask(self, load: OfferedLoad, way: str, seed: int) -> Load:
+    async def send(self, load: OfferedLoad, way: str, seed: int) -> Load:
         """Measure one server under one load."""
-        with http_client(self.addresses[way], self.options) as submit:
+        with http_client(self.addresses[way], self.options) as ask:
             if load.clients is not None:
-                return closed_loop(submit, self.texts, load.clients)
-            return open_loop(submit, self.texts, load.rate or 0.0, seed)
+                return await closed_loop(ask, self.texts, load.clients)
+            return await open_loop(ask, self.texts, load.rate or 0.0, seed)
 
     def measure(self, loads: Sequence[OfferedLoad], num_rounds: int) -> list[dict[str, Any]]:
         """Measure every server under every load, in turn, round by round."""
-        found = interleave(loads, [*self.addresses], num_rounds, self.ask)
+        found = interleave(loads, [*self.addresses], num_rounds, lambda *case: asyncio.run(self.send(*case)))
         return [summarise(way, load, rounds) for (load, way), rounds in found.items()]
 
 

@@ -1,6 +1,7 @@
 """Clients that wait or come when they come, and summaries of a load, from records made by hand."""
 
-from concurrent.futures import Future
+import asyncio
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,34 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.arrivals import closed_loop, open_loop, percentile, poisson_arrivals
-from bench.clients import RequestOutcome, read_texts
+from bench.arrivals import closed_loop, open_loop, poisson_arrivals
+from bench.clients import RequestOutcome, percentile, read_texts
 from bench.hostile.summary import slope_bytes_per_s, summarise_memory, timeline
 from bench.processes import MIB, MemorySample
 
 
-def answered(text: str) -> "Future[str]":
-    future: Future[str] = Future()
-    if text == "bad":
-        future.set_exception(ValueError(text))
-    else:
-        future.set_result(text)
-    return future
+async def respond(text: str) -> int:
+    return 503 if text == "bad" else 200
 
 
-def rejected_if_bad(text: str) -> "Future[str]":
-    if text == "bad":
-        raise ValueError(text)
-    return answered(text)
-
-
-@pytest.mark.parametrize("submit", [answered, rejected_if_bad])
-def test_a_failed_and_a_rejected_request_are_errors_and_have_no_latency(submit: object) -> None:
-    assert callable(submit)
+def test_a_failed_request_is_an_error_and_has_no_latency() -> None:
     texts = ["good", "bad", "good"]
 
-    for load in (closed_loop(submit, texts, clients=2), open_loop(submit, texts, rate=1e4, seed=1)):
+    for running in (closed_loop(respond, texts, clients=2), open_loop(respond, texts, rate=1e4, seed=1)):
+        load = asyncio.run(running)
         assert (load.requests, load.errors, len(load.latencies_s)) == (3, 1, 2)
+
+
+def test_a_request_that_is_sent_late_has_waited_since_it_was_due() -> None:
+    async def block(_text: str) -> int:
+        time.sleep(0.01)  # noqa: ASYNC251 -- so that the next ones are sent late
+        return 200
+
+    load = asyncio.run(open_loop(block, ["a"] * 10, rate=1e6, seed=1))
+
+    assert max(load.latencies_s) >= 0.1
 
 
 def test_arrivals_are_a_poisson_process_of_the_rate_requested_and_the_same_for_the_same_seed() -> None:
