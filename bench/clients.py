@@ -75,15 +75,11 @@ class Clock:
         return self.now_s() >= self.seconds or self.is_enough()
 
 
-def no_pause(_status: int) -> float:
-    return 0.0
-
-
 async def run_client(
     ask: Callable[[], Awaitable[int]],
     clock: Clock,
     outcomes: list[RequestOutcome],
-    pause_s: Callable[[int], float] = no_pause,
+    pause_s: Callable[[int], float],
 ) -> None:
     """Call `ask`, which returns a status, until the time is over, at least once; pause before each call."""
     status = OK
@@ -123,14 +119,11 @@ def count_statuses(outcomes: Sequence[RequestOutcome], names: Mapping[int, str])
     return {names.get(status, str(status)): count for status, count in sorted(counts.items())}
 
 
-def read_texts(path: Path, count: int, sentences_per_text: int = 1) -> list[str]:
-    """Read sentences in a fixed random order, repeated if there are too few, as lines of texts."""
+def read_texts(path: Path, count: int) -> list[str]:
+    """Read sentences in a fixed random order, repeated if there are too few."""
     lines = read_lines(path)
     random.Random(SEED).shuffle(lines)  # noqa: S311 -- a workload, no secret
-    drawn = list(islice(cycle(lines), count))
-    return [
-        "\n".join(drawn[begin : begin + sentences_per_text]) for begin in range(0, count, sentences_per_text)
-    ]
+    return list(islice(cycle(lines), count))
 
 
 class PlainClient:

@@ -31,16 +31,12 @@ class Words:
 
     names: tuple[str, ...]
     times: str = "several"
-    """`several`: the argument may be given several times, and is a list; `once`; `required`."""
+    """`several`: the argument may be given several times, and is a list; or `once`."""
 
     def settings(self) -> dict[str, Any]:
         """Return the argument's settings for argparse."""
         action = {"action": "append", "default": []} if self.times == "several" else {}
-        return {
-            "nargs": len(self.names),
-            "metavar": self.names,
-            "required": self.times == "required",
-        } | action
+        return {"nargs": len(self.names), "metavar": self.names, **action}
 
 
 class Command:
@@ -53,10 +49,10 @@ class Command:
             name: module in `bench`.
             description: shown by `--help`.
             defaults: value of each argument that is not given. A key is the argument's name, perhaps followed
-                by its help; in brackets, a positional argument is optional. A type stands for None and that
-                type, False declares a flag. A list with a type or a function accepts any number of values; a
-                tuple accepts one or more: any, or those in the tuple if it has strings. A positional argument
-                with a tuple is one of its strings. `Words` accepts several words.
+                by its help. A type stands for None and that type, False declares a flag. A list with a type
+                or a function accepts any number of values; a tuple accepts one or more: any, or those in the
+                tuple if it has strings. A positional argument with a tuple is one of its strings. `Words`
+                accepts several words.
         """
         self.parser = argparse.ArgumentParser(
             prog=f"python -m bench.{name}",
@@ -68,7 +64,7 @@ class Command:
         for text, default in {"--output": Path, **defaults}.items():
             argument, _, explained = text.partition(" ")
             settings = _settings(argument, default)
-            self.parser.add_argument(argument.strip("[]"), help=explained or HELP.get(argument), **settings)
+            self.parser.add_argument(argument, help=explained or HELP.get(argument), **settings)
 
     def parse(self, words: Sequence[str] | None = None) -> argparse.Namespace:
         """Parse `words`, by default those of the command line."""
@@ -96,7 +92,7 @@ def _settings(name: str, default: Any) -> dict[str, Any]:
     if isinstance(default, Words):
         return default.settings()
     if isinstance(default, type):
-        return {"type": default, **({"nargs": "?"} if name.startswith("[") else {})}
+        return {"type": default}
     if isinstance(default, list):
         return {"type": default[0], "nargs": "+", "action": "extend", "default": []}
     if isinstance(default, tuple):

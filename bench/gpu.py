@@ -1,7 +1,7 @@
 """Speed and exactness of the engine's kernels on this machine's GPU: `python -m bench.gpu models/de-en-fp16`.
 
 Each part runs in a process of its own with a time limit, the most important first, and results are written as
-they come, so that what fails costs its own numbers alone. No text is translated twice unless a row says so.
+they come, so that what fails costs its own numbers alone. No text is translated twice.
 """
 
 import json
@@ -23,7 +23,6 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
-from dragoman.providers import SessionOptions
 from dragoman.types import Hypothesis, SearchKind
 
 PART_LIMITS_S: Mapping[str, int] = {"search": 75, "pytorch": 40, "translate": 50, "parity": 40}
@@ -31,7 +30,6 @@ BATCHES = (512, 1, 8, 32, 128, 2048)
 """Sentences a call; the first is compared with PyTorch."""
 BEAM_SIZES = (1, 4)
 STEPS_AT_ONCE = 8
-TIMED_STEPS = 30
 ROUNDS = 4
 CHECKPOINT = Path(__file__).parents[1] / "training" / "checkpoints" / "de-en"
 
@@ -77,12 +75,11 @@ class _Searches:
             self.model.prepare(beam_size)
         self.most_sources = min(self.model.plan.num_sources - 1, max(subject.batches))
 
-    def sources(self, count: int, min_tokens: int = 0) -> list[Source]:
+    def sources(self, count: int) -> list[Source]:
         """Return new sources."""
         most = min(MAX_REAL_TOKENS, self._subject.bundle.manifest.limits.max_target_tokens)
-        limits = TargetLimits(most, min(most, min_tokens))
         lines = list(islice(self._lines, count))
-        return [Source(ids, limits, (2,)) for ids in self._subject.ids(lines, self._encoder)]
+        return [Source(ids, TargetLimits(most, 0), (2,)) for ids in self._subject.ids(lines, self._encoder)]
 
     def lane(self, sources: Sequence[Source], beam_size: int) -> Any:
         """Return a lane with sources."""
@@ -126,22 +123,6 @@ class _Searches:
         }
         return {"row": "same bits as together", "beam_size": beam_size, "together": count, **counts}
 
-    def step_times(self, count: int, beam_size: int) -> Row:
-        """Measure a step after 30 others, and the encoder."""
-        sources = self.sources(count, min_tokens=2 * TIMED_STEPS)
-        lane = self.lane(sources, beam_size)
-        lane.step(TIMED_STEPS)
-        began_s = time.perf_counter()
-        lane.step(TIMED_STEPS - 1)
-        step_ms = (time.perf_counter() - began_s) / (TIMED_STEPS - 1) * 1000
-        lane.remove(sources)
-        began_s = time.perf_counter()
-        self.model.encode(range(count), [source.ids for source in sources])
-        self.model.synchronize()
-        encode_ms = (time.perf_counter() - began_s) * 1000
-        row = {"row": "step", "sources": count, "beam_size": beam_size}
-        return row | {"step_ms": round(step_ms, 4), "encode_ms": round(encode_ms, 3)}
-
 
 def measure_search(subject: Subject) -> Iterator[Row]:
     """Measure searches, the most important first."""
@@ -149,7 +130,7 @@ def measure_search(subject: Subject) -> Iterator[Row]:
     searches = _Searches(subject)
     plan = {name: getattr(searches.model.plan, name) for name in ("num_sources", "num_rows")}
     opened_s = round(time.perf_counter() - began_s, 2)
-    yield {"row": "open", "seconds": opened_s, "graphs": searches.model.num_graphs, **plan}
+    yield {"row": "open", "seconds": opened_s, **plan}
     first, most = min(subject.batches[0], searches.most_sources), searches.most_sources
     yield searches.rate(first, 1)
     for beam_size in BEAM_SIZES:
@@ -158,9 +139,6 @@ def measure_search(subject: Subject) -> Iterator[Row]:
     for batch, beam_size in product(subject.batches[1:], BEAM_SIZES):
         if batch <= most and batch * beam_size <= searches.model.plan.num_rows:
             yield searches.rate(batch, beam_size)
-    for batch, beam_size in product(subject.batches, BEAM_SIZES):
-        if batch <= most and batch * beam_size <= searches.model.plan.num_rows:
-            yield searches.step_times(batch, beam_size)
 
 
 def measure_pytorch(subject: Subject) -> Iterator[Row]:
@@ -209,9 +187,6 @@ def measure_translate(subject: Subject) -> Iterator[Row]:
                 times = [run_once(translator, run, setting)[0] for run in runs]
                 row = {"row": "text to text", "batch": batch, "beam_size": beam_size}
                 yield _rates(row, len(runs[0]), times)
-                if batch == subject.batches[0]:
-                    times = [run_once(translator, run, setting)[0] for run in runs]
-                    yield _rates({**row, "row": "text to text, seen before"}, len(runs[0]), times)
 
 
 def measure_parity(subject: Subject) -> Iterator[Row]:
@@ -316,8 +291,7 @@ def main(words: Sequence[str] | None = None) -> None:
         for row in run_part(name, given, min(limit_s, left_s)):
             rows.append(row)
             print(json.dumps(row), flush=True)
-            session = SessionOptions()
-            command.write(arguments.bundle, {"gpus": gpu_names(), "results": rows}, session)
+            command.write(arguments.bundle, {"gpus": gpu_names(), "results": rows})
 
 
 if __name__ == "__main__":

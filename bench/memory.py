@@ -37,7 +37,6 @@ def footprint(contender: Contender, workload: Workload, num_requests: int) -> di
         "peak_mib": batch.peak_bytes / MIB,
         "requests": num_requests,
         "after_requests_mib": later.resident_bytes / MIB,
-        "peak_after_requests_mib": later.peak_bytes / MIB,
     }
 
 

@@ -16,7 +16,6 @@ from export.confidence import GOOD_CHRF
 
 LEGEND_FACTOR = 1.35
 """Factor by which the axis exceeds the highest bar, so that the legend covers none."""
-Points = Sequence[tuple[float, float]]
 
 
 def draw_speed(result: Result, figure: Figure) -> None:
@@ -45,7 +44,10 @@ def draw_online(result: Result, figure: Figure) -> None:
     """Draw latency against the rate of requests."""
     rows = [row for row in result["results"] if row["rate"] is not None]
     for axes, percentile in zip(_side_by_side(figure, 2), ("p50_ms", "p99_ms"), strict=True):
-        _lines(axes, _series(rows, "way", "rate", percentile), "o")
+        for way in dict.fromkeys(row["way"] for row in rows):
+            points = sorted(_points([row for row in rows if row["way"] == way], "rate", percentile))
+            axes.plot(*zip(*points, strict=True), marker="o", label=way)
+        axes.legend(fontsize="small")
         axes.set_yscale("log")
         axes.set(xlabel="requests a second, as they come", ylabel=f"{percentile[:3]} latency, ms")
 
@@ -115,19 +117,8 @@ def draw_all(results: Path, figures: Path) -> list[Path]:
     return written
 
 
-def _series(rows: Sequence[Result], name: str, x: str, y: str) -> dict[str, Points]:
-    names = dict.fromkeys(row[name] for row in rows)
-    return {one: sorted(_points([row for row in rows if row[name] == one], x, y)) for one in names}
-
-
-def _points(rows: Sequence[Mapping[str, Any]], x: str, y: str) -> Points:
+def _points(rows: Sequence[Mapping[str, Any]], x: str, y: str) -> list[tuple[float, float]]:
     return [(row[x], row[y]) for row in rows]
-
-
-def _lines(axes: Axes, series: Mapping[str, Points], marker: str = "") -> None:
-    for label, points in series.items():
-        axes.plot(*zip(*points, strict=True), marker=marker, label=label)
-    axes.legend(fontsize="small")
 
 
 def _side_by_side(figure: Figure, count: int) -> list[Axes]:

@@ -47,14 +47,8 @@ class ProcessRun:
     """Measurements of one process."""
 
     seconds: float
-    own_peak_bytes: int
-    children_peak_bytes: int
-    """Peak memory of the largest process that it started, at any depth."""
-
-    @property
-    def peak_bytes(self) -> int:
-        """Peak memory of the largest process."""
-        return max(self.own_peak_bytes, self.children_peak_bytes)
+    peak_bytes: int
+    """Peak memory of the largest process: its own, or of one that it started, at any depth."""
 
 
 def run_process(*command: object) -> ProcessRun:
@@ -63,18 +57,17 @@ def run_process(*command: object) -> ProcessRun:
     Raises:
         subprocess.CalledProcessError: its exit status is not 0.
     """
-    began_s, own_bytes, children_bytes = time.perf_counter(), 0, 0
+    began_s, peak_bytes = time.perf_counter(), 0
     words = [*map(str, command)]
     with subprocess.Popen(words) as process:  # noqa: S603 -- our own commands
         while process.poll() is None:
             # wait4's figure would include this process's memory.
-            own_bytes = max(own_bytes, memory(process.pid).peak_bytes)
-            children = (memory(pid).peak_bytes for pid in descendants(process.pid))
-            children_bytes = max(children_bytes, *children, 0)
+            pids = [process.pid, *descendants(process.pid)]
+            peak_bytes = max(peak_bytes, *(memory(pid).peak_bytes for pid in pids))
             time.sleep(LOOK_S)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, words)
-    return ProcessRun(time.perf_counter() - began_s, own_bytes, children_bytes)
+    return ProcessRun(time.perf_counter() - began_s, peak_bytes)
 
 
 def descendants(pid: int) -> list[int]:

@@ -32,9 +32,9 @@ class Workload:
         return Search(beam_size=beam_size, min_length=self.min_length, max_length=self.max_length)
 
 
-def read_lines(path: Path, most: int | None = None) -> list[str]:
-    """Read the lines that are not blank; only the first `most` if given."""
-    return [line for line in path.read_text(encoding="utf8").splitlines() if line.strip()][:most]
+def read_lines(path: Path) -> list[str]:
+    """Read the lines that are not blank."""
+    return [line for line in path.read_text(encoding="utf8").splitlines() if line.strip()]
 
 
 def distinct_lines(sentences: Sequence[str], count: int) -> Iterator[str]:

@@ -10,11 +10,8 @@ the server answered 500.
 import asyncio
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
-from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -32,26 +29,15 @@ from bench.hostile.clients import (
     run_hostile_client,
     run_ordinary_client,
 )
-from bench.hostile.summary import summarise_memory, timeline
-from bench.processes import MIB, MemorySample, descendants, memory, sample_memory
+from bench.hostile.service import attacked_service, resident_bytes
+from bench.processes import MIB, MemorySample, descendants, sample_memory
 from bench.provenance import RESULTS
-from bench.server import CPUS, service_process
 from bench.workloads import SENTENCES
-from service.accounts.database import Database
-from service.accounts.key_store import KeyStore
-from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyOptions
 
 NUM_TEXTS = 200
-MAX_BINS = 60
 SAMPLE_S = 1.0
 SERVER_ERRORS = 500
 SHOWN = ("requests", "ordinary", "server_errors", "statuses_5xx", "memory")
-SETTINGS: Mapping[str, str] = {
-    "DRAGOMAN_REQUIRES_KEY": "true",
-    "DRAGOMAN_CLIENT_TIMEOUT_S": "5",
-    "DRAGOMAN_DOCUMENT_LIFETIME_S": "60",
-    "DRAGOMAN_WEBHOOK_SECRET": "0123456789abcdef0123456789abcdef",
-}
 
 
 async def load(
@@ -83,15 +69,11 @@ def measure(
     bundle: Path, texts: Sequence[str], clients: int, minutes: float, kinds: Sequence[str], max_requests: int
 ) -> dict[str, Any]:
     """Record the right responses, run the load, and compare the responses once more afterwards."""
-    with ExitStack() as stack:
-        url = f"sqlite:///{Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'dragoman.db'}"
-        settings = {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
-        service = stack.enter_context(service_process(bundle, CPUS, settings))
-        site = Site(service.address, make_key(url), make_key(url))
+    with attacked_service(bundle) as (site, pid):
         known = asyncio.run(record_expected(site, texts))
         with (
-            sample_memory(lambda: resident_bytes(service.pid), SAMPLE_S) as seen,
-            sample_memory(lambda: resident_bytes(*descendants(service.pid)), SAMPLE_S) as children,
+            sample_memory(lambda: resident_bytes(pid), SAMPLE_S) as seen,
+            sample_memory(lambda: resident_bytes(*descendants(pid)), SAMPLE_S) as children,
         ):
             record = asyncio.run(load(site, known, clients, 60 * minutes, kinds, max_requests))
         try:
@@ -101,17 +83,6 @@ def measure(
             settled = {}
     wrong_afterwards = sum(known[text] != settled.get(text) for text in texts)
     return summarise(record, seen, max(one.size_bytes for one in children), wrong_afterwards)
-
-
-def resident_bytes(*pids: int) -> int:
-    return sum(memory(pid).resident_bytes for pid in pids)
-
-
-def make_key(url: str) -> str:
-    """Create an API key in a new database."""
-    with closing(Database.open(url)) as database:
-        options = KeyOptions("soak", DEFAULT_SCOPES, NO_LIMITS)
-        return KeyStore(database).create(options, datetime.now(UTC)).presented
 
 
 def summarise(
@@ -133,28 +104,33 @@ def summarise(
         "statuses_5xx": count_statuses(
             [one for one in record.everything if one.status >= SERVER_ERRORS], NAMES
         ),
-        "memory": {
-            **summarise_memory(seen),
-            **thirds(seen),
-            "children_most_mib": round(children_bytes / MIB, 1),
-        },
+        "memory": {**summarise_memory(seen), "children_most_mib": round(children_bytes / MIB, 1)},
         "hostile": {
             kind: {"requests": len(answers), "statuses": count_statuses(answers, NAMES)}
             | percentiles_ms([one.latency_s for one in answers], 99)
             for kind, answers in sorted(record.hostile.items())
             if answers
         },
-        "timeline": timeline(record.ordinary, seen, min(MAX_BINS, len(seen))),
     }
 
 
-def thirds(seen: Sequence[MemorySample]) -> dict[str, float]:
-    """Return the median memory in the second and the last third of the time; flat memory gives equal ones."""
+def summarise_memory(seen: Sequence[MemorySample]) -> dict[str, float]:
+    """Return memory at the start, after a minute, at the end and at most, and the medians of two thirds.
+
+    Flat memory gives equal medians for the second and the last third of the time.
+    """
     part_s = seen[-1].at_s / 3
     last = [one.size_bytes for one in seen if one.at_s >= 2 * part_s]
     second = [one.size_bytes for one in seen if part_s <= one.at_s < 2 * part_s] or last
-    parts = {"second": second, "last": last}
-    return {f"{name}_third_mib": round(statistics.median(part) / MIB, 1) for name, part in parts.items()}
+    sizes = {
+        "start": seen[0].size_bytes,
+        "one_minute": min(seen, key=lambda one: abs(one.at_s - 60)).size_bytes,
+        "end": seen[-1].size_bytes,
+        "most": max(one.size_bytes for one in seen),
+        "second_third": statistics.median(second),
+        "last_third": statistics.median(last),
+    }
+    return {f"{name}_mib": round(size_bytes / MIB, 1) for name, size_bytes in sizes.items()}
 
 
 def has_failed(result: Mapping[str, Any]) -> bool:

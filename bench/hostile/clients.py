@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import math
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import cycle
 from random import Random
 from urllib.parse import urlsplit
@@ -27,10 +30,11 @@ LEFT = -1
 """Stands for the status if the client disconnected before a response."""
 NAMES = {NO_RESPONSE: "no answer", LEFT: "left"}
 """Names of the values that stand for a status."""
-BUSY = (429, 503)
+ACCEPTED, BUSY = 202, (429, 503)
 MAX_RETRIES, RETRY_S = 60, 1.0
 PAUSE_S = 0.1
 """Pause in seconds between two requests of a hostile client."""
+POLL_S = 0.02
 HALF_SENT_S = 3.0
 ANNOUNCED_BYTES = 10 * 2**20
 SLOW_PIECE_BYTES = 64
@@ -98,6 +102,16 @@ class Site:
         with closing(PlainClient(self.address, TIMEOUT_S)) as client:
             return await client.send(f"{head}Connection: close\r\n\r\n".encode())
 
+    async def follow_job(self, job_id: str, limit_s: float = math.inf) -> int:
+        """Look at a job until it ends or the time is over; return the last status."""
+        until_s = time.monotonic() + limit_s
+        while True:
+            status, body = await self.look(f"/v1/jobs/{job_id}")
+            is_over = status != OK or json.loads(body)["state"] not in {"queued", "running"}
+            if is_over or time.monotonic() >= until_s:
+                return status
+            await asyncio.sleep(POLL_S)
+
 
 async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, ExpectedResponse]:
     """Request the right responses one after the other; retry while the server is busy.
@@ -149,19 +163,21 @@ async def run_hostile_client(
 
     async def ask() -> int:
         try:
-            return await asyncio.wait_for(BEHAVIOURS[kind](site, random, posts), TIMEOUT_S)
+            # Unlike `wait_for`, it loses no cancellation that comes with a response.
+            async with asyncio.timeout(TIMEOUT_S):
+                return await BEHAVIOURS[kind](site, random, posts)
         except (OSError, TimeoutError):
             return NO_RESPONSE
 
     await run_client(ask, clock, record.hostile.setdefault(kind, []), lambda _: PAUSE_S)
 
 
-async def _disconnect_early(site: Site, random: Random, posts: Sequence[Post]) -> int:
-    """Send a request and disconnect almost at once."""
+async def _disconnect(site: Site, random: Random, posts: Sequence[Post], max_wait_s: float = PAUSE_S) -> int:
+    """Send a request and disconnect almost at once, or at least before the response."""
     async with site.connection() as (_, writer):
         writer.write(with_key(random.choice(posts), site.key))
         await writer.drain()
-        await asyncio.sleep(random.random() * PAUSE_S)
+        await asyncio.sleep(random.random() * max_wait_s)
     return LEFT
 
 
@@ -182,15 +198,6 @@ async def _announce_much(site: Site, random: Random, _posts: Sequence[Post]) -> 
     )
     async with site.connection() as (_, writer):
         writer.write(head.encode() + b"-" * SLOW_PIECE_BYTES)
-        await asyncio.sleep(random.random() * HALF_SENT_S)
-    return LEFT
-
-
-async def _leave_check(site: Site, random: Random, posts: Sequence[Post]) -> int:
-    """Send a file that takes long to check, and disconnect before the response."""
-    async with site.connection() as (_, writer):
-        writer.write(with_key(random.choice(posts), site.key))
-        await writer.drain()
         await asyncio.sleep(random.random() * HALF_SENT_S)
     return LEFT
 
@@ -220,11 +227,11 @@ async def _send(site: Site, random: Random, posts: Sequence[Post]) -> int:
 Behaviour = Callable[[Site, Random, Sequence[Post]], Awaitable[int]]
 BEHAVIOURS: Mapping[str, Behaviour] = {
     **dict.fromkeys(ATTACKS, _send),
-    "leaving": _disconnect_early,
+    "leaving": _disconnect,
     "half a request": _send_half,
     "slow reader": _read_slowly,
     "announced bytes": _announce_much,
-    "leaving a check": _leave_check,
+    "leaving a check": partial(_disconnect, max_wait_s=HALF_SENT_S),
     "wrong key": _send_wrong_key,
 }
 """Functions that make one request of a kind and return its status, `NO_RESPONSE` or `LEFT`."""

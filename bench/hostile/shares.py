@@ -8,7 +8,6 @@ server failed.
 import asyncio
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,10 +27,10 @@ from bench.clients import (
     run_client,
 )
 from bench.command import Command, Options, show
-from bench.hostile.__main__ import SETTINGS, make_key
 from bench.hostile.attacking import attacking_process
 from bench.hostile.attacks import MULTIPART, encode_form
 from bench.hostile.clients import (
+    ACCEPTED,
     BEHAVIOURS,
     NAMES,
     ExpectedResponse,
@@ -40,13 +39,11 @@ from bench.hostile.clients import (
     record_expected,
     run_ordinary_client,
 )
+from bench.hostile.service import attacked_service
 from bench.provenance import RESULTS
-from bench.server import CPUS, service_process
 from bench.workloads import SENTENCES
 
-ACCEPTED = 202
 NUM_TEXTS, JOB_LINES = 50, 5
-POLL_S = 0.02
 PAUSE_S = 0.02
 """Pause in seconds before each request and each job: people pause, too."""
 SETTLE_S = 2.0
@@ -91,12 +88,7 @@ async def run_jobs(site: Site, texts: Sequence[str], clock: Clock, outcomes: lis
         status, body = await site.ask(post)
         if status != ACCEPTED:
             return status
-        job_id = json.loads(body)["id"]
-        while True:
-            status, body = await site.look(f"/v1/jobs/{job_id}")
-            if status != OK or json.loads(body)["state"] not in {"queued", "running"}:
-                return status
-            await asyncio.sleep(POLL_S)
+        return await site.follow_job(json.loads(body)["id"])
 
     await run_client(ask, clock, outcomes, lambda _: PAUSE_S)
 
@@ -163,12 +155,8 @@ def main() -> int:
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
     compared: dict[str, Comparison] = {}
     for kind in arguments.kind:
-        with tempfile.TemporaryDirectory() as folder:
-            url = f"sqlite:///{folder}/dragoman.db"
-            settings = {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
-            with service_process(arguments.bundle, CPUS, settings) as service:
-                site = Site(service.address, make_key(url), make_key(url))
-                compared[kind] = measure_kind(site, kind, texts, arguments.clients, arguments.seconds)
+        with attacked_service(arguments.bundle) as (site, _):
+            compared[kind] = measure_kind(site, kind, texts, arguments.clients, arguments.seconds)
         show([{"kind": kind, **summarise(compared)["kinds"][kind]}])
     figures = summarise(compared)
     show({"alone": name, **percentiles} for name, percentiles in figures["alone"].items())

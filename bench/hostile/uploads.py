@@ -8,7 +8,6 @@ Exit status 1: memory grew by more than `--max-mib`.
 import asyncio
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,13 +16,12 @@ from typing import Any
 
 from bench.clients import Post, read_texts
 from bench.command import Command, Options, show
-from bench.hostile.__main__ import NUM_TEXTS, SETTINGS, make_key, resident_bytes
+from bench.hostile.__main__ import NUM_TEXTS
 from bench.hostile.attacks import MULTIPART, bombs, encode_form, large_unit
-from bench.hostile.clients import Site, record_expected
-from bench.hostile.shares import ACCEPTED
+from bench.hostile.clients import ACCEPTED, Site, record_expected
+from bench.hostile.service import attacked_service, resident_bytes
 from bench.processes import MIB, sample_memory
 from bench.provenance import RESULTS
-from bench.server import CPUS, service_process
 from bench.workloads import SENTENCES
 
 SAMPLE_S = 0.02
@@ -60,27 +58,19 @@ async def send(site: Site, upload: Post, follow_s: float) -> int:
     """Send an upload, and follow its job, if there is one, for a while; return the status."""
     status, body = await site.ask(upload)
     if status == ACCEPTED:
-        job = f"/v1/jobs/{json.loads(body)['id']}"
-        until_s = time.monotonic() + follow_s
-        while time.monotonic() < until_s:
-            state = json.loads((await site.look(job))[1])["state"]
-            if state not in {"queued", "running"}:
-                break
-            await asyncio.sleep(1.0)
-        await site.look(job, "DELETE")
+        job_id = json.loads(body)["id"]
+        await site.follow_job(job_id, follow_s)
+        await site.look(f"/v1/jobs/{job_id}", "DELETE")
     return status
 
 
 def measure(bundle: Path, upload: Post, follow_s: float, texts: list[str]) -> dict[str, Any]:
     """Send one upload to a new server; return its status and the memory before it and at most."""
-    with tempfile.TemporaryDirectory() as folder:
-        url = f"sqlite:///{folder}/dragoman.db"
-        with service_process(bundle, CPUS, {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}) as service:
-            site = Site(service.address, make_key(url), make_key(url))
-            asyncio.run(record_expected(site, texts))
-            before_bytes, began_s = resident_bytes(service.pid), time.monotonic()
-            with sample_memory(lambda: resident_bytes(service.pid), SAMPLE_S) as seen:
-                status = asyncio.run(send(site, upload, follow_s))
+    with attacked_service(bundle) as (site, pid):
+        asyncio.run(record_expected(site, texts))
+        before_bytes, began_s = resident_bytes(pid), time.monotonic()
+        with sample_memory(lambda: resident_bytes(pid), SAMPLE_S) as seen:
+            status = asyncio.run(send(site, upload, follow_s))
     most_bytes = max(one.size_bytes for one in seen)
     return {
         "sent_mib": round(len(upload.body) / MIB, 1),

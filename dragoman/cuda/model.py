@@ -190,16 +190,6 @@ class CudaModel:
             if (beam_size, bucket) not in self._graphs:
                 self._capture(beam_size, bucket)
 
-    @property
-    def num_graphs(self) -> int:
-        """Number of CUDA graphs that are captured."""
-        return len(self._graphs)
-
-    def synchronize(self) -> None:
-        """Wait until the device has done everything."""
-        if self.is_gpu:
-            torch.cuda.synchronize()
-
     def put_array(self, array: NDArray[Any]) -> Tensor:
         """Copy an array to the device."""
         return torch.tensor(array, device=self.device)

@@ -8,7 +8,7 @@ import pytest
 from bench.command import Command, Words, show
 
 BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-int8"
-DEFAULTS = {"bundle": Path, "[extra]": Path, "--rounds": 5, "--fast": False, "--name": str}
+DEFAULTS = {"bundle": Path, "--rounds": 5, "--fast": False, "--name": str}
 LISTS = {"--sizes of calls": (1, 8), "--kind": ("a", "b"), "--files": [Path]}
 WORDS = {"--set": Words(("NAME", "FILE")), "--pair": Words(("A", "B"), "once")}
 
@@ -20,7 +20,7 @@ def test_an_argument_has_the_type_of_its_default_and_a_list_has_the_values_given
 
     assert found.pop("sizes") == [3, 4]
     assert found.pop("files") == [Path("x"), Path("y")]
-    expected = {"bundle": Path("b"), "extra": None, "rounds": 2, "fast": False, "name": None}
+    expected = {"bundle": Path("b"), "rounds": 2, "fast": False, "name": None}
     assert found == {**expected, "kind": ("a", "b"), "output": None}
 
 

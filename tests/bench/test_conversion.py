@@ -121,4 +121,3 @@ def test_blank_lines_are_no_sentences(tmp_path: Path) -> None:
     path.write_text("one\n\n  \ntwo\nthree\n", encoding="utf8")
 
     assert read_lines(path) == ["one", "two", "three"]
-    assert read_lines(path, 2) == ["one", "two"]

@@ -10,9 +10,10 @@ import pytest
 
 from bench.clients import NO_RESPONSE, RequestOutcome
 from bench.hostile import shares
-from bench.hostile.__main__ import SETTINGS, has_failed, load, make_key, summarise, thirds
+from bench.hostile.__main__ import has_failed, load, summarise, summarise_memory
 from bench.hostile.attacks import ATTACKS, with_key
 from bench.hostile.clients import BEHAVIOURS, LEFT, Record, Site, record_expected
+from bench.hostile.service import SETTINGS, make_site
 from bench.hostile.shares import measure_kind
 from bench.hostile.uploads import send, uploads
 from bench.processes import MIB, MemorySample
@@ -31,12 +32,11 @@ def site(tmp_path: Path) -> Iterator[Site]:
     bundle = write_bundle(tmp_path / "tiny", "tiny-de-en")
     double = DoubleTranslator(open_bundle(bundle).manifest)
     url = f"sqlite:///{tmp_path / 'accounts.db'}"
-    keys = make_key(url), make_key(url)
     settings: dict[str, Any] = {
         name.removeprefix("DRAGOMAN_").lower(): value for name, value in SETTINGS.items()
     }
     with router_of(double, bundle) as router, ready_client(router, database_url=url, **settings) as client:
-        yield Site(str(client.base_url).rstrip("/"), *keys)
+        yield make_site(str(client.base_url).rstrip("/"), url)
         double.released.set()
 
 
@@ -84,7 +84,16 @@ def test_rejections_and_disconnections_do_not_fail_a_load() -> None:
 
 
 def test_memory_is_compared_between_the_second_third_of_the_time_and_the_last() -> None:
-    assert thirds(SEEN) == {"second_third_mib": 104.0, "last_third_mib": 107.5}
+    memory = summarise_memory(SEEN)
+
+    assert (memory["second_third_mib"], memory["last_third_mib"]) == (104.0, 107.5)
+    assert (memory["start_mib"], memory["end_mib"], memory["most_mib"]) == (100.0, 109.0, 109.0)
+
+
+def test_memory_is_reported_after_a_minute() -> None:
+    seen = [MemorySample(float(second), (100 + min(second, 10)) * MIB) for second in range(601)]
+
+    assert summarise_memory(seen)["one_minute_mib"] == 110.0
 
 
 @pytest.mark.parametrize("kind", ATTACKS)

@@ -1,4 +1,4 @@
-"""Clients that wait or come when they come, and summaries of a load, from records made by hand."""
+"""Clients that wait for responses or come when they come, and what is measured of them."""
 
 import asyncio
 import time
@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.arrivals import closed_loop, open_loop, poisson_arrivals
-from bench.clients import RequestOutcome, percentile, read_texts
-from bench.hostile.summary import slope_bytes_per_s, summarise_memory, timeline
-from bench.processes import MIB, MemorySample
+from bench.clients import percentile, read_texts
 
 
 async def respond(text: str) -> int:
@@ -59,34 +57,6 @@ def test_a_percentile_is_the_smallest_value_that_the_share_does_not_exceed(
     assert sum(value < found for value in values) < share * len(values) + 1e-9
 
 
-def test_memory_is_reported_at_the_start_after_a_minute_and_at_the_end() -> None:
-    seen = [MemorySample(float(second), (100 + min(second, 10)) * MIB) for second in range(601)]
-
-    memory = summarise_memory(seen)
-
-    assert (memory["start_mib"], memory["one_minute_mib"], memory["end_mib"]) == (100.0, 110.0, 110.0)
-    assert memory["most_mib"] == 110.0
-    assert memory["slope_mib_per_hour"] == 0.0  # it grew while it was warming up alone
-
-
-def test_the_slope_is_that_of_the_line_through_the_points() -> None:
-    rising = [MemorySample(t, int(1000 + 3 * t)) for t in (0.0, 1.0, 5.0)]
-
-    assert slope_bytes_per_s(rising) == pytest.approx(3.0)
-    assert slope_bytes_per_s([MemorySample(1.0, 5)]) == 0.0
-
-
-def test_the_timeline_has_each_response_once_and_the_memory_at_its_time() -> None:
-    answered = [RequestOutcome(at, 0.01 * at, 200) for at in (0.5, 1.0, 1.5, 3.9)]
-    seen = [MemorySample(float(second), second * MIB) for second in range(5)]
-
-    rows = timeline(answered, seen, bins=4)
-
-    assert [row["texts_per_s"] for row in rows] == [2.0, 1.0, 0.0, 1.0]
-    assert [row["p50_ms"] for row in rows] == [5.0, 15.0, None, 39.0]
-    assert rows[-1]["resident_mib"] in (3.0, 4.0)
-
-
 def test_texts_are_drawn_in_a_fixed_order_and_repeat_after_the_last_one(
     tmp_path: Path,
 ) -> None:
@@ -98,4 +68,3 @@ def test_texts_are_drawn_in_a_fixed_order_and_repeat_after_the_last_one(
     assert texts == read_texts(path, 45)
     assert len(set(texts[:20])) == 20
     assert texts[20:40] == texts[:20]
-    assert read_texts(path, 6, sentences_per_text=3) == ["\n".join(texts[:3]), "\n".join(texts[3:6])]
