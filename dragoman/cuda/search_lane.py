@@ -14,7 +14,7 @@ from dragoman.cuda.columns import Fact, FinishedFact, RowFact, SourceStatus
 from dragoman.cuda.memory import MAX_BEAMS
 from dragoman.cuda.model import CudaModel
 from dragoman.decoding.loop import NAN_ERROR, FinishedSource
-from dragoman.decoding.scoring import length_norms, normalised_score
+from dragoman.decoding.scoring import length_norms
 from dragoman.decoding.strategy import Source
 from dragoman.errors import InputError
 from dragoman.types import FinishReason, Hypothesis, SearchKind
@@ -175,9 +175,7 @@ class CudaSearchLane:
     ) -> Hypothesis:
         ids = history[0][nth, source.num_hidden_forced : length, 0].tolist()
         is_stopped = ids[-1:] == [self._model.target.eos_id]
-        score = normalised_score(logprob, length, source.length_penalty)
-        reason = FinishReason.STOP if is_stopped else FinishReason.LENGTH
-        return Hypothesis(tuple(ids[:-1] if is_stopped else ids), logprob, length, score, reason)
+        return source.hypothesis(ids[:-1] if is_stopped else ids, logprob, length, is_stopped=is_stopped)
 
     def _best(
         self,

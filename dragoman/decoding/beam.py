@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.scoring import length_norms, normalised_score
-from dragoman.decoding.slots import add_slots, close_gaps, keep_slots, rows_of
-from dragoman.decoding.strategy import Source, StepOutcome, TargetVocabulary
+from dragoman.decoding.slots import add_slots, rows_of
+from dragoman.decoding.strategy import SlotStrategy, Source, StepOutcome, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -75,7 +75,7 @@ class _Finished:
     """The end of sentence, or the last token before the limit."""
 
 
-class Beam:
+class Beam(SlotStrategy[_State]):
     """A `Strategy` that keeps `beam_size` live hypotheses per source.
 
     Each step ranks all extensions of a source's live hypotheses together. Ends of sentence among the first
@@ -91,37 +91,19 @@ class Beam:
     """
 
     def __init__(self, beam_size: int, target: TargetVocabulary) -> None:
-        self._beam_size = beam_size
-        self._target = target
+        super().__init__(beam_size, target)
         # At most one extension of a hypothesis ends it; the others are its k best.
         self._num_best = min(beam_size + 1, target.size)
-        self._sources: list[Source] = []
         self._finished: list[list[_Finished]] = []  # by slot
         self._has_finished = False  # true if any source has one
         self._restricted_steps = 0  # remaining steps with forced tokens or ends that are too early
         self._steps_to_limit = 0  # steps until the nearest limit of any source
-        self._state = self._begin([])
         self._update_layout()
-
-    @property
-    def beam_size(self) -> int:
-        """k, the number of rows per source."""
-        return self._beam_size
 
     @property
     def num_best(self) -> int:
         """K, the number of candidates needed per row."""
         return self._num_best
-
-    @property
-    def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row reads next, int64 [B * k]."""
-        return self._state.last_ids.ravel()
-
-    @property
-    def sources(self) -> Sequence[Source]:
-        """Sources searched for, by slot."""
-        return self._sources
 
     def join(self, sources: Sequence[Source]) -> None:
         """Start the search for more sources, in slots after all others."""
@@ -161,9 +143,7 @@ class Beam:
 
     def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources, bool [B] -> the rows that continue, int64 [B' * k]."""
-        slots = close_gaps(is_leaving)
-        self._state = keep_slots(self._state, slots)
-        self._sources = [self._sources[slot] for slot in slots.tolist()]
+        slots = self._keep_staying(is_leaving)
         self._finished = [self._finished[slot] for slot in slots.tolist()]
         self._has_finished = any(self._finished)
         self._update_layout()

@@ -26,7 +26,7 @@ from dragoman.decoding.slots import close_gaps, rows_of
 from dragoman.decoding.strategy import Source, StepOutcome, TargetVocabulary
 from dragoman.decoding.utf8 import BETWEEN, SPARE_CANDIDATES, Utf8Automaton
 from dragoman.scripts import is_word_character
-from dragoman.types import FinishReason, Hypothesis
+from dragoman.types import Hypothesis
 
 MAX_TAIL_CHARACTERS = 400
 """Characters at the end of a hypothesis in which a forbidden phrase is looked for; longer than any phrase."""
@@ -281,9 +281,7 @@ class ConstrainedBeam:
             if one.token != self._target.eos_id:
                 banks.setdefault(bank, []).append(one)
             elif rank <= self._beam_size:
-                search.finished.append(
-                    _hypothesis(search.source, self._child(search, one), FinishReason.STOP)
-                )
+                search.finished.append(_hypothesis(search.source, self._child(search, one), is_stopped=True))
         furthest_first = [banks[bank] for bank in sorted(banks, reverse=True)]
         in_turn = chain.from_iterable(zip_longest(*furthest_first))
         return list(islice((one for one in in_turn if one is not None), self._beam_size))
@@ -306,7 +304,7 @@ class ConstrainedBeam:
         if not complete and not search.finished:
             live = cut or [one for one in search.live if one is not None]
             complete = sorted(live, key=lambda one: one.progress.num_missing)[:1]
-        search.finished += (_hypothesis(search.source, one, FinishReason.LENGTH) for one in complete)
+        search.finished += (_hypothesis(search.source, one, is_stopped=False) for one in complete)
 
 
 def _results(search: _Search) -> list[Hypothesis]:
@@ -314,16 +312,9 @@ def _results(search: _Search) -> list[Hypothesis]:
     return sorted(search.finished, key=lambda one: -one.score)[: search.source.num_hypotheses]
 
 
-def _hypothesis(source: Source, live: _Live, finish_reason: FinishReason) -> Hypothesis:
-    is_stopped = finish_reason is FinishReason.STOP
-    num_tokens = len(live.ids) - 1
-    return Hypothesis(
-        ids=live.ids[len(source.begin) : -1 if is_stopped else None],
-        logprob=live.logprob,
-        num_tokens=num_tokens,
-        score=normalised_score(live.logprob, max(1, num_tokens), source.length_penalty),
-        finish_reason=finish_reason,
-    )
+def _hypothesis(source: Source, live: _Live, *, is_stopped: bool) -> Hypothesis:
+    ids = live.ids[len(source.begin) : -1 if is_stopped else None]
+    return source.hypothesis(ids, live.logprob, len(live.ids) - 1, is_stopped=is_stopped)
 
 
 def _may_begin(before: str, text: str) -> bool:

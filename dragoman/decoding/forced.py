@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.loop import FinishedSource
-from dragoman.decoding.scoring import normalised_score
 from dragoman.decoding.slots import close_gaps
 from dragoman.decoding.strategy import Source, TargetVocabulary
-from dragoman.types import FinishReason, ForcedDecoding, Hypothesis, Method, SearchKind
+from dragoman.types import ForcedDecoding, Method, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 """Encoder output of some sources, as a stepper takes it."""
@@ -187,16 +186,14 @@ def _finished(reader: _ForcedTarget, is_faulty: bool) -> FinishedSource:  # noqa
     source = reader.source
     ids = source.target_ids or ()
     num_tokens = len(reader.ids) - 1
-    logprob = math.fsum(reader.logprobs)
     attention = np.array(reader.attention)
     attention.flags.writeable = False  # the segment cache may share it
     is_stopped = num_tokens > source.num_hidden_forced + len(ids)
-    hypothesis = Hypothesis(
-        ids=ids,
-        logprob=logprob,
-        num_tokens=num_tokens,
-        score=normalised_score(logprob, num_tokens, source.length_penalty),
-        finish_reason=FinishReason.STOP if is_stopped else FinishReason.LENGTH,
+    hypothesis = source.hypothesis(
+        ids,
+        math.fsum(reader.logprobs),
+        num_tokens,
+        is_stopped=is_stopped,
         reading=ForcedDecoding(tuple(reader.logprobs), attention),
     )
     return FinishedSource(source, [hypothesis])

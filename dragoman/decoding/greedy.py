@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.decoding.scoring import normalised_score
-from dragoman.decoding.slots import add_slots, close_gaps, keep_slots
-from dragoman.decoding.strategy import CONTINUE, Source, StepOutcome, TargetVocabulary
-from dragoman.types import FinishReason, Hypothesis
+from dragoman.decoding.slots import add_slots
+from dragoman.decoding.strategy import CONTINUE, SlotStrategy, Source, StepOutcome, TargetVocabulary
+from dragoman.types import Hypothesis
 
 
 @dataclass(slots=True)
@@ -27,15 +26,11 @@ class _State:
     tokens: NDArray[np.int32]  # [B, T]
 
 
-class Greedy:
+class Greedy(SlotStrategy[_State]):
     """A `Strategy` with one hypothesis per source."""
 
-    beam_size = 1
-
     def __init__(self, target: TargetVocabulary) -> None:
-        self._target = target
-        self._sources: list[Source] = []
-        self._state = self._begin([])
+        super().__init__(1, target)
         self._slots = np.arange(0)
         self._early_steps = 0  # remaining steps in which some sentence may not end yet
         self._forced_steps = 0  # remaining steps in which some token may be forced
@@ -44,16 +39,6 @@ class Greedy:
     def num_best(self) -> int:
         """K: two candidates while some sentence may not end yet, else one."""
         return 2 if self._early_steps else 1
-
-    @property
-    def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row reads next, int64 [B]."""
-        return self._state.last_ids
-
-    @property
-    def sources(self) -> Sequence[Source]:
-        """Sources searched for, by slot."""
-        return self._sources
 
     def join(self, sources: Sequence[Source]) -> None:
         """Start the search for more sources, in slots after all others."""
@@ -99,9 +84,7 @@ class Greedy:
 
     def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources, bool [B] -> the rows that continue, int64 [B']."""
-        slots = close_gaps(is_leaving)
-        self._state = keep_slots(self._state, slots)
-        self._sources = [self._sources[slot] for slot in slots.tolist()]
+        slots = self._keep_staying(is_leaving)
         self._slots = np.arange(len(slots))
         if not self._sources:
             self._early_steps = self._forced_steps = 0
@@ -140,10 +123,5 @@ class Greedy:
         ids = self.best_ids(slot)
         num_tokens = int(self._state.num_tokens[slot])
         logprob = float(self._state.logprobs[slot])
-        return Hypothesis(
-            ids=tuple(ids[:-1] if is_stopped else ids),
-            logprob=logprob,
-            num_tokens=num_tokens,
-            score=normalised_score(logprob, num_tokens, self._sources[slot].length_penalty),
-            finish_reason=FinishReason.STOP if is_stopped else FinishReason.LENGTH,
-        )
+        said = ids[:-1] if is_stopped else ids
+        return self._sources[slot].hypothesis(said, logprob, num_tokens, is_stopped=is_stopped)

@@ -109,8 +109,9 @@ class DecodingOptions:
             shortest, longest = reprlib.repr(self.min_length), reprlib.repr(self.max_length)
             raise InputError("min_length", f"{shortest} is more than max_length {longest}")
         if self.length_penalty is not None:
-            _check_length_penalty(self.length_penalty)
-        _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
+            _check_range("length_penalty", self.length_penalty, 0, MAX_LENGTH_PENALTY)
+        _check_range("repetition_penalty", self.repetition_penalty, 1, MAX_REPETITION_PENALTY)
+        _check_range("no_repeat_ngram_size", self.no_repeat_ngram_size, 0, MAX_NGRAM_SIZE)
         _check_prefix(self.target_prefix)
         if self.terminology is not None and (
             self.sampling is not None or self.repetition_penalty > 1.0 or self.no_repeat_ngram_size
@@ -163,9 +164,10 @@ class SearchOptions(DecodingOptions):
         return SearchKind(self.beam_size, self.use_shortlist and has_shortlist)
 
 
-def _check_range(field: str, value: int, least: int, most: int | None) -> None:
-    if value < least or (most is not None and value > most):
-        limit = f"at least {least}" if most is None else f"between {least} and {most}"
+def _check_range(field: str, value: float, least: int, most: float | None) -> None:
+    is_within = least <= value and (most is None or value <= most)  # not true for NaN
+    if not is_within:
+        limit = f"at least {least}" if most is None else f"between {least} and {int(most)}"
         raise InputError(field, f"{reprlib.repr(value)} is not {limit}")
 
 
@@ -181,18 +183,6 @@ def _check_rows(num_hypotheses: int, beam_size: int, sampling: Sampling | None) 
             "num_hypotheses",
             f"{num_hypotheses} is more than beam_size {beam_size}; increase beam_size as well",
         )
-
-
-def _check_length_penalty(length_penalty: float) -> None:
-    if not 0.0 <= length_penalty <= MAX_LENGTH_PENALTY:  # also rejects NaN
-        raise InputError("length_penalty", f"{length_penalty} is not between 0 and {MAX_LENGTH_PENALTY:g}")
-
-
-def _check_filters(repetition_penalty: float, no_repeat_ngram_size: int) -> None:
-    if not 1.0 <= repetition_penalty <= MAX_REPETITION_PENALTY:  # also rejects NaN
-        limit = f"between 1 and {MAX_REPETITION_PENALTY:g}"
-        raise InputError("repetition_penalty", f"{repetition_penalty} is not {limit}")
-    _check_range("no_repeat_ngram_size", no_repeat_ngram_size, 0, MAX_NGRAM_SIZE)
 
 
 def _check_prefix(target_prefix: str) -> None:

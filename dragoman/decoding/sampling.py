@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.filters import round_up
 from dragoman.decoding.options import Sampling
-from dragoman.decoding.scoring import normalised_score
-from dragoman.decoding.slots import add_slots, close_gaps, keep_slots, rows_of
-from dragoman.decoding.strategy import CONTINUE, Source, StepOutcome, TargetVocabulary
-from dragoman.types import FinishReason, Hypothesis
+from dragoman.decoding.slots import add_slots, rows_of
+from dragoman.decoding.strategy import CONTINUE, SlotStrategy, Source, StepOutcome, TargetVocabulary
+from dragoman.types import Hypothesis
 
 
 @dataclass(slots=True)
@@ -33,8 +32,8 @@ class _State:
     chances: NDArray[np.float64]  # [B, N, T], random numbers from 0 to below 1, one per step
 
 
-class Sampler:
-    """A `Strategy` that draws `num_draws` independent targets of each source.
+class Sampler(SlotStrategy[_State]):
+    """A `Strategy` that draws `beam_size` independent targets of each source.
 
     Each token is drawn from the model's distribution after `temperature`, then `top_k`, then `top_p`
     (nucleus sampling, Holtzman et al. 2020, https://arxiv.org/abs/1904.09751), as in `generate` of
@@ -46,32 +45,11 @@ class Sampler:
     score, best first, and may include duplicates.
     """
 
-    def __init__(self, num_draws: int, target: TargetVocabulary) -> None:
-        self._num_draws = num_draws
-        self._target = target
-        self._sources: list[Source] = []
-        self._state = self._begin([])
-
-    @property
-    def beam_size(self) -> int:
-        """N, the number of rows per source."""
-        return self._num_draws
-
     @property
     def num_best(self) -> int:
         """K, the number of candidates needed per row."""
         most = max((_num_candidates(source, self._target) for source in self._sources), default=1)
         return round_up(most, self._target.size)
-
-    @property
-    def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row reads next, int64 [R]."""
-        return self._state.last_ids.ravel()
-
-    @property
-    def sources(self) -> Sequence[Source]:
-        """Sources searched for, by slot."""
-        return self._sources
 
     def join(self, sources: Sequence[Source]) -> None:
         """Start to draw for more sources, in slots after all others.
@@ -91,7 +69,7 @@ class Sampler:
             ids: int64 [R, K].
         """
         for slot in range(len(self._sources)):
-            rows = slice(slot * self._num_draws, (slot + 1) * self._num_draws)
+            rows = slice(slot * self._beam_size, (slot + 1) * self._beam_size)
             self._extend(slot, logprobs[rows], ids[rows])
         state = self._state
         state.num_tokens += 1
@@ -105,22 +83,19 @@ class Sampler:
 
     def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources, bool [B] -> the rows that continue, int64 [R']."""
-        slots = close_gaps(is_leaving)
-        self._state = keep_slots(self._state, slots)
-        self._sources = [self._sources[slot] for slot in slots.tolist()]
-        return rows_of(slots, self._num_draws)
+        return rows_of(self._keep_staying(is_leaving), self._beam_size)
 
     def best_ids(self, slot: int) -> list[int]:
         """Return the best draw's ids so far, without those of `begin`; another draw may be best next."""
         return list(self._results(slot)[0].ids) if self._state.num_tokens[slot] else []
 
     def _begin(self, sources: Sequence[Source]) -> _State:
-        shape = (len(sources), self._num_draws)
+        shape = (len(sources), self._beam_size)
         max_tokens = np.array([source.limits.max_tokens for source in sources], np.int64)
         chances = np.zeros((*shape, max_tokens.max(initial=0)))
         for slot, source in enumerate(sources):
             _sampling_of(source)
-            for draw in range(self._num_draws):
+            for draw in range(self._beam_size):
                 chances[slot, draw, : max_tokens[slot]] = _chances(source.seed, draw, int(max_tokens[slot]))
         starts = np.array([source.begin[0] for source in sources], np.int64)
         return _State(
@@ -139,8 +114,8 @@ class Sampler:
         state, source = self._state, self._sources[slot]
         num_tokens = int(state.num_tokens[slot])
         if num_tokens < source.num_forced:
-            picked_ids = np.full(self._num_draws, source.forced(num_tokens))
-            picked_logprobs = np.zeros(self._num_draws)
+            picked_ids = np.full(self._beam_size, source.forced(num_tokens))
+            picked_logprobs = np.zeros(self._beam_size)
         else:
             if num_tokens < source.limits.min_tokens:
                 logprobs, ids = self._without_end(logprobs, ids)
@@ -167,20 +142,14 @@ class Sampler:
 
     def _results(self, slot: int) -> list[Hypothesis]:
         """Return a source's draws so far, best score first; of equals, the one with the lower number."""
-        hypotheses = [self._hypothesis(slot, draw) for draw in range(self._num_draws)]
+        hypotheses = [self._hypothesis(slot, draw) for draw in range(self._beam_size)]
         return sorted(hypotheses, key=lambda one: -one.score)[: self._sources[slot].num_hypotheses]
 
     def _hypothesis(self, slot: int, draw: int) -> Hypothesis:
         state, source = self._state, self._sources[slot]
         num_tokens, is_ended = int(state.lengths[slot, draw]), bool(state.is_ended[slot, draw])
-        logprob = float(state.logprobs[slot, draw])
-        return Hypothesis(
-            ids=tuple(state.tokens[slot, draw, source.num_hidden_forced : num_tokens - is_ended].tolist()),
-            logprob=logprob,
-            num_tokens=num_tokens,
-            score=normalised_score(logprob, num_tokens, source.length_penalty),
-            finish_reason=FinishReason.STOP if is_ended else FinishReason.LENGTH,
-        )
+        ids = state.tokens[slot, draw, source.num_hidden_forced : num_tokens - is_ended].tolist()
+        return source.hypothesis(ids, float(state.logprobs[slot, draw]), num_tokens, is_stopped=is_ended)
 
 
 def draw_columns(

@@ -6,15 +6,17 @@ a row.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.constraints import Constraints
 from dragoman.decoding.options import Sampling
+from dragoman.decoding.scoring import normalised_score
+from dragoman.decoding.slots import close_gaps, keep_slots
 from dragoman.errors import InputError
-from dragoman.types import Hypothesis
+from dragoman.types import FinishReason, ForcedDecoding, Hypothesis
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,20 @@ class Source:
     def forced(self, position: int) -> int:
         """Return the id forced as target token `position`, from 0 to below `num_forced`."""
         return (*self.begin[1:], *self.prefix)[position]
+
+    def hypothesis(
+        self,
+        ids: Sequence[int],
+        logprob: float,
+        num_tokens: int,
+        *,
+        is_stopped: bool,
+        reading: ForcedDecoding | None = None,
+    ) -> Hypothesis:
+        """Return a hypothesis of this source with its score; see there for the arguments."""
+        score = normalised_score(logprob, max(1, num_tokens), self.length_penalty)
+        reason = FinishReason.STOP if is_stopped else FinishReason.LENGTH
+        return Hypothesis(tuple(ids), logprob, num_tokens, score, reason, reading)
 
     def _check_given(self, given: tuple[int, ...]) -> None:
         if given[: len(self.prefix)] != self.prefix:
@@ -222,6 +238,52 @@ class Strategy(Protocol):
     def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
         ...
+
+
+class SlotState(Protocol):
+    """State of a strategy: a dataclass of arrays with one entry per slot along the first axis."""
+
+    last_ids: NDArray[np.int64]
+    """The token that each row of a source reads next, [B, ...]."""
+
+
+State = TypeVar("State", bound=SlotState)
+
+
+class SlotStrategy(Generic[State]):
+    """Base of strategies that keep their state in arrays by slot."""
+
+    def __init__(self, beam_size: int, target: TargetVocabulary) -> None:
+        self._beam_size = beam_size
+        self._target = target
+        self._sources: list[Source] = []
+        self._state = self._begin([])
+
+    @property
+    def beam_size(self) -> int:
+        """Number of rows per source."""
+        return self._beam_size
+
+    @property
+    def last_ids(self) -> NDArray[np.int64]:
+        """The token that each row reads next, int64 [R]."""
+        return self._state.last_ids.ravel()
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """Sources searched for, by slot."""
+        return self._sources
+
+    def _begin(self, sources: Sequence[Source]) -> State:
+        """Return the state of sources that join."""
+        raise NotImplementedError
+
+    def _keep_staying(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Remove sources, bool [B]; return the old slot of each new one, int64 [B']."""
+        slots = close_gaps(is_leaving)
+        self._state = keep_slots(self._state, slots)
+        self._sources = [self._sources[slot] for slot in slots.tolist()]
+        return slots
 
 
 class OuterStrategy:

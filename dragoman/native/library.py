@@ -99,8 +99,6 @@ _FUNCTIONS = {
     "set_output": (c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int32, c_int32),
     "set_program": (c_void_p, c_int32, POINTER(InstructionRecord), c_int64),
     "set_lists": (c_void_p, c_void_p, c_int64, c_void_p, c_int64),
-    "measure_times": (c_void_p, c_int32),
-    "times": (c_void_p, c_void_p, c_int64),
     "encode": (c_void_p, c_void_p, c_void_p, c_int64, c_void_p),
     "set_shortlist": (c_void_p, c_void_p, c_void_p, c_int64),
     "release": (c_void_p,),
@@ -124,7 +122,6 @@ _FUNCTIONS = {
 _WITHOUT_RESULT = frozenset(
     {
         "free_model",
-        "measure_times",
         "release",
         "free_steps",
         "free_search",

@@ -15,7 +15,6 @@ from dragoman.contract import DECODER_FILE, ENCODER_FILE
 from dragoman.native.instructions import (
     Embedding,
     Instruction,
-    InstructionKind,
     Layers,
     NotSupported,
     OutputLayer,
@@ -119,25 +118,6 @@ class NativeModel:
         self._set_embedding(_Place.DECODER, decoder.embedding, encoder.embedding.table)
         self._set_output(output, decoder.embedding.table, registers[states])
         self._set_lists(output.suppressed, manifest.alignment.heads)
-
-    def measure_times(self) -> None:
-        """Measure from now on how long each kind of instruction takes; a step gets a few percent slower."""
-        self.library.dragoman_measure_times(self.pointer, 1)
-
-    def times_s(self) -> dict[tuple[str, str], float]:
-        """Return seconds by graph and kind of instruction, of all threads together.
-
-        Raises:
-            ValueError: the library is of another version.
-        """
-        names = [kind.name.lower() for kind in InstructionKind] + ["score", "choose"]
-        found = np.zeros((len(_Place), len(names)), np.int64)
-        check(self.library.dragoman_times(self.pointer, found.ctypes.data, len(names)))
-        return {
-            (place.name.lower(), name): float(found[place, index]) / 1e9
-            for place in _Place
-            for index, name in enumerate(names)
-        }
 
     def _add_layers(self, layers: Layers) -> None:
         add_linear, add_norm = self.library.dragoman_add_linear, self.library.dragoman_add_norm
