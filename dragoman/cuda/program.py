@@ -10,7 +10,6 @@ import numpy as np
 
 from dragoman.bundle import Bundle
 from dragoman.contract import DECODER_FILE, ENCODER_FILE
-from dragoman.native.fusion import fuse
 from dragoman.native.instructions import (
     Embedding,
     Instruction,
@@ -22,7 +21,7 @@ from dragoman.native.instructions import (
     Weights,
 )
 from dragoman.native.onnx_file import Graph, Node, OnnxFileError, read_graph
-from dragoman.native.program import PREPARATIONS, GraphReader
+from dragoman.native.program import OUTPUT, PREPARATIONS, GraphReader, read_encoder
 
 PRECISION = "fp16"
 MAX_VOCABULARY = 65536
@@ -83,6 +82,10 @@ class _HalfReader(GraphReader):
         }
         without = {"MatMulIntegerToFloat", "QuantizeLinear", "Split"}
         return {name: reader for name, reader in super().readers().items() if name not in without} | found
+
+    def fusible(self) -> Sequence[Instruction]:
+        """Return the instructions, with each activation in the linear layer before it."""
+        return _join_activations(self.instructions)
 
     def _embed(self, node: Node) -> None:
         rows, places = (self.producers[name] for name in node.inputs)
@@ -168,8 +171,12 @@ def read_programs(bundle: Bundle) -> HalfPrograms:
         raise NotSupported(f"CUDA kernels are for at most {MAX_VOCABULARY} tokens")
     layers = _HalfLayers()
     try:
-        encoder = _read_encoder(read_graph(bundle.file(ENCODER_FILE)), layers, sizes.heads)
-        decoder, output = _read_decoder(read_graph(bundle.file(DECODER_FILE)), layers, sizes.heads)
+        readers = [
+            _HalfReader(read_graph(bundle.file(name)), layers, sizes.heads)
+            for name in (ENCODER_FILE, DECODER_FILE)
+        ]
+        encoder = read_encoder(readers[0])
+        decoder, output = _read_decoder(readers[1])
         programs = HalfPrograms(encoder, decoder, output, layers.halves, layers.norms)
         _check_shapes(programs, width, sizes.target_vocab, sizes.decoder_layers)
     except OnnxFileError as error:
@@ -179,30 +186,10 @@ def read_programs(bundle: Bundle) -> HalfPrograms:
     return programs
 
 
-def _read_encoder(graph: Graph, layers: _HalfLayers, num_heads: int) -> Program:
-    reader = _HalfReader(graph, layers, num_heads)
-    *body, joined = graph.nodes
-    if joined.operator != "Concat":
-        raise NotSupported("cross K/V that are not joined")
-    for node in body:
-        reader.read(node)
-    for layer, value in enumerate(joined.inputs):
-        reader.instructions.append(
-            Instruction(InstructionKind.WRITE_CROSS, reader.vector(value), index=layer)
-        )
-    return _finished(reader, ())
-
-
-def _read_decoder(graph: Graph, layers: _HalfLayers, num_heads: int) -> tuple[Program, HalfOutput]:
+def _read_decoder(reader: _HalfReader) -> tuple[Program, HalfOutput]:
     """Read the decoder graph; the target of the last instruction is what the output projection multiplies."""
-    reader = _HalfReader(graph, layers, num_heads)
-    *body, head = graph.nodes
-    if head.operator != "If":
-        raise NotSupported("an output projection without shortlists")
-    for node in body:
-        reader.read(node)
-    complete = head.branches["else_branch"]
-    weights = graph.weights | complete.weights
+    complete = reader.read_all(*OUTPUT).branches["else_branch"]
+    weights = reader.graph.weights | complete.weights
     slices = {node.outputs[0]: node for node in complete.nodes if node.operator == "Slice"}
     products = [node for node in complete.nodes if node.operator == "Gemm"]
     tables, biases = [], []
@@ -218,7 +205,7 @@ def _read_decoder(graph: Graph, layers: _HalfLayers, num_heads: int) -> tuple[Pr
         biases.append(weights[bias])
     table = tables[0] if len(tables) == 1 else np.concatenate(tables)
     output = HalfOutput(table, np.concatenate(biases), _suppressed(complete.nodes, weights))
-    return _finished(reader, (reader.instructions[-1].target,)), output
+    return reader.finish((reader.instructions[-1].target,)), output
 
 
 def _suppressed(nodes: Sequence[Node], weights: dict[str, Weights]) -> tuple[int, ...]:
@@ -228,13 +215,6 @@ def _suppressed(nodes: Sequence[Node], weights: dict[str, Weights]) -> tuple[int
         int(name.partition(".")[2]) + np.flatnonzero(np.isneginf(weights[name])) for name in sorted(names)
     ]
     return tuple(np.concatenate(found).tolist()) if found else ()
-
-
-def _finished(reader: _HalfReader, results: Sequence[str]) -> Program:
-    if reader.embedding is None:
-        raise NotSupported("no embedding")
-    joined = _join_activations(reader.instructions)
-    return Program(reader.embedding, fuse(joined, results), reader.widths)
 
 
 def _join_activations(instructions: Sequence[Instruction]) -> list[Instruction]:

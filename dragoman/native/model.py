@@ -22,7 +22,7 @@ from dragoman.native.instructions import (
 )
 from dragoman.native.library import InstructionRecord, ModelSizes, best_kernels, check, library
 from dragoman.native.onnx_file import OnnxFileError, read_graph
-from dragoman.native.program import check_attention, read_decoder, read_encoder
+from dragoman.native.program import GraphReader, check_attention, read_decoder, read_encoder
 from dragoman.native.registers import Assignment, assign
 from dragoman.native.shapes import check_shapes
 
@@ -74,8 +74,9 @@ def read_programs(bundle: Bundle, kernels: str | None = None) -> Programs:
     try:
         graphs = [read_graph(bundle.file(name)) for name in (ENCODER_FILE, DECODER_FILE)]
         check_attention(graphs)
-        encoder = read_encoder(graphs[0], layers, num_heads)
-        decoder, output = read_decoder(graphs[1], layers, num_heads)
+        readers = [GraphReader(graph, layers, num_heads) for graph in graphs]
+        encoder = read_encoder(readers[0])
+        decoder, output = read_decoder(readers[1])
         check_shapes(bundle.manifest, layers, encoder, decoder, output)
     except OnnxFileError as error:
         raise NotSupported(str(error)) from error

@@ -28,6 +28,8 @@ from dragoman.native.onnx_file import Graph, Node
 
 SIGNED_ZERO = 128
 """Zero of activations with both signs, as unsigned bytes."""
+OUTPUT = ("If", "an output projection without shortlists")
+"""Last operator of a decoder, and what is wrong with another one."""
 BIAS_INPUT = 10
 """Input of `GroupQueryAttention` that is added to its scores."""
 PREPARATIONS = frozenset(
@@ -55,7 +57,7 @@ class GraphReader:
     preparations = PREPARATIONS
 
     def __init__(self, graph: Graph, layers: Layers, num_heads: int) -> None:
-        self._graph = graph
+        self.graph = graph
         self._layers = layers
         self._num_heads = num_heads
         self.producers = {output: node for node in graph.nodes for output in node.outputs}
@@ -73,9 +75,9 @@ class GraphReader:
 
     def weight(self, name: str) -> Weights:
         """Return a weight of the graph."""
-        if name not in self._graph.weights:
+        if name not in self.graph.weights:
             raise NotSupported(f"{name} is not a weight")
-        return self._graph.weights[name]
+        return self.graph.weights[name]
 
     def table(self, value: str) -> tuple[str, Weights]:
         """Return name and content of the table whose unsigned form a value is."""
@@ -130,8 +132,32 @@ class GraphReader:
         self._names[output] = output
         self.widths[output] = width
 
+    def read_all(self, last_operator: str, problem: str) -> Node:
+        """Read all nodes but the last one; return that.
+
+        Raises:
+            NotSupported: the last one has another operator, or the kernels do not have one.
+        """
+        *body, last = self.graph.nodes
+        if last.operator != last_operator:
+            raise NotSupported(problem)
+        for node in body:
+            if node.outputs != ("has_many_rows",):
+                self.read(node)
+        return last
+
+    def fusible(self) -> Sequence[Instruction]:
+        """Return the instructions that are fused."""
+        return self.instructions
+
+    def finish(self, results: Sequence[str]) -> Program:
+        """Return the program that ends with these vectors."""
+        if self.embedding is None:
+            raise NotSupported("no embedding")
+        return Program(self.embedding, fuse(self.fusible(), results), self.widths)
+
     def _embed(self, node: Node) -> None:
-        tables = [each for each in self._graph.nodes if each.operator == "Gather"]
+        tables = [each for each in self.graph.nodes if each.operator == "Gather"]
         unsigned = next(each.inputs[0] for each in tables if each.inputs[0] in self.producers)
         name, table = self.table(unsigned)
         steps = self.weight(f"{name}.steps").reshape(-1)
@@ -245,40 +271,29 @@ def check_attention(graphs: Iterable[Graph]) -> None:
             raise NotSupported("its attention has relative positions, which the kernels do not have")
 
 
-def read_encoder(graph: Graph, layers: Layers, num_heads: int) -> Program:
+def read_encoder(reader: GraphReader) -> Program:
     """Read the encoder graph; its last instructions write the cross K/V of each layer.
 
     Raises:
         NotSupported: the kernels do not have an operator.
     """
-    reader = GraphReader(graph, layers, num_heads)
-    *body, joined = graph.nodes
-    if joined.operator != "Concat":
-        raise NotSupported("cross K/V that are not joined")
-    for node in body:
-        reader.read(node)
+    joined = reader.read_all("Concat", "cross K/V that are not joined")
     for layer, value in enumerate(joined.inputs):
         reader.instructions.append(
             Instruction(InstructionKind.WRITE_CROSS, reader.vector(value), index=layer)
         )
-    return _finished(reader, ())
+    return reader.finish(())
 
 
-def read_decoder(graph: Graph, layers: Layers, num_heads: int) -> tuple[Program, OutputLayer]:
+def read_decoder(reader: GraphReader) -> tuple[Program, OutputLayer]:
     """Read the decoder graph; the target of the last instruction is what the output projection multiplies.
 
     Raises:
         NotSupported: the kernels do not have an operator.
     """
-    reader = GraphReader(graph, layers, num_heads)
-    *body, head = graph.nodes
-    if head.operator != "If":
-        raise NotSupported("an output projection without shortlists")
-    for node in body:
-        if node.outputs != ("has_many_rows",):
-            reader.read(node)
+    head = reader.read_all(*OUTPUT)
     output, quantised = _read_head(reader, head.branches["then_branch"])
-    return _finished(reader, (quantised,)), output
+    return reader.finish((quantised,)), output
 
 
 def _read_head(reader: GraphReader, listed: Graph) -> tuple[OutputLayer, str]:
@@ -296,9 +311,3 @@ def _read_head(reader: GraphReader, listed: Graph) -> tuple[OutputLayer, str]:
         suppressed = tuple(np.flatnonzero(np.isneginf(reader.weight("suppressed"))).tolist())
     scales, bias = reader.weight("output.steps"), reader.weight("output.bias")
     return OutputLayer(table, scales, bias, SIGNED_ZERO, suppressed), target
-
-
-def _finished(reader: GraphReader, results: Sequence[str]) -> Program:
-    if reader.embedding is None:
-        raise NotSupported("no embedding")
-    return Program(reader.embedding, fuse(reader.instructions, results), reader.widths)
