@@ -1,6 +1,7 @@
 """Read the fields of a JSON object one by one and collect all problems."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
@@ -45,6 +46,13 @@ class FieldReader:
     def inner(self, field: str) -> Self:
         """Take a nested object; return a reader of its fields, whose problems the caller adds."""
         return type(self)(self.take_object(field), f"{self.prefix}{field}.")
+
+    @contextmanager
+    def nested(self, field: str) -> Iterator[Self]:
+        """Take a nested object: yield a reader of its fields, whose problems are added at the end."""
+        inner = self.inner(field)
+        yield inner
+        self.problems += inner.finish()
 
     def take_count(self, field: str, least: int) -> int:
         """Take a count or an id."""

@@ -162,23 +162,20 @@ class _ManifestReader(FieldReader):
 
     def take_counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
         """Take a nested object of counts or ids."""
-        inner = self.inner(field)
-        values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
-        self.problems += inner.finish()
+        with self.nested(field) as inner:
+            values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
         return kind(**values)
 
     def take_sizes(self, field: str) -> Sizes:
-        inner = self.inner(field)
-        sizes = Sizes(
-            decoder_layers=inner.take_count("decoder_layers", 1),
-            heads=inner.take_count("heads", 1),
-            head_size=inner.take_count("head_size", 1),
-            source_vocab=inner.take_count("source_vocab", 1),
-            target_vocab=inner.take_count("target_vocab", 1),
-            width=inner.take_count("width", 1) if "width" in inner.content else None,
-        )
-        self.problems += inner.finish()
-        return sizes
+        with self.nested(field) as inner:
+            return Sizes(
+                decoder_layers=inner.take_count("decoder_layers", 1),
+                heads=inner.take_count("heads", 1),
+                head_size=inner.take_count("head_size", 1),
+                source_vocab=inner.take_count("source_vocab", 1),
+                target_vocab=inner.take_count("target_vocab", 1),
+                width=inner.take_count("width", 1) if "width" in inner.content else None,
+            )
 
     def take_languages(self, field: str) -> Languages:
         """Take the languages that a bundle translates between."""
@@ -202,65 +199,53 @@ class _ManifestReader(FieldReader):
         return languages
 
     def take_tokenizer(self, field: str) -> TokenizerFiles:
-        inner = self.inner(field)
-        model = inner.take_text("model")
-        vocabulary = None if inner.drop_null("vocabulary") else inner.take_text("vocabulary")
-        files = TokenizerFiles(model, vocabulary, inner.take_bool("normalises"))
-        self.problems += inner.finish()
-        return files
+        with self.nested(field) as inner:
+            model = inner.take_text("model")
+            vocabulary = None if inner.drop_null("vocabulary") else inner.take_text("vocabulary")
+            return TokenizerFiles(model, vocabulary, inner.take_bool("normalises"))
 
     def take_decoding(self, field: str) -> DecodingDefaults:
-        inner = self.inner(field)
-        beam_size = inner.take_count("beam_size", 1)
-        defaults = DecodingDefaults(
-            beam_size, inner.take_number("length_penalty"), inner.take_bool("early_stopping")
-        )
-        self.problems += inner.finish()
-        return defaults
+        with self.nested(field) as inner:
+            beam_size = inner.take_count("beam_size", 1)
+            return DecodingDefaults(
+                beam_size, inner.take_number("length_penalty"), inner.take_bool("early_stopping")
+            )
 
     def take_alignment(self, field: str) -> AlignmentHeads:
-        inner = self.inner(field)
-        step = inner.take_choice("step", ALIGNMENT_STEPS)
-        alignment = AlignmentHeads(
-            inner.take_count("layer", 0), inner.take_ids("heads", least=1), reads_token=step == "reading"
-        )
-        self.problems += inner.finish()
-        return alignment
+        with self.nested(field) as inner:
+            step = inner.take_choice("step", ALIGNMENT_STEPS)
+            layer, heads = inner.take_count("layer", 0), inner.take_ids("heads", least=1)
+        return AlignmentHeads(layer, heads, reads_token=step == "reading")
 
     def take_confidence(self, field: str) -> ConfidenceMap | None:
         """Take the calibration of confidences; return None if there is no such field."""
         if field not in self.content:
             return None
-        inner = self.inner(field)
-        fitted = ConfidenceMap(
-            intercept=inner.take_number("intercept"),
-            logprob=inner.take_number("logprob"),
-            source_length=inner.take_number("source_length"),
-            shortfall=inner.take_number("shortfall"),
-            length_ratio=inner.take_number("length_ratio"),
-            min_source_characters=inner.take_count("min_source_characters", 1),
-            max_source_characters=inner.take_count("max_source_characters", 1),
-        )
-        self.problems += inner.finish()
-        return fitted
+        with self.nested(field) as inner:
+            return ConfidenceMap(
+                intercept=inner.take_number("intercept"),
+                logprob=inner.take_number("logprob"),
+                source_length=inner.take_number("source_length"),
+                shortfall=inner.take_number("shortfall"),
+                length_ratio=inner.take_number("length_ratio"),
+                min_source_characters=inner.take_count("min_source_characters", 1),
+                max_source_characters=inner.take_count("max_source_characters", 1),
+            )
 
     def take_controls(self, field: str) -> Controls | None:
         """Take the controls that the model was trained with; return None if there is no such field."""
         if field not in self.content:
             return None
-        inner = self.inner(field)
-        terms = inner.take_counts("terms", TermControls, least=0) if "terms" in inner.content else None
-        formality = inner.take_formality("formality") if "formality" in inner.content else None
-        self.problems += inner.finish()
-        return Controls(terms, formality)
+        with self.nested(field) as inner:
+            terms = inner.take_counts("terms", TermControls, least=0) if "terms" in inner.content else None
+            formality = inner.take_formality("formality") if "formality" in inner.content else None
+            return Controls(terms, formality)
 
     def take_formality(self, field: str) -> FormalityControls:
-        inner = self.inner(field)
-        formality = FormalityControls(
-            inner.take_count("formal", 0), inner.take_count("informal", 0), inner.take_names("targets")
-        )
-        self.problems += inner.finish()
-        return formality
+        with self.nested(field) as inner:
+            return FormalityControls(
+                inner.take_count("formal", 0), inner.take_count("informal", 0), inner.take_names("targets")
+            )
 
     def take_files(self, field: str) -> dict[str, FileRecord]:
         entries = self.inner(field)
