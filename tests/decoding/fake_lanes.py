@@ -113,10 +113,11 @@ def check_any_company(
     sources: list[Source],
     delays: list[int],
     num_dropped: int = 0,
-) -> None:
+) -> list[FinishedSource]:
     """Every source finds what it finds alone, whoever is beside it, whenever it joins and others leave."""
     found = search_as_they_arrive(open_empty(), sources, delays, num_dropped)
 
     assert {id(one.source) for one in found} >= {id(source) for source in sources[num_dropped:]}
     for one in found:
         check_alone(open_empty, one)
+    return found

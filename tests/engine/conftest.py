@@ -18,9 +18,9 @@ MODELS = Path(__file__).parents[2] / "models"
 TIMEOUT_S = 60
 
 
-def copy_with(folder: Path, **changes: Any) -> Path:
-    """A copy of the tiny bundle with another manifest."""
-    shutil.copytree(FP32, folder)
+def copy_with(folder: Path, bundle: Path = FP32, **changes: Any) -> Path:
+    """Copy a tiny bundle, and give the copy another manifest."""
+    shutil.copytree(bundle, folder)
     write_manifest(folder, replace(read_bundle(folder).manifest, **changes))
     return folder
 
@@ -51,4 +51,10 @@ def pairs() -> list[tuple[str, str]]:
 @pytest.fixture(scope="session")
 def de_en() -> Iterator[Translator]:
     with Translator.open(MODELS / "de-en", replicas=1) as translator:
+        yield translator
+
+
+@pytest.fixture(scope="session")
+def en_de() -> Iterator[Translator]:
+    with Translator.open(MODELS / "en-de", replicas=1) as translator:
         yield translator

@@ -1,13 +1,11 @@
 """Forms of address: what a request asks for, and models that know none."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from dragoman import DecodingOptions, InputError, Translator
 from dragoman.types import Formality
-from tests.engine.conftest import MODELS
 
 SENTENCES = [
     "Can you help me with your computer?",
@@ -21,43 +19,37 @@ FORMS = {
 }
 
 
-@pytest.fixture(scope="module")
-def to_german() -> Iterator[Translator]:
-    with Translator.open(MODELS / "en-de", replicas=1) as translator:
-        yield translator
-
-
 @pytest.mark.parametrize("formality", FORMS)
-def test_a_translation_addresses_people_as_requested(to_german: Translator, formality: Formality) -> None:
+def test_a_translation_addresses_people_as_requested(en_de: Translator, formality: Formality) -> None:
     (other,) = FORMS.keys() - {formality}
 
     for sentence in SENTENCES:
-        text = to_german.translate(sentence, DecodingOptions(formality=formality)).text
+        text = en_de.translate(sentence, DecodingOptions(formality=formality)).text
 
         assert FORMS[formality].search(text), text
         assert not FORMS[other].search(text), text
 
 
-def test_every_segment_of_a_text_gets_the_requested_form(to_german: Translator) -> None:
-    translation = to_german.translate(" ".join(SENTENCES), DecodingOptions(formality=Formality.FORMAL))
+def test_every_segment_of_a_text_gets_the_requested_form(en_de: Translator) -> None:
+    translation = en_de.translate(" ".join(SENTENCES), DecodingOptions(formality=Formality.FORMAL))
 
     assert len(translation.segments) == len(SENTENCES)
     assert all(FORMS[Formality.FORMAL].search(segment.text) for segment in translation.segments)
 
 
-def test_a_preference_gives_what_a_request_gives(to_german: Translator) -> None:
+def test_a_preference_gives_what_a_request_gives(en_de: Translator) -> None:
     wanted, preferred = (
-        to_german.translate(SENTENCES[0], DecodingOptions(formality=formality)).text
+        en_de.translate(SENTENCES[0], DecodingOptions(formality=formality)).text
         for formality in (Formality.FORMAL, Formality.PREFER_FORMAL)
     )
 
     assert wanted == preferred
 
 
-def test_word_links_do_not_shift_by_the_control(to_german: Translator) -> None:
+def test_word_links_do_not_shift_by_the_control(en_de: Translator) -> None:
     options = DecodingOptions(formality=Formality.FORMAL, return_alignment=True)
 
-    translation = to_german.translate("Where is your dog?", options)
+    translation = en_de.translate("Where is your dog?", options)
 
     source, segment = "Where is your dog?", translation.segments[0]
     linked = {source[slice(*link.source)]: segment.text[slice(*link.target)] for link in segment.links or ()}

@@ -8,7 +8,7 @@ from dragoman import DecodingOptions, EngineRequest, Translation, Translator
 from dragoman.terms import Term, Terminology
 from dragoman.text.capitals import to_capitals
 from dragoman.types import Link, Span
-from tests.engine.conftest import MODELS, TIMEOUT_S
+from tests.engine.conftest import TIMEOUT_S
 
 OPTIONS = DecodingOptions(beam_size=3, num_hypotheses=3, return_alignment=True)
 SEGMENT = "DER HUND SCHLÄFT IM GARTEN."
@@ -33,11 +33,11 @@ def test_the_translations_of_a_segment_in_capitals_are_those_of_the_sentence(de_
     assert found.segments[0].source == SEGMENT
 
 
-def test_the_links_of_a_segment_in_capitals_name_its_words() -> None:
-    segment = "I DO NOT LIKE THE STREET IN THE TOWN."
-    with Translator.open(MODELS / "en-de", replicas=1) as translator:
-        found = translator.translate(segment, OPTIONS).segments[0]
-        plain = translator.translate("I do not like the street in the town.", OPTIONS).segments[0]
+def test_the_links_of_a_segment_in_capitals_name_its_words(en_de: Translator) -> None:
+    found, plain = (
+        en_de.translate(segment, OPTIONS).segments[0]
+        for segment in ("I DO NOT LIKE THE STREET IN THE TOWN.", "I do not like the street in the town.")
+    )
 
     assert "ß" in plain.text  # which is one letter more in capitals
     expected = linked_words(plain.source, plain.text, plain.links)
@@ -115,18 +115,18 @@ def test_the_translation_of_a_term_in_capitals_is_as_given(de_en: Translator) ->
 
 
 @pytest.mark.parametrize("name", ["LIFE", "SIGTERM"])
-def test_a_name_stays_as_it_is_written_if_the_model_finds_that_more_probable(name: str) -> None:
+def test_a_name_stays_as_it_is_written_if_the_model_finds_that_more_probable(
+    en_de: Translator, name: str
+) -> None:
     segment = f"Parliament supports the {name} programme."
-    with Translator.open(MODELS / "en-de", replicas=1) as translator:
-        found = translator.translate(segment, OPTIONS)
+    found = en_de.translate(segment, OPTIONS)
 
     assert (name, name) in linked_words(segment, found.text, found.segments[0].links)
 
 
-def test_the_links_of_a_word_in_capitals_name_the_translation() -> None:
+def test_the_links_of_a_word_in_capitals_name_the_translation(en_de: Translator) -> None:
     segment = "The STREET is long."
-    with Translator.open(MODELS / "en-de", replicas=1) as translator:
-        found = translator.translate(segment, OPTIONS).segments[0]
+    found = en_de.translate(segment, OPTIONS).segments[0]
 
     assert ("STREET", "STRASSE") in linked_words(segment, found.text, found.links)
     assert ("long", "lang") in linked_words(segment, found.text, found.links)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import wait as wait_for
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,10 @@ def test_unusable_texts_and_options_beyond_the_model_are_rejected_at_once(
             tiny.submit("Ja.", EngineRequest(options))
 
 
-def held(translator: Translator, release: threading.Event) -> "Future[Translation]":
-    """A text whose callback holds the only replica until released, so that what comes next waits."""
-    is_held = threading.Event()
+@contextmanager
+def held(translator: Translator) -> Iterator["Future[Translation]"]:
+    """Yield a text whose callback holds the only replica, so that what comes meanwhile waits."""
+    is_held, release = threading.Event(), threading.Event()
 
     def hold(_segment: int, _text: str) -> None:
         is_held.set()
@@ -122,15 +124,13 @@ def held(translator: Translator, release: threading.Event) -> "Future[Translatio
 
     future = translator.submit("Ja.", EngineRequest(LONG, on_token=hold))
     assert is_held.wait(TIMEOUT_S)
-    return future
+    yield future
+    release.set()
 
 
 def test_a_text_can_be_cancelled_while_it_runs(single: Translator) -> None:
-    release = threading.Event()
-    running = held(single, release)
-
-    assert running.cancel()
-    release.set()
+    with held(single) as running:
+        assert running.cancel()
 
     with pytest.raises(CancelledError):
         running.result(TIMEOUT_S)
@@ -138,12 +138,10 @@ def test_a_text_can_be_cancelled_while_it_runs(single: Translator) -> None:
 
 
 def test_a_text_past_its_deadline_fails_with_its_time_limit_and_no_other(single: Translator) -> None:
-    release = threading.Event()
-    running = held(single, release)
-    late = single.submit("Ja. Nein.", EngineRequest(deadline=Deadline.after(0.01)))
-    patient = single.submit("Nein.", EngineRequest(deadline=Deadline.after(TIMEOUT_S)))
-    threading.Event().wait(0.02)
-    release.set()
+    with held(single) as running:
+        late = single.submit("Ja. Nein.", EngineRequest(deadline=Deadline.after(0.01)))
+        patient = single.submit("Nein.", EngineRequest(deadline=Deadline.after(TIMEOUT_S)))
+        time.sleep(0.02)
 
     with pytest.raises(DeadlineExceeded, match=r"did not finish within 0\.01 s"):
         late.result(TIMEOUT_S)
@@ -152,25 +150,20 @@ def test_a_text_past_its_deadline_fails_with_its_time_limit_and_no_other(single:
 
 
 def test_jobs_give_way_to_interactive_texts(single: Translator) -> None:
-    release = threading.Event()
-    running = held(single, release)
     order: list[str] = []
-    job = single.submit("Nein.", EngineRequest(LONG, priority=Priority.JOB))
-    interactive = single.submit("Ja.", EngineRequest(GREEDY))
-    job.add_done_callback(lambda _: order.append("job"))
-    interactive.add_done_callback(lambda _: order.append("interactive"))
-    release.set()
+    with held(single) as running:
+        job = single.submit("Nein.", EngineRequest(LONG, priority=Priority.JOB))
+        interactive = single.submit("Ja.", EngineRequest(GREEDY))
+        job.add_done_callback(lambda _: order.append("job"))
+        interactive.add_done_callback(lambda _: order.append("interactive"))
     wait_for([running, job, interactive], TIMEOUT_S)
 
     assert order == ["interactive", "job"]
 
 
 def test_closing_fails_what_is_under_way() -> None:
-    release = threading.Event()
-    with Translator.open(FP32, replicas=1) as translator:
-        running = held(translator, release)
+    with Translator.open(FP32, replicas=1) as translator, held(translator) as running:
         waiting = translator.submit("Ja.")
-        release.set()
 
     for future in (running, waiting):
         assert isinstance(future.exception(TIMEOUT_S), TranslatorClosed | None)
@@ -231,12 +224,6 @@ def test_a_text_of_a_list_is_cancelled_while_it_is_awaited(single: Translator) -
         list(single.translate_many(["Ja."] * 3, EngineRequest(LONG, is_cancelled=lambda: next(checks) == 1)))
 
     assert single.submit("Nein.").result(TIMEOUT_S).text == "No."
-
-
-def test_a_list_that_nobody_cancels_is_complete(single: Translator) -> None:
-    request = EngineRequest(is_cancelled=lambda: False)
-    outcomes = list(single.translate_many(["Nein."] * 3, request))
-    assert outcomes == [single.translate("Nein.")] * 3
 
 
 def test_a_translator_left_open_does_not_hold_up_the_exit() -> None:

@@ -1,17 +1,15 @@
 """A pool of doubles, a router over them, and real bundles with other languages than they were made for."""
 
-import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dragoman.manifest import MANIFEST_FILE
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.options import RouterOptions
 from dragoman.routing.router import Router
-from tests.routing.doubles import DoubleBundles, DoubleTranslator, write_bundle
+from tests.engine.conftest import copy_with
+from tests.routing.doubles import DoubleBundles, DoubleTranslator, languages, write_bundle
 from tests.routing.pools import PoolMaker
 
 SIZE_BYTES = 10
@@ -26,14 +24,7 @@ TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
 
 def relabel(folder: Path, name: str, source: str, target: str) -> Path:
     """A copy of the tiny model, which says that it is for other languages."""
-    shutil.copytree(TINY_BUNDLE, folder)
-    manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
-    languages = manifest["languages"]
-    manifest["name"] = name
-    languages["sources"] = {source: next(iter(languages["sources"].values()))}
-    languages["targets"] = {target: next(iter(languages["targets"].values()))}
-    (folder / MANIFEST_FILE).write_text(json.dumps(manifest), encoding="utf-8")
-    return folder
+    return copy_with(folder, TINY_BUNDLE, name=name, languages=languages([source], [target]))
 
 
 @pytest.fixture(scope="session")
