@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dragoman.cuda.columns import Fact, FinishedFact, RowFact, SourceStatus
 from dragoman.cuda.memory import MAX_BEAMS
 from dragoman.cuda.model import CudaModel
+from dragoman.decoding.beam import follow_parents
 from dragoman.decoding.loop import NAN_ERROR, FinishedSource
 from dragoman.decoding.scoring import length_norms
 from dragoman.decoding.strategy import Source
@@ -213,11 +214,7 @@ _History = tuple[NDArray[np.int32], NDArray[np.uint8]]
 def _ids(history: _History, nth: int, rank: int, length: int) -> list[int]:
     """Return the ids of the hypothesis with this rank at this length."""
     tokens, parents = (part[nth, :length].tolist() for part in history)
-    ids = []
-    for token, before in zip(reversed(tokens), reversed(parents), strict=True):
-        ids.append(token[rank])
-        rank = before[rank]
-    return ids[::-1]
+    return follow_parents(tokens, parents, rank)
 
 
 def _facts(source: Source) -> tuple[int, ...]:

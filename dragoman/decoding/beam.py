@@ -306,11 +306,22 @@ class Beam(SlotStrategy[_State]):
         first = self._sources[slot].num_hidden_forced  # all hypotheses are alike before it
         tokens: list[list[int]] = self._state.tokens[slot, first:num_tokens].tolist()
         parents: list[list[int]] = self._state.parents[slot, first:num_tokens].tolist()
-        ids: list[int] = []
-        for at_position, before in zip(reversed(tokens), reversed(parents), strict=True):
-            ids.append(at_position[rank])
-            rank = before[rank]
-        return ids[::-1]
+        return follow_parents(tokens, parents, rank)
+
+
+def follow_parents(tokens: list[list[int]], parents: list[list[int]], rank: int) -> list[int]:
+    """Return the ids of the hypothesis that has a rank after the last position.
+
+    Args:
+        tokens: token of each rank, by position.
+        parents: rank before the position of each rank after it, by position.
+        rank: rank after the last position.
+    """
+    ids: list[int] = []
+    for at_position, before in zip(reversed(tokens), reversed(parents), strict=True):
+        ids.append(at_position[rank])
+        rank = before[rank]
+    return ids[::-1]
 
 
 def assign_rows_to_children(parents: NDArray[np.int64]) -> NDArray[np.int64]:

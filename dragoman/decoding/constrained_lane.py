@@ -3,18 +3,15 @@
 Shapes: R rows (B sources x beam_size), K candidates of a row, W wanted tokens of a row.
 """
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.constrained import ConstrainedBeam
-from dragoman.decoding.loop import Lane, Stepper
+from dragoman.decoding.loop import Encoded_contra, Lane, Stepper
 from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.types import SearchKind
-
-Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
-"""Encoder output of some sources, as a stepper takes it."""
 
 
 class ConstrainedStepper(Stepper[Encoded_contra], Protocol[Encoded_contra]):

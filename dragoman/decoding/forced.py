@@ -6,18 +6,15 @@ Shapes: B sources, one row each, S tokens of a source, T target tokens that are 
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.decoding.loop import FinishedSource
+from dragoman.decoding.loop import Encoded_contra, FinishedSource
 from dragoman.decoding.slots import close_gaps
 from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.types import ForcedDecoding, Method, SearchKind
-
-Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
-"""Encoder output of some sources, as a stepper takes it."""
 
 
 class ForcedStepper(Protocol[Encoded_contra]):

@@ -4,12 +4,11 @@ from typing import Protocol, TypeVar
 
 from dragoman.decoding.constrained_lane import ConstrainedLane, ConstrainedStepper
 from dragoman.decoding.forced import ForcedDecodingLane, ForcedStepper
-from dragoman.decoding.loop import AnyLane, Lane, open_strategy
+from dragoman.decoding.loop import AnyLane, Encoded_contra, Lane, open_strategy
 from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.types import Method, SearchKind
 
 Encoded = TypeVar("Encoded")
-Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 
 
 class AnyStepper(

@@ -5,24 +5,18 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from dragoman.errors import InputError, TranslatorClosed
-from dragoman.manifest import Manifest
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pending_translation import resolve
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
+from dragoman.routing.pool_entries import OpenBundle
 from dragoman.scheduling.metrics import QueueState
 from dragoman.types import SegmentTranslation, Span, Translation
 
 Result = TypeVar("Result")
 
 
-class PairTranslator(Protocol):
+class PairTranslator(OpenBundle, Protocol):
     """What routing needs of a `dragoman.translator.Translator`."""
-
-    @property
-    def manifest(self) -> Manifest: ...
-
-    @property
-    def is_closed(self) -> bool: ...
 
     @property
     def kernels(self) -> str: ...
@@ -43,8 +37,6 @@ class PairTranslator(Protocol):
     def can_spell(self, target: str) -> bool: ...
 
     def queue(self) -> QueueState: ...
-
-    def close(self) -> None: ...
 
 
 class CancellablePart:
