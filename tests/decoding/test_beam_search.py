@@ -1,7 +1,5 @@
 """Greedy and beam search, against plain Python and small examples worked by hand."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 
 from dragoman.decoding.beam import assign_rows_to_children
 from dragoman.decoding.strategy import Source, TargetLimits
-from dragoman.types import FinishReason, Hypothesis
 from tests.decoding import reference_search
 from tests.decoding.fake_lanes import search_with
 from tests.decoding.fake_stepper import (
@@ -18,27 +15,14 @@ from tests.decoding.fake_stepper import (
     FakeStepper,
     Prefix,
     RandomModel,
-    TableModel,
     random_models,
     sentences,
 )
 from tests.decoding.random_sources import beams
 
 
-def one_source(model: TableModel, beam_size: int, source: Source) -> list[Hypothesis]:
-    (hypotheses,) = search_with(FakeStepper(model, [0], beam_size), [source])
-    return hypotheses
-
-
-def source_of(
-    max_tokens: int,
-    *,
-    min_tokens: int = 0,
-    begin: Prefix = (BOS,),
-    length_penalty: float = 1.0,
-    num_hypotheses: int = 1,
-) -> Source:
-    return Source((), TargetLimits(max_tokens, min_tokens), begin, length_penalty, num_hypotheses)
+def source_of(max_tokens: int, *, min_tokens: int = 0, begin: Prefix = (BOS,)) -> Source:
+    return Source((), TargetLimits(max_tokens, min_tokens), begin)
 
 
 @given(random_models(), beams(min_size=1))
@@ -63,19 +47,6 @@ def test_greedy_and_beam_search_equal_the_same_in_plain_python_and_count_only_th
     assert stepper.num_rows == [
         beam_size * sum(steps > step for steps in num_steps) for step in range(max(num_steps))
     ]
-
-
-STOP, LENGTH = FinishReason.STOP, FinishReason.LENGTH
-
-
-def test_a_source_with_nothing_possible_still_has_a_result() -> None:
-    source = source_of(4, min_tokens=4, begin=(BOS, 5), num_hypotheses=4)
-
-    (hypothesis,) = one_source(sentences(9, [(5,)]), 4, source)
-
-    assert (hypothesis.logprob, hypothesis.score, hypothesis.num_tokens) == (-math.inf, -math.inf, 4)
-    assert len(hypothesis.ids) == 3
-    assert hypothesis.finish_reason is FinishReason.LENGTH
 
 
 @pytest.mark.parametrize(("vocab_size", "num_best"), [(3, 3), (5, 5), (6, 5)])

@@ -63,17 +63,6 @@ def test_filters_that_do_nothing_find_what_a_plain_search_does(beam_size: int) -
     assert max(filtered.num_best) == max(plain.num_best) == beam_size + 1
 
 
-@pytest.mark.parametrize("beam_size", [1, 2])
-def test_the_end_of_sentence_may_come_although_it_starts_the_decoder(beam_size: int) -> None:
-    source = Source((), TargetLimits(9, 0), (EOS,), no_repeat_ngram_size=1)
-    model = TableModel(5, {(0, (EOS,)): {2: 1.0}, (0, (EOS, 2)): {EOS: 0.9, 3: 0.1}})
-
-    ((hypothesis,),) = search_filtered(model, [source], beam_size)
-
-    assert hypothesis.ids == (2,)
-    assert hypothesis.logprob == pytest.approx(math.log(0.9))
-
-
 @pytest.mark.parametrize("method", [Method.FILTERED, Method.SAMPLE])
 def test_forced_tokens_pass_the_filters(method: Method) -> None:
     plain = Source((), TargetLimits(9, 0), (BOS, 2, 2), prefix=(2, 2), sampling=Sampling())
@@ -303,28 +292,3 @@ def test_where_no_byte_is_likely_nothing_changes(beam_size: int, seed: int) -> N
 
     assert with_bytes == without
     assert open_strategy(beam_size, TargetVocabulary(EOS, SIZE)).num_best == (1 if beam_size == 1 else 5)
-
-
-E2, X82, XAC = ids_of("€")
-"""The bytes of one character."""
-
-
-@pytest.mark.parametrize(
-    ("beam_size", "third", "expected", "logprob"),
-    [
-        (1, {EOS: 0.9, XAC: 0.1}, (E2, X82, XAC), math.log(0.1)),
-        (4, {EOS: 0.9, XAC: 0.1}, (E2, X82, XAC), math.log(0.1)),
-        (1, {4: 1.0}, (E2, X82, 4), 0.0),  # nothing may follow: it goes on with what there is
-    ],
-)
-def test_no_sentence_ends_within_a_character_that_can_be_finished(
-    beam_size: int, third: dict[int, float], expected: Prefix, logprob: float
-) -> None:
-    model = TableModel(SIZE, {(0, ()): {E2: 1.0}, (0, (E2,)): {X82: 1.0}, (0, (E2, X82)): third})
-
-    ((best, *_),) = search_with(
-        FakeStepper(model, [0], beam_size), [Source((), TargetLimits(8, 1), (BOS,))], target=TARGET
-    )
-
-    assert (best.ids, best.finish_reason) == (expected, FinishReason.STOP)
-    assert best.logprob == pytest.approx(logprob)

@@ -1,4 +1,4 @@
-"""What runs a bundle's graphs, as chosen and as told."""
+"""What runs a bundle's graphs, as chosen and as reported."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A bundle of many languages: what it is told of them reaches the graphs, and its own defaults count."""
+"""A bundle of many languages: their ids reach the graphs, and its own defaults count."""
 
 from collections.abc import Iterator
 from pathlib import Path

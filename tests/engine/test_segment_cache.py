@@ -1,4 +1,4 @@
-"""What is recalled is what was found for an equal source, and no more of it than was allowed."""
+"""What is cached is what was found for an equal source, and no more of it than was allowed."""
 
 from collections import OrderedDict
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Texts that are submitted: a future that tells, in time, what became of them; and their pace."""
+"""Texts that are submitted: their futures, progress, cancellation and time limits; and their pace."""
 
 import itertools
 import subprocess
@@ -224,6 +224,12 @@ def test_a_text_of_a_list_is_cancelled_while_it_is_awaited(single: Translator) -
         list(single.translate_many(["Ja."] * 3, EngineRequest(LONG, is_cancelled=lambda: next(checks) == 1)))
 
     assert single.submit("Nein.").result(TIMEOUT_S).text == "No."
+
+
+def test_a_list_that_nobody_cancels_is_complete(single: Translator) -> None:
+    request = EngineRequest(is_cancelled=lambda: False)
+    outcomes = list(single.translate_many(["Nein."] * 3, request))
+    assert outcomes == [single.translate("Nein.")] * 3
 
 
 def test_a_translator_left_open_does_not_hold_up_the_exit() -> None:

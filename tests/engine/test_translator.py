@@ -21,7 +21,7 @@ from dragoman import (
     Translator,
 )
 from dragoman.translator import READ_AHEAD_TEXTS
-from tests.engine.conftest import FP32, INT8
+from tests.engine.conftest import FP32
 
 GREEDY = DecodingOptions(beam_size=1, max_length=12)
 ODD_TEXTS = [
@@ -105,20 +105,6 @@ def test_reaching_the_length_limit_is_reported_and_scores_are_optional(tiny: Tra
     found = [(segment.finish_reason, segment.num_target_tokens) for segment in translation.segments]
     assert found == [(FinishReason.LENGTH, 2)] * 2
     assert [translation.score, *(segment.score for segment in translation.segments)] == [None] * 3
-
-
-@pytest.mark.parametrize("beam_size", [1, 4])
-@pytest.mark.parametrize("bundle", [FP32, INT8], ids=lambda path: path.name)
-def test_a_text_translates_the_same_alone_and_in_company(
-    bundle: Path, beam_size: int, pairs: list[tuple[str, str]]
-) -> None:
-    sources = [source for source, _ in pairs] + ["Das Wetter ist schön. " * 3, "Unbekannte Wörter hier?"]
-    options = DecodingOptions(beam_size=beam_size)
-
-    with Translator.open(bundle, replicas=2) as translator:
-        together = translator.translate(sources, options)
-
-        assert together == [translator.translate(source, options) for source in sources]
 
 
 def test_many_texts_come_back_lazily_and_in_order(tiny: Translator) -> None:

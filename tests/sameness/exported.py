@@ -13,6 +13,7 @@ from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Pair
 from export import huggingface
 from export.bundle import BundleMetadata, write_bundle, write_tokenizer
+from export.model.generate import pad
 from export.original import Original, RequestedLanguages
 
 BATCH_SOURCES = 50
@@ -90,21 +91,13 @@ def teach(
     for step in range(lesson.num_steps):
         first = step * BATCH_SOURCES % len(pairs)
         sources, targets = zip(*pairs[first : first + BATCH_SOURCES], strict=True)
-        ids, mask = _padded(sources, config.pad_token_id)
-        read, _ = _padded([[*begin, *target] for target in targets], config.pad_token_id)
-        said, _ = _padded([[*begin[1:], *target, config.eos_token_id] for target in targets], IGNORED)
-        loss = model(input_ids=ids, attention_mask=mask, decoder_input_ids=read, labels=said).loss
+        ids, mask = pad(sources, config.pad_token_id)
+        read, _ = pad([[*begin, *target] for target in targets], config.pad_token_id)
+        said, _ = pad([[*begin[1:], *target, config.eos_token_id] for target in targets], IGNORED)
+        loss = model(input_ids=ids, attention_mask=mask.long(), decoder_input_ids=read, labels=said).loss
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-
-
-def _padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """int64 ids and mask, each [B, S]."""
-    width = max(map(len, rows))
-    ids = torch.tensor([[*row, *[pad_id] * (width - len(row))] for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
-    return ids, mask
 
 
 @dataclass(frozen=True)
@@ -138,11 +131,11 @@ class Both:
         forced = {"forced_bos_token_id": begin[1]} if len(begin) > 1 else {}
         found: list[Said] = []
         for first in range(0, len(self.sources), BATCH_SOURCES):
-            ids, mask = _padded(self.sources[first : first + BATCH_SOURCES], config.pad_token_id)
+            ids, mask = pad(self.sources[first : first + BATCH_SOURCES], config.pad_token_id)
             with torch.inference_mode():
                 rows = self.model.generate(
                     input_ids=ids,
-                    attention_mask=mask,
+                    attention_mask=mask.long(),
                     decoder_start_token_id=begin[0],
                     max_length=self.max_tokens + len(begin),
                     **forced,

@@ -1,4 +1,4 @@
-"""A meter is told of everything that becomes of a source, once, and before its caller is."""
+"""Metrics are notified of everything that becomes of a source, once, and before its caller is."""
 
 import math
 import threading
@@ -34,13 +34,13 @@ CALLER: ContextVar[str] = ContextVar("CALLER", default="nobody")
 
 
 class Notes(NoMetrics):
-    """Remembers what it is told."""
+    """Remembers every notification."""
 
     def __init__(self) -> None:
         self.waited_s: list[tuple[SearchKind, float]] = []
         self.began_s: list[float] = []
         self.steps: list[tuple[int, int, int, float]] = []
-        self.passages: list[SegmentRecord] = []
+        self.records: list[SegmentRecord] = []
         self.num_rejected = 0
         self.num_cached = 0
 
@@ -56,8 +56,8 @@ class Notes(NoMetrics):
     def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
         self.steps.append((num_rows, num_sources, capacity_rows, duration_s))
 
-    def segments_left(self, passages: Sequence[SegmentRecord]) -> None:
-        self.passages += passages
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
+        self.records += records
 
     def rejected(self, num_sources: int) -> None:
         self.num_rejected += num_sources
@@ -67,7 +67,7 @@ class Notes(NoMetrics):
 
     @property
     def endings(self) -> list[SegmentOutcome]:
-        return [passage.ending for passage in self.passages]
+        return [record.ending for record in self.records]
 
 
 @pytest.fixture
@@ -83,14 +83,14 @@ def test_a_source_is_reported_from_its_arrival_to_its_end(notes: Notes, beam_siz
     with scheduling(Engine(), metrics=notes) as scheduler:
         outcomes_of(scheduler, [requested])
 
-        (passage,) = notes.passages  # its caller, who has just been told, finds it here
-    assert (passage.kind, passage.ending) == (SearchKind(beam_size), SegmentOutcome.DONE)
-    assert passage.num_source_tokens == 1
-    assert (passage.num_target_tokens, passage.finish_reason) == (best.num_tokens, best.finish_reason)
-    assert passage.joined_s is not None
-    assert began_s <= passage.queued_s <= passage.joined_s <= passage.left_s
-    waited_s = passage.joined_s - passage.queued_s
-    assert notes.waited_s == [(passage.kind, waited_s)]
+        (record,) = notes.records  # its caller, who has just been notified, finds it here
+    assert (record.kind, record.ending) == (SearchKind(beam_size), SegmentOutcome.DONE)
+    assert record.num_source_tokens == 1
+    assert (record.num_target_tokens, record.finish_reason) == (best.num_tokens, best.finish_reason)
+    assert record.joined_s is not None
+    assert began_s <= record.queued_s <= record.joined_s <= record.left_s
+    waited_s = record.joined_s - record.queued_s
+    assert notes.waited_s == [(record.kind, waited_s)]
     (first_token_s,) = notes.began_s
     assert first_token_s >= waited_s
     assert {step[:3] for step in notes.steps} == {(beam_size, 1, CAPACITY_ROWS)}
@@ -144,10 +144,10 @@ def test_cancelled_sources_count_as_cancelled_and_late_ones_as_expired(
         begin(scheduler, requested)
         if not is_late:
             scheduler.cancel([requested.request])
-        until(lambda: bool(notes.passages))
+        until(lambda: bool(notes.records))
 
         assert notes.endings == [ending]
-        assert is_late or (notes.passages[0].joined_s is None) is (begin is _wait)
+        assert is_late or (notes.records[0].joined_s is None) is (begin is _wait)
 
 
 def test_a_source_that_the_engine_cannot_search_counts_as_failed_only(notes: Notes) -> None:
@@ -187,7 +187,7 @@ def test_every_source_is_reported_once_in_company(notes: Notes) -> None:
     assert notes.endings == [SegmentOutcome.DONE] * 60
     assert len(notes.waited_s) == len(notes.began_s) == 60
     found = [outcome[0].num_tokens for outcome in outcomes if isinstance(outcome, list)]
-    assert sorted(passage.num_target_tokens for passage in notes.passages) == sorted(found)
+    assert sorted(record.num_target_tokens for record in notes.records) == sorted(found)
 
 
 def test_a_source_has_the_mark_of_its_callers_context(notes: Notes) -> None:
@@ -196,7 +196,7 @@ def test_a_source_has_the_mark_of_its_callers_context(notes: Notes) -> None:
             CALLER.set(name)
             outcomes_of(scheduler, [AwaitedSegment(1)])
 
-    assert [passage.mark for passage in notes.passages] == ["one", "another"]
+    assert [record.mark for record in notes.records] == ["one", "another"]
 
 
 def test_a_translator_reports_to_its_metrics_with_its_queue(notes: Notes) -> None:
@@ -207,14 +207,14 @@ def test_a_translator_reports_to_its_metrics_with_its_queue(notes: Notes) -> Non
         translator.submit("ab cd").result(TIMEOUT_S)
 
         assert translator.queue() == QueueState(0, 7, 0)
-    (passage,) = notes.passages
-    assert passage.num_source_tokens == segment.num_source_tokens
-    assert passage.num_target_tokens == segment.num_target_tokens
-    assert passage.kind.method is Method.SEARCH
+    (record,) = notes.records
+    assert record.num_source_tokens == segment.num_source_tokens
+    assert record.num_target_tokens == segment.num_target_tokens
+    assert record.kind.method is Method.SEARCH
     assert notes.num_cached == 1
 
 
-def test_all_translators_of_a_router_tell_one_meter_and_their_queues_add_up(notes: Notes) -> None:
+def test_all_translators_of_a_router_notify_the_same_metrics_and_their_queues_add_up(notes: Notes) -> None:
     translators = TranslatorOptions(replicas=1, queue_size=7, engine_metrics=notes)
     with Router.open({"a": TINY, "b": TINY}, translators=translators) as router:
         assert router.queue() == QueueState(0, 0, 0)
@@ -227,17 +227,17 @@ def test_all_translators_of_a_router_tell_one_meter_and_their_queues_add_up(note
         assert add_queues([QueueState(1, 10, 2), QueueState(3, 20, 4)]) == QueueState(4, 30, 6)
         assert router.used_bytes > 0
     # Though the text waited for its bundle to be opened and then was taken apart on another thread.
-    assert [passage.mark for passage in notes.passages] == ["me", "me"]
+    assert [record.mark for record in notes.records] == ["me", "me"]
 
 
 def test_no_lock_is_held_while_metrics_are_called() -> None:
-    """It may look at the queue, on whatever thread it is told."""
+    """They may look at the queue, on any thread."""
     seen: list[QueueState] = []
     scheduler: Scheduler[list[int]]
 
     class Looking(Notes):
-        def segments_left(self, passages: Sequence[SegmentRecord]) -> None:
-            super().segments_left(passages)
+        def segments_left(self, records: Sequence[SegmentRecord]) -> None:
+            super().segments_left(records)
             looking = threading.Thread(target=lambda: seen.append(scheduler.queue()))
             looking.start()
             looking.join(TIMEOUT_S)
