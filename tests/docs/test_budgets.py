@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
-    "bench": 4205,
-    "dragoman": 11007,
+    "bench": 3990,
+    "dragoman": 10922,
     "export": 9283,
     "requirements": 176,
     "service": 1294,
@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 514,
     "service/text": 3852,
     "service/translation": 903,
-    "tests": 41424,
+    "tests": 41297,
     "training": 3883,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""
