@@ -129,7 +129,7 @@ def test_concurrent_processes_cannot_exceed_the_limit(url: str, database: Databa
 
 
 @pytest.fixture(scope="module")
-def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Shared by all examples, each of which has a key of its own."""
     database = Database.open(f"sqlite:///{tmp_path_factory.mktemp('shared') / 'accounts.db'}")
     yield database
@@ -141,11 +141,9 @@ def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Databa
     limit=st.integers(0, 50),
     steps=st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=20),
 )
-def test_usage_is_the_accepted_charges_less_refunds(
-    shared_database: Database, limit: int, steps: list[tuple[int, bool]]
-) -> None:
-    key_id = new_key(KeyStore(shared_database)).key.id
-    usage, total = UsageStore(shared_database), 0
+def test_usage_is_charges_less_refunds(shared: Database, limit: int, steps: list[tuple[int, bool]]) -> None:
+    key_id = new_key(KeyStore(shared)).key.id
+    usage, total = UsageStore(shared), 0
     for characters, is_refunded in steps:
         charge = Charge(key_id, MONTH, characters, 0)
         if total + characters > limit:

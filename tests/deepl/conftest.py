@@ -3,14 +3,16 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from io import BytesIO
+from threading import Event
 from typing import Any
 
 import deepl
 import httpx
 import pytest
 
-from tests.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import QUICK_FILES, Served, double_server, ready_client, router_over
+from tests.routing.doubles import write_bundle
+from tests.service.conftest import QUICK_FILES, Served, double_server, models_client
+from tests.service.detecting_server import write_models
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
@@ -39,6 +41,16 @@ def shared_server(keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def double(shared_server: Served) -> DoubleTranslator:
     """Translates German into English, which it takes for upper case."""
     return shared_server[1]
+
+
+@pytest.fixture
+def released(double: DoubleTranslator) -> Iterator[Event]:
+    """Ends every `wait` of the test."""
+    double.released, double.is_waiting = Event(), Event()
+    double.seen.clear()
+    double.cancelled.clear()
+    yield double.released
+    double.released.set()
 
 
 @pytest.fixture(scope="module")
@@ -95,15 +107,9 @@ def client(client_of: ClientOf, key: str) -> deepl.DeepLClient:
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """Of a server without keys that detects languages: de, pt -> en; en -> fr, pt-BR, zh-Hant."""
-    folder = tmp_path_factory.mktemp("several")
-    write_bundle(folder / "a", "german")
-    write_bundle(folder / "b", "french", ["en"], ["fr"])
-    write_bundle(folder / "c", "wide", ["en"], ["pt-BR", "zh-Hant"])
+    folder = write_models(tmp_path_factory.mktemp("several"), "pt-BR", "zh-Hant")
     write_bundle(folder / "d", "portuguese", ["pt"], ["en"])
-    with (
-        router_over(folder, DoubleBundles()) as router,
-        ready_client(router, detection="on", preload="a") as shared,
-    ):
+    with models_client(folder, detection="on", preload="a") as shared:
         yield shared
 
 
@@ -114,8 +120,7 @@ def translations_of(
     wanted = {"text": ["Hallo"], "target_lang": "EN"} | body
     response = client.post("/v2/translate", json=wanted, headers=headers or {})
     assert response.status_code == 200, response.text
-    found: list[dict[str, Any]] = response.json()["translations"]
-    return found
+    return list(response.json()["translations"])
 
 
 def translate(client: httpx.Client, headers: dict[str, str] | None = None, **body: object) -> dict[str, Any]:

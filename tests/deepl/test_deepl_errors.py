@@ -11,7 +11,7 @@ from service.accounts.keys import Scope
 from service.api.deepl.responses import FORM as ERROR_FORM
 from service.api.deepl.responses import respond
 from service.http.errors import ApiError, ErrorKind
-from tests.deepl.conftest import ClientOf, auth_of, error_of, translate
+from tests.deepl.conftest import ClientOf, auth_of, error_of, translate, upload
 from tests.openapi.documented import DOCUMENT
 from tests.service.keys import Keys
 
@@ -37,20 +37,22 @@ def test_without_a_key_nothing_is_had(http: httpx.Client, authorization: Auth) -
         assert (status, "key" in message) == (403, True), (method, path)
 
 
-def test_the_scheme_is_known_in_any_case_and_a_key_may_look_like_a_free_one(
-    http: httpx.Client, key: str
-) -> None:
+def test_the_scheme_may_be_in_any_case_and_a_key_a_free_one(http: httpx.Client, key: str) -> None:
     assert translate(http, {"authorization": f"deepl-auth-key {key}:fx"})["text"] == "HALLO"
 
 
-def test_every_key_may_see_languages_and_its_usage_and_a_wrong_one_nothing(
-    client_of: ClientOf, keys: Keys
-) -> None:
+def test_every_valid_key_may_see_languages_and_its_usage(client_of: ClientOf, keys: Keys) -> None:
     client = client_of(keys.make(Scope.ADMIN))
     assert client.get_usage().character.count == 0
     assert client.get_target_languages()
-    with pytest.raises(deepl.AuthorizationException, match="translate"):
-        client.translate_text("Hallo", target_lang="EN-GB")
+    assert client.get_glossary_languages()
+    for scope, ask in (
+        ("translate", lambda: client.translate_text("Hallo", target_lang="EN-GB")),
+        ("documents", lambda: upload(client)),
+        ("glossaries", client.list_glossaries),
+    ):
+        with pytest.raises(deepl.AuthorizationException, match=scope):
+            ask()
     with pytest.raises(deepl.AuthorizationException):
         client_of("drg_00000000_" + "x" * 43).get_usage()
 
@@ -100,41 +102,29 @@ def test_a_url_over_the_limit_is_too_long(http: httpx.Client, auth: Auth) -> Non
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("field", "values"),
     [
-        {},
-        {"text": []},
-        {"text": ["a"]},
-        {"text": None, "target_lang": "EN"},
-        {"text": {"a": "b"}, "target_lang": "EN"},
-        {"text": ["a", 1], "target_lang": "EN"},
-        {"text": ["a", ["b"]], "target_lang": "EN"},
-        {"text": ["a"], "target_lang": ["EN"]},
-        {"text": ["a"], "target_lang": "\ud800"},
-        {"text": ["a"], "target_lang": "x" * 10_000},
-        {"text": ["a"], "target_lang": "EN", "source_lang": {}},
-        {"text": ["a"], "target_lang": "EN", "source_lang": "auto"},  # nothing is detected here
-        {"text": ["a"], "target_lang": "EN", "split_sentences": 1},
-        {"text": ["a"], "target_lang": "EN", "split_sentences": "2"},
-        {"text": ["a"], "target_lang": "EN", "preserve_formatting": "maybe"},
-        {"text": ["a"], "target_lang": "EN", "show_billed_characters": []},
-        {"text": ["a"], "target_lang": "EN", "formality": "rude"},
-        {"text": ["a"], "target_lang": "EN", "model_type": "best"},
-        {"text": ["a"], "target_lang": "EN", "tag_handling": "markdown"},
-        {"text": ["a"], "target_lang": "EN", "tag_handling_version": "v3"},
-        {"text": ["a"], "target_lang": "EN", "tag_handling": "xml", "ignore_tags": [1]},
-        {"text": ["a"], "target_lang": "EN", "tag_handling": "xml", "outline_detection": "x"},
-        {"text": ["a"], "target_lang": "EN", "context": ["x"]},
-        {"text": ["a"], "target_lang": "EN", "custom_instructions": "x"},
-        {"text": ["a"], "target_lang": "EN", "glossary_id": 1},
+        ("text", [None, [], {"a": "b"}, ["a", 1], ["a", ["b"]]]),
+        ("target_lang", [None, ["EN"], "\ud800", "x" * 10_000]),
+        ("source_lang", [{}, "auto"]),  # nothing is detected here
+        ("split_sentences", [1, "2"]),
+        ("preserve_formatting", ["maybe"]),
+        ("show_billed_characters", [[]]),
+        ("formality", ["rude"]),
+        ("model_type", ["best"]),
+        ("tag_handling", ["markdown"]),
+        ("tag_handling_version", ["v3"]),
+        ("ignore_tags", [[1]]),
+        ("outline_detection", ["x"]),
+        ("context", [["x"]]),
+        ("custom_instructions", ["x"]),
+        ("glossary_id", [1]),
     ],
 )
-def test_a_field_that_cannot_be_used_is_named(
-    http: httpx.Client, auth: Auth, body: dict[str, object]
-) -> None:
-    response = http.post("/v2/translate", content=json.dumps(body), headers=auth | JSON)
-    status, message = error_of(response)
-    assert status == 400
-    named = re.match(r"(Value for ')?(\w+)", message)
-    assert named is not None
-    assert named[2] in {"text", "target_lang", *body}
+def test_a_bad_field_is_named(http: httpx.Client, auth: Auth, field: str, values: list[object]) -> None:
+    for value in values:
+        body = {"text": ["a"], "target_lang": "EN", field: value}
+        response = http.post("/v2/translate", content=json.dumps(body), headers=auth | JSON)
+        status, message = error_of(response)
+        assert status == 400
+        assert re.match(f"(Value for ')?{field}", message), (value, message)

@@ -1,36 +1,21 @@
 """Documents and several servers: on one database, after a restart, with and without room."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from dragoman.bundle import open_bundle
 from tests.deepl.conftest import auth_of, error_of
-from tests.routing.doubles import until, write_bundle
-from tests.service.conftest import QUICK_FILES, ready_client, router_of
+from tests.routing.doubles import until
+from tests.service.conftest import Serve, keys, models_dir, serve, translator
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
 Auth = dict[str, str]
-Start = Callable[..., httpx.Client]
 
 
-@pytest.fixture
-def own_double(bundle: Path) -> Iterator[DoubleTranslator]:
-    """For servers that stop before the others."""
-    translator = DoubleTranslator(open_bundle(bundle).manifest)
-    yield translator
-    translator.close()
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> Keys:
-    """Of each test's own servers."""
-    return Keys(f"sqlite:///{tmp_path / 'accounts.db'}")
+__all__ = ["keys", "models_dir", "serve", "translator"]
 
 
 @pytest.fixture
@@ -39,22 +24,9 @@ def auth(keys: Keys) -> Auth:
 
 
 @pytest.fixture
-def bundle(tmp_path: Path) -> Path:
-    return write_bundle(tmp_path / "models" / "tiny", "tiny-de-en")
-
-
-@pytest.fixture
-def start(own_double: DoubleTranslator, bundle: Path, keys: Keys) -> Iterator[Start]:
-    """Start a server with these settings; gives a client."""
-    with ExitStack() as running:
-
-        def begin(**settings: Any) -> httpx.Client:
-            router = running.enter_context(router_of(own_double, bundle))
-            given = {"database_url": keys.url, **QUICK_FILES, **settings}
-            return running.enter_context(ready_client(router, **given))
-
-        yield begin
-        own_double.released.set()
+def start(serve: Serve, keys: Keys) -> Serve:
+    """Start a server with these settings, on the same database as others; gives a client."""
+    return partial(serve, apis="native,deepl", database_url=keys.url)
 
 
 def send(http: httpx.Client, content: bytes, headers: Auth) -> httpx.Response:
@@ -65,8 +37,7 @@ def send(http: httpx.Client, content: bytes, headers: Auth) -> httpx.Response:
 def sent(http: httpx.Client, content: bytes, headers: Auth) -> dict[str, str]:
     response = send(http, content, headers)
     assert response.status_code == 200, response.text
-    handle: dict[str, str] = response.json()
-    return handle
+    return dict(response.json())
 
 
 def status_of(http: httpx.Client, handle: dict[str, str], headers: Auth) -> str:
@@ -81,7 +52,7 @@ def result_of(http: httpx.Client, handle: dict[str, str], headers: Auth) -> http
     return http.post(f"/v2/document/{handle['document_id']}/result", json=body, headers=headers)
 
 
-def test_a_document_uploaded_to_one_server_can_be_downloaded_from_another(start: Start, auth: Auth) -> None:
+def test_a_document_uploaded_to_one_server_can_be_downloaded_from_another(start: Serve, auth: Auth) -> None:
     idle, working, third = start(jobs_at_a_time=0), start(), start(jobs_at_a_time=0)
     assert working.get("/v2/usage", headers=auth).status_code == 200
     handle = sent(idle, b"Hallo\n", auth)
@@ -91,7 +62,7 @@ def test_a_document_uploaded_to_one_server_can_be_downloaded_from_another(start:
     assert result_of(idle, handle, auth).status_code == 404
 
 
-def test_a_document_is_no_job(start: Start, auth: Auth) -> None:
+def test_a_document_is_no_job(start: Serve, auth: Auth) -> None:
     http = start()
     mine, nobodys = sent(http, b"Hallo\n", auth), sent(http, b"Hallo\n", {})
     bearer = {"Authorization": f"Bearer {auth['Authorization'].split()[1]}"}
@@ -105,14 +76,14 @@ def test_a_document_is_no_job(start: Start, auth: Auth) -> None:
         assert result_of(http, handle, sender).content == b"HALLO\n"
 
 
-def test_a_document_is_not_had_without_the_key_that_it_was_sent_with(start: Start, auth: Auth) -> None:
+def test_a_document_is_not_had_without_the_key_that_it_was_sent_with(start: Serve, auth: Auth) -> None:
     http = start()
     mine, nobodys = sent(http, b"Hallo\n", auth), sent(http, b"Hallo\n", {})
     assert result_of(http, mine, {}).status_code == 404
     assert result_of(http, nobodys, auth).status_code == 404
 
 
-def test_the_key_of_a_document_is_not_in_the_database(start: Start, auth: Auth, tmp_path: Path) -> None:
+def test_the_key_of_a_document_is_not_in_the_database(start: Serve, auth: Auth, tmp_path: Path) -> None:
     handle = sent(start(jobs_at_a_time=0), b"Hallo\n", auth)
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
@@ -120,7 +91,7 @@ def test_the_key_of_a_document_is_not_in_the_database(start: Start, auth: Auth, 
     assert handle["document_key"].lower().encode() not in kept
 
 
-def test_a_downloaded_document_is_deleted(start: Start, auth: Auth, tmp_path: Path) -> None:
+def test_a_downloaded_document_is_deleted(start: Serve, auth: Auth, tmp_path: Path) -> None:
     http = start()
     handle = sent(http, b"Hallo\n", auth)
     until(lambda: status_of(http, handle, auth) == "done")
@@ -129,18 +100,18 @@ def test_a_downloaded_document_is_deleted(start: Start, auth: Auth, tmp_path: Pa
     until(lambda: not list((tmp_path / "dragoman-jobs").iterdir()))
 
 
-def test_a_long_job_holds_no_document_up(start: Start, own_double: DoubleTranslator, auth: Auth) -> None:
+def test_a_long_job_holds_no_document_up(start: Serve, translator: DoubleTranslator, auth: Auth) -> None:
     http = start()
     job = http.post("/v1/jobs", data={"target": "en"}, files={"file": ("a.txt", b"wait\n")})
     assert job.status_code == 202
-    until(own_double.is_waiting.is_set)
+    until(translator.is_waiting.is_set)
     handle = sent(http, b"Hallo\n", auth)
     until(lambda: status_of(http, handle, auth) == "done")
 
     assert http.get(f"/v1/jobs/{job.json()['id']}").json()["state"] == "running"
 
 
-def test_a_server_without_room_says_so(start: Start, auth: Auth) -> None:
+def test_a_server_without_room_says_so(start: Serve, auth: Auth) -> None:
     http = start(max_jobs_bytes=300)
     status, message = error_of(send(http, b"x" * 200, auth))
     assert status == 503
@@ -150,7 +121,7 @@ def test_a_server_without_room_says_so(start: Start, auth: Auth) -> None:
 
 @pytest.mark.parametrize("settings", [{"documents": "off"}, {"jobs": "off"}])
 def test_a_server_that_takes_no_documents_has_no_paths_for_them(
-    start: Start, auth: Auth, settings: dict[str, str], caplog: pytest.LogCaptureFixture
+    start: Serve, auth: Auth, settings: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert error_of(send(start(**settings), b"x", auth))[0] == 404
     assert ("document translation is disabled" in caplog.text) == ("jobs" in settings)

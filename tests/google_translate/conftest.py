@@ -12,9 +12,9 @@ from google.auth.credentials import AnonymousCredentials, Credentials
 from google.cloud.translate_v2 import Client
 
 from tests.service.conftest import keys
-from tests.service.detecting_server import Serve, http, serve, write_models
+from tests.service.detecting_server import Serve, bundles, http, serve, write_models
 
-__all__ = ["Serve", "http", "keys", "serve"]
+__all__ = ["Serve", "bundles", "http", "keys", "serve"]
 
 PATH = "/language/translate/v2"
 

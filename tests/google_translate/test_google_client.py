@@ -134,13 +134,8 @@ def test_names_of_languages_need_a_language(http: httpx.Client) -> None:
         assert error_of(http.get(f"{PATH}/languages", params={"target": target}))[0] == 400
 
 
-def test_a_key_may_be_in_the_url_or_the_body(serve: Serve, keys: Keys) -> None:
+def test_a_key_that_is_missing_or_wrong_is_named_in_googles_words(serve: Serve, keys: Keys) -> None:
     http = serve(database_url=keys.url, requires_key=True)
-    key = keys.make()
-
-    assert http.post(PATH, json=BODY, params={"key": key}).status_code == 200
-    assert http.post(PATH, json=BODY | {"key": key}).status_code == 200
-    assert http.post(PATH, json=BODY, headers={"X-Goog-Api-Key": key}).status_code == 200
     missing = "The request is missing a valid API key."
     assert error_of(http.post(PATH, json=BODY)) == (403, "PERMISSION_DENIED", "forbidden", missing)
     invalid = "API key not valid. Please pass a valid API key."
@@ -152,19 +147,9 @@ def test_a_key_may_be_in_the_url_or_the_body(serve: Serve, keys: Keys) -> None:
     assert token.headers["www-authenticate"] == "Bearer"
 
 
-def test_any_key_is_accepted_where_none_is_required(http: httpx.Client) -> None:
-    assert http.post(PATH, json=BODY, params={"key": "any"}).status_code == 200
-
-
-def test_a_failure_does_not_contain_the_text(http: httpx.Client) -> None:
-    status, code, reason, message = error_of(http.post(PATH, json=BODY | {"q": "explode geheim"}))
-    assert (status, code, reason) == (500, "INTERNAL", "backendError")
-    assert "geheim" not in message
+def test_failures_have_googles_codes(http: httpx.Client) -> None:
+    assert error_of(http.post(PATH, json=BODY | {"q": "explode"}))[:3] == (500, "INTERNAL", "backendError")
     assert error_of(http.post(PATH, json=BODY | {"q": "late"}))[:2] == (504, "DEADLINE_EXCEEDED")
-
-
-def test_detection_can_be_off(serve: Serve) -> None:
-    assert error_of(serve().post(f"{PATH}/detect", json={"q": "Hallo"}))[0] == 400
 
 
 def test_addresses_as_weblate_and_discourse_send_them(http: httpx.Client) -> None:

@@ -14,8 +14,8 @@ from service.api.languages import english_name
 from service.api.libretranslate.languages import catalogue
 from service.formats.registry import SUFFIXES
 from tests.libretranslate.conftest import Serve, error_of
-from tests.routing.doubles import DoubleBundles, offer, write_bundle
-from tests.service.conftest import ready_client, router_over
+from tests.routing.doubles import offer, write_bundle
+from tests.service.conftest import models_client
 from tests.service.keys import Keys
 
 GERMAN = "Das ist ein schönes Haus am Ufer des Flusses"
@@ -34,10 +34,7 @@ def test_languages_are_named_in_english_with_new_codes_and_reach_themselves(clie
 
 def test_languages_of_models_that_come_later_are_listed(tmp_path: Path) -> None:
     write_bundle(tmp_path / "models" / "a", "german")
-    with (
-        router_over(tmp_path / "models", DoubleBundles()) as router,
-        ready_client(router, reload_endpoint=True) as client,
-    ):
+    with models_client(tmp_path / "models", reload_endpoint=True) as client:
         assert [language["code"] for language in client.get("/languages").json()] == ["en", "de"]
         write_bundle(tmp_path / "models" / "b", "french", ["en"], ["fr"])
         client.post("/v1/models/reload")
@@ -143,14 +140,6 @@ def test_a_text_without_letters_is_detected_as_english(client: httpx.Client, tex
 def test_an_undetectable_text_is_rejected(client: httpx.Client) -> None:
     assert error_of(client.post("/detect", json={})) == (400, "Invalid request: missing q parameter")
     assert error_of(client.post("/detect", json={"q": ["a"]})) == (400, "q: must be a string")
-
-
-def test_a_server_without_detection_says_so(serve: Serve) -> None:
-    client = serve(detection="off")
-
-    assert error_of(client.post("/detect", json={"q": GERMAN}))[0] == 403
-    rejected = client.post("/translate", json={"q": GERMAN, "source": "auto", "target": "en"})
-    assert error_of(rejected)[0] == 400
 
 
 def test_the_api_describes_itself(client: httpx.Client) -> None:

@@ -10,7 +10,7 @@ from service.api.libretranslate.responses import present_results
 from service.translation.request import TranslationResult
 from tests.libretranslate.conftest import Serve, error_of, translate
 from tests.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import ready_client, router_over
+from tests.service.conftest import models_client
 
 GERMAN = "Das ist ein schönes Haus am Ufer des Flusses"
 ENGLISH = "This is a beautiful house on the bank of the river"
@@ -43,9 +43,7 @@ def test_an_array_gives_arrays_also_of_one_or_in_a_form(client: httpx.Client) ->
     assert client.post("/translate", data=form).json() == several
 
 
-def test_line_ends_of_a_form_are_line_feeds_and_those_of_json_stay(
-    client: httpx.Client, bundles: DoubleBundles
-) -> None:
+def test_line_ends_of_a_form_become_line_feeds(client: httpx.Client, bundles: DoubleBundles) -> None:
     fields = {"q": "eins\r\nzwei\rdrei\n", "source": "de", "target": "en"}
 
     client.post("/translate", data=fields)
@@ -74,9 +72,7 @@ def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
         ("FR", "german|french"),
     ],
 )
-def test_old_and_new_language_codes_are_accepted_in_any_case(
-    client: httpx.Client, requested: str, taken: str
-) -> None:
+def test_language_codes_are_accepted_in_any_case(client: httpx.Client, requested: str, taken: str) -> None:
     assert translate(client, source="DE", target=requested) == {"translatedText": f"Hallo|{taken}"}
 
 
@@ -111,9 +107,7 @@ def test_text_in_the_target_language_already_stays_as_it_is(client: httpx.Client
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "en"), ("EN", "en-US"), ("pb", "pt-BR")])
-def test_equal_source_and_target_languages_leave_texts_unchanged(
-    client: httpx.Client, source: str, target: str
-) -> None:
+def test_between_equal_languages_texts_stay_unchanged(client: httpx.Client, source: str, target: str) -> None:
     answer = translate(client, q=["a", "b"], source=source, target=target, alternatives=1)
 
     assert answer == {"translatedText": ["a", "b"], "alternatives": [[], []]}
@@ -122,7 +116,7 @@ def test_equal_source_and_target_languages_leave_texts_unchanged(
 def test_a_model_of_a_language_into_itself_is_used(tmp_path: Path) -> None:
     write_bundle(tmp_path / "models" / "same", "corrector", ["en"], ["en"])
 
-    with router_over(tmp_path / "models", DoubleBundles()) as router, ready_client(router) as client:
+    with models_client(tmp_path / "models") as client:
         assert translate(client, source="en", target="en") == {"translatedText": "Hallo|corrector"}
 
 

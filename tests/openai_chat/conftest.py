@@ -9,9 +9,9 @@ import pytest
 from openai import OpenAI
 
 from tests.service.conftest import keys
-from tests.service.detecting_server import Serve, http, serve, write_models
+from tests.service.detecting_server import Serve, bundles, http, serve, write_models
 
-__all__ = ["Serve", "http", "keys", "serve"]
+__all__ = ["Serve", "bundles", "http", "keys", "serve"]
 
 PATH = "/openai/v1/chat/completions"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import os
 import socket
 import ssl
@@ -144,6 +145,18 @@ def ready_client(router: Router, **overrides: object) -> Iterator[httpx.Client]:
 
 
 @contextmanager
+def models_client(
+    folder: Path, bundles: DoubleBundles | None = None, **settings: object
+) -> Iterator[httpx.Client]:
+    """A client of a ready server over the bundles in a folder, which it opens as doubles."""
+    with (
+        router_over(folder, bundles or DoubleBundles()) as router,
+        ready_client(router, **settings) as client,
+    ):
+        yield client
+
+
+@contextmanager
 def double_server(folder: Path, **settings: object) -> Iterator[Served]:
     """A client of a ready server whose only model is the double, and the double."""
     bundle = write_bundle(folder / "models" / "tiny", "tiny-de-en")
@@ -179,9 +192,7 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
 
 
 @pytest.fixture(scope="module")
-def shared_server(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Served]:
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with the double, which a module's tests share."""
     with double_server(tmp_path_factory.mktemp("shared"), **QUICK_FILES) as shared:
         yield shared
@@ -244,8 +255,14 @@ def serve_models(models: Path, bundles: DoubleBundles) -> Iterator[Serve]:
 def translate(client: httpx.Client, **body: object) -> dict[str, Any]:
     response = client.post("/v1/translate", json={"text": "Hallo"} | body)
     assert response.status_code == 200, response.text
-    answer: dict[str, Any] = response.json()
-    return answer
+    return dict(response.json())
+
+
+def events_of(response: httpx.Response) -> list[tuple[str, Any]]:
+    """Name and data of each server-sent event."""
+    blocks = response.text.strip().split("\n\n")
+    fields = [dict(line.split(": ", 1) for line in block.split("\n")) for block in blocks]
+    return [(each["event"], json.loads(each["data"])) for each in fields]
 
 
 def rejection(response: httpx.Response) -> tuple[int, str]:

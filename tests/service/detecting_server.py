@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import QUICK_FILES, ready_client, router_over
+from tests.service.conftest import QUICK_FILES, models_client
 
 Serve = Callable[..., httpx.Client]
 
@@ -22,12 +22,15 @@ def write_models(folder: Path, *targets: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def http(models: Path) -> Iterator[httpx.Client]:
+def bundles() -> DoubleBundles:
+    """Doubles that put their names behind what they translate."""
+    return DoubleBundles()
+
+
+@pytest.fixture(scope="module")
+def http(models: Path, bundles: DoubleBundles) -> Iterator[httpx.Client]:
     """A client of a server that detects languages and requires no key, which a module's tests share."""
-    with (
-        router_over(models, DoubleBundles()) as router,
-        ready_client(router, detection="on", **QUICK_FILES) as shared,
-    ):
+    with models_client(models, bundles, detection="on", **QUICK_FILES) as shared:
         yield shared
 
 
@@ -35,9 +38,4 @@ def http(models: Path) -> Iterator[httpx.Client]:
 def serve(models: Path) -> Iterator[Serve]:
     """Start another server over the same models with these settings."""
     with ExitStack() as running:
-
-        def start(**settings: object) -> httpx.Client:
-            router = running.enter_context(router_over(models, DoubleBundles()))
-            return running.enter_context(ready_client(router, **{**QUICK_FILES, **settings}))
-
-        yield start
+        yield lambda **settings: running.enter_context(models_client(models, **QUICK_FILES, **settings))

@@ -1,29 +1,23 @@
 """The same problems through each API: every error has the form of its API and a status of its own."""
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from service.accounts.keys import Scope
-from tests.deepl.conftest import error_of as deepl_error
-from tests.google_translate.conftest import PATH as TRANSLATE
-from tests.google_translate.conftest import error_of as google_error
-from tests.libretranslate.conftest import error_of as libretranslate_error
-from tests.openai_chat.conftest import PATH as CHAT
-from tests.openai_chat.conftest import body as chat
-from tests.openai_chat.conftest import error_of as openai_error
-from tests.service.conftest import QUICK_FILES, Serve, double_server
+from service.translation import inference
+from tests.routing.doubles import until
+from tests.service.apis import APIS, DEEPL, GOOGLE, GOOGLE_PATH, LIBRETRANSLATE, NAMES, NATIVE, OPENAI, Api
+from tests.service.conftest import QUICK_FILES, Serve, double_server, fields_of
+from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
-from tests.service.test_hostile_requests import native_error
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=b"
 PART = b'--b\r\nContent-Disposition: form-data; name="q"\r\n'
-PAIR = {"source": "de", "target": "en"}
 Statuses = tuple[int, int, int, int, int]
 """Of the native API, LibreTranslate's, DeepL's, Google's and OpenAI's."""
 NOT_READ: Statuses = (400,) * 5
@@ -33,44 +27,6 @@ UNSUPPORTED: Statuses = (415,) * 5
 NOT_UTF_8: Statuses = (422, 415, 415, 415, 400)
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
-    """An API: its routes that read a body, and a request for a translation."""
-
-    name: str
-    paths: tuple[str, ...]
-    body: Callable[[str], dict[str, Any]]
-    error_of: Callable[[httpx.Response], tuple[Any, ...]]
-    """Returns the status first, after a look at the form."""
-    scheme: str = "Bearer"
-
-    def ask(self, client: httpx.Client, text: str, key: str | None = "any") -> httpx.Response:
-        headers = {} if key is None else {"Authorization": f"{self.scheme} {key}"}
-        return client.post(self.paths[0], json=self.body(text), headers=headers)
-
-
-NATIVE = Api(
-    "native", ("/v1/translate", "/v1/translate/stream"), lambda text: {"text": text, **PAIR}, native_error
-)
-LIBRETRANSLATE = Api(
-    "libretranslate",
-    ("/translate", "/detect", "/translate_file"),
-    lambda text: {"q": text, **PAIR},
-    libretranslate_error,
-)
-DEEPL = Api(
-    "deepl",
-    ("/v2/translate", "/v2/document", "/v2/glossaries", "/v2/document/x"),
-    lambda text: {"text": [text], "source_lang": "DE", "target_lang": "EN"},
-    deepl_error,
-    "DeepL-Auth-Key",
-)
-GOOGLE = Api("google", (TRANSLATE, f"{TRANSLATE}/detect"), lambda text: {"q": text, **PAIR}, google_error)
-OPENAI = Api("openai", (CHAT, "/v1/chat/completions"), chat, openai_error)
-APIS = (NATIVE, LIBRETRANSLATE, DEEPL, GOOGLE, OPENAI)
-NAMES = ",".join(api.name for api in APIS)
-
-
 @pytest.fixture(scope="module")
 def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     with double_server(tmp_path_factory.mktemp("server"), detection="on", **QUICK_FILES) as (client, _):
@@ -78,65 +34,85 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "content", "statuses"),
+    ("kind", "statuses", "contents"),
     [
-        (JSON, b"{", NOT_READ),
-        (JSON, b'{"q": nan}', NOT_READ),
-        (JSON, b"\xff\xfe\xfd", NOT_READ),
-        (JSON, b'{"q": "\xe4"}', NOT_READ),
-        (JSON, b'{"q": "a\nb"}', NOT_READ),
-        (JSON, b"[" * 100_000, NOT_READ),
-        (JSON, b'{"q":' * 100_000, NOT_READ),
-        (JSON, b'{"q": ' + b"9" * 5000 + b"}", NOT_READ),
-        (JSON, b'{"q": "a", "q": "b"}', NOT_READ),
-        (JSON, b"[1]", NO_OBJECT),
-        (JSON, b"null", NO_OBJECT),
-        (JSON, b'"q"', NO_OBJECT),
-        (JSON, b"NaN", NO_OBJECT),
-        (JSON, b'{"q": "\\ud800"}', NO_OBJECT),
-        (JSON, json.dumps({f"x{number}": 1 for number in range(5000)}).encode(), NO_OBJECT),
-        (FORM, b"q=%ff", NO_JSON),
-        (FORM, b"q=\xff", NO_JSON),
-        (FORM, b"q=%ed%a0%80", NO_JSON),
-        (FORM, b"q=a&q=b&source=de&target=en&text=a&target_lang=EN&target=en&target_lang=EN", NO_JSON),
-        (FORM, b"&".join(b"a%d=b" % number for number in range(5000)), NO_JSON),
-        (MULTIPART, b"", NO_JSON),
-        (MULTIPART, b"no boundary", NO_JSON),
-        (MULTIPART, PART + b"\r\na", NO_JSON),
-        (MULTIPART, PART + b"\r\n\xff\r\n--b--\r\n", NO_JSON),
-        (MULTIPART, PART + b"Content-Transfer-Encoding: x\r\n\r\na\r\n--b--\r\n", NO_JSON),
-        (MULTIPART, b"--b\r\nContent-Disposition: form-data\r\n\r\na\r\n--b--\r\n", NO_JSON),
-        ("multipart/form-data", b"x", NO_JSON),
-        ("", b"q=a", UNSUPPORTED),
-        ("text/plain", b"q=a", UNSUPPORTED),
-        ("application/xml", b"<q/>", UNSUPPORTED),
-        (";", b"q=a", UNSUPPORTED),
-        (f"{FORM}; charset=iso-8859-1", b"q=a", UNSUPPORTED),
-        (f"{JSON}; charset=utf-16", b"{}", NOT_UTF_8),
-        (f"{JSON}; charset*=x'y'z", b"{}", NOT_UTF_8),
+        (
+            JSON,
+            NOT_READ,
+            [
+                b"{",
+                b'{"q": nan}',
+                b"\xff\xfe\xfd",
+                b'{"q": "\xe4"}',
+                b'{"q": "a\nb"}',
+                b"[" * 100_000,
+                b'{"q":' * 100_000,
+                b'{"q": ' + b"9" * 5000 + b"}",
+                b'{"q": "a", "q": "b"}',
+            ],
+        ),
+        (
+            JSON,
+            NO_OBJECT,
+            [
+                b"[1]",
+                b"null",
+                b'"q"',
+                b"NaN",
+                b'{"q": "\\ud800"}',
+                json.dumps({f"x{number}": 1 for number in range(5000)}).encode(),
+            ],
+        ),
+        (
+            FORM,
+            NO_JSON,
+            [
+                b"q=%ff",
+                b"q=\xff",
+                b"q=%ed%a0%80",
+                b"q=a&q=b&source=de&target=en&text=a&target_lang=EN&target=en&target_lang=EN",
+                b"&".join(b"a%d=b" % number for number in range(5000)),
+            ],
+        ),
+        (
+            MULTIPART,
+            NO_JSON,
+            [
+                b"",
+                b"no boundary",
+                PART + b"\r\na",
+                PART + b"\r\n\xff\r\n--b--\r\n",
+                PART + b"Content-Transfer-Encoding: x\r\n\r\na\r\n--b--\r\n",
+                b"--b\r\nContent-Disposition: form-data\r\n\r\na\r\n--b--\r\n",
+            ],
+        ),
+        ("multipart/form-data", NO_JSON, [b"x"]),
+        ("", UNSUPPORTED, [b"q=a"]),
+        ("text/plain", UNSUPPORTED, [b"q=a"]),
+        ("application/xml", UNSUPPORTED, [b"<q/>"]),
+        (";", UNSUPPORTED, [b"q=a"]),
+        (f"{FORM}; charset=iso-8859-1", UNSUPPORTED, [b"q=a"]),
+        (f"{JSON}; charset=utf-16", NOT_UTF_8, [b"{}"]),
+        (f"{JSON}; charset*=x'y'z", NOT_UTF_8, [b"{}"]),
     ],
-    ids=lambda value: repr(value[:30]) if isinstance(value, bytes) else "",
 )
-def test_an_unreadable_body_is_rejected(
-    http: httpx.Client, kind: str, content: bytes, statuses: Statuses
+def test_bad_bodies_are_rejected(
+    http: httpx.Client, kind: str, statuses: Statuses, contents: list[bytes]
 ) -> None:
     for api, status in zip(APIS, statuses, strict=True):
         headers = {"Authorization": f"{api.scheme} any"} | ({"Content-Type": kind} if kind else {})
-        for path in api.paths:
+        for path, content in ((path, content) for path in api.paths for content in contents):
             response = http.post(path, content=content, headers=headers)
-            assert api.error_of(response)[0] == status, path
+            assert api.error_of(response)[0] == status, (path, content[:60])
             assert len(response.content) < 1000
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [JSON, "Application/JSON ; charset=UTF-8", f'{JSON}; charset="utf-8"'],
-)
+@pytest.mark.parametrize("kind", [JSON, "Application/JSON ; charset=UTF-8", f'{JSON}; charset="utf-8"'])
 def test_json_may_be_declared_in_several_ways(http: httpx.Client, kind: str) -> None:
     for api in APIS:
         headers = {"Authorization": f"{api.scheme} any", "Content-Type": kind}
-        response = http.post(api.paths[0], content=json.dumps(api.body("ä")).encode(), headers=headers)
-        assert "Ä" in json.dumps(response.json(), ensure_ascii=False), response.text
+        response = http.post(api.paths[0], content=json.dumps(api.body("ä", "de")).encode(), headers=headers)
+        assert api.text_of(response.json()) == "Ä"
 
 
 @pytest.mark.parametrize(
@@ -152,29 +128,37 @@ def test_json_may_be_declared_in_several_ways(http: httpx.Client, kind: str) -> 
     ids=lambda value: str(value)[:20],
 )
 def test_a_text_that_cannot_be_translated_is_not_quoted_and_not_charged(
-    serve: Serve, keys: Keys, text: str, statuses: Statuses
+    serve: Serve, keys: Keys, caplog: pytest.LogCaptureFixture, text: str, statuses: Statuses
 ) -> None:
     client, key = serve(apis=NAMES, database_url=keys.url), keys.make()
 
     for api, status in zip(APIS, statuses, strict=True):
-        response = api.ask(client, text, key)
-        assert api.error_of(response)[0] == status, api.paths
-        assert text not in response.text
-        assert "geheim" not in response.text
+        for options in ({}, {"stream": True}) if api is OPENAI else ({},):
+            response = api.ask(client, text, key, **options)
+            assert api.error_of(response)[0] == status, api.paths
+            assert text not in response.text
+            assert "geheim" not in response.text + caplog.text
+            assert "Traceback" not in response.text
+    assert ("RuntimeError" in caplog.text and "in _translate" in caplog.text) == (status == 500)
     assert keys.usage(key).characters == 0
+    assert client.post("/v1/translate", json={"text": "a"}).status_code == 200, "the server goes on"
 
 
 def test_keys_are_checked_and_limited(serve: Serve, keys: Keys) -> None:
     client = serve(apis=NAMES, database_url=keys.url, requires_key=True)
-    other = keys.make(Scope.GLOSSARIES)
+    other, revoked = keys.make(Scope.GLOSSARIES), keys.make()
+    keys.revoke(revoked)
     for text, new_key, statuses in (
         ("ja", lambda: None, (401, 400, 403, 403, 401)),
         ("ja", lambda: "nonsense", (401, 403, 403, 401, 401)),
+        ("ja", lambda: revoked, (401, 403, 403, 401, 401)),
         ("ja", lambda: other, (403,) * 5),
         ("neun", lambda: keys.make(characters_per_month=3), (429, 403, 456, 403, 429)),
     ):
         for api, status in zip(APIS, statuses, strict=True):
-            assert api.error_of(api.ask(client, text, new_key()))[0] == status, (api.paths, status)
+            rejected = api.ask(client, text, new_key())
+            assert api.error_of(rejected)[0] == status, (api.paths, status)
+            assert rejected.headers.get("www-authenticate") == ("Bearer" if status == 401 else None)
     for api in APIS:
         key = keys.make(requests_per_minute=1)
         assert api.ask(client, "ja", key).status_code == 200
@@ -183,43 +167,117 @@ def test_keys_are_checked_and_limited(serve: Serve, keys: Keys) -> None:
         assert 1 <= int(rejected.headers["retry-after"]) <= 60
 
 
+FREE = ("/v1/models", "/healthz", "/languages", "/frontend/settings")
+"""Routes without a limit."""
+
+
 @pytest.mark.parametrize(
-    ("api", "method", "path", "status"),
+    ("api", "key"), [(NATIVE, None), (LIBRETRANSLATE, None), (DEEPL, "any"), (GOOGLE, "any"), (OPENAI, "any")]
+)
+def test_an_unknown_key_has_the_servers_rate(serve: Serve, keys: Keys, api: Api, key: str | None) -> None:
+    client = serve(apis=NAMES, database_url=keys.url, rate_limit="2/minute")
+
+    asked = [api.ask(client, "ja", key) for _ in range(3)]
+
+    assert [each.status_code for each in asked] == [200, 200, 429]
+    words = "Slowdown: 2 per 1 minute" if api is LIBRETRANSLATE else "the limit of 2 per 1 minute is exceeded"
+    assert words in asked[-1].text
+    assert [client.get(path).status_code for path in FREE] == [200] * len(FREE)
+
+
+@pytest.mark.parametrize(
+    ("api", "places"),
     [
-        (NATIVE, "GET", "/unknown", 404),
-        (NATIVE, "POST", "/v1/translate/", 404),
-        (NATIVE, "GET", "/v1/translate", 405),
-        (NATIVE, "DELETE", "/v1/models", 405),
-        (LIBRETRANSLATE, "GET", "/translate", 405),
-        (LIBRETRANSLATE, "GET", "/detect", 405),
-        (LIBRETRANSLATE, "POST", "/languages", 405),
-        (LIBRETRANSLATE, "GET", "/suggest", 405),
-        (LIBRETRANSLATE, "POST", "/translate/", 404),
-        (LIBRETRANSLATE, "GET", "/languages/en", 404),
-        (LIBRETRANSLATE, "GET", "/download_file/nothing.txt", 404),
-        (LIBRETRANSLATE, "POST", "/suggest", 403),
-        (DEEPL, "GET", "/v2", 404),
-        (DEEPL, "GET", "/v2/nothing", 404),
-        (DEEPL, "PUT", "/v2/translate", 405),
-        (DEEPL, "GET", "/v2/document", 405),
-        (GOOGLE, "PUT", TRANSLATE, 405),
-        (GOOGLE, "PUT", f"{TRANSLATE}/languages", 405),
-        (GOOGLE, "GET", f"{TRANSLATE}/models", 404),
-        (GOOGLE, "DELETE", f"{TRANSLATE}/detect", 405),
-        (OPENAI, "GET", CHAT, 405),
-        (OPENAI, "GET", "/v1/chat/completions", 405),
-        (OPENAI, "POST", "/openai/v1/embeddings", 404),
-        (OPENAI, "POST", "/openai/v1/responses", 404),
-        (OPENAI, "POST", "/v1/chat/nothing", 404),
+        (NATIVE, ({"headers": {"X-API-Key": "{}"}}, {"headers": {"Authorization": "Bearer {}"}})),
+        (LIBRETRANSLATE, ({"params": {"api_key": "{}"}}, {"headers": {"X-API-Key": "{}"}})),
+        (DEEPL, ({"params": {"auth_key": "{}"}},)),
+        (GOOGLE, ({"params": {"key": "{}"}}, {"headers": {"X-Goog-Api-Key": "{}"}})),
+        (OPENAI, ({"headers": {"X-API-Key": "{}"}},)),
     ],
 )
-def test_paths_and_methods_have_the_form_of_all_errors(
-    http: httpx.Client, api: Api, method: str, path: str, status: int
+def test_a_key_may_be_in_the_headers_or_in_the_url(
+    serve: Serve, keys: Keys, api: Api, places: tuple[dict[str, dict[str, str]], ...]
 ) -> None:
-    response = http.request(method, path)
+    client, key = serve(apis=NAMES, database_url=keys.url, requires_key=True), keys.make()
+    for place in places:
+        [(where, named)] = place.items()
+        given: Any = {where: {name: value.format(key) for name, value in named.items()}}
+        assert client.post(api.paths[0], json=api.body("ja", "de"), **given).status_code == 200, place
 
-    assert api.error_of(response)[0] == status
-    assert ("allow" in response.headers) == (status == 405)
+
+@pytest.mark.parametrize(
+    ("api", "field"), [(LIBRETRANSLATE, "api_key"), (DEEPL, "auth_key"), (GOOGLE, "key")]
+)
+def test_a_body_may_not_have_another_key_than_the_head(
+    serve: Serve, keys: Keys, api: Api, field: str
+) -> None:
+    client = serve(apis=NAMES, database_url=keys.url, requires_key=True)
+    one, other = keys.make(), keys.make()
+
+    assert api.ask(client, "ja", None, **{field: one}).status_code == 200
+    statuses = [api.ask(client, "ja", one, **{field: each}).status_code for each in (one, "", other)]
+    assert statuses == [200, 200, 400]
+
+
+def test_until_it_has_translated_a_server_is_alive_but_not_ready(
+    serve: Serve, translator: DoubleTranslator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference, "WARM_UP_TEXT", "wait")
+
+    client = serve(await_ready=False, apis=NAMES)
+
+    assert client.get("/healthz").json() == {"status": "alive"}
+    assert [client.get(path).status_code for path in FREE] == [200] * len(FREE)
+    assert NATIVE.error_of(client.get("/readyz")) == (503, "not_ready")
+    fields, files = {"source": "de", "target": "en"}, {"file": ("a.txt", b"Hallo")}
+    file = client.post("/translate_file", data=fields, files=files)
+    rejected = [(api, api.ask(client, "a")) for api in APIS]
+    for api, response in (*rejected, (LIBRETRANSLATE, file), (LIBRETRANSLATE, client.get("/health"))):
+        assert api.error_of(response)[0] == 503
+        assert int(response.headers["retry-after"]) > 0
+    translator.released.set()
+    until(lambda: client.get("/readyz").status_code == 200)
+    assert client.get("/readyz").json() == {"status": "ready"}
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_a_server_that_does_not_detect_says_so(serve: Serve) -> None:
+    client = serve(apis=NAMES, detection="off")
+    asked = [(api, api.ask(client, "Hallo", source="")) for api in (NATIVE, LIBRETRANSLATE)]
+    for api, path, body in (
+        (NATIVE, "/v1/detect", {"text": "Hallo"}),
+        (LIBRETRANSLATE, "/detect", {"q": "Hallo"}),
+        (GOOGLE, f"{GOOGLE_PATH}/detect", {"q": "Hallo"}),
+    ):
+        asked.append((api, client.post(path, json=body)))
+    statuses = [api.error_of(response)[0] for api, response in asked]
+    assert statuses == [422, 400, 422, 403, 400]
+    assert [fields_of(response) for api, response in asked if api is NATIVE] == [["source"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("api", "status", "routes"),
+    [
+        (NATIVE, 404, ["GET /unknown", "POST /v1/translate/"]),
+        (NATIVE, 405, ["GET /v1/translate", "DELETE /v1/models"]),
+        (LIBRETRANSLATE, 403, ["POST /suggest"]),
+        (LIBRETRANSLATE, 404, ["POST /translate/", "GET /languages/en", "GET /download_file/nothing.txt"]),
+        (LIBRETRANSLATE, 405, ["GET /translate", "GET /detect", "POST /languages", "GET /suggest"]),
+        (DEEPL, 404, ["GET /v2", "GET /v2/nothing"]),
+        (DEEPL, 405, ["PUT /v2/translate", "GET /v2/document"]),
+        (GOOGLE, 404, [f"GET {GOOGLE_PATH}/models"]),
+        (GOOGLE, 405, [f"PUT {GOOGLE_PATH}", f"PUT {GOOGLE_PATH}/languages", f"DELETE {GOOGLE_PATH}/detect"]),
+        (OPENAI, 404, ["POST /openai/v1/embeddings", "POST /openai/v1/responses", "POST /v1/chat/nothing"]),
+        (OPENAI, 405, ["GET /openai/v1/chat/completions", "GET /v1/chat/completions"]),
+    ],
+)
+def test_unknown_routes_are_errors_as_well(
+    http: httpx.Client, api: Api, status: int, routes: list[str]
+) -> None:
+    for route in routes:
+        response = http.request(*route.split())
+        assert api.error_of(response)[0] == status, route
+        assert ("allow" in response.headers) == (status == 405)
 
 
 def test_requests_are_counted_under_the_name_of_their_api(serve: Serve) -> None:
@@ -237,4 +295,4 @@ def test_googles_and_openais_apis_are_off_unless_they_are_named(serve: Serve) ->
     client = serve(apis="native")
 
     for api in (GOOGLE, OPENAI):
-        assert [client.post(path, json=api.body("a")).status_code for path in api.paths] == [404, 404]
+        assert [client.post(path, json=api.body("a", "de")).status_code for path in api.paths] == [404, 404]

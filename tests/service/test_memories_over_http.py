@@ -1,6 +1,5 @@
 """Translation memories of every API: stored, used in translations, filled by suggestions."""
 
-import json
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +8,7 @@ import httpx
 import pytest
 
 from service.memories.memory_service import MAX_SEARCHED_TEXTS
-from tests.service.conftest import Serve, Served, double_server, translate
+from tests.service.conftest import Serve, Served, double_server, events_of, translate
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
@@ -45,16 +44,14 @@ def client(shared_server: Served, keys: Keys) -> httpx.Client:
 
 
 def translations(client: httpx.Client, **fields: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = translate(client, **fields)["translations"]
-    return found
+    return list(translate(client, **fields)["translations"])
 
 
 def create(client: httpx.Client, pairs: Any = PAIRS, **changes: Any) -> dict[str, Any]:
     sent = {**NEW, "pairs": pairs, **changes}
     response = client.post(ROOT, json=sent)
     assert response.status_code == 201, response.text
-    memory: dict[str, Any] = response.json()
-    return memory
+    return dict(response.json())
 
 
 def rejection(response: httpx.Response) -> tuple[int, str]:
@@ -104,7 +101,7 @@ def test_a_tmx_file_is_read_and_skipped_units_are_counted(client: httpx.Client) 
         ({"more": 1}, "more: is not known; known are name, pairs, source, target"),
     ],
 )
-def test_an_unstorable_memory_is_rejected_by_its_field(
+def test_a_bad_field_of_a_memory_is_named(
     client: httpx.Client, changes: dict[str, Any], problem: str
 ) -> None:
     sent = {**NEW, "pairs": PAIRS, **changes}
@@ -117,9 +114,7 @@ def test_a_damaged_tmx_file_is_rejected(client: httpx.Client) -> None:
     assert problem.startswith("file: not well-formed XML")
 
 
-def test_an_equal_text_gets_the_translation_of_the_memory(
-    client: httpx.Client, double: DoubleTranslator
-) -> None:
+def test_an_equal_text_is_translated_by_the_memory(client: httpx.Client, double: DoubleTranslator) -> None:
     memory = create(client)["id"]
     double.seen.clear()
 
@@ -151,9 +146,9 @@ def test_a_stream_ends_with_the_matches(client: httpx.Client) -> None:
 
     response = client.post("/v1/translate/stream", json={"text": ["Gute Nacht."], "memory": memory})
 
-    [done] = response.text.strip().split("\n\n")
-    assert done.startswith("event: done")
-    [translation] = json.loads(done.split("data: ", 1)[1])["translations"]
+    [(name, done)] = events_of(response)
+    assert name == "done"
+    [translation] = done["translations"]
     assert (translation["text"], translation["memory"]["match"]) == ("Good night.", "exact")
 
 
@@ -169,7 +164,7 @@ def test_a_stream_ends_with_the_matches(client: httpx.Client) -> None:
         ),
     ],
 )
-def test_a_memory_that_does_not_fit_is_rejected(
+def test_an_unfit_memory_is_rejected(
     client: httpx.Client, fields: dict[str, Any], status: int, problem: str
 ) -> None:
     memory = create(client)["id"]
@@ -210,7 +205,7 @@ def test_libretranslates_suggestions_are_in_the_same_memory(client: httpx.Client
         ({"s": "x" * 10_001}, "Invalid request: has 10001 characters; the limit is 10000"),
     ],
 )
-def test_libretranslates_suggestions_are_rejected_in_its_words(
+def test_bad_suggestions_of_libretranslate(
     client: httpx.Client, changes: dict[str, str], problem: str
 ) -> None:
     sent = {"q": "warum", "s": "why", "source": "de", "target": "en", **changes}

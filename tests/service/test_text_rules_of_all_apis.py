@@ -18,13 +18,11 @@ from hypothesis import strategies as st
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
-from tests.google_translate.conftest import PATH as GOOGLE
 from tests.jobs.conftest import run_job
-from tests.openai_chat.conftest import PATH as CHAT
-from tests.openai_chat.conftest import body as chat
 from tests.protection.test_text_rules import WORDS
 from tests.routing.doubles import write_bundle
-from tests.service.conftest import QUICK_FILES, Run, ready_client, router_of
+from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, OPENAI, Api
+from tests.service.conftest import QUICK_FILES, Run, events_of, ready_client, router_of
 from tests.service.doubles import BadTranslator, open_bad
 
 Texts = Sequence[str]
@@ -51,41 +49,14 @@ def native(client: httpx.Client, _run: Run, texts: Texts) -> Texts:
 
 
 def streamed(client: httpx.Client, _run: Run, texts: Texts) -> Texts:
-    events = posted(client, "/v1/translate/stream", {"text": texts, **PAIR}).text.strip().split("\n\n")
-    data = [json.loads(event.split("data: ", 1)[1]) for event in events]
-    whole = [each["text"] for each in data[-1]["translations"]]
-    for item, text in enumerate(whole):
-        assert all(each["text"] in text for each in data[:-1] if each["item"] == item)
+    *segments, (_, done) = events_of(posted(client, "/v1/translate/stream", {"text": texts, **PAIR}))
+    whole = [each["text"] for each in done["translations"]]
+    assert all(segment["text"] in whole[segment["item"]] for _, segment in segments)
     return whole
 
 
-def libretranslate(form: str) -> Callable[[httpx.Client, Run, Texts], Texts]:
-    def translate(client: httpx.Client, _run: Run, texts: Texts) -> Texts:
-        found = posted(client, "/translate", {"q": texts, "format": form, **PAIR}).json()["translatedText"]
-        return list(found)
-
-    return translate
-
-
-def deepl(**options: str) -> Callable[[httpx.Client, Run, Texts], Texts]:
-    def translate(client: httpx.Client, _run: Run, texts: Texts) -> Texts:
-        body = {"text": texts, "source_lang": "DE", "target_lang": "EN", **options}
-        return [each["text"] for each in posted(client, "/v2/translate", body).json()["translations"]]
-
-    return translate
-
-
-def google(form: str) -> Callable[[httpx.Client, Run, Texts], Texts]:
-    def translate(client: httpx.Client, _run: Run, texts: Texts) -> Texts:
-        found = posted(client, GOOGLE, {"q": texts, "format": form, **PAIR}).json()["data"]
-        return [each["translatedText"] for each in found["translations"]]
-
-    return translate
-
-
-def openai(client: httpx.Client, _run: Run, texts: Texts) -> Texts:
-    answers = [posted(client, CHAT, chat(text)).json() for text in texts]
-    return [answer["choices"][0]["message"]["content"] for answer in answers]
+def through(api: Api, **options: str) -> Callable[[httpx.Client, Run, Texts], Texts]:
+    return lambda client, _run, texts: [api.translate(client, text, **options) for text in texts]
 
 
 def command(_client: httpx.Client, run: Run, texts: Texts) -> Texts:
@@ -117,13 +88,13 @@ def job(suffix: str) -> Callable[[httpx.Client, Run, Texts], Texts]:
 WAYS = {
     "native": Way(native, is_html=False),
     "native stream": Way(streamed, is_html=False),
-    "libretranslate": Way(libretranslate("text"), is_html=False),
-    "libretranslate html": Way(libretranslate("html"), is_html=True),
-    "deepl": Way(deepl(), is_html=False),
-    "deepl html": Way(deepl(tag_handling="html"), is_html=True),
-    "google": Way(google("text"), is_html=False),
-    "google html": Way(google("html"), is_html=True),
-    "openai": Way(openai, is_html=False),
+    "libretranslate": Way(through(LIBRETRANSLATE), is_html=False),
+    "libretranslate html": Way(through(LIBRETRANSLATE, format="html"), is_html=True),
+    "deepl": Way(through(DEEPL), is_html=False),
+    "deepl html": Way(through(DEEPL, tag_handling="html"), is_html=True),
+    "google": Way(through(GOOGLE), is_html=False),
+    "google html": Way(through(GOOGLE, format="html"), is_html=True),
+    "openai": Way(through(OPENAI), is_html=False),
     "command": Way(command, is_html=False),
     "batch": Way(batch(".txt"), is_html=False),
     "batch html": Way(batch(".html"), is_html=True),
@@ -161,7 +132,7 @@ ANY_FIXTURES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=4, phases=QUICK, suppress_health_check=ANY_FIXTURES)
 @given(wordings=MANY_WORDINGS)
-def test_rules_hold_for_random_sentences(
+def test_rules_hold_for_any_words(
     client: httpx.Client, run_badly: Run, way: str, wordings: list[list[str]]
 ) -> None:
     texts = [f"Wir {' '.join(words)}." for words in wordings]
@@ -191,9 +162,7 @@ TOUCHING = {
 
 
 @pytest.mark.parametrize("way", [name for name, way in WAYS.items() if not way.is_html])
-def test_marks_that_touch_words_and_line_breaks_are_kept(
-    client: httpx.Client, run_badly: Run, way: str
-) -> None:
+def test_marks_that_touch_words_are_kept(client: httpx.Client, run_badly: Run, way: str) -> None:
     alone = native(client, run_badly, ["Erste Zeile", "Die Datei"])
 
     translated = WAYS[way].translate(client, run_badly, list(TOUCHING))
@@ -211,9 +180,7 @@ MARKED = "<p>Wir <b>öffnen <i>die</i> Datei</b> {app}.<br>Sehr <!-- c -->nicht 
 
 
 @pytest.mark.parametrize("way", [name for name, way in WAYS.items() if way.is_html])
-def test_touching_links_part_and_marks_are_there_once_and_nest(
-    client: httpx.Client, run_badly: Run, way: str
-) -> None:
+def test_links_are_apart_and_marks_nest(client: httpx.Client, run_badly: Run, way: str) -> None:
     house, dogs = native(client, run_badly, ["Haus", "Die Hunde"])
 
     links, marked = WAYS[way].translate(client, run_badly, [LINKS, MARKED])
@@ -231,16 +198,15 @@ FLAGGED = "Der Zusatz sehr."
 def test_a_failed_check_is_in_the_native_body_and_in_no_other(client: httpx.Client) -> None:
     texts = [FLAGGED, "Das Haus."]
     first, second = posted(client, "/v1/translate", {"text": texts, **PAIR}).json()["translations"]
-    stream = posted(client, "/v1/translate/stream", {"text": FLAGGED, **PAIR}).text.strip()
-    [last] = json.loads(stream.rpartition("data: ")[2])["translations"]
+    stream = events_of(posted(client, "/v1/translate/stream", {"text": FLAGGED, **PAIR}))
+    [last] = stream[-1][1]["translations"]
 
     assert [failed["check"] for failed in first["failed_checks"]] == ["numbers"]
     assert "54321 is not in the source" in first["failed_checks"][0]["problem"]
     assert "failed_checks" not in second
     assert last["failed_checks"] == first["failed_checks"]
-    for translate in (libretranslate("text"), deepl(), google("text"), openai):
-        [other] = translate(client, lambda: pytest.fail("no command"), [FLAGGED])
-        assert other == first["text"]
+    for api in APIS:
+        assert api.translate(client, FLAGGED) == first["text"]
 
 
 def test_commands_count_what_failed_a_check_and_end_with_its_status(run_badly: Run) -> None:

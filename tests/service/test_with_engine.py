@@ -15,6 +15,7 @@ from dragoman.native.library import best_kernels
 from dragoman.routing.router import Router
 from tests.forked import run_command, run_to_end
 from tests.routing.conftest import relabel
+from tests.service.apis import APIS, LIBRETRANSLATE
 from tests.service.conftest import ALL_APIS, TINY_BUNDLE, Run, engine_server, fields_of, ready_client
 
 TEXTS = ["Der Hund ist klein.", "", "Das Kind spielt im Garten. Der Hund ist klein.", "123", "  "]
@@ -166,15 +167,11 @@ def test_a_server_reports_the_kernels_of_its_model(engine_client: httpx.Client) 
 
 
 def test_a_text_in_an_unknown_script_comes_back_as_it_is_by_every_api(engine_client: httpx.Client) -> None:
-    text, german = "これは日本語の文です。", {"source": "de", "target": "en"}
-    libre_body = {"q": f"<p>{text}</p>", "format": "html", **german}
-    deepl_body = {"text": [text], "source_lang": "DE", "target_lang": "EN"}
+    text = "これは日本語の文です。"
+    body = {"text": [text, "Ein Hund rennt."], "source": "de"}
 
-    own = engine_client.post("/v1/translate", json={"text": [text, "Ein Hund rennt."], **german}).json()
-    libre = engine_client.post("/translate", json=libre_body).json()
-    deepl = engine_client.post("/v2/translate", json=deepl_body).json()
+    own = engine_client.post("/v1/translate", json=body).json()["translations"]
 
-    reported = [(one["text"] == text, one["finish_reason"]) for one in own["translations"]]
-    assert reported == [(True, "unsupported"), (False, "stop")]
-    assert libre["translatedText"] == f"<p>{text}</p>"
-    assert deepl["translations"][0]["text"] == text
+    assert [one["finish_reason"] for one in own] == ["unsupported", "stop"]
+    assert [api.translate(engine_client, text) for api in APIS] == [text] * len(APIS)
+    assert LIBRETRANSLATE.translate(engine_client, f"<p>{text}</p>", format="html") == f"<p>{text}</p>"
