@@ -202,10 +202,8 @@ async def test_processes_count_alone_without_redis(caplog: pytest.LogCaptureFixt
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
 
-    rates, limits = (
-        RateLimiter.open(f"redis://:hunter2@127.0.0.1:{port}", None),
-        RateLimits.parse("3/hour"),
-    )
+    rates = RateLimiter.open(f"redis://:hunter2@127.0.0.1:{port}", None)
+    limits = RateLimits.parse("3/hour")
     passed = [await passes(rates, "some", limits) for _ in range(4)]
     assert passed == [True, True, True, False]
     await rates.close()

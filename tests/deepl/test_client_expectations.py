@@ -122,10 +122,8 @@ def test_a_document_in_the_target_language_is_an_error(keyless: httpx.Client, kn
     assert ended["english"]["status"] == "error"
     assert ended["english"]["error_message"] == "Source and target language are equal."
     assert (ended["german"]["status"], ended["numbers"]["status"]) == ("done", "done")
-    assert (known_keys.usage(key).characters, known_keys.usage(key).documents) == (
-        len(GERMAN) + len("12 + 3"),
-        2,
-    )
+    used = known_keys.usage(key)
+    assert (used.characters, used.documents) == (len(GERMAN) + len("12 + 3"), 2)
 
 
 def test_any_key_is_accepted_if_none_is_required(keyless: httpx.Client, known_keys: Keys) -> None:

@@ -1,6 +1,5 @@
 """Servers with LibreTranslate's API."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import httpx
 import pytest
 
 from tests.routing.doubles import write_bundle
-from tests.service.conftest import engine_server, keys
+from tests.service.conftest import keys
 from tests.service.detecting_server import Serve, bundles, serve, write_models
 from tests.service.detecting_server import http as client
 
@@ -21,12 +20,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_models(tmp_path_factory.mktemp("models"), "pt-BR", "zh-Hant")
     write_bundle(folder / "d", "chinese", ["zh"], ["en"])
     return folder
-
-
-@pytest.fixture(scope="module")
-def engine_client() -> Iterator[httpx.Client]:
-    with engine_server(detection="on") as shared:
-        yield shared
 
 
 def translate(client: httpx.Client, **body: object) -> dict[str, Any]:

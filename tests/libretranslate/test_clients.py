@@ -163,15 +163,6 @@ def test_the_api_describes_itself(client: httpx.Client) -> None:
     assert described["paths"].keys() < whole["paths"].keys()
 
 
-def test_every_example_of_the_description_is_answered_as_it_says(client: httpx.Client) -> None:
-    for path, methods in client.get("/spec").json()["paths"].items():
-        for operation in methods.values():
-            media = operation.get("requestBody", {}).get("content", {}).get("application/json")
-            if media is not None:
-                response = client.post(path, json=media["schema"]["examples"][0])
-                assert str(response.status_code) in operation["responses"]
-
-
 def test_libretranslatepy_translates_detects_and_lists(client: httpx.Client) -> None:
     api = LibreTranslateAPI(str(client.base_url).rstrip("/"))
 

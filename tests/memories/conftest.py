@@ -1,27 +1,18 @@
 """Memories in databases of both kinds, of one key and of another."""
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
-
 import pytest
 
 from dragoman.types import Pair
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyOptions
 from service.memories.pairs import SegmentPair
 from service.memories.store import Memory, MemoryStore
+from tests.accounts.conftest import NOON, database, new_key, url
 
-NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+__all__ = ["database", "url"]
+
 DE_EN = Pair("de", "en")
 GREETINGS = (SegmentPair("Guten Morgen.", "Good morning."), SegmentPair("Gute Nacht.", "Good night."))
-
-
-@pytest.fixture
-def database(any_url: str) -> Iterator[Database]:
-    opened = Database.open(any_url)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -40,4 +31,4 @@ def memory(store: MemoryStore, owner: str) -> Memory:
 
 
 def new_owner(database: Database) -> str:
-    return KeyStore(database).create(KeyOptions("someone"), NOON).key.id
+    return new_key(KeyStore(database)).key.id

@@ -25,7 +25,8 @@ from service.memories.pairs import (
 from service.memories.similarity import MAX_SEARCHED_CHARACTERS, SimilarityIndex
 from service.memories.store import SUGGESTIONS, Memory, MemoryLimits, MemoryStore
 from service.memories.tmx import TmxPairs
-from tests.memories.conftest import DE_EN, GREETINGS, NOON, new_owner
+from tests.accounts.conftest import NOON
+from tests.memories.conftest import DE_EN, GREETINGS, new_owner
 
 
 def pairs_of(store: MemoryStore, owner: str | None, memory: Memory) -> set[tuple[str, str]]:

@@ -42,11 +42,8 @@ def open_server(folder: Path) -> Iterator[str]:
     """The address of a server with all APIs and every switch on; its files are in `folder`."""
     database = f"sqlite:///{folder / 'dragoman.db'}"
     switches = {"reload_endpoint": True, "admin_api": True, "detection": "on", "suggestions": "on"}
-    with double_server(folder, models_dir=folder / "models", database_url=database, **switches) as (
-        client,
-        _,
-    ):
-        yield str(client.base_url)
+    with double_server(folder, models_dir=folder / "models", database_url=database, **switches) as served:
+        yield str(served[0].base_url)
 
 
 def check(case: Case[Any], address: str) -> int:
@@ -55,6 +52,5 @@ def check(case: Case[Any], address: str) -> int:
     DeepL's own servers, and so these routes, take null and nothing for fields that are left out.
     """
     is_lenient = case.operation.path.startswith(("/v2/", "/v3/"))
-    return case.call_and_validate(
-        base_url=address, checks=CHECKS if is_lenient else STRICT_CHECKS
-    ).status_code
+    checked = CHECKS if is_lenient else STRICT_CHECKS
+    return case.call_and_validate(base_url=address, checks=checked).status_code

@@ -60,9 +60,7 @@ def test_the_lock_file_names_versions_and_hashes_but_no_registry() -> None:
     lock = json.loads((WEB / "package-lock.json").read_text(encoding="utf8"))
     packages = {name: package for name, package in lock["packages"].items() if name}
 
-    assert [
-        name for name, package in packages.items() if not package["integrity"].startswith("sha512-")
-    ] == []
+    assert [name for name, each in packages.items() if not each["integrity"].startswith("sha512-")] == []
     assert [name for name, package in packages.items() if "resolved" in package] == []
 
 

@@ -87,10 +87,9 @@ def started(command: list[str], environment: dict[str, str], **streams: Any) -> 
 
 def test_a_reader_may_leave_silently(command: list[str], environment: dict[str, str], tmp_path: Path) -> None:
     # More than a pipe holds, so that the writer meets the closed end.
-    (tmp_path / "in.txt").write_bytes(b"ja\n" * 100_000)
-    with started(
-        [*command, "translate", "--file", str(tmp_path / "in.txt")], environment, **PIPES
-    ) as process:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"ja\n" * 100_000)
+    with started([*command, "translate", "--file", str(path)], environment, **PIPES) as process:
         assert process.stdout.readline() == b"JA\n"
         process.stdout.close()
 

@@ -66,9 +66,8 @@ def test_unknown_names_are_shown_cut(
 
 def test_a_body_over_the_limit_is_rejected_by_the_size_it_announces(client: httpx.Client) -> None:
     head = b"POST /v1/translate HTTP/1.1\r\nHost: test\r\nContent-Length: 1048577\r\n\r\n"
-    with socket.create_connection(
-        (client.base_url.host, client.base_url.port or 0), timeout=10
-    ) as connection:
+    address = client.base_url.host, client.base_url.port or 0
+    with socket.create_connection(address, timeout=10) as connection:
         connection.sendall(head)
 
         assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")

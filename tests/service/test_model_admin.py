@@ -22,7 +22,6 @@ from service.model_admin import MAX_DOWNLOADS
 from service.model_errors import ModelBusy, NotEnoughModelSpace, UnknownModel
 from service.model_folders import ModelFolders
 from service.model_index import download, read_index, take_away
-from service.settings import SettingsError, load_settings
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.service.conftest import SIZE_BYTES, ready_client, rejection, translate
 from tests.service.keys import Keys
@@ -326,21 +325,6 @@ def test_the_routes_exist_only_with_the_setting(start: Callable[..., Admin]) -> 
 
     assert admin.client.get(PATH, headers=admin.key).status_code == 404
     assert PATH not in admin.client.get("/openapi.json").json()["paths"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({}, "admin_api: requires API keys; set database_url or requires_key"),
-        ({"requires_key": True, "apis": "deepl"}, "admin_api: is part of the API `native`"),
-        ({"requires_key": True, "model": "a"}, "admin_api: with model, no other models are served"),
-    ],
-)
-def test_a_server_does_not_start_with_routes_that_cannot_work(
-    settings: dict[str, object], message: str
-) -> None:
-    with pytest.raises(SettingsError, match=message):
-        load_settings(overrides={"admin_api": True, **settings})
 
 
 def test_another_process_that_changes_the_model_is_not_disturbed(tmp_path: Path) -> None:

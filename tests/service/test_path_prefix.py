@@ -1,4 +1,4 @@
-"""Behind a proxy that publishes the server below a prefix, all addresses in responses have the prefix."""
+"""Addresses below a prefix that a proxy publishes; HEAD, which has the response of GET without its body."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from service.settings import SettingsError, load_settings
+from tests.jobs.conftest import ServeJobs, double, keys, run_job, send, serve_double
 from tests.routing.doubles import TIMEOUT_S, until
-from tests.service.conftest import QUICK_FILES, engine_server
+from tests.service.conftest import ALL_APIS, QUICK_FILES, engine_server
+from tests.service.doubles import DoubleTranslator
 
 PREFIX = "/some/where"
 
@@ -79,7 +80,40 @@ def test_the_address_of_a_translated_file_has_the_prefix(public: httpx.Client) -
     assert public.get(url).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["translator", "/translator/", "/", "/a b", "//a", "/a?b"])
-def test_a_prefix_that_would_not_fit_is_rejected(path: str) -> None:
-    with pytest.raises(SettingsError, match=r"root_path .*must begin with a slash, not end with one"):
-        load_settings(overrides={"root_path": path})
+__all__ = ["double", "keys", "serve_double"]
+
+
+def get_paths(client: httpx.Client) -> list[str]:
+    """The paths of all documented routes with GET, of something that does not exist."""
+    described = client.get("/openapi.json").json()["paths"]
+    found = [re.sub(r"{[^}]*}", "nothing", path) for path, routes in described.items() if "get" in routes]
+    return [*found, "/openapi.json", "/healthz", "/readyz", "/metrics", "/"]
+
+
+def test_every_route_of_get_responds_to_head_with_the_same_status(serve_double: ServeJobs) -> None:
+    client = serve_double(apis=f"{ALL_APIS},google,openai")
+    for path in get_paths(client):
+        expected, found = client.get(path), client.head(path)
+        assert (found.status_code, found.content) == (expected.status_code, b""), path
+        assert found.headers.get("content-type") == expected.headers.get("content-type"), path
+
+
+def test_head_of_a_file_has_its_length(serve_double: ServeJobs) -> None:
+    client = serve_double()
+    job = run_job(client, b"ein haus\n")
+    found = client.head(f"/v1/jobs/{job['id']}/result")
+    assert (found.headers["content-length"], found.content) == ("9", b"")
+
+
+@pytest.mark.timeout(60)
+def test_head_of_an_endless_stream_ends(serve_double: ServeJobs, double: DoubleTranslator) -> None:
+    client = serve_double()
+    job = send(client, b"wait\n")
+    until(double.is_waiting.is_set)
+    found = client.head(f"/v1/jobs/{job['id']}/events")
+    assert (found.status_code, found.content) == (200, b"")
+    assert found.headers["content-type"].startswith("text/event-stream")
+
+
+def test_head_where_there_is_no_get_is_not_allowed(serve_double: ServeJobs) -> None:
+    assert serve_double().head("/v1/translate").status_code == 405

@@ -364,9 +364,3 @@ def test_parsing_takes_a_client_a_quarter_of_the_interpreter_at_most(monkeypatch
         asyncio.run(parsed(Body(b" " * (MAX_PARSED_ON_LOOP_BYTES + 1)), parse))
 
     assert pauses_s == [0.75]
-
-
-def test_a_small_body_takes_no_other_thread() -> None:
-    small = Body(b" " * MAX_PARSED_ON_LOOP_BYTES)
-
-    assert asyncio.run(parsed(small, lambda _: threading.get_ident())) == threading.get_ident()

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import httpx
@@ -30,35 +31,27 @@ from tests.service.doubles import DoubleTranslator
 URL = "/v1/translate"
 
 
-def test_models_shows_what_the_manifest_has(client: httpx.Client) -> None:
-    assert client.get("/v1/models").json() == {
-        "models": [
-            {
-                "name": "tiny-de-en",
-                "folder": "tiny",
-                "source": "de",
-                "target": "en",
-                "sources": ["de"],
-                "targets": ["en"],
-                "precision": "int8",
-                "limits": {"max_source_tokens": 256, "max_target_tokens": 200},
-                "sizes": {
-                    "decoder_layers": 2,
-                    "heads": 4,
-                    "head_size": 16,
-                    "source_vocab": 1000,
-                    "target_vocab": 1200,
-                    "width": None,
-                },
-                "size_bytes": 1000 * len("encoder.onnxdecoder.onnxsource.modeltarget.model"),
-                "is_loaded": True,
-                "memory_bytes": 1,
-                "kernels": "doubled",
-                "why_not_native": "it is a double",
-                "licence": "CC-BY-4.0",
-                "scores": {"captions": {"bleu": 31.5}},
-            }
-        ]
+def test_models_shows_what_the_manifest_has(client: httpx.Client, double: DoubleTranslator) -> None:
+    [shown] = client.get("/v1/models").json()["models"]
+
+    manifest = double.manifest
+    assert shown == {
+        "name": "tiny-de-en",
+        "folder": "tiny",
+        "source": "de",
+        "target": "en",
+        "sources": ["de"],
+        "targets": ["en"],
+        "precision": "int8",
+        "limits": {"max_source_tokens": 256, "max_target_tokens": 200},
+        "sizes": asdict(manifest.sizes),
+        "size_bytes": 1000 * len("encoder.onnxdecoder.onnxsource.modeltarget.model"),
+        "is_loaded": True,
+        "memory_bytes": 1,
+        "kernels": "doubled",
+        "why_not_native": "it is a double",
+        "licence": "CC-BY-4.0",
+        "scores": {"captions": {"bleu": 31.5}},
     }
 
 

@@ -8,6 +8,10 @@ from pydantic import ValidationError
 from service.service_links import describe_ignored
 from service.settings import ENV_PREFIX, Settings, SettingsError, load_settings, split_names
 
+ADMIN = {"admin_api": True, "requires_key": True}
+NOT_OCTAL = ("999", "0o660", "66", "rw-")
+NO_PREFIXES = ("translator", "/translator/", "/", "/a b", "//a", "/a?b")
+
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
@@ -106,6 +110,26 @@ def test_a_value_that_does_not_fit_is_named(monkeypatch: pytest.MonkeyPatch, nam
 
     with pytest.raises(SettingsError, match=rf"^{name} \(or DRAGOMAN_{name.upper()}\): .*{value!r}$"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "problem"),
+    [
+        ({"metrics": "key"}, "set database_url or requires_key"),
+        ({"discovery": "key"}, "set database_url or requires_key"),
+        ({"admin_api": True}, "admin_api: requires API keys; set database_url or requires_key"),
+        ({**ADMIN, "apis": "deepl"}, "admin_api: is part of the API `native`"),
+        ({**ADMIN, "model": "a"}, "admin_api: with model, no other models are served"),
+        ({"uds": "a.sock", "host": "::1"}, "uds: .*remove host, or uds"),
+        ({"uds": "a.sock", "port": 9}, "uds: .*remove port, or uds"),
+        ({"uds": "a.sock", "reuse_port": True}, "uds: .*remove reuse_port, or uds"),
+        *(({"uds": "a.sock", "uds_mode": mode}, "uds_mode .*three octal digits") for mode in NOT_OCTAL),
+        *(({"root_path": path}, "root_path .*must begin with a slash, not end") for path in NO_PREFIXES),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_rejected(overrides: dict[str, object], problem: str) -> None:
+    with pytest.raises(SettingsError, match=problem):
+        load_settings(overrides=overrides)
 
 
 def test_all_values_that_do_not_fit_are_named_at_once() -> None:

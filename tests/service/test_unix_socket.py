@@ -101,18 +101,6 @@ def test_a_socket_of_a_later_server_is_not_removed(path: Path) -> None:
     assert path.is_socket()
 
 
-@pytest.mark.parametrize("other", [{"host": "::1"}, {"port": 9}, {"reuse_port": True}])
-def test_a_socket_and_a_port_contradict_each_other(path: Path, other: dict[str, object]) -> None:
-    with pytest.raises(SettingsError, match=f"uds: .*remove {next(iter(other))}, or uds"):
-        settings_of(path, **other)
-
-
-@pytest.mark.parametrize("mode", ["999", "0o660", "66", "rw-"])
-def test_permissions_are_octal_digits(path: Path, mode: str) -> None:
-    with pytest.raises(SettingsError, match=r"uds_mode .*three octal digits"):
-        settings_of(path, uds_mode=mode)
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A database whose tables are there already, so that connections to it are kept open."""

@@ -175,3 +175,15 @@ def test_a_text_in_an_unknown_script_comes_back_as_it_is_by_every_api(engine_cli
     assert [one["finish_reason"] for one in own] == ["unsupported", "stop"]
     assert [api.translate(engine_client, text) for api in APIS] == [text] * len(APIS)
     assert LIBRETRANSLATE.translate(engine_client, f"<p>{text}</p>", format="html") == f"<p>{text}</p>"
+
+
+def test_alternatives_of_libretranslate_leave_the_best_translation(engine_client: httpx.Client) -> None:
+    text, pair = "Ein Hund rennt.", {"source": "de", "target": "en"}
+    plain = LIBRETRANSLATE.translate(engine_client, text)
+
+    answer = engine_client.post("/translate", json={"q": [text, text], "alternatives": 3, **pair}).json()
+
+    assert answer["translatedText"] == [plain, plain]
+    for alternatives in answer["alternatives"]:
+        assert plain not in alternatives
+        assert 1 <= len(alternatives) == len(set(alternatives)) <= 3
