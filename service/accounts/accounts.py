@@ -66,7 +66,8 @@ class Accounts:
 
     requires_key: bool
     options: AccountsOptions
-    _database: Database | None
+    database: Database | None
+    """The database of accounts; None if there is none."""
     _keys: "_KeyCache | None"
 
     @classmethod
@@ -89,14 +90,9 @@ class Accounts:
         keys = _KeyCache(KeyStore(database), options.key_ttl_s, options.clock.monotonic)
         return cls(requires_key, options, database, keys)
 
-    @property
-    def database(self) -> Database | None:
-        """The database of accounts; None if there is none."""
-        return self._database
-
     def close(self) -> None:
-        if self._database is not None:
-            self._database.close()
+        if self.database is not None:
+            self.database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +155,7 @@ class Accounts:
             raise ValueError(f"{characters} characters and {documents} documents cannot be charged")
         charge = Charge(caller.key_id, self._month(), characters, documents)
         if caller.key_id is not None:
-            UsageStore(self._require_database("quotas")).charge(charge, caller.limits.characters_per_month)
+            self._usage_store().charge(charge, caller.limits.characters_per_month)
         return charge
 
     def refund(self, charge: Charge) -> None:
@@ -169,23 +165,21 @@ class Accounts:
             StoreError: the database cannot be used, or less than this is counted, as after a second refund.
         """
         if charge.key_id is not None:
-            UsageStore(self._require_database("quotas")).refund(charge)
+            self._usage_store().refund(charge)
 
     def usage(self, caller: Caller) -> Usage:
         """Return the usage of this month, UTC; zero without a key. `caller.limits` has the limit."""
         if caller.key_id is None:
             return Usage(self._month())
-        return UsageStore(self._require_database("quotas")).get_month(caller.key_id, self._month())
+        return self._usage_store().get_month(caller.key_id, self._month())
 
     def _month(self) -> str:
         return month_of(self.options.clock.now())
 
-    def _require_database(self, purpose: str) -> Database:
-        if self._database is None:
-            raise NoDatabase(
-                "none", f"{purpose} need a database; the server's operator must set database_url"
-            )
-        return self._database
+    def _usage_store(self) -> UsageStore:
+        if self.database is None:
+            raise NoDatabase("none", "quotas need a database; the server's operator must set database_url")
+        return UsageStore(self.database)
 
 
 @dataclass(slots=True)

@@ -267,11 +267,9 @@ class DeepLPairQuery(DocumentedModel):
     auth_key: ApiKey = None
 
 
-class DictionaryInfoOut(DocumentedModel):
+class DictionaryInfoOut(GlossaryPair):
     """A language pair of a glossary, without its entries."""
 
-    source_lang: str
-    target_lang: str
     entry_count: int = Field(ge=0)
 
 
@@ -290,11 +288,9 @@ class MultilingualGlossaries(DocumentedModel):
     glossaries: list[MultilingualGlossary]
 
 
-class DictionaryEntries(DocumentedModel):
+class DictionaryEntries(GlossaryPair):
     """The entries of a language pair."""
 
-    source_lang: str
-    target_lang: str
     entries: str
     entries_format: EntriesFormat
 

@@ -114,8 +114,7 @@ def _add_routes_of_all(
     )
     async def list_glossaries(connection: Request) -> Response:
         """Return the key's glossaries without entries. All callers without a key share theirs."""
-        owner = await access.owner(connection)
-        found = await run_in_thread(lambda: store.list(owner))
+        found = await access.find(connection, store.list)
         return SafeJSONResponse({"glossaries": list(map(present_glossary, found))})
 
 
@@ -137,10 +136,8 @@ def _add_routes_of_one(
     )
     async def get_glossary(connection: Request) -> Response:
         """Return the glossary's name and language pairs."""
-        owner = await access.owner(connection)
-        return SafeJSONResponse(
-            present_glossary(await run_in_thread(lambda: store.get(owner, _id(connection))))
-        )
+        found = await access.find(connection, lambda owner: store.get(owner, _id(connection)))
+        return SafeJSONResponse(present_glossary(found))
 
     @routes.put(
         ONE,
@@ -174,8 +171,7 @@ def _add_routes_of_one(
     )
     async def delete_glossary(connection: Request) -> Response:
         """Delete a glossary permanently. Jobs that named it keep their copy of the entries."""
-        owner = await access.owner_of_all(connection)
-        await run_in_thread(lambda: store.delete(owner, _id(connection)))
+        await access.delete(connection, lambda owner: store.delete(owner, _id(connection)))
         return Response(status_code=NO_CONTENT)
 
     @routes.get(

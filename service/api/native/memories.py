@@ -78,8 +78,7 @@ def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryS
     )
     async def list_memories(connection: Request) -> Response:
         """Return the key's memories without pairs. All callers without a key share theirs."""
-        owner = await access.owner(connection)
-        found = await run_in_thread(lambda: store.list(owner))
+        found = await access.find(connection, store.list)
         return SafeJSONResponse({"memories": list(map(schemas.present_memory, found))})
 
 
@@ -99,8 +98,7 @@ def _add_routes_of_one(routes: APIRouter, access: OwnerAccess, memories: MemoryS
     )
     async def get_memory(connection: Request) -> Response:
         """Return the memory's name, languages and size."""
-        owner = await access.owner(connection)
-        found = await run_in_thread(lambda: store.get(owner, _id(connection)))
+        found = await access.find(connection, lambda owner: store.get(owner, _id(connection)))
         return SafeJSONResponse(schemas.present_memory(found))
 
     @routes.delete(
@@ -115,8 +113,7 @@ def _add_routes_of_one(routes: APIRouter, access: OwnerAccess, memories: MemoryS
     )
     async def delete_memory(connection: Request) -> Response:
         """Delete a memory permanently. Jobs that named it and have not ended fail."""
-        owner = await access.owner_of_all(connection)
-        await run_in_thread(lambda: store.delete(owner, _id(connection)))
+        await access.delete(connection, lambda owner: store.delete(owner, _id(connection)))
         return Response(status_code=NO_CONTENT)
 
 
@@ -174,9 +171,10 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
     )
     async def delete_memory_pair(connection: Request) -> Response:
         """Delete one pair."""
-        owner = await access.owner_of_all(connection)
         pair_id = _id(connection, "pair_id")
-        changed = await run_in_thread(lambda: store.delete_pair(owner, _id(connection), pair_id))
+        changed = await access.delete(
+            connection, lambda owner: store.delete_pair(owner, _id(connection), pair_id)
+        )
         return SafeJSONResponse(schemas.present_memory(changed))
 
 

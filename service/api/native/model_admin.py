@@ -160,10 +160,7 @@ def _present_model(model: ModelInfo) -> ManagedModelOut:
 
 
 def _present_download(download: ModelDownload) -> ModelDownloadOut:
+    error = None if download.error is None else describe_error(download.error)
     return ModelDownloadOut(
-        name=download.model.name,
-        state=download.state,
-        received_bytes=download.received_bytes,
-        size_bytes=download.model.size_bytes,
-        error=None if download.error is None else describe_error(download.error),
+        **openapi.equal_fields(ModelDownloadOut, download, download.model) | {"error": error}
     )

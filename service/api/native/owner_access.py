@@ -33,10 +33,15 @@ class OwnerAccess:
             connection, key_in_headers(connection), Scope.GLOSSARIES
         )
 
-    async def owner_of_all(self, connection: Request) -> str | None:
-        """Return the owner for a deletion; reject fields, which the caller may have meant to restrict it."""
+    async def find(self, connection: Request, find: Callable[[str | None], Result]) -> Result:
+        """Return what `find` returns for the owner, on a thread."""
+        owner = await self.owner(connection)
+        return await run_in_thread(lambda: find(owner))
+
+    async def delete(self, connection: Request, delete: Callable[[str | None], Result]) -> Result:
+        """Do the same for a deletion; reject fields, which the caller may have meant to restrict it."""
         owner, _ = await self.read(connection, lambda fields: fields.check_known(()))
-        return owner
+        return await run_in_thread(lambda: delete(owner))
 
     async def owner(self, connection: Request) -> str | None:
         """Return the owner of the caller's glossaries and memories."""

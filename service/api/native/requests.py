@@ -25,7 +25,8 @@ MAX_FIELDS = 100
 DEFAULT_MATCHES, MAX_MATCHES = 3, 10
 
 
-def _text_tag(text: Any) -> str | None:
+def text_tag(text: Any) -> str | None:
+    """Return which of two types a text has: a string, or a list."""
     if isinstance(text, str):
         return "one"
     return "several" if isinstance(text, list) else None
@@ -34,7 +35,7 @@ def _text_tag(text: Any) -> str | None:
 Texts = Annotated[
     Annotated[str, Tag("one")] | Annotated[list[str], Field(fail_fast=True), Tag("several")],
     Discriminator(
-        _text_tag,
+        text_tag,
         custom_error_type="text_type",
         custom_error_message="Input should be a string or a list of strings",
     ),

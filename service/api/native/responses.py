@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
-from service.http.openapi import DocumentedModel, examples
+from service.http.openapi import DocumentedModel, equal_fields, examples
 from service.memories.pairs import TextMatches
 from service.text.outcome import Check
 from service.translation.request import DetectedSource, TranslationResult
@@ -293,18 +293,8 @@ def _present_matches(matches: TextMatches) -> MemoryOut:
 def present_progress(progress: SegmentDone | SegmentSoFar) -> SegmentEvent | TokensEvent:
     """Return the event for a translation's progress."""
     if isinstance(progress, SegmentSoFar):
-        return TokensEvent(item=progress.item, number=progress.number, text=progress.text)
-    segment = progress.segment
-    return SegmentEvent(
-        item=progress.item,
-        number=progress.number,
-        source=segment.source,
-        text=segment.text,
-        source_span=segment.source_span,
-        span=segment.span,
-        score=segment.score,
-        finish_reason=segment.finish_reason,
-    )
+        return TokensEvent(**equal_fields(TokensEvent, progress))
+    return SegmentEvent(**equal_fields(SegmentEvent, progress, progress.segment))
 
 
 def present_scores(model: str, scored: Sequence[SegmentTranslation]) -> ScoreResponse:

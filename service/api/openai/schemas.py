@@ -1,11 +1,11 @@
 """Requests and responses; the OpenAPI document contains their schemas."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from service.api.native.requests import StrictRequest
+from service.api.native.requests import StrictRequest, text_tag
 from service.http.openapi import DocumentedModel, examples
 
 
@@ -28,17 +28,11 @@ class TextPart(StrictRequest):
     """The text."""
 
 
-def _content_tag(content: Any) -> str | None:
-    if isinstance(content, str):
-        return "one"
-    return "several" if isinstance(content, list) else None
-
-
 Content = Annotated[
     Annotated[str, Tag("one")]
     | Annotated[list[TextPart], Field(min_length=1, fail_fast=True), Tag("several")],
     Discriminator(
-        _content_tag,
+        text_tag,
         custom_error_type="text_type",
         custom_error_message="Input should be a string or a list of parts of the type `text`",
     ),
