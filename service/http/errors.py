@@ -98,10 +98,20 @@ class ErrorForm:
 
     roots: tuple[str, ...]
     """Paths that belong to the API, with all paths below them."""
-    respond: Callable[[ApiError], Response]
+    body: Callable[[ApiError], Mapping[str, Any]]
+    """Returns the body of an error."""
+    statuses: Mapping[ErrorKind, int] = field(default_factory=dict)
+    """Statuses that differ from Dragoman's."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of every error."""
 
     def owns(self, path: str) -> bool:
         return any(path == root or path.startswith(f"{root}/") for root in self.roots)
+
+    def respond(self, error: ApiError) -> Response:
+        """Return the response to a request that failed."""
+        status = self.statuses.get(error.kind, error.kind.status)
+        return SafeJSONResponse(self.body(error), status, {**self.headers, **error.headers})
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,9 +265,7 @@ def test_dropped_database_connections_are_replaced(two: tuple[Database, Database
     assert KeyStore(database).list() == []
 
 
-def test_the_default_database_is_in_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_database_is_in_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with Accounts.open(None, requires_key=True):
         assert (tmp_path / "dragoman.db").is_file()

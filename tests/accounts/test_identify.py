@@ -53,9 +53,7 @@ def test_a_caller_has_the_name_limits_and_scopes_of_its_key(accounts: Accounts, 
     assert isinstance(refused.value, ScopeMissing)
 
 
-def test_a_key_needs_the_database_unless_it_is_cached(
-    accounts: Accounts, keys: KeyStore, times: Times
-) -> None:
+def test_a_cached_key_needs_no_database(accounts: Accounts, keys: KeyStore, times: Times) -> None:
     presented = new_key(keys, KEY_OPTIONS).presented
     found = [accounts.has_cached(presented)]
     accounts.identify(presented)

@@ -69,9 +69,7 @@ def test_limits_apply_to_texts_that_stay_unchanged(http: httpx.Client, keys: Key
     assert error_of(http.post("/v2/translate", json=many, headers=auth))[0] == 413
 
 
-def test_a_language_that_is_not_served_is_named(
-    http: httpx.Client, keyless: httpx.Client, auth: Auth
-) -> None:
+def test_an_unserved_language_is_named(http: httpx.Client, keyless: httpx.Client, auth: Auth) -> None:
     for languages in (
         {"target_lang": "XX"},
         {"target_lang": "EN-GB", "source_lang": "XX"},

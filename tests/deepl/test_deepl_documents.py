@@ -54,9 +54,7 @@ def test_a_file_is_translated(
 
 
 @pytest.mark.parametrize("output", ["docx", "txt"])
-def test_a_pdf_becomes_another_format(
-    client: deepl.DeepLClient, http: httpx.Client, auth: Auth, output: str
-) -> None:
+def test_a_pdf_is_converted(client: deepl.DeepLClient, http: httpx.Client, auth: Auth, output: str) -> None:
     handle = client.translate_document_upload(
         drawn([[(70, 700, "ein Satz.")]]), target_lang="EN-GB", filename="a.pdf", output_format=output
     )
@@ -155,9 +153,7 @@ def test_an_upload_without_a_file_is_rejected(http: httpx.Client, auth: Auth) ->
         assert message.startswith("file: ")
 
 
-def test_a_document_needs_both_of_its_keys(
-    client: deepl.DeepLClient, client_of: ClientOf, keys: Keys
-) -> None:
+def test_a_document_needs_both_its_keys(client: deepl.DeepLClient, client_of: ClientOf, keys: Keys) -> None:
     handle = upload(client)
     other = deepl.DocumentHandle(handle.document_id, "0" * 64)
     nowhere = deepl.DocumentHandle("0" * 32, handle.document_key)

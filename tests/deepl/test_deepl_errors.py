@@ -9,7 +9,6 @@ import pytest
 
 from service.accounts.keys import Scope
 from service.api.deepl.responses import FORM as ERROR_FORM
-from service.api.deepl.responses import respond
 from service.http.errors import ApiError, ErrorKind
 from tests.deepl.conftest import ClientOf, auth_of, error_of, translate, upload
 from tests.openapi.documented import DOCUMENT
@@ -70,7 +69,9 @@ def test_a_used_up_quota_is_a_quota_exceeded_exception(client_of: ClientOf, keys
 
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_every_kind_of_error_has_a_form_and_no_challenge(kind: ErrorKind) -> None:
-    response = respond(ApiError(kind, "no", headers={"WWW-Authenticate": "Bearer", "Retry-After": "2"}))
+    response = ERROR_FORM.respond(
+        ApiError(kind, "no", headers={"WWW-Authenticate": "Bearer", "Retry-After": "2"})
+    )
     assert json.loads(bytes(response.body)) == {"message": "no"}
     assert 400 <= response.status_code < 600
     assert response.status_code not in {401, 422}

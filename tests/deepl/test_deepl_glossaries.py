@@ -52,31 +52,31 @@ def test_an_unknown_glossary_is_not_found(client: deepl.DeepLClient, client_of: 
 @pytest.mark.parametrize(
     ("version", "fields", "named"),
     [
-        (2, {"name": None}, "name"),
-        (2, {"name": ""}, "name"),
-        (2, {"entries": ""}, "entries"),
-        (2, {"entries": ["a"]}, "entries"),
-        (2, {"entries": "a\tb\ud800"}, "entries"),
-        (2, {"entries_format": "xml"}, "entries_format"),
-        (2, {"source_lang": "xx"}, "target_lang"),
-        (2, {"target_lang": "de"}, "target_lang"),
-        (2, {"source_lang": "\ud800"}, "source_lang"),
-        (3, {"name": None}, "name"),
-        (3, {"dictionaries": None}, "dictionaries"),
-        (3, {"dictionaries": ["x"]}, "dictionaries[0]"),
-        (3, {"dictionaries": [ENTRY, ENTRY]}, "dictionaries[1]"),
-        (3, {"dictionaries": [ENTRY | {"entries": "a"}]}, "dictionaries[0].entries"),
-        (3, {"dictionaries": [ENTRY | {"entries_format": "x"}]}, "dictionaries[0].entries_format"),
-        (3, {"dictionaries": [ENTRY | {"source_lang": "fr"}]}, "dictionaries[0].target_lang"),
+        ("v2", {"name": None}, "name"),
+        ("v2", {"name": ""}, "name"),
+        ("v2", {"entries": ""}, "entries"),
+        ("v2", {"entries": ["a"]}, "entries"),
+        ("v2", {"entries": "a\tb\ud800"}, "entries"),
+        ("v2", {"entries_format": "xml"}, "entries_format"),
+        ("v2", {"source_lang": "xx"}, "target_lang"),
+        ("v2", {"target_lang": "de"}, "target_lang"),
+        ("v2", {"source_lang": "\ud800"}, "source_lang"),
+        ("v3", {"name": None}, "name"),
+        ("v3", {"dictionaries": None}, "dictionaries"),
+        ("v3", {"dictionaries": ["x"]}, "dictionaries[0]"),
+        ("v3", {"dictionaries": [ENTRY, ENTRY]}, "dictionaries[1]"),
+        ("v3", {"dictionaries": [ENTRY | {"entries": "a"}]}, "dictionaries[0].entries"),
+        ("v3", {"dictionaries": [ENTRY | {"entries_format": "x"}]}, "dictionaries[0].entries_format"),
+        ("v3", {"dictionaries": [ENTRY | {"source_lang": "fr"}]}, "dictionaries[0].target_lang"),
     ],
 )
-def test_an_invalid_glossary_is_rejected_by_its_field(
-    http: httpx.Client, auth: Auth, version: int, fields: dict[str, object], named: str
+def test_a_bad_field_of_a_glossary_is_named(
+    http: httpx.Client, auth: Auth, version: str, fields: dict[str, object], named: str
 ) -> None:
-    usual = NEW if version == 2 else {"name": "a", "dictionaries": [ENTRY]}
+    usual = NEW if version == "v2" else {"name": "a", "dictionaries": [ENTRY]}
     headers = auth | {"Content-Type": "application/json"}
     content = json.dumps({**usual, **fields})
-    status, message = error_of(http.post(f"/v{version}/glossaries", content=content, headers=headers))
+    status, message = error_of(http.post(f"/{version}/glossaries", content=content, headers=headers))
     assert status == 400
     assert message.startswith(f"{named}: ")
 

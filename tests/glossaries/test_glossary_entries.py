@@ -73,27 +73,27 @@ def test_a_byte_order_mark_and_empty_lines_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("text", "form", "problem"),
     [
-        ("", TSV, "is empty"),
-        ("Hut\that\nRad", TSV, "line 2 has 1 fields, but tsv needs 2"),
-        ("Hut,hat,de", CSV, "line 1 has 3 fields, but csv needs 2, or 4"),
-        ("Hut,hat,de,fr", CSV, "line 1 must name the glossary's languages de, en"),
-        ("Hut\that\n\nRad\twheel\nHut\tcap", TSV, "line 4 repeats the source term of line 1"),
-        ("\that", TSV, "line 1: the source term is empty"),
-        ("Hut\t ", TSV, "line 1: the target term is empty"),
-        (" Hut\that", TSV, "line 1: the source term begins or ends with white space"),
-        ('"Hu\nt",hat', CSV, "line 1: the source term has a control character"),
-        ("Hut\tha\x85t", TSV, "line 1: the target term has a control character"),
-        ("Hut\tha\u2028t", TSV, "line 1: the target term has a control character"),
-        ("\n\ufeffHut\that", TSV, "line 2: the source term has a control character"),
-        ('"Hut,hat', CSV, "line 1 cannot be read as csv"),
-        ('Rad,wheel\n"Hut"x,hat', CSV, "line 2 cannot be read as csv"),
-        ("x" * 201 + "\that", TSV, "the source term has 201 characters; the limit is 200"),
-        ("Hut\t\ud800", TSV, "lone surrogate"),
+        ("", "tsv", "is empty"),
+        ("Hut\that\nRad", "tsv", "line 2 has 1 fields, but tsv needs 2"),
+        ("Hut,hat,de", "csv", "line 1 has 3 fields, but csv needs 2, or 4"),
+        ("Hut,hat,de,fr", "csv", "line 1 must name the glossary's languages de, en"),
+        ("Hut\that\n\nRad\twheel\nHut\tcap", "tsv", "line 4 repeats the source term of line 1"),
+        ("\that", "tsv", "line 1: the source term is empty"),
+        ("Hut\t ", "tsv", "line 1: the target term is empty"),
+        (" Hut\that", "tsv", "line 1: the source term begins or ends with white space"),
+        ('"Hu\nt",hat', "csv", "line 1: the source term has a control character"),
+        ("Hut\tha\x85t", "tsv", "line 1: the target term has a control character"),
+        ("Hut\tha\u2028t", "tsv", "line 1: the target term has a control character"),
+        ("\n\ufeffHut\that", "tsv", "line 2: the source term has a control character"),
+        ('"Hut,hat', "csv", "line 1 cannot be read as csv"),
+        ('Rad,wheel\n"Hut"x,hat', "csv", "line 2 cannot be read as csv"),
+        ("x" * 201 + "\that", "tsv", "the source term has 201 characters; the limit is 200"),
+        ("Hut\t\ud800", "tsv", "lone surrogate"),
     ],
 )
-def test_invalid_entries_are_rejected_by_line(text: str, form: EntriesFormat, problem: str) -> None:
+def test_invalid_entries_are_rejected_by_line(text: str, form: str, problem: str) -> None:
     with pytest.raises(GlossaryInvalid) as refused:
-        parse(text, form)
+        parse(text, EntriesFormat(form))
     assert refused.value.field == "entries"
     assert problem in str(refused.value)
 

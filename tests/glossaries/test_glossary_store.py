@@ -66,9 +66,7 @@ def test_the_only_pair_need_not_be_named(store: GlossaryStore, owner: str) -> No
 
 
 @pytest.mark.parametrize("is_keyless", [False, True])
-def test_only_its_owner_sees_a_glossary(
-    store: GlossaryStore, owner: str, stranger: str, *, is_keyless: bool
-) -> None:
+def test_only_owners_see_it(store: GlossaryStore, owner: str, stranger: str, *, is_keyless: bool) -> None:
     whose, other = (None, owner) if is_keyless else (owner, None)
     made = add(store, whose)
     for another in (other, stranger):

@@ -251,9 +251,7 @@ def test_two_limits_of_tokens_are_one_too_many(http: httpx.Client) -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_unusable_messages_are_named(
-    http: httpx.Client, messages: list[dict[str, Any]], parameter: str
-) -> None:
+def test_bad_messages_are_named(http: httpx.Client, messages: list[dict[str, Any]], parameter: str) -> None:
     response = http.post(PATH, json={"model": "dragoman-de-en", "messages": messages})
     status, code, found, _ = error_of(response)
     assert (status, code, found) == (400, "invalid_value", parameter)

@@ -96,9 +96,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         (f"{JSON}; charset*=x'y'z", NOT_UTF_8, [b"{}"]),
     ],
 )
-def test_bad_bodies_are_rejected(
-    http: httpx.Client, kind: str, statuses: Statuses, contents: list[bytes]
-) -> None:
+def test_a_bad_body_fails(http: httpx.Client, kind: str, statuses: Statuses, contents: list[bytes]) -> None:
     for api, status in zip(APIS, statuses, strict=True):
         headers = {"Authorization": f"{api.scheme} any"} | ({"Content-Type": kind} if kind else {})
         for path, content in ((path, content) for path in api.paths for content in contents):
@@ -208,9 +206,7 @@ def test_a_key_may_be_in_the_headers_or_in_the_url(
 @pytest.mark.parametrize(
     ("api", "field"), [(LIBRETRANSLATE, "api_key"), (DEEPL, "auth_key"), (GOOGLE, "key")]
 )
-def test_a_body_may_not_have_another_key_than_the_head(
-    serve: Serve, keys: Keys, api: Api, field: str
-) -> None:
+def test_a_body_may_not_have_another_key(serve: Serve, keys: Keys, api: Api, field: str) -> None:
     client = serve(apis=NAMES, database_url=keys.url, requires_key=True)
     one, other = keys.make(), keys.make()
 
@@ -271,9 +267,7 @@ def test_a_server_that_does_not_detect_says_so(serve: Serve) -> None:
         (OPENAI, 405, ["GET /openai/v1/chat/completions", "GET /v1/chat/completions"]),
     ],
 )
-def test_unknown_routes_are_errors_as_well(
-    http: httpx.Client, api: Api, status: int, routes: list[str]
-) -> None:
+def test_unknown_routes_are_errors(http: httpx.Client, api: Api, status: int, routes: list[str]) -> None:
     for route in routes:
         response = http.request(*route.split())
         assert api.error_of(response)[0] == status, route

@@ -33,7 +33,7 @@ def made(client: httpx.Client, double: DoubleTranslator) -> Iterator[dict[str, A
     response = client.post("/v1/glossaries", json=NEW)
     assert response.status_code == 201, response.text
     double.seen.clear()
-    glossary: dict[str, Any] = response.json()
+    glossary = dict(response.json())
     yield glossary
     client.delete(f"/v1/glossaries/{glossary['id']}")
 
@@ -137,7 +137,7 @@ def test_a_pair_can_be_replaced_and_removed(client: httpx.Client, made: dict[str
         ({"name": "a", "dictionaries": [{"source": "de"}]}, "dictionaries[0].target", "is missing"),
     ],
 )
-def test_a_bad_field_is_named(
+def test_a_bad_field_is_shown(
     client: httpx.Client, body: dict[str, object], field: str, problem: str
 ) -> None:
     response = client.post("/v1/glossaries", json=body)
@@ -216,9 +216,7 @@ def test_terms_need_no_glossary(client: httpx.Client, double: DoubleTranslator, 
         ({"terms": [{"source": "a"}], "sampling": {}}, "terms"),
     ],
 )
-def test_unusable_terms_are_named(
-    client: httpx.Client, path: str, fields: dict[str, object], field: str
-) -> None:
+def test_bad_terms_are_named(client: httpx.Client, path: str, fields: dict[str, object], field: str) -> None:
     assert fields_of(client.post(path, json={"text": "Hund", **fields})) == [field]
 
 
@@ -229,9 +227,7 @@ def test_an_unknown_glossary_is_not_found(client: httpx.Client) -> None:
     assert client.post("/v1/jobs", data=data, files={"file": ("a.txt", b"Hund")}).status_code == 404
 
 
-def test_a_glossary_must_have_the_pair(
-    client: httpx.Client, double: DoubleTranslator, made: dict[str, Any]
-) -> None:
+def test_the_pair_is_required(client: httpx.Client, double: DoubleTranslator, made: dict[str, Any]) -> None:
     client.delete(f"/v1/glossaries/{made['id']}/dictionaries", params={"source": "de", "target": "en"})
     response = client.post("/v1/translate", json={"text": "Hund", "glossary": made["id"]})
     assert fields_of(response) == ["glossary"]

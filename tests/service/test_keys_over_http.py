@@ -23,9 +23,7 @@ def test_a_key_for_something_else_is_forbidden(serve: Serve, keys: Keys) -> None
         assert rejection(client.post(path, json=body, headers=other)) == (403, "forbidden"), path
 
 
-def test_a_client_that_leaves_pays_for_what_it_got(
-    serve: Serve, keys: Keys, translator: DoubleTranslator
-) -> None:
+def test_who_leaves_pays_for_what_it_got(serve: Serve, keys: Keys, translator: DoubleTranslator) -> None:
     client, key = serve(database_url=keys.url), keys.bearer()
 
     with client.stream("POST", f"{URL}/stream", json={"text": ["ja", "wait"]}, headers=key) as response:
@@ -37,9 +35,7 @@ def test_a_client_that_leaves_pays_for_what_it_got(
     until(lambda: keys.usage(key["Authorization"]).characters == len("ja"))
 
 
-def test_a_text_over_the_quota_is_not_charged_and_ends(
-    serve: Serve, keys: Keys, translator: DoubleTranslator
-) -> None:
+def test_a_text_over_the_quota_is_cancelled(serve: Serve, keys: Keys, translator: DoubleTranslator) -> None:
     client, key = serve(database_url=keys.url), keys.bearer(characters_per_month=3)
 
     assert client.post(URL, json={"text": "wait"}, headers=key).status_code == 429
@@ -48,9 +44,7 @@ def test_a_text_over_the_quota_is_not_charged_and_ends(
     assert keys.usage(key["Authorization"]).characters == 0
 
 
-def test_equal_requests_are_done_and_charged_once(
-    serve: Serve, keys: Keys, translator: DoubleTranslator
-) -> None:
+def test_equal_requests_are_charged_once(serve: Serve, keys: Keys, translator: DoubleTranslator) -> None:
     client, key, other = serve(database_url=keys.url), keys.bearer(), keys.bearer()
 
     def ask(headers: dict[str, str]) -> int:

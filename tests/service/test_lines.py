@@ -41,9 +41,7 @@ def translated(source: bytes, translator: Spelling) -> bytes:
 
 
 @given(lines=st.lists(st.tuples(contents, endings)), last=contents, ahead=st.integers(1, 5))
-def test_an_identity_translation_changes_nothing(
-    lines: list[tuple[str, bytes]], last: str, ahead: int
-) -> None:
+def test_an_identity_translation_is_exact(lines: list[tuple[str, bytes]], last: str, ahead: int) -> None:
     source = b"".join(text.encode() + ending for text, ending in lines) + last.encode()
 
     assert translated(source, Spelling(ahead=ahead)) == source

@@ -101,9 +101,7 @@ def test_a_tmx_file_is_read_and_skipped_units_are_counted(client: httpx.Client) 
         ({"more": 1}, "more: is not known; known are name, pairs, source, target"),
     ],
 )
-def test_a_bad_field_of_a_memory_is_named(
-    client: httpx.Client, changes: dict[str, Any], problem: str
-) -> None:
+def test_a_bad_field_is_named(client: httpx.Client, changes: dict[str, Any], problem: str) -> None:
     sent = {**NEW, "pairs": PAIRS, **changes}
     assert rejection(client.post(ROOT, json=sent)) == (422, problem)
 
@@ -164,7 +162,7 @@ def test_a_stream_ends_with_the_matches(client: httpx.Client) -> None:
         ),
     ],
 )
-def test_an_unfit_memory_is_rejected(
+def test_an_unfit_memory_fails(
     client: httpx.Client, fields: dict[str, Any], status: int, problem: str
 ) -> None:
     memory = create(client)["id"]
@@ -205,9 +203,7 @@ def test_libretranslates_suggestions_are_in_the_same_memory(client: httpx.Client
         ({"s": "x" * 10_001}, "Invalid request: has 10001 characters; the limit is 10000"),
     ],
 )
-def test_bad_suggestions_of_libretranslate(
-    client: httpx.Client, changes: dict[str, str], problem: str
-) -> None:
+def test_bad_suggestions_are_rejected(client: httpx.Client, changes: dict[str, str], problem: str) -> None:
     sent = {"q": "warum", "s": "why", "source": "de", "target": "en", **changes}
     rejected = client.post("/suggest", data=sent)
     assert (rejected.status_code, rejected.json()) == (400, {"error": problem})

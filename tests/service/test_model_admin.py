@@ -48,8 +48,7 @@ class Admin:
     def list(self) -> dict[str, Any]:
         response = self.client.get(PATH, headers=self.key)
         assert response.status_code == 200, response.text
-        listed: dict[str, Any] = response.json()
-        return listed
+        return dict(response.json())
 
     def post(self, name: object, **body: object) -> httpx.Response:
         return self.client.post(PATH, json={"name": name} | body, headers=self.key)

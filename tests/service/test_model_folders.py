@@ -178,9 +178,7 @@ def names_of(**overrides: object) -> list[str]:
     ("model", "names"),
     [(None, ["a", "b"]), ("b", ["b"]), ("b,", ["b"]), (" b ", ["b"]), ("b, {c}", ["b", "c"])],
 )
-def test_all_or_the_named_are_served(
-    several: Path, tmp_path: Path, model: str | None, names: list[str]
-) -> None:
+def test_all_or_some_are_served(several: Path, tmp_path: Path, model: str | None, names: list[str]) -> None:
     other = write_bundle(tmp_path / "elsewhere" / "c", "c")
 
     assert names_of(models_dir=several, model=model and model.format(c=other)) == names

@@ -202,9 +202,7 @@ def test_typing_errors_are_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest
         ("DRAGOMAN_MAX_BODY", "MAX_BODIES"),
     ],
 )
-def test_a_misspelt_protection_ends_the_start(
-    name: str, nearest: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_misspelt_protection_is_fatal(name: str, nearest: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A warning in a log is read by nobody; the server would be open meanwhile."""
     monkeypatch.setenv(name, "true")
     with pytest.raises(SettingsError, match=f"{name} is not a setting; did you mean DRAGOMAN_{nearest}"):

@@ -233,9 +233,7 @@ def test_a_scan_finds_changes(serve_models: Serve, models: Path, caplog: pytest.
     assert client.get("/openapi.json").json()["paths"]["/v1/models/reload"]["post"]["description"]
 
 
-def test_a_watched_folder_is_scanned(
-    serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_is_watched(serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture) -> None:
     client = serve_models(watch_s=0.05)
     (models / "e").mkdir()
     write_bundle(models / "d", "czech", ["cs"], ["fr"])
@@ -248,9 +246,7 @@ def test_a_watched_folder_is_scanned(
     assert caplog.text.count("e cannot be served") == 1  # and not at every look
 
 
-def test_an_unusable_folder_is_logged(
-    serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_bad_folder_is_logged(serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture) -> None:
     (models / "a" / "manifest.json").write_text("{}")
 
     client = serve_models()

@@ -44,37 +44,29 @@ def test_alternatives_are_the_hypotheses_after_the_best(client: httpx.Client) ->
 @pytest.mark.parametrize(
     ("source", "target"), [("de", "en"), ("DE", "En"), (None, "en"), ("de", None), ("de-AT", "en_GB")]
 )
-def test_a_pair_may_be_in_any_case_and_region(
-    client: httpx.Client, source: str | None, target: str | None
-) -> None:
+def test_a_pair_may_be_in_any_case(client: httpx.Client, source: str | None, target: str | None) -> None:
     assert translate(client, text="ja", source=source, target=target)
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("field", "values"),
     [
-        ("num_hypotheses", 5),
-        ("beam_size", True),
-        ("beam_size", 4.0),
-        ("beam_size", "4"),
-        ("early_stopping", 1),
-        ("model", 1),
-        ("model", "absent"),
-        ("length_penalty", "1"),
-        ("source", 1),
-        ("target", "english"),
-        ("text", 3),
-        ("text", None),
-        ("text", {"0": "a"}),
-        ("text", "unusable"),
-        ("beem_size", 4),
+        ("num_hypotheses", [5]),
+        ("beam_size", [True, 4.0, "4"]),
+        ("early_stopping", [1]),
+        ("model", [1, "absent"]),
+        ("length_penalty", ["1"]),
+        ("source", [1]),
+        ("target", ["english"]),
+        ("text", [3, None, {"0": "a"}, "unusable"]),
+        ("beem_size", [4]),
     ],
 )
-def test_a_field_that_cannot_be_used_is_named(client: httpx.Client, field: str, value: object) -> None:
-    response = client.post(URL, json={"text": "ja", field: value})
-
-    assert fields_of(response) == [field]
-    assert response.json()["error"]["type"] == "invalid_input"
+def test_a_bad_field_is_named(client: httpx.Client, field: str, values: list[object]) -> None:
+    for value in values:
+        response = client.post(URL, json={"text": "ja", field: value})
+        assert fields_of(response) == [field], value
+        assert response.json()["error"]["type"] == "invalid_input"
 
 
 @pytest.mark.parametrize(

@@ -117,9 +117,7 @@ def is_open(file: Path) -> bool:
     return any(link.is_symlink() and link.readlink() == file for link in Path("/proc/self/fd").iterdir())
 
 
-def test_a_cancelled_server_closes_databases(
-    file: Path, translator: DoubleTranslator, models_dir: Path
-) -> None:
+def test_a_cancelled_server_closes_all(file: Path, translator: DoubleTranslator, models_dir: Path) -> None:
     async def be_cancelled() -> None:
         async with app.router.lifespan_context(app):
             assert is_open(file)

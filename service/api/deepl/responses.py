@@ -13,13 +13,7 @@ from dragoman.errors import InputError
 from service.accounts.keys import Caller, Scope
 from service.glossaries.errors import UnknownDictionary
 from service.http.authentication import Authenticator, authenticate_with_fields
-from service.http.errors import (
-    ApiError,
-    ErrorForm,
-    ErrorKind,
-    SafeJSONResponse,
-    to_api_error,
-)
+from service.http.errors import ApiError, ErrorForm, ErrorKind, to_api_error
 from service.http.fields import Fields
 
 ROOT = "/v2"
@@ -65,8 +59,8 @@ def unsupported_value_error(name: str, problem: str) -> DeepLError:
     return DeepLError(ErrorKind.INVALID_INPUT, f"Value for '{name}' not supported.", detail=problem)
 
 
-def respond(error: ApiError) -> Response:
-    """Return an error in DeepL's form."""
+def error_body(error: ApiError) -> dict[str, str]:
+    """Return the body of an error's response."""
     body = {"message": error.message}
     if isinstance(error, DeepLError) and error.detail:
         body["detail"] = error.detail
@@ -79,16 +73,20 @@ def respond(error: ApiError) -> Response:
             body["detail"] = fields[0][1]
     elif fields:
         body["detail"] = "; ".join(f"{name}: {problem}" for name, problem in fields)
-    # A challenge belongs to status 401, which this API never returns.
-    headers = {name: value for name, value in error.headers.items() if name != "WWW-Authenticate"}
-    return SafeJSONResponse(body, status_of(error.kind), {**headers, TRACE_HEADER: new_trace_id()})
+    return body
 
 
-FORM = ErrorForm((ROOT, NEXT_ROOT), respond)
+class DeepLErrorForm(ErrorForm):
+    """The form of DeepL's errors, each with a trace ID."""
+
+    def respond(self, error: ApiError) -> Response:
+        response = super().respond(error)
+        del response.headers["WWW-Authenticate"]  # it belongs to status 401, which this API never returns
+        response.headers[TRACE_HEADER] = new_trace_id()
+        return response
 
 
-def status_of(kind: ErrorKind) -> int:
-    return DEEPL_STATUSES.get(kind, kind.status)
+FORM = DeepLErrorForm((ROOT, NEXT_ROOT), error_body, DEEPL_STATUSES)
 
 
 def new_trace_id() -> str:

@@ -8,7 +8,7 @@ from fastapi import Request
 from service.accounts.errors import MissingKey, UnknownKey
 from service.accounts.keys import Caller, Scope
 from service.http.authentication import Authenticator, authenticate_with_fields, key_in_headers
-from service.http.errors import ApiError, ErrorForm, ErrorKind, SafeJSONResponse
+from service.http.errors import ApiError, ErrorForm, ErrorKind
 from service.http.fields import Fields
 
 ROOT = "/language/translate"
@@ -51,23 +51,22 @@ FIELD_NAMES = {"text": "q"}
 """This API's names of fields that the translation service names otherwise."""
 
 
-def respond(error: ApiError) -> SafeJSONResponse:
-    """Return an error in the API's form."""
+def error_body(error: ApiError) -> dict[str, object]:
+    """Return the body of an error's response."""
     words = WORDS.get(error.kind, OTHER)
     problems = [f"{FIELD_NAMES.get(each.field, each.field)}: {each.problem}" for each in error.fields] or [
         error.message
     ]
-    status = GOOGLE_STATUSES.get(error.kind, error.kind.status)
     body = {
-        "code": status,
+        "code": GOOGLE_STATUSES.get(error.kind, error.kind.status),
         "message": problems[0] if len(problems) == 1 else error.message,
         "errors": [{"message": problem, "domain": "global", "reason": words.reason} for problem in problems],
         "status": words.status,
     }
-    return SafeJSONResponse({"error": body}, status, dict(error.headers))
+    return {"error": body}
 
 
-FORM = ErrorForm((ROOT,), respond)
+FORM = ErrorForm((ROOT,), error_body, GOOGLE_STATUSES)
 
 
 async def enter(

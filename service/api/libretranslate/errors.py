@@ -9,7 +9,7 @@ from service.accounts.errors import MissingKey, RateLimited, UnknownKey
 from service.accounts.keys import Caller, Scope
 from service.http import errors
 from service.http.authentication import Authenticator, authenticate_with_fields, key_in_headers
-from service.http.errors import ApiError, ErrorForm, ErrorKind, SafeJSONResponse
+from service.http.errors import ApiError, ErrorForm, ErrorKind
 from service.http.fields import Fields
 from service.translation.source_language import DetectionMode
 
@@ -41,15 +41,7 @@ def error_form(headers: Mapping[str, str]) -> ErrorForm:
     Args:
         headers: headers of every response.
     """
-
-    def respond(error: ApiError) -> SafeJSONResponse:
-        return SafeJSONResponse(
-            {"error": _message(error)},
-            STATUSES.get(error.kind, error.kind.status),
-            {**headers, **error.headers},
-        )
-
-    return ErrorForm((*PATHS, DOWNLOADS), respond)
+    return ErrorForm((*PATHS, DOWNLOADS), lambda error: {"error": _message(error)}, STATUSES, headers)
 
 
 def _message(error: ApiError) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from service.http.errors import ApiError, ErrorForm, ErrorKind, SafeJSONResponse, invalid_input
+from service.http.errors import ApiError, ErrorForm, ErrorKind, invalid_input
 from service.http.errors import FieldProblem as Problem
 
 ROOT = "/openai/v1"
@@ -73,10 +73,4 @@ def error_body(error: ApiError) -> dict[str, object]:
     }
 
 
-def respond(error: ApiError) -> SafeJSONResponse:
-    """Return an error in OpenAI's form."""
-    status = OPENAI_STATUSES.get(error.kind, error.kind.status)
-    return SafeJSONResponse(error_body(error), status, dict(error.headers))
-
-
-FORM = ErrorForm(("/openai", "/v1/chat"), respond)
+FORM = ErrorForm(("/openai", "/v1/chat"), error_body, OPENAI_STATUSES)
