@@ -73,7 +73,7 @@ def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "models"),
+    ("source", "target", "through"),
     [
         ("DE", "PT-br", "german|wide"),
         ("DE", "pb", "german|wide"),
@@ -85,8 +85,8 @@ def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
         ("ZH-hans", "en", "chinese"),
     ],
 )
-def test_old_and_new_codes_are_accepted(client: httpx.Client, source: str, target: str, models: str) -> None:
-    assert translate(client, source=source, target=target) == {"translatedText": f"Hallo|{models}"}
+def test_old_and_new_codes_are_accepted(client: httpx.Client, source: str, target: str, through: str) -> None:
+    assert translate(client, source=source, target=target) == {"translatedText": f"Hallo|{through}"}
 
 
 def test_with_source_auto_the_language_of_each_text_is_detected_and_returned(client: httpx.Client) -> None:

@@ -118,12 +118,6 @@ def test_the_client_raises_its_error_for_exceeded_limits(serve: Serve, keys: Key
     assert (long.value.status_code, long.value.param) == (413, "messages[0].content")
 
 
-def test_an_error_before_a_stream_begins_has_a_status(client: OpenAI) -> None:
-    with pytest.raises(openai.InternalServerError) as late:
-        client.chat.completions.create(stream=True, **body("late"))
-    assert late.value.status_code == 504
-
-
 def test_an_error_within_a_stream_is_its_last_event() -> None:
     segment = scored("Hallo", "Hello")
 
