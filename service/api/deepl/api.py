@@ -67,9 +67,7 @@ KEY_IN_QUERY = APIKeyQuery(
 
 def deepl_api(services: Services) -> ApiDefinition:
     """Return DeepL's API: all paths under `/v2`, and glossaries under `/v3`."""
-    translation_service, authenticator = services.translation_service, services.authenticator
-    glossaries = services.glossaries
-    access = GlossaryAccess(translation_service, authenticator, glossaries)
+    access = GlossaryAccess(services)
     all_routes = APIRouter(
         tags=["deepl"],
         responses=errors_of(),
@@ -77,12 +75,12 @@ def deepl_api(services: Services) -> ApiDefinition:
         generate_unique_id_function=operation_ids("deepl"),
     )
     for root, part in (
-        (ROOT, translation_routes(translation_service, authenticator, glossaries)),
-        (ROOT, catalogue_routes(translation_service, authenticator)),
+        (ROOT, translation_routes(services)),
+        (ROOT, catalogue_routes(services)),
         (ROOT, glossary_routes(access)),
-        (ROOT, document_routes(translation_service, authenticator, glossaries, services.documents)),
+        (ROOT, document_routes(services)),
         (NEXT_ROOT, multilingual_glossary_routes(access)),
     ):
         all_routes.include_router(part, prefix=root)
-    all_routes.include_router(unsupported_routes(authenticator))
+    all_routes.include_router(unsupported_routes(services.authenticator))
     return ApiDefinition(all_routes, FORM, DOCUMENT_PATHS)

@@ -10,11 +10,10 @@ from dragoman.routing.routes import Routes
 from service.api.deepl.responses import DeepLRoute, enter
 from service.api.deepl.schemas import DeepLLanguage, DeepLLanguagesQuery, DeepLUsage, UsageQuery
 from service.api.languages import english_name
-from service.http.authentication import Authenticator
 from service.http.errors import SafeJSONResponse
 from service.http.openapi import FORM, JSON, describe_route, query_parameters, request_of
 from service.http.threads import run_in_thread
-from service.translation.translation_service import TranslationService
+from service.services import Services
 
 REGIONAL_TARGETS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
 """Targets that clients offer instead of these languages; a model for `en` translates into either."""
@@ -67,7 +66,7 @@ UNLIMITED_CHARACTERS = 10**12
 """Limit that DeepL reports for an account without one; its clients expect a number."""
 
 
-def catalogue_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
+def catalogue_routes(services: Services) -> APIRouter:
     """Return the routes for languages and usage; any key may use them."""
     router = APIRouter(route_class=DeepLRoute)
 
@@ -90,9 +89,9 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
     )
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
-        _, fields = await enter(connection, authenticator, scope=None)
+        _, fields = await enter(connection, services.authenticator, scope=None)
         side = fields.one_of("type", (SOURCE, TARGET)) or SOURCE
-        routes = translation_service.inference.router.routes
+        routes = services.translation_service.inference.router.routes
         codes = target_codes(routes) if side == TARGET else source_codes(routes)
         formality = routes.formality_targets()
         return SafeJSONResponse([_present(code, side, formality) for code in codes])
@@ -108,8 +107,8 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
     )
     async def usage(connection: Request) -> Response:
         """Return the usage of the request's key. Months are calendar months in UTC."""
-        caller, _ = await enter(connection, authenticator, scope=None)
-        used = await run_in_thread(lambda: authenticator.accounts.usage(caller))
+        caller, _ = await enter(connection, services.authenticator, scope=None)
+        used = await run_in_thread(lambda: services.authenticator.accounts.usage(caller))
         limit = caller.limits.characters_per_month
         return SafeJSONResponse(
             {

@@ -16,10 +16,8 @@ from service.api.deepl.responses import DeepLError, DeepLRoute, enter
 from service.api.deepl.translation import read_document_parameters
 from service.formats.entries import FileFormatError
 from service.formats.registry import output_name, requested_output
-from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http import openapi
-from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.forms import Upload
@@ -29,8 +27,8 @@ from service.jobs.errors import FileRejected, UnknownDocument
 from service.jobs.job import Job, JobRequest, JobState
 from service.jobs.job_service import JobService
 from service.readiness import require_ready
+from service.services import Services
 from service.translation.terms import find_terms
-from service.translation.translation_service import TranslationService
 
 EQUAL_LANGUAGES = "Source and target language are equal."
 INVALID_FILE = "Invalid file data."
@@ -46,21 +44,13 @@ STATUSES = {
 }
 
 
-def document_routes(
-    translation_service: TranslationService,
-    authenticator: Authenticator,
-    glossaries: GlossaryService,
-    documents: DocumentService | None,
-) -> APIRouter:
-    """Return the routes. A document needs the API key that sent it, and a key of its own as well.
+def document_routes(services: Services) -> APIRouter:
+    """Return the routes, or none if documents are disabled.
 
-    Args:
-        translation_service: knows whether the server can translate.
-        authenticator: checks API keys and rate limits.
-        glossaries: finds the terms of documents.
-        documents: the document service; None if documents are disabled, so that there are no routes.
+    A document needs the API key that sent it, and a key of its own as well.
     """
     router = APIRouter(route_class=DeepLRoute)
+    authenticator, documents = services.authenticator, services.documents
     if documents is None:
         return router
 
@@ -76,9 +66,9 @@ def document_routes(
     )
     async def upload(connection: Request) -> Response:
         """Queue a document for translation; the response does not wait for it."""
-        require_ready(translation_service.inference)
+        require_ready(services.translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
-        terms = await find_terms(glossaries, caller, read_glossary_ids(fields), RequestTerms())
+        terms = await find_terms(services.glossaries, caller, read_glossary_ids(fields), RequestTerms())
         submitted = _submit_document(documents, fields, caller, terms)
         document = await cancel_on_disconnect(connection, submitted)
         return SafeJSONResponse(

@@ -24,9 +24,7 @@ from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
 from service.glossaries.errors import UnknownGlossary
-from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.store import Glossary
-from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import (
@@ -40,7 +38,7 @@ from service.http.openapi import (
     request_of,
 )
 from service.http.threads import run_in_thread
-from service.translation.translation_service import TranslationService
+from service.services import Services
 
 CREATED, NO_CONTENT = 201, 204
 ALL = "/glossaries"
@@ -56,17 +54,12 @@ Result = TypeVar("Result")
 class GlossaryAccess:
     """Authenticates callers and runs operations of the store on threads."""
 
-    def __init__(
-        self,
-        translation_service: TranslationService,
-        authenticator: Authenticator,
-        glossaries: GlossaryService,
-    ) -> None:
-        self.glossaries = glossaries
-        self.store = glossaries.store
-        self.pairs = RoutesCache(translation_service.inference, direct_pairs)
+    def __init__(self, services: Services) -> None:
+        self.glossaries = services.glossaries
+        self.store = services.glossaries.store
+        self.pairs = RoutesCache(services.translation_service.inference, direct_pairs)
         self.max_entries = self.store.limits.max_entries
-        self._authenticator = authenticator
+        self._authenticator = services.authenticator
 
     async def enter(
         self, connection: Request, scope: Scope | None = Scope.GLOSSARIES

@@ -14,9 +14,7 @@ from service.api.deepl import schemas
 from service.api.deepl.catalogue import are_variants, base_code
 from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLRoute, enter
-from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.terminology import RequestTerms
-from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import FORM, JSON, query_parameters, request_of
@@ -24,6 +22,7 @@ from service.http.threads import cancel_on_disconnect
 from service.jobs.job import JobRequest
 from service.jobs.request_fields import base_name
 from service.readiness import require_ready
+from service.services import Services
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.options import TranslationOptions
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
@@ -174,11 +173,10 @@ def _tags(fields: Fields, name: str) -> frozenset[str]:
     return frozenset(tag for each in lists for part in each.split(",") if (tag := part.strip()))
 
 
-def translation_routes(
-    translation_service: TranslationService, authenticator: Authenticator, glossaries: GlossaryService
-) -> APIRouter:
+def translation_routes(services: Services) -> APIRouter:
     """Return the routes: POST, and GET for the oldest clients."""
     router = APIRouter(route_class=DeepLRoute)
+    translation_service = services.translation_service
     errors = schemas.errors_of(
         ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT
     )
@@ -207,9 +205,9 @@ def translation_routes(
     async def translate(connection: Request) -> Response:
         """Translate each text on its own, in order; if any cannot be translated, the request fails."""
         require_ready(translation_service.inference)
-        caller, fields = await enter(connection, authenticator, Scope.TRANSLATE)
+        caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
         parameters = read_parameters(fields)
-        terminology = await find_terms(glossaries, caller, parameters.glossary_ids, RequestTerms())
+        terminology = await find_terms(services.glossaries, caller, parameters.glossary_ids, RequestTerms())
         translation_request = replace(parameters.translation_request, terminology=terminology)
         is_single = len(translation_request.texts) == 1
         with name_rejected_texts(lambda position: "text" if is_single else f"text[{position}]"):
