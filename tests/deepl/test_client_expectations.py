@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from itertools import product
@@ -16,6 +15,7 @@ from deepl import __main__ as deepl_command
 
 from tests.browser.servers import COMMAND, ROOT, Server
 from tests.deepl.conftest import auth_of, error_of, translate, upload
+from tests.page.node import TIMEOUT_S, install
 from tests.routing.doubles import until, until_equal, write_bundle
 from tests.service.conftest import QUICK_FILES, models_client
 from tests.service.doubles import DoubleTranslator
@@ -187,38 +187,17 @@ def test_languages_may_be_posted_as_older_versions_of_weblate_do(many: httpx.Cli
 
 
 SOURCES = Path(__file__).parent / "node"
-TIMEOUT_S = 120
-
-
-def run(*command: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
 
 
 def test_all_that_the_client_does_with_glossaries_works(tmp_path: Path) -> None:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    folder = shutil.copytree(SOURCES, tmp_path / "node", ignore=shutil.ignore_patterns("node_modules"))
-    installed = run("npm", "ci", "--prefer-offline", "--no-audit", folder=folder)
-    if installed.returncode:
-        pytest.skip(f"npm cannot install the client: {installed.stderr.strip()[-300:]}")
+    folder = install(SOURCES, tmp_path / "node")
     server = Server(COMMAND, tmp_path, models_dir=ROOT / "models")
     server.start()
+    variables = {**os.environ, "DEEPL_SERVER_URL": server.address, "DEEPL_AUTH_KEY": "any"}
+    command = ["node", "--test", "glossaries.mjs"]
     try:
-        finished = run(
-            "node",
-            "--test",
-            "glossaries.mjs",
-            folder=folder,
-            DEEPL_SERVER_URL=server.address,
-            DEEPL_AUTH_KEY="any",
+        finished = subprocess.run(
+            command, cwd=folder, env=variables, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
         )
     finally:
         server.kill()

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,12 +12,12 @@ import pytest
 
 from service.http.errors import ErrorKind
 from service.page.routes import STATIC
+from tests.page.node import install
 from tests.service.conftest import Serve
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 BUILD = "`make page` builds them"
-INSTALL_TIMEOUT_S = 120
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -35,20 +34,7 @@ def test_the_files_were_built_from_the_sources_as_they_are() -> None:
 
 
 def test_a_build_gives_the_files_that_are_stored(tmp_path: Path) -> None:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    web = tmp_path / "web"
-    shutil.copytree(WEB, web, ignore=shutil.ignore_patterns("node_modules"))
-    installed = subprocess.run(
-        ["npm", "ci", "--prefer-offline", "--no-audit"],  # noqa: S607 -- wherever it is installed
-        cwd=web,
-        capture_output=True,
-        text=True,
-        timeout=INSTALL_TIMEOUT_S,
-        check=False,
-    )
-    if installed.returncode:
-        pytest.skip(f"npm cannot install what the build needs: {installed.stderr.strip()[-300:]}")
+    web = install(WEB, tmp_path / "web")
 
     subprocess.run(["npm", "run", "check"], cwd=web, check=True, capture_output=True)  # noqa: S607 -- the same
     subprocess.run(["node", "build.mjs", str(tmp_path / "static")], cwd=web, check=True)  # noqa: S607 -- the same

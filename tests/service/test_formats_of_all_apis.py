@@ -20,16 +20,10 @@ from tests.formats.rewriting import unpack
 from tests.fuzz.seeds import FILES
 from tests.jobs.conftest import run_job
 from tests.routing.doubles import until, write_bundle
-from tests.service.conftest import DOUBLE_COMMAND, PROJECT, QUICK_FILES, double_server
+from tests.service.conftest import DOUBLE_COMMAND, PROJECT, double_server
 from tests.service.test_memories_over_http import TMX
 
 DEEPL_KEY = {"Authorization": "DeepL-Auth-Key any"}
-
-
-@pytest.fixture(scope="module")
-def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with double_server(tmp_path_factory.mktemp("server"), **QUICK_FILES) as (client, _):
-        yield client
 
 
 def name_of(suffix: str) -> str:
@@ -83,11 +77,11 @@ def members(content: bytes) -> bytes | dict[str, bytes]:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("translate", [job_result, deepl_result, libretranslate_result])
 def test_each_api_translates_every_format_as_the_command_does(
-    http: httpx.Client, batch: Path, translate: Callable[[httpx.Client, str, bytes], bytes], suffix: str
+    client: httpx.Client, batch: Path, translate: Callable[[httpx.Client, str, bytes], bytes], suffix: str
 ) -> None:
     name, content = name_of(suffix), FILES[suffix][0]
 
-    result = translate(http, name, content)
+    result = translate(client, name, content)
 
     assert members(result) == members((batch / output_name(name)).read_bytes())
     assert members(result) != members(content)
@@ -114,7 +108,7 @@ ROUTES: dict[tuple[str, str], tuple[dict[str, str], tuple[str, bytes]]] = {
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def isolating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     with double_server(tmp_path_factory.mktemp("server")) as (found, _):
         found.headers["Authorization"] = "DeepL-Auth-Key any"
         yield found
@@ -128,8 +122,8 @@ def _takes_a_file(operation: dict[str, Any], schemas: dict[str, Any]) -> bool:
     return any(each.get("format") == "binary" or "contentMediaType" in each for each in properties)
 
 
-def test_the_routes_that_take_files_are_all_tested_here(client: httpx.Client) -> None:
-    described = client.get("/openapi.json").json()
+def test_the_routes_that_take_files_are_all_tested_here(isolating: httpx.Client) -> None:
+    described = isolating.get("/openapi.json").json()
     found = {
         (method, path)
         for path, operations in described["paths"].items()
@@ -141,7 +135,7 @@ def test_the_routes_that_take_files_are_all_tested_here(client: httpx.Client) ->
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_a_route_leaves_the_parsing_to_a_process_of_its_own(
-    client: httpx.Client, method: str, path: str, monkeypatch: pytest.MonkeyPatch
+    isolating: httpx.Client, method: str, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("a file is parsed in the server's process")
@@ -159,10 +153,10 @@ def test_a_route_leaves_the_parsing_to_a_process_of_its_own(
     monkeypatch.setattr(PlainTextFormat, "read", fail)
     monkeypatch.setattr(PlainTextFormat, "write", fail)
     fields, file = ROUTES[method, path]
-    memory = client.post("/v1/memories", json={"name": "x", **LANGUAGES, "pairs": []}).json()
-    glossary = client.post("/v1/glossaries", json=JSON_GLOSSARY).json()
+    memory = isolating.post("/v1/memories", json={"name": "x", **LANGUAGES, "pairs": []}).json()
+    glossary = isolating.post("/v1/glossaries", json=JSON_GLOSSARY).json()
 
-    sent = client.request(
+    sent = isolating.request(
         method,
         path.format(memory_id=memory["id"], glossary_id=glossary["id"]),
         data=fields,
