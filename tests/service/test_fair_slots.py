@@ -34,10 +34,11 @@ class Clients:
         self._ends: dict[str, asyncio.Event] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def send(self, name: str, cost: int = 1) -> None:
-        """Send a request of the client that the first letter names."""
-        self._ends[name] = asyncio.Event()
-        self._tasks[name] = asyncio.create_task(self._hold(name, cost))
+    def send(self, *names: str, cost: int = 1) -> None:
+        """Send requests of the clients that the first letters name."""
+        for name in names:
+            self._ends[name] = asyncio.Event()
+            self._tasks[name] = asyncio.create_task(self._hold(name, cost))
 
     def end(self, name: str) -> None:
         self._ends[name].set()
@@ -61,8 +62,7 @@ def clients() -> Clients:
 
 
 async def test_a_client_cannot_hold_all_slots(clients: Clients) -> None:
-    for number in range(9):
-        clients.send(f"a{number}")
+    clients.send(*(f"a{number}" for number in range(9)))
     await settle()
     assert clients.running == ["a0", "a1"]
     clients.send("b0")
@@ -71,8 +71,7 @@ async def test_a_client_cannot_hold_all_slots(clients: Clients) -> None:
 
 
 async def test_the_client_with_the_fewest_slots_goes_first(clients: Clients) -> None:
-    for name in ("a0", "a1", "c0", "a2", "c1", "b0"):
-        clients.send(name)
+    clients.send("a0", "a1", "c0", "a2", "c1", "b0")
     await settle()
     clients.end("a0")
     await settle()
@@ -81,8 +80,9 @@ async def test_the_client_with_the_fewest_slots_goes_first(clients: Clients) -> 
 
 async def test_of_two_waiting_clients_the_cheaper_one_goes_first() -> None:
     clients = Clients(FairSlots(num_slots=1, max_of_client=1))
-    for name, cost in (("x0", 1), ("a0", 9), ("a1", 9), ("b0", 1), ("b1", 1), ("b2", 1)):
-        clients.send(name, cost)
+    clients.send("x0")
+    clients.send("a0", "a1", cost=9)
+    clients.send("b0", "b1", "b2")
     for name, next_name in (("x0", "a0"), ("a0", "b0"), ("b0", "b1"), ("b1", "b2")):
         await settle()
         clients.end(name)
@@ -92,8 +92,7 @@ async def test_of_two_waiting_clients_the_cheaper_one_goes_first() -> None:
 
 @pytest.mark.parametrize("is_waiting", [True, False])
 async def test_a_client_that_leaves_leaves_nothing_behind(clients: Clients, *, is_waiting: bool) -> None:
-    for name in ("a0", "a1", "b0", "c0", "d0"):
-        clients.send(name)
+    clients.send("a0", "a1", "b0", "c0", "d0")
     await settle()
     clients.leave("c0" if is_waiting else "b0")
     await settle()
@@ -103,8 +102,7 @@ async def test_a_client_that_leaves_leaves_nothing_behind(clients: Clients, *, i
 
 
 async def test_a_client_that_leaves_when_its_turn_comes_gives_it_to_the_next(clients: Clients) -> None:
-    for name in ("a0", "a1", "b0", "c0", "d0"):
-        clients.send(name)
+    clients.send("a0", "a1", "b0", "c0", "d0")
     await settle()
     clients.end("a0")
     await asyncio.sleep(0)  # it ends, and the turn passes to another, which does not know yet
@@ -141,8 +139,7 @@ async def test_an_error_of_the_work_is_raised() -> None:
 async def test_slots_forget_clients_that_have_left() -> None:
     slots = FairSlots(num_slots=1, max_of_client=1)
     clients = Clients(slots)
-    for name in ("a0", "a1", "b0", "c0"):
-        clients.send(name)
+    clients.send("a0", "a1", "b0", "c0")
     await settle()
     clients.end("a0")
     clients.leave("b0")
