@@ -146,7 +146,7 @@ def ready_client(router: Router, **overrides: object) -> Iterator[httpx.Client]:
 
 @contextmanager
 def models_client(
-    folder: Path, bundles: DoubleBundles | None = None, **settings: object
+    folder: Path, bundles: DoubleBundles | None = None, /, **settings: object
 ) -> Iterator[httpx.Client]:
     """A client of a ready server over the bundles in a folder, which it opens as doubles."""
     with (

@@ -9,8 +9,9 @@ import pytest
 
 from service.accounts.keys import Scope
 from service.translation import inference
+from tests.google_translate.conftest import PATH as GOOGLE_PATH
 from tests.routing.doubles import until
-from tests.service.apis import APIS, DEEPL, GOOGLE, GOOGLE_PATH, LIBRETRANSLATE, NAMES, NATIVE, OPENAI, Api
+from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, NAMES, NATIVE, OPENAI, Api
 from tests.service.conftest import QUICK_FILES, Serve, double_server, fields_of
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
@@ -131,7 +132,8 @@ def test_a_text_that_cannot_be_translated_is_not_quoted_and_not_charged(
     client, key = serve(apis=NAMES, database_url=keys.url), keys.make()
 
     for api, status in zip(APIS, statuses, strict=True):
-        for options in ({}, {"stream": True}) if api is OPENAI else ({},):
+        ways: list[dict[str, Any]] = [{}, {"stream": True}] if api is OPENAI else [{}]
+        for options in ways:
             response = api.ask(client, text, key, **options)
             assert api.error_of(response)[0] == status, api.paths
             assert text not in response.text
