@@ -220,3 +220,5 @@ def test_what_a_key_stores_is_its_own(serve: Serve, keys: Keys, kind: str, name:
     for method in ("GET", "POST"):
         rejected = client.request(method, path, headers=keys.bearer(Scope.TRANSLATE))
         assert rejected.status_code == 403
+    for method, status in (("GET", 200), ("DELETE", 204)):
+        assert client.request(method, f"{path}/{stored_id}", headers=own).status_code == status
