@@ -177,11 +177,11 @@ FREE = ("/v1/models", "/healthz", "/languages", "/frontend/settings")
 def test_an_unknown_key_has_the_servers_rate(serve: Serve, keys: Keys, api: Api, key: str | None) -> None:
     client = serve(apis=NAMES, database_url=keys.url, rate_limit="2/minute")
 
-    asked = [api.ask(client, "ja", key) for _ in range(3)]
+    responses = [api.ask(client, "ja", key) for _ in range(3)]
 
-    assert [each.status_code for each in asked] == [200, 200, 429]
+    assert [each.status_code for each in responses] == [200, 200, 429]
     words = "Slowdown: 2 per 1 minute" if api is LIBRETRANSLATE else "the limit of 2 per 1 minute is exceeded"
-    assert words in asked[-1].text
+    assert words in responses[-1].text
     assert [client.get(path).status_code for path in FREE] == [200] * len(FREE)
 
 
@@ -241,16 +241,16 @@ def test_until_it_has_translated_a_server_is_alive_but_not_ready(
 
 def test_a_server_that_does_not_detect_says_so(serve: Serve) -> None:
     client = serve(apis=NAMES, detection="off")
-    asked = [(api, api.ask(client, "Hallo", source="")) for api in (NATIVE, LIBRETRANSLATE)]
+    responses = [(api, api.ask(client, "Hallo", source="")) for api in (NATIVE, LIBRETRANSLATE)]
     for api, path, body in (
         (NATIVE, "/v1/detect", {"text": "Hallo"}),
         (LIBRETRANSLATE, "/detect", {"q": "Hallo"}),
         (GOOGLE, f"{GOOGLE_PATH}/detect", {"q": "Hallo"}),
     ):
-        asked.append((api, client.post(path, json=body)))
-    statuses = [api.error_of(response)[0] for api, response in asked]
+        responses.append((api, client.post(path, json=body)))
+    statuses = [api.error_of(response)[0] for api, response in responses]
     assert statuses == [422, 400, 422, 403, 400]
-    assert [fields_of(response) for api, response in asked if api is NATIVE] == [["source"]] * 2
+    assert [fields_of(response) for api, response in responses if api is NATIVE] == [["source"]] * 2
 
 
 @pytest.mark.parametrize(

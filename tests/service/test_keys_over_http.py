@@ -79,7 +79,7 @@ def test_only_an_operators_key_reloads_models(serve: Serve, keys: Keys) -> None:
 
 def test_only_pages_of_named_origins_may_call(serve: Serve) -> None:
     origin = {"Origin": "https://page.example"}
-    asked = {
+    preflight_headers = {
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "x-api-key,content-type",
     }
@@ -87,7 +87,7 @@ def test_only_pages_of_named_origins_may_call(serve: Serve) -> None:
 
     rejected = closed.post(URL, json={"text": "ja"}, headers=origin)
     accepted = client.post(URL, json={"text": "ja"}, headers=origin)
-    preflight = client.options(URL, headers=origin | asked)
+    preflight = client.options(URL, headers=origin | preflight_headers)
 
     assert "access-control-allow-origin" not in rejected.headers
     assert accepted.headers["access-control-allow-origin"] == "https://page.example"
