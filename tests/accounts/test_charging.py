@@ -141,7 +141,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     limit=st.integers(0, 50),
     steps=st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=20),
 )
-def test_usage_is_charges_less_refunds(shared: Database, limit: int, steps: list[tuple[int, bool]]) -> None:
+def test_usage_is_the_accepted_charges_less_refunds(
+    shared: Database, limit: int, steps: list[tuple[int, bool]]
+) -> None:
     key_id = new_key(KeyStore(shared)).key.id
     usage, total = UsageStore(shared), 0
     for characters, is_refunded in steps:

@@ -229,7 +229,9 @@ def test_an_invalid_url_is_rejected_without_quoting_it(url: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
-def test_no_password_is_in_a_report(scheme: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unreachable_server_is_reported_without_the_password(
+    scheme: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     with pytest.raises(StoreError) as failed:
         Database.open(f"{scheme}://user:{PASSWORD}@/name?host={tmp_path}")
@@ -265,7 +267,9 @@ def test_dropped_database_connections_are_replaced(two: tuple[Database, Database
     assert KeyStore(database).list() == []
 
 
-def test_the_default_database_is_in_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_keys_are_required_the_default_database_is_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with Accounts.open(None, requires_key=True):
         assert (tmp_path / "dragoman.db").is_file()

@@ -40,7 +40,9 @@ KEY_OPTIONS = KeyOptions(
 )
 
 
-def test_a_caller_has_the_name_limits_and_scopes_of_its_key(accounts: Accounts, keys: KeyStore) -> None:
+def test_a_caller_has_the_name_the_limits_and_only_the_scopes_of_its_key(
+    accounts: Accounts, keys: KeyStore
+) -> None:
     new = new_key(keys, KEY_OPTIONS)
     caller = accounts.identify(new.presented)
     assert (caller.key_id, caller.name) == (new.key.id, "Ann's")
@@ -53,7 +55,9 @@ def test_a_caller_has_the_name_limits_and_scopes_of_its_key(accounts: Accounts, 
     assert isinstance(refused.value, ScopeMissing)
 
 
-def test_a_cached_key_needs_no_database(accounts: Accounts, keys: KeyStore, times: Times) -> None:
+def test_a_key_needs_the_database_until_it_is_cached_and_again_when_that_ends(
+    accounts: Accounts, keys: KeyStore, times: Times
+) -> None:
     presented = new_key(keys, KEY_OPTIONS).presented
     found = [accounts.has_cached(presented)]
     accounts.identify(presented)
@@ -71,7 +75,9 @@ def test_a_stored_key_is_read_unchanged(keys: KeyStore) -> None:
     assert keys.list() == [new.key]
 
 
-def test_anonymous_callers_pass_if_no_key_is_required(url: str, times: Times, keys: KeyStore) -> None:
+def test_anonymous_callers_are_accepted_if_keys_are_not_required(
+    url: str, times: Times, keys: KeyStore
+) -> None:
     with open_accounts(url, times, requires_key=False) as accounts:
         assert accounts.identify(None) is ANONYMOUS
         new = new_key(keys)
@@ -114,7 +120,7 @@ def test_expired_and_revoked_keys_look_unknown_and_only_the_log_distinguishes_th
     assert f"{revoked.key.id} was rejected: it was revoked" in caplog.text
 
 
-def test_a_wrong_secret_is_not_logged(
+def test_a_revoked_key_is_logged_only_if_its_secret_matches(
     accounts: Accounts, keys: KeyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -125,7 +131,9 @@ def test_a_wrong_secret_is_not_logged(
     assert revoked.key.id not in caplog.text
 
 
-def test_a_revoked_key_works_while_it_is_cached(accounts: Accounts, keys: KeyStore, times: Times) -> None:
+def test_a_cached_key_needs_no_database_query_and_a_revoked_one_works_no_longer_than_it_is_cached(
+    accounts: Accounts, keys: KeyStore, times: Times
+) -> None:
     new = new_key(keys)
     caller = accounts.identify(new.presented)
     keys.revoke(new.key.id, NOON)
@@ -233,7 +241,9 @@ def test_an_invalid_key_is_rejected_by_field(options: KeyOptions, field: str) ->
         (None, 0, "requests_per_minute"),
     ],
 )
-def test_an_invalid_limit_is_named(characters: int | None, requests: int | None, field: str) -> None:
+def test_an_invalid_limit_is_rejected_by_field(
+    characters: int | None, requests: int | None, field: str
+) -> None:
     with pytest.raises(KeyInvalid) as refused:
         KeyLimits(characters, requests)
     assert refused.value.field == field

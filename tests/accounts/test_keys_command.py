@@ -124,7 +124,9 @@ def test_an_unusable_database_is_reported(command: Command, tmp_path: Path) -> N
     assert isinstance(command("list").exception, StoreError)
 
 
-def test_each_key_has_a_webhook_secret_of_its_own(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_key_has_its_own_webhook_secret_which_can_be_shown(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = (id_of(made_by(command("create", name))) for name in ("Ann", "Ben"))
     assert isinstance(command("webhook-secret", first).exception, SettingsError)
 

@@ -95,7 +95,9 @@ async def test_several_servers_count_together_in_redis(redis_url: str) -> None:
     amount=st.integers(1, 4),
     hits=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), max_size=40),
 )
-async def test_a_window_admits_exactly_its_limit(amount: int, hits: list[tuple[str, int]]) -> None:
+async def test_no_window_admits_more_than_the_limit_and_none_is_rejected_below_it(
+    amount: int, hits: list[tuple[str, int]]
+) -> None:
     times = Times()
     rates, limits = rates_in_memory(times), RateLimits.per_minute(amount)
     passed: list[tuple[str, float]] = []
@@ -198,7 +200,9 @@ def test_an_unsupported_storage_is_rejected_without_quoting_it(url: str) -> None
     assert "hunter2" not in str(refused.value)
 
 
-async def test_processes_count_alone_without_redis(caplog: pytest.LogCaptureFixture) -> None:
+async def test_rates_are_counted_per_process_while_redis_is_unreachable(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
 

@@ -84,7 +84,9 @@ def test_an_unserved_language_is_named(http: httpx.Client, keyless: httpx.Client
             assert response.json()["detail"]
 
 
-def test_ids_of_documents_are_hexadecimal_in_any_case(http: httpx.Client, auth: Auth) -> None:
+def test_ids_of_documents_are_upper_case_hexadecimal_and_taken_in_any_case(
+    http: httpx.Client, auth: Auth
+) -> None:
     files = {"file": ("a.txt", b"Hallo")}
     sent = http.post("/v2/document", data={"target_lang": "EN"}, files=files, headers=auth).json()
     assert re.fullmatch("[0-9A-F]{32}", sent["document_id"])
@@ -95,7 +97,9 @@ def test_ids_of_documents_are_hexadecimal_in_any_case(http: httpx.Client, auth: 
         assert http.post(path, json=body, headers=auth).json()["document_id"] == sent["document_id"]
 
 
-def test_a_failed_document_names_its_ids(client: deepl.DeepLClient, tmp_path: Path) -> None:
+def test_a_failed_document_names_its_ids_in_the_clients_form(
+    client: deepl.DeepLClient, tmp_path: Path
+) -> None:
     (tmp_path / "in.txt").write_text("Hello", encoding="utf8")
     with pytest.raises(
         deepl.DocumentTranslationException,
@@ -106,7 +110,9 @@ def test_a_failed_document_names_its_ids(client: deepl.DeepLClient, tmp_path: Pa
         )
 
 
-def test_a_document_in_the_target_language_is_an_error(keyless: httpx.Client, known_keys: Keys) -> None:
+def test_a_document_in_the_target_language_already_is_an_error_and_costs_nothing(
+    keyless: httpx.Client, known_keys: Keys
+) -> None:
     key = known_keys.make()
     auth = auth_of(key)
     form = {"target_lang": "EN-GB"}
@@ -141,7 +147,7 @@ def test_any_key_is_accepted_if_none_is_required(keyless: httpx.Client, known_ke
     assert known_keys.usage(own).characters == 5
 
 
-def test_unfinished_documents_have_a_time_left(
+def test_the_time_left_covers_all_unfinished_documents(
     client: deepl.DeepLClient, double: DoubleTranslator, released: Event
 ) -> None:
     handles = [upload(client, f"wait {number}") for number in range(5)]
@@ -165,7 +171,9 @@ def test_the_client_translates_texts_of_any_kind_between_listed_languages(client
         assert [result.text for result in results] == [f"TEXT {number}" for number in range(120)]
 
 
-def test_the_clients_command_works(http: httpx.Client, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_clients_own_command_works(
+    http: httpx.Client, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     for arguments, expected in (
         (["text", "--to", "EN-US", "Hallo", "Welt"], "HALLO\nWELT"),
         (

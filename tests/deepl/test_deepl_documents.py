@@ -41,7 +41,7 @@ def test_a_document_is_sent_waited_for_and_fetched(client: deepl.DeepLClient) ->
     assert fetch(client, handle).decode() == "GRÖSSE.\n\nZWEI.\n"
 
 
-def test_a_file_is_translated(
+def test_a_file_on_the_disk_is_translated_into_another(
     client: deepl.DeepLClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Between two looks the client waits 5 s, after which a server may have closed the connection.
@@ -66,7 +66,7 @@ def test_a_pdf_is_converted(client: deepl.DeepLClient, http: httpx.Client, auth:
     assert texts(open_format(f"a.{output}", OPTIONS), response.content) == ["EIN SATZ."]
 
 
-def test_a_document_is_not_ready_early(
+def test_a_document_is_not_ready_before_it_is_done(
     client: deepl.DeepLClient, double: DoubleTranslator, released: Event
 ) -> None:
     handle = upload(client, "wait")
@@ -105,7 +105,9 @@ def test_a_result_is_a_download_under_a_name_that_does_no_harm(http: httpx.Clien
         ("explode", "the server failed"),
     ],
 )
-def test_a_failed_document_is_not_charged(client_of: ClientOf, keys: Keys, text: str, problem: str) -> None:
+def test_a_failure_within_a_stream_is_reported_and_not_charged(
+    client_of: ClientOf, keys: Keys, text: str, problem: str
+) -> None:
     key = keys.make()
     client = client_of(key)
     handle = upload(client, text)
@@ -153,7 +155,9 @@ def test_an_upload_without_a_file_is_rejected(http: httpx.Client, auth: Auth) ->
         assert message.startswith("file: ")
 
 
-def test_a_document_needs_both_its_keys(client: deepl.DeepLClient, client_of: ClientOf, keys: Keys) -> None:
+def test_a_document_is_had_by_its_sender_with_its_own_key_alone(
+    client: deepl.DeepLClient, client_of: ClientOf, keys: Keys
+) -> None:
     handle = upload(client)
     other = deepl.DocumentHandle(handle.document_id, "0" * 64)
     nowhere = deepl.DocumentHandle("0" * 32, handle.document_key)

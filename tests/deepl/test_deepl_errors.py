@@ -36,7 +36,9 @@ def test_without_a_key_nothing_is_had(http: httpx.Client, authorization: Auth) -
         assert (status, "key" in message) == (403, True), (method, path)
 
 
-def test_the_scheme_may_be_in_any_case_and_a_key_a_free_one(http: httpx.Client, key: str) -> None:
+def test_the_scheme_is_known_in_any_case_and_a_key_may_look_like_a_free_one(
+    http: httpx.Client, key: str
+) -> None:
     assert translate(http, {"authorization": f"deepl-auth-key {key}:fx"})["text"] == "HALLO"
 
 

@@ -34,7 +34,9 @@ def client() -> Iterator[deepl.DeepLClient]:
     ("formality", "word"),
     [("more", "Sie"), ("prefer_more", "Sie"), ("less", "du"), ("prefer_less", "du")],
 )
-def test_formality_chooses_the_form_of_address(client: deepl.DeepLClient, formality: str, word: str) -> None:
+def test_a_formality_chooses_the_form_of_address_in_texts_and_documents(
+    client: deepl.DeepLClient, formality: str, word: str
+) -> None:
     wanted: dict[str, Any] = {"source_lang": "EN", "target_lang": "DE", "formality": formality}
     handle = upload(client, TEXT, **wanted)
     until(lambda: client.translate_document_get_status(handle).done)

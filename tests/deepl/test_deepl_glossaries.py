@@ -70,7 +70,7 @@ def test_an_unknown_glossary_is_not_found(client: deepl.DeepLClient, client_of: 
         ("v3", {"dictionaries": [ENTRY | {"source_lang": "fr"}]}, "dictionaries[0].target_lang"),
     ],
 )
-def test_a_bad_field_of_a_glossary_is_named(
+def test_an_invalid_glossary_is_rejected_by_its_field(
     http: httpx.Client, auth: Auth, version: str, fields: dict[str, object], named: str
 ) -> None:
     usual = NEW if version == "v2" else {"name": "a", "dictionaries": [ENTRY]}
@@ -92,7 +92,9 @@ def test_entries_are_given_as_tsv_alone(http: httpx.Client, auth: Auth) -> None:
     assert error_of(http.get(path, headers=auth | {"Accept": "application/json"}))[0] == 415
 
 
-def test_pairs_are_those_of_a_single_model(client: deepl.DeepLClient, many: httpx.Client) -> None:
+def test_pairs_are_those_that_a_single_model_translates(
+    client: deepl.DeepLClient, many: httpx.Client
+) -> None:
     assert [(each.source_lang, each.target_lang) for each in client.get_glossary_languages()] == [
         ("de", "en")
     ]
@@ -147,7 +149,7 @@ def test_both_versions_have_the_same_glossaries(client: deepl.DeepLClient) -> No
     assert infos_of(client.get_multilingual_glossary(made.glossary_id)) == [("DE", "EN", 2)]
 
 
-def test_version_2_knows_only_glossaries_of_one_pair(many: httpx.Client) -> None:
+def test_a_glossary_of_several_pairs_or_none_is_unknown_to_the_older_version(many: httpx.Client) -> None:
     dictionaries = [
         {"source_lang": source, "target_lang": target, "entries": "a,b", "entries_format": "csv"}
         for source, target in (("DE", "EN"), ("en", "pt-BR"))
@@ -288,7 +290,9 @@ DOG, CAT = Term("Hund", ("dog",)), Term('Katze "Mia"', ("cat, Mia",))
 
 
 @pytest.mark.parametrize("target", ["EN-GB", "EN-US"])
-def test_both_versions_are_used(client: deepl.DeepLClient, double: DoubleTranslator, target: str) -> None:
+def test_a_translation_uses_a_glossary_of_either_version(
+    client: deepl.DeepLClient, double: DoubleTranslator, target: str
+) -> None:
     for made in (
         client.create_glossary("Tiere", "DE", "EN", ENTRIES),
         client.create_multilingual_glossary("Tiere", [DICTIONARY]),
@@ -298,7 +302,9 @@ def test_both_versions_are_used(client: deepl.DeepLClient, double: DoubleTransla
         assert terms_of(double) == (DOG, CAT)
 
 
-def test_the_first_of_several_glossaries_wins(client: deepl.DeepLClient, double: DoubleTranslator) -> None:
+def test_of_several_glossaries_the_first_is_the_most_important(
+    client: deepl.DeepLClient, double: DoubleTranslator
+) -> None:
     first = client.create_glossary("a", "DE", "EN", {"Hund": "hound"})
     second = client.create_glossary("b", "DE", "EN", ENTRIES)
     double.seen.clear()
@@ -306,7 +312,9 @@ def test_the_first_of_several_glossaries_wins(client: deepl.DeepLClient, double:
     assert terms_of(double) == (DOG, CAT, Term("Hund", ("hound",)))  # the last one counts
 
 
-def test_a_document_uses_its_glossary_as_it_was(client: deepl.DeepLClient, double: DoubleTranslator) -> None:
+def test_a_translated_document_uses_its_glossary_as_it_was(
+    client: deepl.DeepLClient, double: DoubleTranslator
+) -> None:
     made = client.create_multilingual_glossary("Tiere", [DICTIONARY])
     double.seen.clear()
     double.released.clear()
@@ -334,7 +342,7 @@ TRANSLATIONS: dict[str, Any] = {"/v2/translate": None, "/v2/document": {"file": 
         ({"source_lang": "DE", "glossary_id": "", "glossary_ids": "a,b,c,d,e,f"}, 400, "6 ids exceed"),
     ],
 )
-def test_an_unusable_glossary_is_rejected(
+def test_a_glossary_that_cannot_be_used_is_rejected(
     http: httpx.Client, auth: Auth, client: deepl.DeepLClient, fields: Auth, status: int, words: str
 ) -> None:
     made = client.create_glossary("Tiere", "DE", "EN", ENTRIES)
@@ -362,7 +370,7 @@ def test_a_glossary_of_another_pair_is_rejected(many: httpx.Client) -> None:
         (lambda client: client.correct_text("Hallo"), "write/correct"),
     ],
 )
-def test_an_unsupported_feature_is_named(
+def test_an_unserved_language_is_reported_as_unserved(
     client: deepl.DeepLClient, ask: Callable[[deepl.DeepLClient], object], words: str
 ) -> None:
     with pytest.raises(deepl.DeepLException, match=f"{words}.*not supported") as refused:

@@ -53,7 +53,9 @@ def test_a_regional_variant_that_no_model_has_is_rejected(many: httpx.Client) ->
     ("text", "target", "language"),
     [(GERMAN, "EN-GB", "DE"), (ENGLISH, "FR", "EN"), (ENGLISH, "EN-GB", "EN"), ("12 + 3", "PT-BR", "PT")],
 )
-def test_the_language_is_in_upper_case(many: httpx.Client, text: str, target: str, language: str) -> None:
+def test_the_language_is_reported_in_upper_case_for_every_text(
+    many: httpx.Client, text: str, target: str, language: str
+) -> None:
     assert translate(many, text=[text], target_lang=target)["detected_source_language"] == language
 
 
@@ -131,7 +133,7 @@ def test_xml_that_is_not_well_formed_is_rejected_by_its_text(http: httpx.Client,
         {"extra_body_parameters": {"of_tomorrow": {"a": [1]}}},
     ],
 )
-def test_options_without_effect(
+def test_options_without_effect_change_nothing(
     client: deepl.DeepLClient, double: DoubleTranslator, options: dict[str, Any]
 ) -> None:
     assert str(client.translate_text("Hallo", target_lang="EN-GB", **options)) == "HALLO"
@@ -231,7 +233,7 @@ def seen(double: DoubleTranslator) -> list[str]:
     return [text for text, _ in double.seen]
 
 
-def test_a_client_may_return(
+def test_any_client_may_leave_and_come_again(
     http: httpx.Client, keys: Keys, double: DoubleTranslator, released: Event
 ) -> None:
     key = keys.make()

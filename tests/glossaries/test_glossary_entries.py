@@ -44,7 +44,7 @@ def test_of_several_translations_the_first_is_written_and_a_term_to_keep_is_its_
 
 
 @given(ENTRIES, st.sampled_from(["\n", "\r\n"]), st.sampled_from([(), ("de", "EN")]))
-def test_entries_of_the_csv_module_are_read(
+def test_entries_written_by_the_csv_module_are_read_back(
     entries: dict[str, str], line_end: str, languages: tuple[str, ...]
 ) -> None:
     written = io.StringIO()

@@ -66,7 +66,9 @@ def test_the_only_pair_need_not_be_named(store: GlossaryStore, owner: str) -> No
 
 
 @pytest.mark.parametrize("is_keyless", [False, True])
-def test_only_owners_see_it(store: GlossaryStore, owner: str, stranger: str, *, is_keyless: bool) -> None:
+def test_a_glossary_is_visible_to_its_owner_only(
+    store: GlossaryStore, owner: str, stranger: str, *, is_keyless: bool
+) -> None:
     whose, other = (None, owner) if is_keyless else (owner, None)
     made = add(store, whose)
     for another in (other, stranger):
@@ -141,7 +143,9 @@ def test_an_invalid_name_is_rejected(store: GlossaryStore, owner: str, name: str
     assert store.list(owner) == [made]
 
 
-def test_too_many_entries_are_rejected_and_change_nothing(store: GlossaryStore, owner: str) -> None:
+def test_more_entries_than_the_limit_are_rejected_and_nothing_is_changed(
+    store: GlossaryStore, owner: str
+) -> None:
     small = replace(store, limits=GlossaryLimits(max_entries=3))
     made = add(small, owner)
     with pytest.raises(GlossaryInvalid, match="4 entries exceed the limit of 3"):
@@ -150,7 +154,9 @@ def test_too_many_entries_are_rejected_and_change_nothing(store: GlossaryStore, 
     assert small.read_dictionaries(owner, made.id) == (HATS,)
 
 
-def test_the_bytes_of_a_keys_glossaries_are_limited(store: GlossaryStore, owner: str, stranger: str) -> None:
+def test_the_bytes_of_all_glossaries_of_a_key_are_limited(
+    store: GlossaryStore, owner: str, stranger: str
+) -> None:
     small = replace(store, limits=GlossaryLimits(max_bytes=100))
     made = add(small, owner)
     with pytest.raises(GlossaryInvalid, match="limit of 100 bytes; delete some"):
@@ -159,7 +165,9 @@ def test_the_bytes_of_a_keys_glossaries_are_limited(store: GlossaryStore, owner:
     add(small, stranger)
 
 
-def test_the_number_of_a_keys_glossaries_is_limited(store: GlossaryStore, owner: str, stranger: str) -> None:
+def test_concurrent_requests_cannot_exceed_the_number_of_glossaries(
+    store: GlossaryStore, owner: str, stranger: str
+) -> None:
     small = replace(store, limits=GlossaryLimits(max_glossaries=3))
 
     def try_to_add(_: int) -> bool:

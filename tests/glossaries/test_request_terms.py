@@ -68,13 +68,17 @@ def test_own_terms_come_before_the_first_glossary_and_that_before_the_next(servi
 
 
 @pytest.mark.parametrize(("stored", "requested"), [("en", "en-GB"), ("en-GB", "en"), ("EN", "en")])
-def test_a_glossary_applies_to_all_regions(service: GlossaryService, stored: str, requested: str) -> None:
+def test_a_glossary_applies_to_all_regions_of_a_language(
+    service: GlossaryService, stored: str, requested: str
+) -> None:
     found = find(service, add(service, DOG, pair=Pair("de", stored)))
     assert found.select(Pair("de", requested)).terms == (DOG,)
 
 
 @pytest.mark.parametrize(("stored", "requested"), [("en-US", "en-GB"), ("zh-Hant", "zh-Hans"), ("fr", "en")])
-def test_a_glossary_applies_to_no_other(service: GlossaryService, stored: str, requested: str) -> None:
+def test_a_glossary_applies_to_no_other_language(
+    service: GlossaryService, stored: str, requested: str
+) -> None:
     found = find(service, add(service, DOG, pair=Pair("de", stored)))
     with pytest.raises(InputError, match=f"glossary: has no entries for de -> {requested}; it has de ->"):
         found.select(Pair("de", requested))

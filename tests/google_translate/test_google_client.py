@@ -147,7 +147,7 @@ def test_a_key_that_is_missing_or_wrong_is_named_in_googles_words(serve: Serve, 
     assert token.headers["www-authenticate"] == "Bearer"
 
 
-def test_failures_have_googles_codes(http: httpx.Client) -> None:
+def test_failures_have_googles_codes_and_not_the_text(http: httpx.Client) -> None:
     assert error_of(http.post(PATH, json=BODY | {"q": "explode"}))[:3] == (500, "INTERNAL", "backendError")
     assert error_of(http.post(PATH, json=BODY | {"q": "late"}))[:2] == (504, "DEADLINE_EXCEEDED")
 

@@ -46,7 +46,9 @@ def test_a_text_is_translated_and_can_be_fetched(client: httpx.Client) -> None:
         assert fetched.headers["access-control-allow-origin"] == "*"
 
 
-def test_the_language_of_a_file_is_detected(client: httpx.Client) -> None:
+def test_the_language_of_a_file_is_detected_and_one_in_the_target_language_comes_back(
+    client: httpx.Client,
+) -> None:
     text, into_english = "Das ist ein schönes Haus am Ufer des Flusses", {"target": "EN"}
     detected = send(client, "a.txt", text.encode(), {"source": "auto", **into_english})
     assert fetch(client, detected).text == f"{text}|german"
@@ -85,7 +87,9 @@ def test_a_file_with_any_name_can_be_downloaded_under_it(client: httpx.Client, n
         ("a.txt", b"gut\nunusable", "Invalid request: a.txt: line 2: is not usable"),
     ],
 )
-def test_an_unusable_file_is_rejected(client: httpx.Client, name: str, content: bytes, words: str) -> None:
+def test_an_untranslatable_file_is_rejected(
+    client: httpx.Client, name: str, content: bytes, words: str
+) -> None:
     status, message = error_of(send(client, name, content))
 
     assert status == 400
@@ -190,7 +194,7 @@ def test_a_file_that_fails_costs_nothing_and_is_not_kept(serve: Serve, keys: Key
 
 
 @pytest.mark.parametrize("jobs_at_a_time", [0, 1])
-def test_a_client_that_leaves_ends_its_job(
+def test_a_client_that_leaves_takes_its_file_with_it(
     models: Path, keys: Keys, tmp_path: Path, jobs_at_a_time: int
 ) -> None:
     double = DoubleTranslator(open_bundle(models / "a").manifest)

@@ -53,7 +53,9 @@ def test_an_array_gives_arrays_also_of_one_or_in_a_form(client: httpx.Client) ->
     assert client.post("/translate", data=form).json() == several
 
 
-def test_line_ends_of_a_form_become_line_feeds(client: httpx.Client, bundles: DoubleBundles) -> None:
+def test_line_ends_of_a_form_are_line_feeds_and_those_of_json_stay(
+    client: httpx.Client, bundles: DoubleBundles
+) -> None:
     fields = {"q": "eins\r\nzwei\rdrei\n", "source": "de", "target": "en"}
 
     client.post("/translate", data=fields)
@@ -85,7 +87,9 @@ def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
         ("ZH-hans", "en", "chinese"),
     ],
 )
-def test_old_and_new_codes_are_accepted(client: httpx.Client, source: str, target: str, through: str) -> None:
+def test_old_and_new_language_codes_are_accepted_in_any_case(
+    client: httpx.Client, source: str, target: str, through: str
+) -> None:
     assert translate(client, source=source, target=target) == {"translatedText": f"Hallo|{through}"}
 
 
@@ -115,7 +119,9 @@ def test_text_in_the_target_language_already_stays_as_it_is(client: httpx.Client
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "en"), ("EN", "en-US"), ("pb", "pt-BR")])
-def test_between_equal_languages_texts_stay_unchanged(client: httpx.Client, source: str, target: str) -> None:
+def test_equal_source_and_target_languages_leave_texts_unchanged(
+    client: httpx.Client, source: str, target: str
+) -> None:
     answer = translate(client, q=["a", "b"], source=source, target=target, alternatives=1)
 
     assert answer == {"translatedText": ["a", "b"], "alternatives": [[], []]}
@@ -322,7 +328,9 @@ def test_nothing_that_was_sent_is_logged(client: httpx.Client, caplog: pytest.Lo
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fields=st.lists(st.tuples(names, st.text(st.characters(exclude_categories=["Cs"]))), max_size=8))
-def test_a_form_may_be_in_the_body_or_the_url(client: httpx.Client, fields: list[tuple[str, str]]) -> None:
+def test_any_form_is_answered_alike_in_a_body_and_in_the_url(
+    client: httpx.Client, fields: list[tuple[str, str]]
+) -> None:
     encoded = urlencode(fields)
 
     in_body = post(client, encoded.encode(), FORM)

@@ -45,7 +45,9 @@ def test_a_memory_is_read_as_it_was_sent(store: MemoryStore, owner: str, memory:
     }
 
 
-def test_only_its_owner_sees_a_memory(store: MemoryStore, database: Database, memory: Memory) -> None:
+def test_a_memory_is_visible_to_its_owner_only(
+    store: MemoryStore, database: Database, memory: Memory
+) -> None:
     for other in (None, new_owner(database)):
         assert store.list(other) == []
         with pytest.raises(UnknownMemory):
@@ -278,7 +280,9 @@ def test_an_equal_source_has_a_translation_and_no_similar_pairs(store: MemorySto
     assert found[2] == TextMatches(None)
 
 
-def test_the_next_search_sees_a_changed_memory(store: MemoryStore, owner: str, memory: Memory) -> None:
+def test_a_change_of_the_memory_is_seen_by_the_next_search(
+    store: MemoryStore, owner: str, memory: Memory
+) -> None:
     service = MemoryService(store)
     assert service.find_matches(memory, [SENTENCE], 3) == (TextMatches(None),)
 

@@ -190,7 +190,9 @@ PROMPTS = {
 
 @pytest.mark.parametrize("client", PROMPTS)
 @pytest.mark.parametrize("model", ["dragoman-de-en", "dragoman"])
-def test_only_the_text_of_a_prompt_is_translated(http: httpx.Client, client: str, model: str) -> None:
+def test_of_a_clients_prompt_the_text_alone_is_translated(
+    http: httpx.Client, client: str, model: str
+) -> None:
     """The instruction names the language, too."""
     prompted = http.post(PATH, json=body(PROMPTS[client] % TEXT, model))
     alone = http.post(PATH, json=body(TEXT, "dragoman-de-en"))

@@ -191,7 +191,9 @@ def content_of(response: httpx.Response) -> str:
         {"stream": False, "max_tokens": 4096},
     ],
 )
-def test_some_parameters_change_nothing(http: httpx.Client, parameters: dict[str, Any]) -> None:
+def test_parameters_that_change_nothing_change_nothing(
+    http: httpx.Client, parameters: dict[str, Any]
+) -> None:
     assert content_of(http.post(PATH, json=body(**parameters))) == "Hallo|german"
 
 
@@ -245,7 +247,9 @@ def test_two_limits_of_tokens_are_one_too_many(http: httpx.Client) -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_bad_messages_are_named(http: httpx.Client, messages: list[dict[str, Any]], parameter: str) -> None:
+def test_messages_that_cannot_be_used_are_named(
+    http: httpx.Client, messages: list[dict[str, Any]], parameter: str
+) -> None:
     response = http.post(PATH, json={"model": "dragoman-de-en", "messages": messages})
     status, code, found, _ = error_of(response)
     assert (status, code, found) == (400, "invalid_value", parameter)

@@ -107,7 +107,9 @@ def test_files_need_no_key_where_the_api_does(serve: Serve, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("settings", [{"page": "off"}, {"apis": "libretranslate,deepl"}])
-def test_the_page_can_be_off_and_the_documentation_stays(serve: Serve, settings: dict[str, str]) -> None:
+def test_the_page_can_be_switched_off_and_the_documentation_stays(
+    serve: Serve, settings: dict[str, str]
+) -> None:
     client = serve(**settings)
 
     assert [client.get(path).status_code for path in ("/", "/page/page.js")] == [404, 404]

@@ -32,7 +32,9 @@ def translate(client: httpx.Client, **body: object) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("source", [None, "auto", "AUTO"])
-def test_each_text_is_translated_from_its_own_language(detecting: httpx.Client, source: str | None) -> None:
+def test_each_text_of_a_mixed_list_is_translated_from_its_own_language(
+    detecting: httpx.Client, source: str | None
+) -> None:
     found = translate(detecting, text=[GERMAN, ENGLISH], source=source, target="fr")
 
     reported = [(each["source"], each["text"], each["detected"]["language"]) for each in found]
@@ -48,7 +50,9 @@ def test_a_text_that_is_in_the_target_language_already_is_left_as_it_is(detectin
     assert english["source"] == english["target"] == "en"
 
 
-def test_a_word_of_both_languages_is_translated_but_no_number(detecting: httpx.Client) -> None:
+def test_a_word_of_both_languages_is_translated_and_a_text_without_letters_is_in_no_language(
+    detecting: httpx.Client,
+) -> None:
     hand, number = translate(detecting, text=["Hand", "42 🙂"], target="en")
 
     assert (hand["source"], hand["text"]) == ("de", "Hand|german")

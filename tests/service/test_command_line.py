@@ -85,7 +85,9 @@ def started(command: list[str], environment: dict[str, str], **streams: Any) -> 
         process.kill()
 
 
-def test_a_reader_may_leave_silently(command: list[str], environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_reader_that_leaves_is_no_error_to_speak_of(
+    command: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
     # More than a pipe holds, so that the writer meets the closed end.
     path = tmp_path / "in.txt"
     path.write_bytes(b"ja\n" * 100_000)
@@ -97,7 +99,9 @@ def test_a_reader_may_leave_silently(command: list[str], environment: dict[str, 
         assert process.wait(TIMEOUT_S) == 128 + signal.SIGPIPE
 
 
-def test_an_interrupt_ends_after_a_whole_line(command: list[str], environment: dict[str, str]) -> None:
+def test_an_interrupt_ends_quietly_after_a_whole_line(
+    command: list[str], environment: dict[str, str]
+) -> None:
     with started([*command, "translate"], environment, **PIPES) as process:
         # More than an output buffer holds, so that something comes out before the input ends.
         process.stdin.write(b"ja\n" * 4000)
@@ -184,7 +188,9 @@ def address_in(log: Path) -> str | None:
     return found and found[0]
 
 
-def test_a_server_finds_models(environment: dict[str, str], models_dir: Path, tmp_path: Path) -> None:
+def test_a_server_finds_new_models_and_ends_with_status_0_on_sigterm(
+    environment: dict[str, str], models_dir: Path, tmp_path: Path
+) -> None:
     del environment["DRAGOMAN_MODEL"]
     serve = ["serve", "--port", "0", "--watch", "0.1"]
     log = tmp_path / "log"
@@ -229,7 +235,9 @@ def run_several(run: Run, models_dir: Path, environment: dict[str, str]) -> Run:
     ("target", "stderr"),
     [("en", b""), ("fr", b"dragoman: de -> fr is translated through en (tiny, then french)\n")],
 )
-def test_languages_choose_the_model_or_pivot(run_several: Run, target: str, stderr: bytes) -> None:
+def test_source_and_target_choose_the_model_and_a_detour_is_reported(
+    run_several: Run, target: str, stderr: bytes
+) -> None:
     finished = run_several("translate", "--source", "de", "--target", target, stdin=b"eins\n")
 
     assert (finished.stdout, finished.stderr, finished.returncode) == (b"EINS\n", stderr, 0)
@@ -276,7 +284,9 @@ def test_a_bundle_of_many_languages_is_listed_by_their_number(run_several: Run) 
         ("tiny", [["de", "yes", "no"], ["en", "no", "yes"]]),
     ],
 )
-def test_the_languages_of_a_bundle_are_listed(run_several: Run, name: str, rows: list[list[str]]) -> None:
+def test_all_languages_of_a_bundle_are_listed_on_demand(
+    run_several: Run, name: str, rows: list[list[str]]
+) -> None:
     assert rows_of(run_several("models", name)) == [["LANGUAGE", "FROM", "INTO", "OTHER", "NAMES"], *rows]
 
 

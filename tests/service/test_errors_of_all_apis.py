@@ -97,7 +97,9 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         (f"{JSON}; charset*=x'y'z", NOT_UTF_8, [b"{}"]),
     ],
 )
-def test_a_bad_body_fails(http: httpx.Client, kind: str, statuses: Statuses, contents: list[bytes]) -> None:
+def test_an_unreadable_body_is_rejected(
+    http: httpx.Client, kind: str, statuses: Statuses, contents: list[bytes]
+) -> None:
     for api, status in zip(APIS, statuses, strict=True):
         headers = {"Authorization": f"{api.scheme} any"} | ({"Content-Type": kind} if kind else {})
         for path, content in ((path, content) for path in api.paths for content in contents):
@@ -269,7 +271,9 @@ def test_a_server_that_does_not_detect_says_so(serve: Serve) -> None:
         (OPENAI, 405, ["GET /openai/v1/chat/completions", "GET /v1/chat/completions"]),
     ],
 )
-def test_unknown_routes_are_errors(http: httpx.Client, api: Api, status: int, routes: list[str]) -> None:
+def test_unknown_paths_and_methods_are_errors_of_their_api(
+    http: httpx.Client, api: Api, status: int, routes: list[str]
+) -> None:
     for route in routes:
         response = http.request(*route.split())
         assert api.error_of(response)[0] == status, route

@@ -176,7 +176,9 @@ def test_each_event_loop_has_slots_of_its_own_that_stay_the_same() -> None:
     assert asyncio.run(found()) is not asyncio.run(found())
 
 
-async def test_long_texts_of_two_clients_take_turns(translator: DoubleTranslator, models_dir: Path) -> None:
+async def test_long_texts_of_one_client_are_not_all_prepared_before_those_of_another(
+    translator: DoubleTranslator, models_dir: Path
+) -> None:
     order: list[str] = []
 
     async def prepare(inference: Inference, name: str) -> None:

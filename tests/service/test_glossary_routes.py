@@ -137,7 +137,7 @@ def test_a_pair_can_be_replaced_and_removed(client: httpx.Client, made: dict[str
         ({"name": "a", "dictionaries": [{"source": "de"}]}, "dictionaries[0].target", "is missing"),
     ],
 )
-def test_a_bad_field_is_shown(
+def test_an_unstorable_glossary_is_rejected_by_its_field(
     client: httpx.Client, body: dict[str, object], field: str, problem: str
 ) -> None:
     response = client.post("/v1/glossaries", json=body)
@@ -216,7 +216,9 @@ def test_terms_need_no_glossary(client: httpx.Client, double: DoubleTranslator, 
         ({"terms": [{"source": "a"}], "sampling": {}}, "terms"),
     ],
 )
-def test_bad_terms_are_named(client: httpx.Client, path: str, fields: dict[str, object], field: str) -> None:
+def test_terms_that_cannot_be_used_are_named(
+    client: httpx.Client, path: str, fields: dict[str, object], field: str
+) -> None:
     assert fields_of(client.post(path, json={"text": "Hund", **fields})) == [field]
 
 
@@ -227,7 +229,9 @@ def test_an_unknown_glossary_is_not_found(client: httpx.Client) -> None:
     assert client.post("/v1/jobs", data=data, files={"file": ("a.txt", b"Hund")}).status_code == 404
 
 
-def test_the_pair_is_required(client: httpx.Client, double: DoubleTranslator, made: dict[str, Any]) -> None:
+def test_a_glossary_without_the_pair_is_rejected(
+    client: httpx.Client, double: DoubleTranslator, made: dict[str, Any]
+) -> None:
     client.delete(f"/v1/glossaries/{made['id']}/dictionaries", params={"source": "de", "target": "en"})
     response = client.post("/v1/translate", json={"text": "Hund", "glossary": made["id"]})
     assert fields_of(response) == ["glossary"]

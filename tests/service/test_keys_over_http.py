@@ -23,7 +23,9 @@ def test_a_key_for_something_else_is_forbidden(serve: Serve, keys: Keys) -> None
         assert rejection(client.post(path, json=body, headers=other)) == (403, "forbidden"), path
 
 
-def test_who_leaves_pays_for_what_it_got(serve: Serve, keys: Keys, translator: DoubleTranslator) -> None:
+def test_a_client_that_leaves_a_stream_takes_its_texts_with_it_and_is_charged_for_its_segments(
+    serve: Serve, keys: Keys, translator: DoubleTranslator
+) -> None:
     client, key = serve(database_url=keys.url), keys.bearer()
 
     with client.stream("POST", f"{URL}/stream", json={"text": ["ja", "wait"]}, headers=key) as response:
@@ -35,7 +37,9 @@ def test_who_leaves_pays_for_what_it_got(serve: Serve, keys: Keys, translator: D
     until(lambda: keys.usage(key["Authorization"]).characters == len("ja"))
 
 
-def test_a_text_over_the_quota_is_cancelled(serve: Serve, keys: Keys, translator: DoubleTranslator) -> None:
+def test_a_text_that_is_refused_or_fails_is_not_charged_and_leaves_nothing_running(
+    serve: Serve, keys: Keys, translator: DoubleTranslator
+) -> None:
     client, key = serve(database_url=keys.url), keys.bearer(characters_per_month=3)
 
     assert client.post(URL, json={"text": "wait"}, headers=key).status_code == 429
@@ -44,7 +48,9 @@ def test_a_text_over_the_quota_is_cancelled(serve: Serve, keys: Keys, translator
     assert keys.usage(key["Authorization"]).characters == 0
 
 
-def test_equal_requests_are_charged_once(serve: Serve, keys: Keys, translator: DoubleTranslator) -> None:
+def test_the_same_request_at_a_time_is_done_and_charged_once(
+    serve: Serve, keys: Keys, translator: DoubleTranslator
+) -> None:
     client, key, other = serve(database_url=keys.url), keys.bearer(), keys.bearer()
 
     def ask(headers: dict[str, str]) -> int:
@@ -95,7 +101,9 @@ def test_only_pages_of_named_origins_may_call(serve: Serve) -> None:
     assert "X-API-Key" in preflight.headers["access-control-allow-headers"].split(", ")
 
 
-def test_the_texts_of_a_request_wait_as_one(serve: Serve, keys: Keys, translator: DoubleTranslator) -> None:
+def test_the_texts_of_a_request_wait_as_one_and_for_their_key(
+    serve: Serve, keys: Keys, translator: DoubleTranslator
+) -> None:
     client, headers = serve(database_url=keys.url, requires_key=True), keys.bearer()
     for _ in range(2):
         client.post(URL, json={"text": ["ja", "nein"]}, headers=headers).raise_for_status()
@@ -206,7 +214,9 @@ STORED: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize(("kind", "name"), [("glossaries", "glossary"), ("memories", "memory")])
-def test_what_a_key_stores_is_its_own(serve: Serve, keys: Keys, kind: str, name: str) -> None:
+def test_what_a_key_stores_is_its_own_and_needs_its_scope(
+    serve: Serve, keys: Keys, kind: str, name: str
+) -> None:
     client, path = serve(database_url=keys.url, requires_key=True), f"/v1/{kind}"
     own, other = (keys.bearer(Scope.GLOSSARIES, Scope.TRANSLATE) for _ in range(2))
     stored_id = client.post(path, json=STORED[kind], headers=own).json()["id"]

@@ -41,7 +41,9 @@ def translated(source: bytes, translator: Spelling) -> bytes:
 
 
 @given(lines=st.lists(st.tuples(contents, endings)), last=contents, ahead=st.integers(1, 5))
-def test_an_identity_translation_is_exact(lines: list[tuple[str, bytes]], last: str, ahead: int) -> None:
+def test_an_identity_translation_gives_back_every_byte(
+    lines: list[tuple[str, bytes]], last: str, ahead: int
+) -> None:
     source = b"".join(text.encode() + ending for text, ending in lines) + last.encode()
 
     assert translated(source, Spelling(ahead=ahead)) == source
@@ -136,7 +138,9 @@ def test_lines_are_those_of_the_source_and_interrupts_are_as_before_when_the_blo
     assert signal.getsignal(signal.SIGINT) == before
 
 
-def test_an_interrupt_waits_until_a_score_is_written(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_an_interrupt_between_scores_waits_until_the_next_is_written(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
     def scores() -> Iterator[float]:
         yield -1.0
         interrupt()

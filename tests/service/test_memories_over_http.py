@@ -112,7 +112,9 @@ def test_a_damaged_tmx_file_is_rejected(client: httpx.Client) -> None:
     assert problem.startswith("file: not well-formed XML")
 
 
-def test_an_equal_text_is_translated_by_the_memory(client: httpx.Client, double: DoubleTranslator) -> None:
+def test_an_equal_text_gets_the_translation_of_the_memory(
+    client: httpx.Client, double: DoubleTranslator
+) -> None:
     memory = create(client)["id"]
     double.seen.clear()
 
@@ -162,7 +164,7 @@ def test_a_stream_ends_with_the_matches(client: httpx.Client) -> None:
         ),
     ],
 )
-def test_an_unfit_memory_fails(
+def test_a_memory_that_does_not_fit_is_rejected(
     client: httpx.Client, fields: dict[str, Any], status: int, problem: str
 ) -> None:
     memory = create(client)["id"]
@@ -203,7 +205,9 @@ def test_libretranslates_suggestions_are_in_the_same_memory(client: httpx.Client
         ({"s": "x" * 10_001}, "Invalid request: has 10001 characters; the limit is 10000"),
     ],
 )
-def test_bad_suggestions_are_rejected(client: httpx.Client, changes: dict[str, str], problem: str) -> None:
+def test_libretranslates_suggestions_are_rejected_in_its_words(
+    client: httpx.Client, changes: dict[str, str], problem: str
+) -> None:
     sent = {"q": "warum", "s": "why", "source": "de", "target": "en", **changes}
     rejected = client.post("/suggest", data=sent)
     assert (rejected.status_code, rejected.json()) == (400, {"error": problem})

@@ -178,7 +178,9 @@ def test_an_existing_model_is_replaced_only_on_request(admin: Admin) -> None:
     assert not (old / "of-before").exists()
 
 
-def test_a_running_download_is_shown_and_not_begun_again(admin: Admin, held: threading.Event) -> None:
+def test_a_model_is_downloaded_once_at_a_time_and_its_progress_shown(
+    admin: Admin, held: threading.Event
+) -> None:
     assert admin.post("fr-en").status_code == 202
 
     (running,) = admin.list()["downloads"]
@@ -189,7 +191,9 @@ def test_a_running_download_is_shown_and_not_begun_again(admin: Admin, held: thr
     assert admin.download("fr-en")["state"] == "done"
 
 
-def test_of_two_simultaneous_requests_one_downloads(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_requests_at_the_same_time_one_downloads(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     both_read = threading.Barrier(2, timeout=TIMEOUT_S)
 
     def read(location: str) -> model_index.ModelIndex:
@@ -217,7 +221,9 @@ def test_several_models_are_downloaded_at_a_time_up_to_a_limit(admin: Admin, hel
     assert sorted(admin.names()) == ["a", *names]
 
 
-def test_a_full_disk_fails_only_the_download(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_fails_the_download_and_leaves_what_is_served(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 7, 3))
 
     admin.post("fr-en")

@@ -61,7 +61,9 @@ def test_bundled_models_alone_are_served_without_a_folder(settings: Settings) ->
         assert preloaded(only, router) == ("en-de",)
 
 
-def test_an_own_model_replaces_a_bundled_one(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_of_two_models_with_one_name_that_of_the_models_folder_is_used(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     own = write_bundle(Path("models/de-en"), "own")
     caplog.set_level(logging.INFO)
 
@@ -72,7 +74,9 @@ def test_an_own_model_replaces_a_bundled_one(settings: Settings, caplog: pytest.
     assert caplog.messages == ["models/de-en is used in place of the bundled model de-en"]
 
 
-def test_an_own_model_serves_a_pair_first(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_pair_of_both_is_served_by_the_own_and_logged_once(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
     with open_router(settings) as router:
         watcher = ModelWatcher(router)
@@ -178,7 +182,9 @@ def names_of(**overrides: object) -> list[str]:
     ("model", "names"),
     [(None, ["a", "b"]), ("b", ["b"]), ("b,", ["b"]), (" b ", ["b"]), ("b, {c}", ["b", "c"])],
 )
-def test_all_or_some_are_served(several: Path, tmp_path: Path, model: str | None, names: list[str]) -> None:
+def test_without_a_model_all_in_the_folder_are_served_and_else_those_named(
+    several: Path, tmp_path: Path, model: str | None, names: list[str]
+) -> None:
     other = write_bundle(tmp_path / "elsewhere" / "c", "c")
 
     assert names_of(models_dir=several, model=model and model.format(c=other)) == names
@@ -208,12 +214,16 @@ def test_two_models_of_one_name_are_rejected(several: Path, tmp_path: Path) -> N
         ("several/a", None, "it contains no bundle"),
     ],
 )
-def test_missing_models_are_reported(several: Path, folder: str, model: str | None, problem: str) -> None:
+def test_missing_models_and_folders_are_reported(
+    several: Path, folder: str, model: str | None, problem: str
+) -> None:
     with pytest.raises((BundleError, SettingsError), match=problem):
         names_of(models_dir=several.parent / folder, model=model)
 
 
-def test_the_only_model_or_the_named_ones_are_preloaded(several: Path, own_router: Router) -> None:
+def test_the_only_model_is_preloaded_and_of_several_those_that_are_named(
+    several: Path, own_router: Router
+) -> None:
     assert preloaded(load_settings(), own_router) == ()
     assert preloaded(load_settings(overrides={"preload": "b, a"}), own_router) == ("b", "a")
     with pytest.raises(SettingsError, match=r"^preload: no such model; available are: a, b$"):

@@ -93,7 +93,9 @@ def test_a_downloaded_model_is_the_published_one(tmp_path: Path, server: str) ->
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["tiny"]
 
 
-def test_a_download_continues(tmp_path: Path, server: str, requested: list[tuple[str, str]]) -> None:
+def test_an_interrupted_download_continues_where_it_stopped(
+    tmp_path: Path, server: str, requested: list[tuple[str, str]]
+) -> None:
     bundle = publish(tmp_path / "published")
     whole = (bundle / LARGEST).read_bytes()
     (bundle / LARGEST).write_bytes(whole[:1000])

@@ -79,7 +79,7 @@ def answer_of(connection: socket.socket, *, has_body: bool = True) -> tuple[int,
 
 
 @pytest.mark.parametrize("lines", [(), (f"Authorization: Bearer {WRONG}",), (f"X-API-Key: {WRONG}",)])
-def test_no_body_is_awaited_without_a_key(
+def test_a_body_is_not_awaited_from_whom_has_no_key(
     serve: Serve, keys: Keys, connect: Connect, lines: tuple[str, ...]
 ) -> None:
     client = serve(database_url=keys.url, requires_key=True)
@@ -88,7 +88,9 @@ def test_no_body_is_awaited_without_a_key(
         assert answer_of(connect(client, head(path, 1000, *lines)))[0] == 401, path
 
 
-def test_a_wrong_key_is_rejected_without_the_body(serve: Serve, keys: Keys, connect: Connect) -> None:
+def test_a_wrong_key_before_the_body_is_rejected_without_it(
+    serve: Serve, keys: Keys, connect: Connect
+) -> None:
     client = serve(apis=ALL_APIS, database_url=keys.url, requires_key=True)
 
     for path in OTHERS_PATHS:
@@ -205,7 +207,9 @@ def test_a_body_without_disk_space_gets_503_with_a_retry_time(
 
 
 @pytest.mark.parametrize("piece", [None, b"a" * 11])
-def test_a_body_that_fails_after_the_response_began_ends_it(piece: bytes | None) -> None:
+def test_a_body_that_fails_once_the_answer_has_begun_ends_it_as_a_client_does_that_leaves(
+    piece: bytes | None,
+) -> None:
     received: list[str] = []
 
     async def follow(_scope: Scope, receive: Receive, send: Send) -> None:

@@ -67,7 +67,9 @@ def test_a_server_whose_warm_up_fails_says_why_and_never_gets_ready(
     assert client.get("/healthz").status_code == 200
 
 
-def test_a_running_text_blocks_nothing_else(serve: Serve, translator: DoubleTranslator) -> None:
+def test_a_text_under_way_blocks_neither_health_nor_other_texts(
+    serve: Serve, translator: DoubleTranslator
+) -> None:
     client = serve()
     with ThreadPoolExecutor(1) as threads:
         patient = threads.submit(translate, client, text="wait")
@@ -103,14 +105,18 @@ def test_a_client_that_hangs_up_cancels_its_texts_and_no_others(
     assert "failed" not in caplog.text
 
 
-def test_a_text_that_fails_cancels_those_of_its_request(serve: Serve, translator: DoubleTranslator) -> None:
+def test_one_text_that_fails_cancels_the_others_of_its_request(
+    serve: Serve, translator: DoubleTranslator
+) -> None:
     failed = serve().post(URL, json={"text": ["wait", "explode"]})
 
     assert failed.status_code == 500
     until(lambda: translator.cancelled == ["wait"])
 
 
-def test_a_full_queue_error_has_its_numbers(serve: Serve, translator: DoubleTranslator) -> None:
+def test_a_full_queue_error_has_its_numbers_and_a_retry_time(
+    serve: Serve, translator: DoubleTranslator
+) -> None:
     refused = serve().post(URL, json={"text": ["wait", "full", "a"]})
 
     assert refused.status_code == 429
@@ -217,7 +223,9 @@ def test_the_texts_of_a_client_are_prepared_one_request_at_a_time(translations: 
         ("a",) * (translation_service.BRIEF_TEXTS + 1),
     ],
 )
-async def test_long_requests_use_a_thread(translations: TranslationService, texts: tuple[str, ...]) -> None:
+async def test_a_long_request_is_planned_off_the_event_loop(
+    translations: TranslationService, texts: tuple[str, ...]
+) -> None:
     async with all_threads_busy(translations):
         waiting = asyncio.ensure_future(_translate(translations, *texts))
         done, _ = await asyncio.wait([waiting], timeout=0.2)

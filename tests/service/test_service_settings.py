@@ -31,7 +31,9 @@ def test_defaults_serve_locally() -> None:
     assert (settings.watch_s, settings.reload_endpoint) == (0.0, False)
 
 
-def test_options_win_over_environment_and_it_over_file(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_win_over_environment_and_environment_over_file(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DRAGOMAN_PORT", "1002")
     monkeypatch.setenv("DRAGOMAN_MODEL", "from-environment")
 
@@ -181,7 +183,9 @@ LINKS = {
 """What Kubernetes sets for the services `dragoman` and `dragoman-redis`."""
 
 
-def test_typing_errors_are_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_typing_errors_are_named_with_the_nearest_setting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setenv("DRAGOMAN_PROT", "1")
     monkeypatch.setenv("dragoman_pivotes", "en")
 
@@ -202,14 +206,18 @@ def test_typing_errors_are_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest
         ("DRAGOMAN_MAX_BODY", "MAX_BODIES"),
     ],
 )
-def test_a_misspelt_protection_is_fatal(name: str, nearest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_setting_that_protects_the_server_ends_the_start(
+    name: str, nearest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A warning in a log is read by nobody; the server would be open meanwhile."""
     monkeypatch.setenv(name, "true")
     with pytest.raises(SettingsError, match=f"{name} is not a setting; did you mean DRAGOMAN_{nearest}"):
         load_settings()
 
 
-def test_service_links_are_ignored(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_service_links_are_ignored_with_a_warning_about_the_port(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     for name, value in LINKS.items():
         monkeypatch.setenv(name, value)
 

@@ -74,7 +74,9 @@ def test_a_model_may_be_requested_by_name(serve_models: Serve, models: Path, nam
         ({**DE_FR, "model": "a"}, "target: this language is not served; served: de -> en"),
     ],
 )
-def test_an_unserved_pair_is_rejected(serve_models: Serve, body: dict[str, str], message: str) -> None:
+def test_a_pair_that_is_not_served_is_rejected_naming_what_is(
+    serve_models: Serve, body: dict[str, str], message: str
+) -> None:
     response = serve_models().post(URL, json={"text": "Hallo"} | body)
 
     assert fields_of(response) == [message.partition(":")[0]]
@@ -85,7 +87,9 @@ def test_an_unserved_pair_is_rejected(serve_models: Serve, body: dict[str, str],
     ("body", "field"),
     [({"text": ["a", "unusable"], **DE_FR}, "text[1]"), ({"num_hypotheses": 5, **DE_EN}, "num_hypotheses")],
 )
-def test_the_faulty_field_is_named(serve_models: Serve, body: dict[str, object], field: str) -> None:
+def test_the_faulty_field_is_named_with_open_and_closed_models(
+    serve_models: Serve, body: dict[str, object], field: str
+) -> None:
     client = serve_models()
 
     for _ in range(2):
@@ -191,7 +195,9 @@ def test_waiting_for_one_model_holds_up_no_other(serve_models: Serve, bundles: D
     assert bundles.num_opening == 2
 
 
-def test_all_preloaded_models_are_warmed_up(serve_models: Serve, bundles: DoubleBundles) -> None:
+def test_several_models_are_ready_at_once_and_preloaded_ones_are_warmed_up(
+    serve_models: Serve, bundles: DoubleBundles
+) -> None:
     serve_models(preload="a,many")
 
     assert sorted(bundles.names) == ["german", "many"]
@@ -206,7 +212,9 @@ def test_clients_may_request_a_reload_only_if_the_operator_allows_it(serve_model
     assert "/v1/models/reload" not in client.get("/openapi.json").json()["paths"]
 
 
-def test_a_scan_finds_changes(serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_scan_finds_what_has_changed(
+    serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     client = serve_models(reload_endpoint=True)
     before = client.get("/v1/languages").json()["languages"]
@@ -233,7 +241,9 @@ def test_a_scan_finds_changes(serve_models: Serve, models: Path, caplog: pytest.
     assert client.get("/openapi.json").json()["paths"]["/v1/models/reload"]["post"]["description"]
 
 
-def test_a_folder_is_watched(serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_watched_folder_is_checked_by_itself(
+    serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     client = serve_models(watch_s=0.05)
     (models / "e").mkdir()
     write_bundle(models / "d", "czech", ["cs"], ["fr"])
@@ -246,7 +256,9 @@ def test_a_folder_is_watched(serve_models: Serve, models: Path, caplog: pytest.L
     assert caplog.text.count("e cannot be served") == 1  # and not at every look
 
 
-def test_a_bad_folder_is_logged(serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_that_cannot_be_served_from_the_start_is_reported(
+    serve_models: Serve, models: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (models / "a" / "manifest.json").write_text("{}")
 
     client = serve_models()

@@ -132,7 +132,7 @@ ANY_FIXTURES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=4, phases=QUICK, suppress_health_check=ANY_FIXTURES)
 @given(wordings=MANY_WORDINGS)
-def test_rules_hold_for_any_words(
+def test_rules_hold_for_random_sentences(
     client: httpx.Client, run_badly: Run, way: str, wordings: list[list[str]]
 ) -> None:
     texts = [f"Wir {' '.join(words)}." for words in wordings]
@@ -162,7 +162,9 @@ TOUCHING = {
 
 
 @pytest.mark.parametrize("way", [name for name, way in WAYS.items() if not way.is_html])
-def test_marks_that_touch_words_are_kept(client: httpx.Client, run_badly: Run, way: str) -> None:
+def test_marks_that_touch_words_and_line_breaks_are_kept(
+    client: httpx.Client, run_badly: Run, way: str
+) -> None:
     alone = native(client, run_badly, ["Erste Zeile", "Die Datei"])
 
     translated = WAYS[way].translate(client, run_badly, list(TOUCHING))
@@ -180,7 +182,9 @@ MARKED = "<p>Wir <b>öffnen <i>die</i> Datei</b> {app}.<br>Sehr <!-- c -->nicht 
 
 
 @pytest.mark.parametrize("way", [name for name, way in WAYS.items() if way.is_html])
-def test_links_are_apart_and_marks_nest(client: httpx.Client, run_badly: Run, way: str) -> None:
+def test_touching_links_part_and_marks_are_there_once_and_nest(
+    client: httpx.Client, run_badly: Run, way: str
+) -> None:
     house, dogs = native(client, run_badly, ["Haus", "Die Hunde"])
 
     links, marked = WAYS[way].translate(client, run_badly, [LINKS, MARKED])

@@ -44,7 +44,9 @@ def test_alternatives_are_the_hypotheses_after_the_best(client: httpx.Client) ->
 @pytest.mark.parametrize(
     ("source", "target"), [("de", "en"), ("DE", "En"), (None, "en"), ("de", None), ("de-AT", "en_GB")]
 )
-def test_a_pair_may_be_in_any_case(client: httpx.Client, source: str | None, target: str | None) -> None:
+def test_the_models_own_pair_is_accepted_in_any_case_and_for_any_region(
+    client: httpx.Client, source: str | None, target: str | None
+) -> None:
     assert translate(client, text="ja", source=source, target=target)
 
 
@@ -62,7 +64,7 @@ def test_a_pair_may_be_in_any_case(client: httpx.Client, source: str | None, tar
         ("beem_size", [4]),
     ],
 )
-def test_a_bad_field_is_named(client: httpx.Client, field: str, values: list[object]) -> None:
+def test_a_field_that_cannot_be_used_is_named(client: httpx.Client, field: str, values: list[object]) -> None:
     for value in values:
         response = client.post(URL, json={"text": "ja", field: value})
         assert fields_of(response) == [field], value
@@ -77,7 +79,9 @@ def test_a_bad_field_is_named(client: httpx.Client, field: str, values: list[obj
         (["unusable"] * 250, [f"text[{item}]" for item in range(100)]),
     ],
 )
-def test_every_unusable_text_is_named(client: httpx.Client, texts: list[object], fields: list[str]) -> None:
+def test_every_text_that_cannot_be_translated_is_named(
+    client: httpx.Client, texts: list[object], fields: list[str]
+) -> None:
     response = client.post(URL, json={"text": texts})
 
     assert fields_of(response) == fields

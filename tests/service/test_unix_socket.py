@@ -117,7 +117,9 @@ def is_open(file: Path) -> bool:
     return any(link.is_symlink() and link.readlink() == file for link in Path("/proc/self/fd").iterdir())
 
 
-def test_a_cancelled_server_closes_all(file: Path, translator: DoubleTranslator, models_dir: Path) -> None:
+def test_a_cancelled_server_closes_its_databases(
+    file: Path, translator: DoubleTranslator, models_dir: Path
+) -> None:
     async def be_cancelled() -> None:
         async with app.router.lifespan_context(app):
             assert is_open(file)
@@ -131,7 +133,9 @@ def test_a_cancelled_server_closes_all(file: Path, translator: DoubleTranslator,
         assert not is_open(file)
 
 
-def test_a_failed_start_closes_databases(file: Path, translator: DoubleTranslator, models_dir: Path) -> None:
+def test_a_server_that_cannot_start_leaves_no_database_open(
+    file: Path, translator: DoubleTranslator, models_dir: Path
+) -> None:
     with router_of(translator, models_dir / "tiny") as router, pytest.raises(RatesInvalid):
         create_app(router, database_settings(file, rate_storage_url="memcached://host"), ())
 
