@@ -16,7 +16,8 @@ from tests.markup.marked import noted, outcome, unnoted
 from tests.markup.translations import any_translation
 
 OPTIONS = FileOptions("de", "en")
-
+BILINGUAL = frozenset([".po", ".pot", ".xliff", ".xlf", ".tmx", ".ts", ".xcstrings"])
+"""Suffixes of files that keep their texts beside the translations; writing fills in what is missing."""
 _PARTS = re.compile(r"(<[^>]*>)")
 
 

@@ -296,8 +296,6 @@ SAMPLES = {
     ".ssa": ASS,
 }
 """By the suffixes of their names."""
-BILINGUAL = {".xcstrings", ".ts"}
-"""Of these, writing fills in what is missing."""
 STRING_TOKENS = (
     *(
         b"_one",

@@ -1,79 +1,17 @@
-# ruff: noqa: E501 -- files are read more easily unbroken
-"""Files of text, markup and strings with other texts: what changes in them, and how texts are escaped."""
+"""Files of text, markup and strings with other texts: how these are escaped."""
 
 from collections.abc import Mapping, Sequence
 
 import pytest
 
-from service.formats.entries import Entry, FileOptions
+from service.formats.entries import Entry
 from service.formats.registry import open_format
-from tests.formats.rewriting import OPTIONS, own, rewritten, shouted
-from tests.formats.string_samples import ASS, EXTENSION, PROPERTIES
+from tests.formats.rewriting import OPTIONS, own, rewritten
+from tests.formats.string_samples import RESX
 
-PROPERTIES_IN_CAPITALS = rb"""# Kommentar
-! auch einer
-welcome = WILLKOMMEN, {0}! DAS IST''S
-fehler:DATEI \u00dc NICHT GEFUNDEN: %S
-lang = ERSTE ZEILE\n\
-    ZWEITE ZEILE WEITER
-url=https://example.org/c
-leer=
-  a\ b\=c   WERT MIT RAUM
-choice={0,choice,0#keine|1#eine}
-ende=ENDE"""
-ANDROID = '<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">{}</resources>'
-STRING = ANDROID.replace("{}", '<string name="a">{}</string>')
-CAPITALS: Sequence[tuple[str, str, str | bytes, str | bytes]] = [
-    (
-        "a.html",
-        "en",
-        "<html lang='fr'><p lang='de'>Ja</p></html>",
-        "<html lang='fr'><p lang='de'>JA</p></html>",
-    ),
-    ("a.properties", "en", PROPERTIES, PROPERTIES_IN_CAPITALS),
-    (
-        "a.ass",
-        "en",
-        ASS,
-        ASS.replace(
-            rb"Ich habe,\Nein {\i1}kleines{\i0} Haus.", rb"ICH HABE, EIN\N{\i1}KLEINES{\i0} HAUS."
-        ).replace(rb"- Gut.\N- Ja,\hna\{klar\}.", rb"- GUT.\N- JA,\hNA\{KLAR\}."),
-    ),
-    (
-        "messages.json",
-        "en",
-        EXTENSION,
-        EXTENSION.decode()
-        .replace("Meine <b>Erweiterung</b>", "MEINE <b>ERWEITERUNG</b>")
-        .replace("hat $1 Dateien für $$5 gefunden", "HAT $1 DATEIEN FÜR $$5 GEFUNDEN"),
-    ),
-    ("a.xml", "en", STRING.format(r"ja \u2026 \q und"), STRING.format(r"JA … \q UND")),
-    (
-        "a.json",
-        "en",
-        '{ "n" : 1e400,\n\t"n": [ -0.0, null ], "a":"ja"  ,"url":"http://x.y/a" }\r\n',
-        '{ "n" : 1e400,\n\t"n": [ -0.0, null ], "a":"JA"  ,"url":"http://x.y/a" }\r\n',
-    ),
-    ("a.json", "en", '{"a": "ja", "a": "nein"}', '{"a": "JA", "a": "NEIN"}'),
-    ("a.json", "en", '{"de": {"a": "ja", "de": "nein"}}', '{"en": {"a": "JA", "de": "NEIN"}}'),
-    ("a.json", "en", '{"de": "ja"}', '{"de": "JA"}'),
-    ("a.json", "pt-BR", '{"de_AT": {"a": "ja"}}', '{"pt_BR": {"a": "JA"}}'),
-    ("a.yaml", "no", "de:\n  a: ja\n", '"no":\n  a: JA\n'),
-    ("a.yaml", "en", "de:\n  a: ja\nen:\n  a: nein\n", "de:\n  a: JA\nen:\n  a: NEIN\n"),
-]
-
-
-@pytest.mark.parametrize(("name", "target", "content", "result"), CAPITALS)
-def test_words_and_the_language_that_a_file_names_change_and_nothing_else(
-    name: str, target: str, content: str | bytes, result: str | bytes
-) -> None:
-    before, after = (each if isinstance(each, bytes) else each.encode() for each in (content, result))
-    file_format = open_format(name, FileOptions("de", target))
-
-    assert rewritten(file_format, before, shouted).decode() == after.decode()
-    assert rewritten(file_format, before, own) in {before, after}
-
-
+STRING = (
+    '<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2"><string name="a">{}</string></resources>'
+)
 EVENT = "[Script Info]\n\n[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,{}\n"
 MESSAGE = '{"a": {"message": "{}", "description": "Wozu", "placeholders": {"user": {"content": "$1"}}}}'
 FRAMES = {"a.xml": STRING, "a.ass": EVENT, "messages.json": MESSAGE}
@@ -153,6 +91,15 @@ SAID: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]] = {
         ("Ja, eins, zwei", "one, two", "one, two"),
         ("Ja", "", ""),
     ],
+    ("a.resx", "utf-8"): [
+        (
+            RESX.decode(),
+            'A &amp; ]]&gt; {0}<g i="0">b</g>',
+            RESX.decode().replace(
+                "Hallo {0}, &lt;b&gt;willkommen&lt;/b&gt;!", "A &amp; ]]&gt; {0}&lt;b&gt;b&lt;/b&gt;"
+            ),
+        )
+    ],
     ("a.html", "utf-8"): [("<p>x</p>", "<script>&amp;", "<p>&lt;script&gt;&amp;amp;</p>")],
     ("a.html", "latin-1"): [
         ('<meta charset="iso-8859-1"><p>Tür</p>', "Tür 字", '<meta charset="iso-8859-1"><p>Tür &#23383;</p>')
@@ -177,95 +124,3 @@ def test_a_translation_is_escaped_as_its_file_and_its_place_need_it(
     found = rewritten(open_format(name, OPTIONS), before.encode(encoding), say)
 
     assert found.decode(encoding) == after
-
-
-RULE = (
-    '<plist version="1.0">\n<dict>\n\t<key>a</key>\n\t<dict>\n\t\t<key>v</key>\n\t\t<dict>\n'
-    "\t\t\t<key>NSStringFormatSpecTypeKey</key>\n\t\t\t<string>NSStringPluralRuleType</string>\n{}"
-    "\t\t</dict>\n\t</dict>\n</dict>\n</plist>\n"
-)
-
-
-def _rule(*categories: str) -> str:
-    """A file with a plural rule of categories and their texts, such as `one Datei`."""
-    parts = (each.partition(" ") for each in categories)
-    return RULE.format(
-        "".join(f"\t\t\t<key>{key}</key>\n\t\t\t<string>{text}</string>\n" for key, _, text in parts)
-    )
-
-
-CATEGORIES: Sequence[tuple[str, str, str, str]] = [
-    (
-        "a.json",
-        "pl",
-        '{\n  "file_one": "Datei",\n  "file_other": "Dateien",\n  "end": "Ende"\n}',
-        '{\n  "file_one": "DATEI",\n  "file_other": "DATEIEN",\n  "file_few": "DATEIEN",\n  "file_many": "DATEIEN",\n  "end": "ENDE"\n}',
-    ),
-    (
-        "a.json",
-        "en",
-        '{"a_ordinal_one": "xa", "a_ordinal_other": "xb"}',
-        '{"a_ordinal_one": "XA", "a_ordinal_other": "XB", "a_ordinal_two": "XB", "a_ordinal_few": "XB"}',
-    ),
-    ("a.json", "en", '{"one": "xa", "other": "xb"}', '{"one": "XA", "other": "XB"}'),
-    (
-        "a.json",
-        "pl",
-        '{"payment_other": "xa", "payment_card": "xb"}',
-        '{"payment_other": "XA", "payment_card": "XB"}',
-    ),
-    ("a.json", "pl", '{"a_one": "xa", "a_other": 5}', '{"a_one": "XA", "a_other": 5}'),
-    (
-        "a.xml",
-        "pl",
-        ANDROID.format(
-            '<plurals name="n">\n  <!-- a --><item quantity="one">Datei</item>'
-            '\n  <item quantity="other">Dateien</item>\n</plurals>'
-        ),
-        ANDROID.format(
-            '<plurals name="n">\n  <!-- a --><item quantity="one">DATEI</item>'
-            '\n  <item quantity="other">DATEIEN</item>\n  <item quantity="few">DATEIEN</item>'
-            '\n  <item quantity="many">DATEIEN</item>\n</plurals>'
-        ),
-    ),
-    (
-        "a.yaml",
-        "pl",
-        "de:\r\n  files:\r\n    one: Datei # a\r\n    other: Dateien # b\r\n  c: Ende\r\n",
-        "pl:\r\n  files:\r\n    one: DATEI # a\r\n    other: DATEIEN # b\r\n    few: DATEIEN\r\n    many: DATEIEN\r\n  c: ENDE\r\n",
-    ),
-    (
-        "a.yaml",
-        "pl",
-        "{one: Datei, other: Dateien}",
-        "{one: DATEI, other: DATEIEN, few: DATEIEN, many: DATEIEN}",
-    ),
-    (
-        "a.stringsdict",
-        "pl",
-        _rule("one x", "other y").replace("<string>y</string>\n", "<string>y</string>\n\n"),
-        _rule("one X", "other Y", "few Y", "many Y").replace(
-            "many</key>\n\t\t\t<string>Y</string>\n", "many</key>\n\t\t\t<string>Y</string>\n\n"
-        ),
-    ),
-    ("a.stringsdict", "en", _rule("other x"), _rule("other X", "one X")),
-    ("a.stringsdict", "en", _rule("one x"), _rule("one X")),
-    ("a.stringsdict", "en", _rule("zero x", "one y", "other z"), _rule("zero X", "one Y", "other Z")),
-    (
-        "a.stringsdict",
-        "en",
-        _rule("other x").replace("PluralRule", "OtherRule"),
-        _rule("other X").replace("PluralRule", "OtherRule"),
-    ),
-    ("a.stringsdict", "en", _rule("other %d"), _rule("other %d")),
-]
-
-
-@pytest.mark.parametrize(("name", "target", "content", "result"), CATEGORIES)
-def test_plural_categories_of_the_target_language_are_added_to_plurals_alone(
-    name: str, target: str, content: str, result: str
-) -> None:
-    file_format = open_format(name, FileOptions("de", target))
-
-    assert rewritten(file_format, content.encode(), shouted).decode() == result
-    assert rewritten(file_format, content.encode(), lambda _: "").count(b"few") == 0

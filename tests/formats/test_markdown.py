@@ -27,65 +27,6 @@ def _texts(markdown: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("markdown", "result"),
-    [
-        ("# Titel #\n\nText\n", "# TITEL #\n\nTEXT\n"),
-        ("Titel\n=====\r\n\r\nText", "TITEL\n=====\r\n\r\nTEXT"),
-        ("> Zitat\n> - Punkt\n", "> ZITAT\n> - PUNKT\n"),
-        ("1. eins\n2. zwei\n\n   mehr\n", "1. EINS\n2. ZWEI\n\n   MEHR\n"),
-        ("- [ ] offen\n- [x] *da*\n", "- [ ] OFFEN\n- [x] *DA*\n"),
-        ("[x] da\n", "\\[X\\] DA\n"),
-        ("| a | b \\| c |\n|---|:-:|\n| **x** | x |\n", "| A | B \\| C |\n|---|:-:|\n| **X** | X |\n"),
-        ("---\ntitle: x\n---\nText\n", "---\ntitle: x\n---\nTEXT\n"),
-        ("\ufeffText\n", "\ufeffTEXT\n"),
-        ("Ein *b* und **c** und ~~d~~\n", "EIN *B* UND **C** UND ~~D~~\n"),
-        ("Ein `code` und ![alt](bild.png)\n", "EIN `code` UND ![alt](bild.png)\n"),
-        ("Ein [Link](<a b> 'titel') und <http://x.y>\n", "EIN [LINK](<a b> 'titel') UND <http://x.y>\n"),
-        ("Eine Zeile  \nund noch eine\\\nmehr\n", "EINE ZEILE  \nUND NOCH EINE\\\nMEHR\n"),
-        ("Fuß[^1] und {{ x }}\n\n[^1]: Note\n", "FUSS[^1] UND {{ x }}\n\n[^1]: NOTE\n"),
-        ("a <b>c</b><br>d\n", "A <b>C</b><br>D\n"),
-        ("<div>\n<p>a <i>b</i></p>\n</div>\n", "<div>\n<p>A <i>B</i></p>\n</div>\n"),
-        ("Text\n\n    code\n\n```python\ncode\n```\n<!-- x -->\n", "TEXT\n\n    code\n\n```python\ncode\n```\n<!-- x -->\n"),
-        ("***beides***\n", "***BEIDES***\n"),
-        ("> a *b*  \n> c *d*\\\n> e\n", "> A *B*  \n> C *D*\\\n> E\n"),
-        ("# 1. eins\n\n2.1 zwei\n\n- 3 * 4 * x\n", "# 1. EINS\n\n2.1 ZWEI\n\n- 3 * 4 * X\n"),
-    ],
-)  # fmt: skip
-def test_words_change_and_nothing_else(markdown: str, result: str) -> None:
-    assert _shouted(markdown) == result
-
-
-@pytest.mark.parametrize(
-    ("markdown", "result"),
-    [
-        ("## Haus {#haus-kopf}\n\nText {: .klasse }\n", "## HAUS {#haus-kopf}\n\nTEXT {: .klasse }\n"),
-        ("> [!NOTE]\n> Das *ist* eins\n> und zwei.\n", "> [!NOTE]\n> DAS *IST* EINS UND ZWEI.\n"),
-        ("> [!tip]- Ein Titel\n> Text\n> dazu\n", "> [!tip]- EIN TITEL\n> TEXT DAZU\n"),
-        (":::note\nEin Satz\nmehr\n:::\nText\n", ":::note\nEIN SATZ MEHR\n:::\nTEXT\n"),
-        (":::tip[Guter *Hinweis*]{a=b}\n\nText\n\n:::\n", ":::tip[GUTER *HINWEIS*]{a=b}\n\nTEXT\n\n:::\n"),
-        ("::: warning Titel\nText\n:::\n", "::: warning TITEL\nTEXT\n:::\n"),
-        ("::: {.warning}\nText\n:::\n", "::: {.warning}\nTEXT\n:::\n"),
-        ('!!! note "Der *Titel*: "gut""\n    Text\n    mehr\n\n    - Punkt\n\nDanach\n', '!!! note "DER *TITEL*: "GUT""\n    TEXT MEHR\n\n    - PUNKT\n\nDANACH\n'),
-        ('??? tip\n    Text\n\n=== "Reiter"\n\n    Text\n', '??? tip\n    TEXT\n\n=== "REITER"\n\n    TEXT\n'),
-        ('??? note "Titel"\n    Text\n', '??? note "TITEL"\n    TEXT\n'),
-        ("Text\n$$\nE = m\n\nc\n$$\nText\n$$ a $$\n", "TEXT\n$$\nE = m\n\nc\n$$\nTEXT\n$$ a $$\n"),
-        ("import A, {b} from 'x';\nimport \"y\"\n\nimport das\n", "import A, {b} from 'x';\nimport \"y\"\n\nIMPORT DAS\n"),
-        ('{% hint style="x" %}\nText\n{% endhint %}\n', '{% hint style="x" %}\nTEXT\n{% endhint %}\n'),
-        ("- Punkt\n\n    !!! note\n        Text\n", "- PUNKT\n\n    !!! note\n        TEXT\n"),
-        ("Siehe [[Startseite]] und [[Seite|den Text]].\n", "SIEHE [[Startseite]] UND [[Seite|DEN TEXT]].\n"),
-        ("*[HTML]: Hyper Text\n*[CSS]: Mehr *davon*\n", "*[HTML]: HYPER TEXT\n*[CSS]: MEHR *DAVON*\n"),
-        ("Begriff\n:   Eine Erklärung\n    mehr.\n:   Zweite\n", "BEGRIFF\n:   EINE ERKLÄRUNG MEHR.\n:   ZWEITE\n"),
-        ("Gut :smile: um 12:30:45\n", "GUT :smile: UM 12:30:45\n"),
-        ("Der !!! Text\n\n!!! Achtung jetzt\n\n[!a](b)\n", "DER !!! TEXT\n\n\\!!! ACHTUNG JETZT\n\n[!A](b)\n"),
-    ],
-)  # fmt: skip
-def test_marks_of_dialects_stay_and_their_words_change(markdown: str, result: str) -> None:
-    """GitHub, Docusaurus, VuePress, Pandoc, MkDocs, Obsidian."""
-    assert _shouted(markdown) == result
-    assert rewritten(MARKDOWN, markdown.encode(), own).decode() == markdown
-
-
-@pytest.mark.parametrize(
     "unit",
     [
         "!!! a\n",

@@ -27,47 +27,6 @@ def _entry(msgid: str) -> str:
     return f"{HEADER}{polib.POEntry(msgid=msgid)}"
 
 
-CATALOGUES = {
-    "only missing translations": (
-        (
-            '#. Hinweis\n#: a.c:1\n#, fuzzy\nmsgctxt "Menü"\nmsgid "auf"\nmsgstr "open"\n\n'
-            '# von Hand\nmsgctxt "Tür"\nmsgid "auf"\nmsgstr ""\n\n#~ msgid "alt"\n#~ msgstr ""\n'
-        ),
-        (
-            '#. Hinweis\n#: a.c:1\n#, fuzzy\nmsgctxt "Menü"\nmsgid "auf"\nmsgstr "open"\n\n'
-            '# von Hand\nmsgctxt "Tür"\nmsgid "auf"\nmsgstr "AUF"\n\n#~ msgid "alt"\n#~ msgstr ""\n'
-        ),
-    ),
-    "plural forms of what they are of": (
-        'msgid "1 Datei"\nmsgid_plural "2 Dateien"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] "da"\n',
-        (
-            'msgid "1 Datei"\nmsgid_plural "2 Dateien"\n'
-            'msgstr[0] "2 DATEIEN"\nmsgstr[1] "1 DATEI"\nmsgstr[2] "da"\n'
-        ),
-    ),
-    "line ends and quotes, written as gettext does": (
-        'msgid ""\n"Eine \\"Zeile\\"\\n"\n"und\\tzwei\\n"\nmsgstr ""\n',
-        (
-            'msgid ""\n"Eine \\"Zeile\\"\\n"\n"und\\tzwei\\n"\n'
-            'msgstr ""\n"EINE \\"ZEILE\\"\\n"\n"UND\\tZWEI\\n"\n'
-        ),
-    ),
-    "a last line without an end": (
-        'msgid "eins"\nmsgstr ""\n\nmsgid "zwei"\nmsgstr ""',
-        'msgid "eins"\nmsgstr "EINS"\n\nmsgid "zwei"\nmsgstr "ZWEI"',
-    ),
-}
-
-
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-@pytest.mark.parametrize("what", CATALOGUES)
-def test_only_missing_translations_are_filled_in(what: str, line_end: str) -> None:
-    before, after = ((HEADER + each).replace("\n", line_end).encode() for each in CATALOGUES[what])
-
-    assert rewritten(PO, before, shouted) == after
-    assert rewritten(PO, before, lambda _: "") == before
-
-
 def test_tags_stay_and_may_move_and_placeholders_are_part_of_the_text() -> None:
     catalogue = _entry("%s hat <b>%d neue</b> Dateien")
     [text] = texts(PO, catalogue.encode())

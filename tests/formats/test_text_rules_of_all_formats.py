@@ -11,17 +11,14 @@ from service.formats.entries import Entry
 from service.formats.registry import open_format
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText, MarkKind
-from tests.formats.rewriting import OPTIONS, entries, own, rewritten, target_text, written
-from tests.formats.string_samples import BILINGUAL
+from tests.formats.rewriting import BILINGUAL, OPTIONS, entries, own, rewritten, target_text, written
 from tests.fuzz.seeds import FILES
 from tests.markup.marked import outcome
 from tests.markup.translations import SEEDS
 from tests.protection.bad_model import translate_badly
 from tests.protection.test_text_rules import WORDS
 
-TWO_TEXTS = {*BILINGUAL, ".po", ".pot", ".xliff", ".xlf", ".tmx"}
-"""Suffixes of files that keep their texts beside the translations."""
-MONOLINGUAL = sorted(FILES.keys() - TWO_TEXTS - {".pdf"})
+MONOLINGUAL = sorted(FILES.keys() - BILINGUAL - {".pdf"})
 KEPT = ["{app}", "12345", "1990", "https://example.org/a", "3e69f4250ce0ef47"]
 
 

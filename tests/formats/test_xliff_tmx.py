@@ -10,7 +10,7 @@ from lxml import etree
 
 from service.formats.bilingual_xml import TmxFormat, XliffFormat
 from service.formats.entries import FileFormatError, FileOptions
-from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten
 from tests.markup.marked import noted
 from tests.markup.translations import SEEDS
 
@@ -25,108 +25,6 @@ def _v1(units: str) -> bytes:
         f"<?xml version='1.0' encoding='UTF-8'?>\r\n<xliff xmlns='{V1}' version=\"1.2\">"
         f'<file source-language="de" original="x&#10;y" datatype="plaintext"><body>{units}</body></file></xliff>\n'
     ).encode()
-
-
-def _v2(units: str, attributes: str = "") -> bytes:
-    return f'<xliff xmlns="{V2}" version="2.0" srcLang="de"{attributes}><file id="f">{units}</file></xliff>'.encode()
-
-
-_SEGMENTED = (
-    '<trans-unit id="u"><source>Eins ist da. Zwei <g id="1">auch. Drei</g> fehlt.</source><seg-source>'
-    '<mrk mtype="seg" mid="1">Eins ist da.</mrk> <mrk mtype="seg" mid="2">Zwei <g id="1">auch.</g></mrk>'
-    '<g id="1"> <mrk mtype="seg" mid="3"><x id="2"/>Drei</mrk></g> fehlt.</seg-source>{}</trans-unit>'
-)
-_WHOLE = '<target><mrk mtype="seg" mid="1">One.</mrk><mrk mtype="seg" mid="2">Two.</mrk>'
-
-
-@pytest.mark.parametrize(
-    ("unit", "expected"),
-    [
-        (
-            '<trans-unit id="1">\n  <source>Hallo</source>\n</trans-unit>',
-            '<trans-unit id="1">\n  <source>Hallo</source>\n  <target state="translated">HALLO</target>\n</trans-unit>',
-        ),
-        (
-            "<trans-unit id='1'><source>a &amp; b</source><target state=\"new\" x='y'/><note>n</note></trans-unit>",
-            (
-                "<trans-unit id='1'><source>a &amp; b</source><target x='y' state=\"translated\">A &amp; B</target>"
-                "<note>n</note></trans-unit>"
-            ),
-        ),
-        (
-            '<trans-unit id="1"><source>a</source><seg-source><mrk mtype="seg" mid="1">a</mrk></seg-source></trans-unit>',
-            (
-                '<trans-unit id="1"><source>a</source><seg-source><mrk mtype="seg" mid="1">a</mrk></seg-source>'
-                '<target state="translated"><mrk mtype="seg" mid="1">A</mrk></target></trans-unit>'
-            ),
-        ),
-        ("<trans-unit id='1'><source>a</source><target>b</target></trans-unit>", None),
-        ("<trans-unit id='1' translate='no'><source>a</source></trans-unit>", None),
-        (_SEGMENTED.format(_WHOLE + '<mrk mtype="seg" mid="3">Three</mrk> is missing.</target>'), None),
-        (_SEGMENTED.format(_WHOLE + " and three</target>"), None),
-        ("<trans-unit id='1'><source> <x id='1'/></source></trans-unit>", None),
-    ],
-)
-def test_missing_targets_of_1_2_are_filled_in(unit: str, expected: str | None) -> None:
-    assert rewritten(XLIFF, _v1(unit), shouted) == _v1(expected or unit)
-    assert rewritten(XLIFF, _v1(unit), lambda _: "") == _v1(unit)
-
-
-@pytest.mark.parametrize(
-    ("target", "texts", "expected"),
-    [
-        (
-            "",
-            ["Eins ist da.", 'Zwei <g i="0">auch.</g>', '<x i="0"/>Drei', "fehlt."],
-            (
-                '<mrk mtype="seg" mid="1">EINS IST DA.</mrk> <mrk mtype="seg" mid="2">ZWEI <g id="1">AUCH.</g></mrk>'
-                '<g id="1"> <mrk mtype="seg" mid="3"><x id="2"/>DREI</mrk></g> FEHLT.'
-            ),
-        ),
-        (
-            '<target><mrk mtype="seg" mid="1"/><mrk mtype="seg" mid="2"></mrk><mrk mtype="seg" mid="3"/></target>',
-            ["Eins ist da.", 'Zwei <g i="0">auch.</g>', '<x i="0"/>Drei', "fehlt."],
-            (
-                '<mrk mtype="seg" mid="1">EINS IST DA.</mrk> <mrk mtype="seg" mid="2">ZWEI <g id="1">AUCH.</g></mrk>'
-                '<g id="1"> <mrk mtype="seg" mid="3"><x id="2"/>DREI</mrk></g> FEHLT.'
-            ),
-        ),
-        (
-            '<target><mrk mtype="seg" mid="2">Two <g id="1">too.</g></mrk><mrk mtype="seg" mid="1"/></target>',
-            ["Eins ist da.", '<x i="0"/>Drei', "fehlt."],
-            (
-                '<mrk mtype="seg" mid="1">EINS IST DA.</mrk> <mrk mtype="seg" mid="2">Two <g id="1">too.</g></mrk>'
-                '<g id="1"> <mrk mtype="seg" mid="3"><x id="2"/>DREI</mrk></g> FEHLT.'
-            ),
-        ),
-    ],
-)
-def test_segments_of_a_unit_of_1_2_are_translated_one_by_one(
-    target: str, texts: list[str], expected: str
-) -> None:
-    content = _v1(_SEGMENTED.format(target))
-
-    assert [noted(entry.marked) for entry in entries(XLIFF, content)] == texts
-    assert rewritten(XLIFF, content, shouted) == _v1(
-        _SEGMENTED.format(f'<target state="translated">{expected}</target>')
-    )
-
-
-def test_missing_targets_of_2_are_filled_in_and_the_language_named() -> None:
-    unit = (
-        '<unit id="u"><segment id="1"><source>Eins</source></segment><ignorable><source> </source></ignorable>'
-        '<segment state="initial"><source>zwei</source><target/></segment>'
-        '<segment state="final"><source>drei</source><target>three</target></segment></unit>'
-    )
-    expected = (
-        '<unit id="u"><segment id="1" state="translated"><source>Eins</source><target>EINS</target></segment>'
-        '<ignorable><source> </source></ignorable>'
-        '<segment state="translated"><source>zwei</source><target>ZWEI</target></segment>'
-        '<segment state="final"><source>drei</source><target>three</target></segment></unit>'
-    )  # fmt: skip
-
-    assert rewritten(XLIFF, _v2(unit), shouted) == _v2(expected, ' trgLang="en"')
-    assert rewritten(XLIFF, _v2(unit, " trgLang='en-GB'"), shouted) == _v2(expected, " trgLang='en-GB'")
 
 
 @pytest.mark.parametrize(
@@ -191,30 +89,6 @@ def _tmx(units: str) -> bytes:
         '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="de"/>'
         f"<body>{units}</body></tmx>"
     ).encode()
-
-
-@pytest.mark.parametrize(
-    ("unit", "expected"),
-    [
-        (
-            '<tu tuid="1">\n <tuv xml:lang="DE_at"><seg>a <hi>b</hi></seg></tuv>\n</tu>',
-            (
-                '<tu tuid="1">\n <tuv xml:lang="DE_at"><seg>a <hi>b</hi></seg></tuv>\n'
-                ' <tuv xml:lang="en"><seg>A <hi>B</hi></seg></tuv>\n</tu>'
-            ),
-        ),
-        (
-            '<tu><tuv lang="fr"><seg>x</seg></tuv><tuv lang="de"><seg>a</seg></tuv><tuv lang="es"><seg>y</seg></tuv></tu>',
-            (
-                '<tu><tuv lang="fr"><seg>x</seg></tuv><tuv lang="de"><seg>a</seg></tuv><tuv lang="es"><seg>y</seg></tuv>'
-                '<tuv lang="en"><seg>A</seg></tuv></tu>'
-            ),
-        ),
-        ('<tu><tuv xml:lang="de"><seg>a</seg></tuv><tuv xml:lang="en-US"><seg>b</seg></tuv></tu>', None),
-    ],
-)
-def test_missing_variants_are_added(unit: str, expected: str | None) -> None:
-    assert rewritten(TMX, _tmx(unit), shouted) == _tmx(expected or unit)
 
 
 def test_a_memory_of_other_languages_is_rejected() -> None:
