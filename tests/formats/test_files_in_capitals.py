@@ -7,7 +7,7 @@ import pytest
 
 from service.formats.entries import FileOptions
 from service.formats.registry import open_format
-from tests.formats.rewriting import BILINGUAL, own, rewritten, shouted
+from tests.formats.rewriting import BILINGUAL, own, rewritten, shouted, with_parts
 from tests.formats.string_samples import ARB, ASS, EXTENSION, PROPERTIES, QT, RAILS, STRINGSDICT, XCSTRINGS
 
 PROPERTIES_IN_CAPITALS = rb"""# Kommentar
@@ -161,21 +161,13 @@ NAMED = {"a.ts": ' language="en"', "2.xliff": ' trgLang="en"'}
 """What a file gets that names no target language, whatever is translated."""
 
 
-def _with(sample: bytes, replacements: Mapping[str, str]) -> tuple[str, str]:
-    """A sample, and the same with some parts of it replaced."""
-    changed = sample.decode()
-    for part, other in replacements.items():
-        changed = changed.replace(part, other)
-    return sample.decode(), changed
-
-
 CAPITALS: Mapping[tuple[str, str], Sequence[tuple[str, str]]] = {
     ("a.html", "en"): [
         ("<html lang='fr'><p lang='de'>Ja</p></html>", "<html lang='fr'><p lang='de'>JA</p></html>")
     ],
     ("a.properties", "en"): [(PROPERTIES.decode(), PROPERTIES_IN_CAPITALS.decode())],
     ("a.ass", "en"): [
-        _with(
+        with_parts(
             ASS,
             {
                 r"Ich habe,\Nein {\i1}kleines{\i0} Haus.": r"ICH HABE, EIN\N{\i1}KLEINES{\i0} HAUS.",
@@ -184,7 +176,7 @@ CAPITALS: Mapping[tuple[str, str], Sequence[tuple[str, str]]] = {
         )
     ],
     ("messages.json", "en"): [
-        _with(
+        with_parts(
             EXTENSION,
             {
                 "Meine <b>Erweiterung</b>": "MEINE <b>ERWEITERUNG</b>",
@@ -213,7 +205,7 @@ CAPITALS: Mapping[tuple[str, str], Sequence[tuple[str, str]]] = {
         ("de:\n  a: ja\nen:\n  a: nein\n", "de:\n  a: JA\nen:\n  a: NEIN\n"),
     ],
     ("a.stringsdict", "en"): [
-        _with(
+        with_parts(
             STRINGSDICT,
             {
                 "<string>%1$#@files@ in %2$#@folders@<": "<string>%1$#@FILES@ IN %2$#@FOLDERS@<",
@@ -227,7 +219,7 @@ CAPITALS: Mapping[tuple[str, str], Sequence[tuple[str, str]]] = {
         )
     ],
     ("a.ts", "en"): [
-        _with(
+        with_parts(
             QT,
             {
                 "<TS version": '<TS language="en" version',
@@ -238,7 +230,7 @@ CAPITALS: Mapping[tuple[str, str], Sequence[tuple[str, str]]] = {
         )
     ],
     ("a.xcstrings", "en"): [
-        _with(
+        with_parts(
             XCSTRINGS,
             {
                 '    "Abbrechen" : {\n\n    },': XCODE_STRING,
@@ -312,7 +304,25 @@ CAPITALS: Mapping[tuple[str, str], Sequence[tuple[str, str]]] = {
             '<tu><tuv xml:lang="de"><seg>a</seg></tuv><tuv xml:lang="en-US"><seg>b</seg></tuv></tu>',
         ),
     ],
+    ("a.vtt", "en"): [
+        (
+            "WEBVTT\nKind: captions\nLanguage: de-DE\n\n00:05.000 --> 00:06.000\nGut\n",
+            "WEBVTT\nKind: captions\nLanguage: en\n\n00:05.000 --> 00:06.000\nGUT\n",
+        ),
+        (
+            "WEBVTT\r\nLanguage: de-DE\r\n\r\n00:05.000 --> 00:06.000\r\nGut",
+            "WEBVTT\r\nLanguage: en\r\n\r\n00:05.000 --> 00:06.000\r\nGUT",
+        ),
+        (
+            "WEBVTT\nLanguage: fr\n\n00:05.000 --> 00:06.000\nGut\n",
+            "WEBVTT\nLanguage: fr\n\n00:05.000 --> 00:06.000\nGUT\n",
+        ),
+    ],
     ("a.md", "en"): [
+        (
+            "Siehe [hier] und [dort][] und [da][hier].\n\n[hier]: http://x\n[dort]: http://y\n",
+            "SIEHE [HIER][hier] UND [DORT][dort] UND [DA][hier].\n\n[hier]: http://x\n[dort]: http://y\n",
+        ),
         ("# Titel #\n\nText\n", "# TITEL #\n\nTEXT\n"),
         ("Titel\n=====\r\n\r\nText", "TITEL\n=====\r\n\r\nTEXT"),
         ("> Zitat\n> - Punkt\n", "> ZITAT\n> - PUNKT\n"),
@@ -369,97 +379,3 @@ def test_words_and_the_language_that_a_file_names_change_and_nothing_else(
     assert rewritten(file_format, before.encode(), shouted).decode() == after
     same = rewritten(file_format, before.encode(), (lambda _: "") if suffix in BILINGUAL else own)
     assert same.decode().replace(NAMED.get(name, ""), "", 1) == before
-
-
-RULE = (
-    '<plist version="1.0">\n<dict>\n\t<key>a</key>\n\t<dict>\n\t\t<key>v</key>\n\t\t<dict>\n'
-    "\t\t\t<key>NSStringFormatSpecTypeKey</key>\n\t\t\t<string>NSStringPluralRuleType</string>\n{}"
-    "\t\t</dict>\n\t</dict>\n</dict>\n</plist>\n"
-)
-
-
-def _rule(*categories: str) -> str:
-    """A file with a plural rule of categories and their texts, such as `one Datei`."""
-    parts = (each.partition(" ") for each in categories)
-    return RULE.format(
-        "".join(f"\t\t\t<key>{key}</key>\n\t\t\t<string>{text}</string>\n" for key, _, text in parts)
-    )
-
-
-CATEGORIES: Sequence[tuple[str, str, str, str]] = [
-    (
-        "a.json",
-        "pl",
-        '{\n  "file_one": "Datei",\n  "file_other": "Dateien",\n  "end": "Ende"\n}',
-        '{\n  "file_one": "DATEI",\n  "file_other": "DATEIEN",\n  "file_few": "DATEIEN",\n  "file_many": "DATEIEN",\n  "end": "ENDE"\n}',
-    ),
-    (
-        "a.json",
-        "en",
-        '{"a_ordinal_one": "xa", "a_ordinal_other": "xb"}',
-        '{"a_ordinal_one": "XA", "a_ordinal_other": "XB", "a_ordinal_two": "XB", "a_ordinal_few": "XB"}',
-    ),
-    ("a.json", "en", '{"one": "xa", "other": "xb"}', '{"one": "XA", "other": "XB"}'),
-    (
-        "a.json",
-        "pl",
-        '{"payment_other": "xa", "payment_card": "xb"}',
-        '{"payment_other": "XA", "payment_card": "XB"}',
-    ),
-    ("a.json", "pl", '{"a_one": "xa", "a_other": 5}', '{"a_one": "XA", "a_other": 5}'),
-    (
-        "a.xml",
-        "pl",
-        ANDROID.replace(
-            "•",
-            '<plurals name="n">\n  <!-- a --><item quantity="one">Datei</item>'
-            '\n  <item quantity="other">Dateien</item>\n</plurals>',
-        ),
-        ANDROID.replace(
-            "•",
-            '<plurals name="n">\n  <!-- a --><item quantity="one">DATEI</item>'
-            '\n  <item quantity="other">DATEIEN</item>\n  <item quantity="few">DATEIEN</item>'
-            '\n  <item quantity="many">DATEIEN</item>\n</plurals>',
-        ),
-    ),
-    (
-        "a.yaml",
-        "pl",
-        "de:\r\n  files:\r\n    one: Datei # a\r\n    other: Dateien # b\r\n  c: Ende\r\n",
-        "pl:\r\n  files:\r\n    one: DATEI # a\r\n    other: DATEIEN # b\r\n    few: DATEIEN\r\n    many: DATEIEN\r\n  c: ENDE\r\n",
-    ),
-    (
-        "a.yaml",
-        "pl",
-        "{one: Datei, other: Dateien}",
-        "{one: DATEI, other: DATEIEN, few: DATEIEN, many: DATEIEN}",
-    ),
-    (
-        "a.stringsdict",
-        "pl",
-        _rule("one x", "other y").replace("<string>y</string>\n", "<string>y</string>\n\n"),
-        _rule("one X", "other Y", "few Y", "many Y").replace(
-            "many</key>\n\t\t\t<string>Y</string>\n", "many</key>\n\t\t\t<string>Y</string>\n\n"
-        ),
-    ),
-    ("a.stringsdict", "en", _rule("other x"), _rule("other X", "one X")),
-    ("a.stringsdict", "en", _rule("one x"), _rule("one X")),
-    ("a.stringsdict", "en", _rule("zero x", "one y", "other z"), _rule("zero X", "one Y", "other Z")),
-    (
-        "a.stringsdict",
-        "en",
-        _rule("other x").replace("PluralRule", "OtherRule"),
-        _rule("other X").replace("PluralRule", "OtherRule"),
-    ),
-    ("a.stringsdict", "en", _rule("other %d"), _rule("other %d")),
-]
-
-
-@pytest.mark.parametrize(("name", "target", "content", "result"), CATEGORIES)
-def test_plural_categories_of_the_target_language_are_added_to_plurals_alone(
-    name: str, target: str, content: str, result: str
-) -> None:
-    file_format = open_format(name, FileOptions("de", target))
-
-    assert rewritten(file_format, content.encode(), shouted).decode() == result
-    assert rewritten(file_format, content.encode(), lambda _: "").count(b"few") == 0

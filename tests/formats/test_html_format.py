@@ -50,15 +50,6 @@ def test_for_any_translation_each_tag_is_there_once(html: str, random: Random) -
     assert _tags(result) == _tags(html)
 
 
-def test_readings_of_ruby_stay_and_are_no_part_of_the_sentence() -> None:
-    """They are readings of the words of the source."""
-    page = b"<p>Das <ruby>Haus<rp>(</rp><rt>H&uuml;tte</rt><rp>)</rp></ruby> ist <ruby>neu<rt>n</ruby></p>"
-    [entry] = entries(PAGES, page)
-
-    assert "tte" not in str(entry)
-    assert rewritten(PAGES, page, own) == page
-
-
 def page(charset: str, text: str = "") -> str:
     return f'<!doctype html><meta charset="{charset}"><p>{text}</p>'
 

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from service.formats.entries import Entry
 from service.formats.markdown import MarkdownFormat
-from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, anything, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
 
 MARKDOWN = MarkdownFormat(OPTIONS)
@@ -59,19 +59,6 @@ def test_nested_admonitions_end_somewhere() -> None:
     markdown = "".join(f"{'    ' * i}!!! note\n" for i in range(1000))
 
     assert rewritten(MARKDOWN, markdown.encode(), own).decode() == markdown
-
-
-def test_links_by_their_text_keep_their_target() -> None:
-    result = _shouted("Siehe [hier] und [dort][] und [da][hier].\n\n[hier]: http://x\n[dort]: http://y\n")
-
-    assert result.startswith("SIEHE [HIER][hier] UND [DORT][dort] UND [DA][hier].\n\n[hier]: http://x\n")
-
-
-def test_a_paragraph_of_several_lines_is_one_entry_and_becomes_one_line() -> None:
-    markdown = "> Eine Zeile\n> und *noch\n> eine*.\n"
-
-    assert _texts(markdown) == ['Eine Zeile und <g i="0">noch eine</g>.']
-    assert _shouted(markdown) == "> EINE ZEILE UND *NOCH EINE*.\n"
 
 
 @pytest.mark.parametrize(
@@ -170,9 +157,3 @@ def test_for_any_translation_code_and_link_targets_are_unchanged(markdown: str, 
 
     for block in ("```\ncode\n```", "`e \\| f`"):
         assert result.count(block) == markdown.count(block)
-
-
-def test_entries_tell_their_line() -> None:
-    found = entries(MARKDOWN, b"---\na: b\n---\n\nText\n\n<p>x</p>\n")
-
-    assert [entry.place for entry in found] == ["line 5", "line 7, block 1"]

@@ -1,6 +1,5 @@
 """Files of strings: what is peculiar to JSON, YAML, Apple's catalogues, Qt's and .NET's files."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -12,8 +11,8 @@ from service.formats.registry import open_format
 from service.formats.resx import ResxFormat
 from service.formats.xcstrings import XcstringsFormat
 from service.formats.yaml_strings import YamlFormat
-from tests.formats.rewriting import OPTIONS, own, places, rewritten, texts, written
-from tests.formats.string_samples import EXTENSION, QT, SAMPLES, XCSTRINGS
+from tests.formats.rewriting import OPTIONS, places, texts, written
+from tests.formats.string_samples import EXTENSION, SAMPLES
 
 JSON, YAML = JsonFormat(OPTIONS), YamlFormat(OPTIONS)
 CATALOGUE, TS, NET = XcstringsFormat(OPTIONS), QtTsFormat(OPTIONS), ResxFormat(OPTIONS)
@@ -157,24 +156,3 @@ def test_symbols_of_ruby_are_read_and_stay(symbols: str) -> None:
     assert "Guten Morgen" in texts(YAML, content)
     assert not any(":" in text for text in texts(YAML, content))
     assert written(selected, content, "Hi").decode() == f"en:\n  order: {symbols}\n  hello: Hi\n"
-
-
-def test_plural_variations_have_the_categories_of_the_target_language() -> None:
-    def kinds(target: str) -> list[str]:
-        result = json.loads(rewritten(XcstringsFormat(FileOptions("de", target)), XCSTRINGS, own))
-        return list(result["strings"]["%lld Dateien"]["localizations"][target]["variations"]["plural"])
-
-    assert kinds("pl") == ["one", "few", "many", "other"]
-    assert kinds("ja") == ["other"]
-
-
-@pytest.mark.parametrize(
-    ("declared", "number"),
-    [("pl_PL", 1), ("", 3), ("fr", 3)],
-    ids=["its language", "none", "another language"],
-)
-def test_messages_of_qt_have_the_numerus_forms_of_their_language(declared: str, number: int) -> None:
-    content = QT.replace(b"<TS ", f'<TS language="{declared}" '.encode())
-    result = rewritten(QtTsFormat(FileOptions("de", "pl")), content, own)
-
-    assert result.count(b"<numerusform>") == number

@@ -9,8 +9,7 @@ from service.formats.entries import FileFormat
 from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.registry import open_format
 from service.text.tokens import InlineItem, TokenKind
-from tests.formats.rewriting import OPTIONS, entries, own, rewritten, shouted, target_text, texts, written
-from tests.formats.string_samples import ASS
+from tests.formats.rewriting import OPTIONS, own, rewritten, target_text, texts
 from tests.markup.marked import unnoted
 
 SRT, VTT = open_format("a.srt", OPTIONS), open_format("a.vtt", OPTIONS)
@@ -121,34 +120,3 @@ def test_any_lines_are_written_back_unchanged(
 def test_sentences_sounds_and_speakers_have_texts_of_their_own(cue: str, turns: list[str]) -> None:
     """Lines that share a sentence are one text, and no others."""
     assert texts(SRT, f"1\n00:00:01,000 --> 00:00:03,000\n{cue}\n".encode()) == turns
-
-
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_the_language_of_webvtts_header_follows_the_translation(line_end: str) -> None:
-    """Another language stays, and so does all if nothing changed."""
-    content = line_end.join(
-        ("WEBVTT", "Kind: captions", "Language: de-DE", "", "00:05.000 --> 00:06.000", "Gut")
-    )
-    foreign = content.replace("de-DE", "fr")
-
-    assert written(VTT, content.encode(), "Good").decode() == content.replace("de-DE", "en").replace(
-        "Gut", "Good"
-    )
-    assert written(VTT, content.encode(), "Gut").decode() == content
-    assert written(VTT, foreign.encode(), "Good").decode() == foreign.replace("Gut", "Good")
-
-
-def test_escapes_of_substation_alpha_are_read_again() -> None:
-    said = "a {b} \\N c\u00a0d"
-    result = rewritten(
-        open_format("a.ass", OPTIONS), ASS, lambda entry: said if entry.marked.is_plain else own(entry)
-    )
-
-    assert texts(open_format("a.ass", OPTIONS), result)[1:] == [said] * 2
-
-
-def test_readings_of_ruby_stay_and_are_no_part_of_the_sentence() -> None:
-    cue = b"WEBVTT\n\n00:01.000 --> 00:02.000\n<ruby>Haus<rt>reading</rt></ruby> ist da.\n"
-
-    assert [entry.text for entry in entries(VTT, cue)] == ["Haus ist da."]
-    assert b"<ruby>HAUS<rt>reading</rt></ruby> IST DA." in rewritten(VTT, cue, shouted)

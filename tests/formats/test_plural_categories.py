@@ -1,0 +1,231 @@
+# ruff: noqa: E501 -- files are read more easily unbroken
+"""Plural texts, written in capitals in languages with other plural categories or forms."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from service.formats.entries import FileOptions
+from service.formats.registry import open_format
+from tests.formats.rewriting import rewritten, shouted, with_parts
+
+ANDROID = "<resources>•</resources>"
+RULE = (
+    '<plist version="1.0">\n<dict>\n\t<key>a</key>\n\t<dict>\n\t\t<key>v</key>\n\t\t<dict>\n'
+    "\t\t\t<key>NSStringFormatSpecTypeKey</key>\n\t\t\t<string>NSStringPluralRuleType</string>\n{}"
+    "\t\t</dict>\n\t</dict>\n</dict>\n</plist>\n"
+)
+
+
+def _rule(*categories: str) -> str:
+    """A file with a plural rule of categories and their texts, such as `one Datei`."""
+    parts = (each.partition(" ") for each in categories)
+    return RULE.format(
+        "".join(f"\t\t\t<key>{key}</key>\n\t\t\t<string>{text}</string>\n" for key, _, text in parts)
+    )
+
+
+TEMPLATE = rb"""msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\n"
+"X-Generator: none\n"
+
+msgid "%d Datei"
+msgid_plural "%d Dateien"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid "Ende"
+msgstr ""
+"""
+
+
+FILLED_IN = {
+    "nplurals=INTEGER; plural=EXPRESSION;": "nplurals=2; plural=(n != 1);",
+    'msgstr[0] ""': 'msgstr[0] "%D DATEI"',
+    'msgstr[1] ""': 'msgstr[1] "%D DATEIEN"',
+    'msgid "Ende"\nmsgstr ""': 'msgid "Ende"\nmsgstr "ENDE"',
+}
+UNFINISHED = ' type="unfinished"'
+MESSAGE = (
+    f'<message numerus="yes"><source>Datei</source><translation{UNFINISHED}>{{}}</translation></message>'
+)
+CATEGORIES: Sequence[tuple[str, str, str, str]] = [
+    (
+        "a.json",
+        "pl",
+        '{\n  "file_one": "Datei",\n  "file_other": "Dateien",\n  "end": "Ende"\n}',
+        '{\n  "file_one": "DATEI",\n  "file_other": "DATEIEN",\n  "file_few": "DATEIEN",\n  "file_many": "DATEIEN",\n  "end": "ENDE"\n}',
+    ),
+    (
+        "a.json",
+        "en",
+        '{"a_ordinal_one": "xa", "a_ordinal_other": "xb"}',
+        '{"a_ordinal_one": "XA", "a_ordinal_other": "XB", "a_ordinal_two": "XB", "a_ordinal_few": "XB"}',
+    ),
+    ("a.json", "en", '{"one": "xa", "other": "xb"}', '{"one": "XA", "other": "XB"}'),
+    (
+        "a.json",
+        "pl",
+        '{"payment_other": "xa", "payment_card": "xb"}',
+        '{"payment_other": "XA", "payment_card": "XB"}',
+    ),
+    ("a.json", "pl", '{"a_one": "xa", "a_other": 5}', '{"a_one": "XA", "a_other": 5}'),
+    (
+        "a.xml",
+        "pl",
+        ANDROID.replace(
+            "•",
+            '<plurals name="n">\n  <!-- a --><item quantity="one">Datei</item>'
+            '\n  <item quantity="other">Dateien</item>\n</plurals>',
+        ),
+        ANDROID.replace(
+            "•",
+            '<plurals name="n">\n  <!-- a --><item quantity="one">DATEI</item>'
+            '\n  <item quantity="other">DATEIEN</item>\n  <item quantity="few">DATEIEN</item>'
+            '\n  <item quantity="many">DATEIEN</item>\n</plurals>',
+        ),
+    ),
+    (
+        "a.yaml",
+        "pl",
+        "de:\r\n  files:\r\n    one: Datei # a\r\n    other: Dateien # b\r\n  c: Ende\r\n",
+        "pl:\r\n  files:\r\n    one: DATEI # a\r\n    other: DATEIEN # b\r\n    few: DATEIEN\r\n    many: DATEIEN\r\n  c: ENDE\r\n",
+    ),
+    (
+        "a.yaml",
+        "pl",
+        "{one: Datei, other: Dateien}",
+        "{one: DATEI, other: DATEIEN, few: DATEIEN, many: DATEIEN}",
+    ),
+    (
+        "a.stringsdict",
+        "pl",
+        _rule("one x", "other y").replace("<string>y</string>\n", "<string>y</string>\n\n"),
+        _rule("one X", "other Y", "few Y", "many Y").replace(
+            "many</key>\n\t\t\t<string>Y</string>\n", "many</key>\n\t\t\t<string>Y</string>\n\n"
+        ),
+    ),
+    ("a.stringsdict", "en", _rule("other x"), _rule("other X", "one X")),
+    ("a.stringsdict", "en", _rule("one x"), _rule("one X")),
+    ("a.stringsdict", "en", _rule("zero x", "one y", "other z"), _rule("zero X", "one Y", "other Z")),
+    (
+        "a.stringsdict",
+        "en",
+        _rule("other x").replace("PluralRule", "OtherRule"),
+        _rule("other X").replace("PluralRule", "OtherRule"),
+    ),
+    (
+        "a.xcstrings",
+        "pl",
+        '{"sourceLanguage":"de","strings":{"n":{"localizations":{"de":{"variations":{"plural":{"one":{"stringUnit":{"state":"translated","value":"Datei"}},"other":{"stringUnit":{"state":"translated","value":"Dateien"}}}}}}}}}',
+        '{"sourceLanguage":"de","strings":{"n":{"localizations":{"de":{"variations":{"plural":{"one":{"stringUnit":{"state":"translated","value":"Datei"}},"other":{"stringUnit":{"state":"translated","value":"Dateien"}}}}},"pl":{"variations":{"plural":{"one":{"stringUnit":{"state":"translated","value":"DATEI"}},"few":{"stringUnit":{"state":"translated","value":"DATEIEN"}},"many":{"stringUnit":{"state":"translated","value":"DATEIEN"}},"other":{"stringUnit":{"state":"translated","value":"DATEIEN"}}}}}}}}}',
+    ),
+    (
+        "a.xcstrings",
+        "ja",
+        '{"sourceLanguage":"de","strings":{"n":{"localizations":{"de":{"variations":{"plural":{"one":{"stringUnit":{"value":"Datei"}},"other":{"stringUnit":{"value":"Dateien"}}}}}}}}}',
+        '{"sourceLanguage":"de","strings":{"n":{"localizations":{"de":{"variations":{"plural":{"one":{"stringUnit":{"value":"Datei"}},"other":{"stringUnit":{"value":"Dateien"}}}}},"ja":{"variations":{"plural":{"other":{"stringUnit":{"state":"translated","value":"DATEIEN"}}}}}}}}}',
+    ),
+    *(
+        (
+            "a.ts",
+            "pl",
+            f"<TS{declared}><context>{MESSAGE.format('<numerusform/>')}</context></TS>",
+            f"<TS{written}><context>{MESSAGE.replace(UNFINISHED, '').format(forms)}</context></TS>",
+        )
+        for declared, written, forms in (
+            (' language="pl_PL"', ' language="pl_PL"', "<numerusform>DATEI</numerusform>"),
+            ("", ' language="pl"', "<numerusform>DATEI</numerusform>" * 3),
+            (' language="fr"', ' language="fr"', "<numerusform>DATEI</numerusform>" * 3),
+        )
+    ),
+    ("a.po", "en", *with_parts(TEMPLATE, FILLED_IN)),
+    (
+        "a.po",
+        "en",
+        *with_parts(
+            TEMPLATE.replace(b"nplurals=INTEGER; ", b'nplurals=INTEGER; "\n"'),
+            {'"\n"plural': "plural"} | FILLED_IN,
+        ),
+    ),
+    (
+        "a.po",
+        "en",
+        *with_parts(
+            TEMPLATE.replace(b'"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n', b""),
+            FILLED_IN | {'""\n"Content': '""\n"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n"Content'},
+        ),
+    ),
+    ("a.po", "en", *(each.replace("\n", "\r\n") for each in with_parts(TEMPLATE, FILLED_IN))),
+    (
+        "a.po",
+        "pl",
+        *with_parts(
+            TEMPLATE,
+            FILLED_IN
+            | {
+                "nplurals=INTEGER; plural=EXPRESSION;": "nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);",
+                'msgstr[1] ""': 'msgstr[1] "%D DATEIEN"\nmsgstr[2] "%D DATEIEN"',
+            },
+        ),
+    ),
+    (
+        "a.po",
+        "ar",
+        *with_parts(
+            TEMPLATE,
+            FILLED_IN
+            | {
+                "nplurals=INTEGER; plural=EXPRESSION;": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=0 && n%100<=2 ? 4 : 5);",
+                'msgstr[0] ""': 'msgstr[0] "%D DATEIEN"',
+                'msgstr[1] ""': 'msgstr[1] "%D DATEI"\nmsgstr[2] "%D DATEIEN"\nmsgstr[3] "%D DATEIEN"\nmsgstr[4] "%D DATEIEN"\nmsgstr[5] "%D DATEIEN"',
+            },
+        ),
+    ),
+    (
+        "a.po",
+        "ja",
+        *with_parts(
+            TEMPLATE,
+            FILLED_IN
+            | {
+                "nplurals=INTEGER; plural=EXPRESSION;": "nplurals=1; plural=0;",
+                'msgstr[0] ""': 'msgstr[0] "%D DATEIEN"',
+                '\nmsgstr[1] "%D DATEIEN"': "",
+            },
+        ),
+    ),
+    (
+        "a.po",
+        "en",
+        *with_parts(
+            TEMPLATE.replace(
+                b"nplurals=INTEGER; plural=EXPRESSION;", b"nplurals=3; plural=(n==1 ? 2 : n==0 ? 0 : 1);"
+            ),
+            FILLED_IN
+            | {
+                'msgstr[0] ""': 'msgstr[0] "%D DATEIEN"',
+                'msgstr[1] ""': 'msgstr[1] "%D DATEIEN"\nmsgstr[2] "%D DATEI"',
+            },
+        ),
+    ),
+    (
+        "a.po",
+        "en",
+        'msgid ""\nmsgstr "Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n\nmsgid "Ende"\nmsgstr ""\n',
+        'msgid ""\nmsgstr "Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n\nmsgid "Ende"\nmsgstr "ENDE"\n',
+    ),
+    ("a.stringsdict", "en", _rule("other %d"), _rule("other %d")),
+]
+
+
+@pytest.mark.parametrize(("name", "target", "content", "result"), CATEGORIES)
+def test_plural_categories_of_the_target_language_are_added_to_plurals_alone(
+    name: str, target: str, content: str, result: str
+) -> None:
+    file_format = open_format(name, FileOptions("de", target))
+
+    assert rewritten(file_format, content.encode(), shouted).decode() == result
+    assert rewritten(file_format, content.encode(), lambda _: "").count(b"few") == 0
