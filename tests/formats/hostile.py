@@ -9,17 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tests.formats.hostile_strings import PATTERNS
-from tests.formats.rewriting import pack
+from tests.formats.office_rules import cells, shared_strings, slide, text
+from tests.formats.test_docx import with_paragraph
 
-WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
-TABLE = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
-DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
-SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-TYPES = (
-    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/d.xml" '
-    'ContentType="application/x.document.main+xml"/></Types>'
-)
 RUNS = (
     "%0", "%", "%(a", "{", "{{", "{%", "#{a", "#{a.", "${a", "&", "&a", "&#9", "<", "<a", "</", "<a ", "<!--",
     "<!", "<?", "<![CDATA[", "[", "[^", "![", "]", "](", "*", "_", "**a ", "`", "`` ", "~~", "> ", "- ", "|",
@@ -112,6 +104,7 @@ DOCX = {
         '<w:r><w:t>a</w:t></w:r>⟨<w:bookmarkEnd w:id="2"/>⟩'
     ),
     "deep links": "<w:r><w:t>a</w:t></w:r>⟨<w:hyperlink>⟩⟨</w:hyperlink>⟩",
+    "a long namespace": '<w:ins xmlns="⟨n⟩">⟨<w:r/>⟩</w:ins>',
     "paragraphs in it": f"⟨{'<w:r><w:p>' * 4}{RUN}{'</w:p></w:r>' * 4}⟩",
 }
 ODT = {
@@ -163,32 +156,12 @@ def count_calls(work: Callable[[], object]) -> int:
     return count
 
 
-def _types(main: str, text: str) -> str:
-    """List of a package's members: `p`, and `d` with the text."""
-    return (
-        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/p" '
-        f'ContentType="x.{main}+xml"/><Override PartName="/d" ContentType="x.{text}+xml"/></Types>'
-    )
-
-
 PACK: Mapping[str, Callable[[str], bytes]] = {
-    "a.docx": lambda xml: pack({"[Content_Types].xml": TYPES, "d.xml": xml}),
-    "a.odt": lambda xml: pack({"content.xml": xml}),
-    "a.ods": lambda xml: pack({"content.xml": xml}),
-    "a.pptx": lambda xml: pack(
-        {
-            "[Content_Types].xml": _types("presentationml.presentation.main", "presentationml.slide"),
-            "p": "",
-            "d": xml,
-        }
-    ),
-    "a.xlsx": lambda xml: pack(
-        {
-            "[Content_Types].xml": _types("spreadsheetml.sheet.main", "spreadsheetml.sharedStrings"),
-            "p": "",
-            "d": xml,
-        }
-    ),
+    "a.docx": with_paragraph,
+    "a.odt": lambda xml: text(f"<text:p>{xml}</text:p>"),
+    "a.ods": cells,
+    "a.pptx": slide,
+    "a.xlsx": shared_strings,
 }
 
 
@@ -229,14 +202,11 @@ HOSTILE: tuple[Hostile, ...] = (
     *_hostile("a.jsonl", JSON),
     *_hostile("a.csv", CSV),
     *(hostile for name, patterns in PATTERNS.items() for hostile in _hostile(name, patterns)),
-    *_hostile("a.docx", DOCX, f'<w:d xmlns:w="{WORD}"><w:p>{{}}</w:p></w:d>'),
-    *_hostile(
-        "a.docx", {"a long namespace": "⟨<w:r/>⟩"}, f'<w:d xmlns:w="{WORD}" xmlns="⟨n⟩"><w:p>{{}}</w:p></w:d>'
-    ),
-    *_hostile("a.odt", ODT, f'<o xmlns:text="{TEXT}"><text:p>{{}}</text:p></o>'),
-    *_hostile("a.pptx", PPTX, f'<p xmlns:a="{DRAWING}"><a:p>{{}}</a:p></p>'),
-    *_hostile("a.xlsx", XLSX, f'<sst xmlns="{SHEET}">{{}}</sst>'),
-    *_hostile("a.ods", ODS, f'<o xmlns:text="{TEXT}" xmlns:table="{TABLE}">{{}}</o>'),
+    *_hostile("a.docx", DOCX),
+    *_hostile("a.odt", ODT),
+    *_hostile("a.pptx", PPTX),
+    *_hostile("a.xlsx", XLSX),
+    *_hostile("a.ods", ODS),
     *_runs("a.md", "a {}", RUNS + LINE_RUNS),
     *_runs("a.html", "<p>a {}"),
     *_runs(

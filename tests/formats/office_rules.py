@@ -34,8 +34,12 @@ def slide(paragraph: str) -> bytes:
     return pack({**PPTX_MEMBERS, SLIDE: f"<p:sld xmlns:p='p' {A}><a:p>{paragraph}</a:p></p:sld>"})
 
 
+def shared_strings(inner: str) -> bytes:
+    return pack({**XLSX_MEMBERS, STRINGS: f"<sst {X}>{inner}</sst>"})
+
+
 def strings(inner: str) -> bytes:
-    return pack({**XLSX_MEMBERS, STRINGS: f"<sst {X}><si>{inner}</si></sst>"})
+    return shared_strings(f"<si>{inner}</si>")
 
 
 def cells(inner: str) -> bytes:
