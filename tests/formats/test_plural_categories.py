@@ -158,7 +158,12 @@ CATEGORIES: Sequence[tuple[str, str, str, str]] = [
             FILLED_IN | {'""\n"Content': '""\n"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n"Content'},
         ),
     ),
-    ("a.po", "en", *(each.replace("\n", "\r\n") for each in with_parts(TEMPLATE, FILLED_IN))),
+    (
+        "a.po",
+        "en",
+        with_parts(TEMPLATE, FILLED_IN)[0].replace("\n", "\r\n"),
+        with_parts(TEMPLATE, FILLED_IN)[1].replace("\n", "\r\n"),
+    ),
     (
         "a.po",
         "pl",
