@@ -10,21 +10,20 @@ them: outside of quotation marks, white space counts as one space, and none at b
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import IO
 
-from service.formats.inline_runs import TextRun, enclosed, fill_runs, messages_in, pair_halves, text_runs
-from service.formats.messages import has_words, split_tags
-from service.formats.parts import TextPart, TextUnit, Unit
-from service.formats.plural_forms import missing_categories
-from service.formats.xml_tree import Chars, Element, Name
+from service.formats.inline_runs import TextRun, enclosed, pair_halves, text_runs
+from service.formats.messages import has_words, runs_unit, split_tags
+from service.formats.parts import TextPart, TextUnit
+from service.formats.plural_forms import missing_members
+from service.formats.xml_tree import IS_SECTION, Chars, Element, Name, write_section
 from service.formats.xml_units import XmlFormat, through_root, with_units, xml_units
 from service.text.escaping import escape_xml
-from service.text.plural_rules import OTHER
 from service.text.tokens import InlineItem, TokenKind
 
-_CDATA = re.compile(r"\s*<!\[CDATA\[(?:(?!\]\]>).)*\]\]>\s*", re.DOTALL)
 _QUOTED = re.compile(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
 _TOKEN = re.compile(
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\(.)|(\")|(\s+)|[^\\\"\s]+|.",
@@ -89,7 +88,7 @@ class AndroidNotation:
         """Return the notation of a string, by its content."""
         first, last = (element.nodes[0], element.nodes[-1]) if element.nodes else (None, None)
         is_text = len(element.nodes) == 1 and isinstance(first, Chars)
-        is_cdata = is_text and _CDATA.fullmatch(element.inner) is not None
+        is_cdata = is_text and IS_SECTION.fullmatch(element.inner) is not None
         is_quoted = is_text and _QUOTED.fullmatch(element.text) is not None
         before = first.raw[: len(first.raw) - len(first.raw.lstrip())] if isinstance(first, Chars) else ""
         after = last.raw[len(last.raw.rstrip()) :] if isinstance(last, Chars) else ""
@@ -107,12 +106,13 @@ class AndroidNotation:
         return text if self.is_cdata else escape_xml(text)
 
     def write(self, items: Sequence[InlineItem]) -> str:
-        """Return the content of the string.
-
-        Args:
-            items: its items, with consecutive texts merged.
-        """
-        pieces = [self.escape(item.text) if item.kind is TokenKind.TEXT else item.raw for item in items]
+        """Return the content of the string."""
+        pieces: list[str] = []
+        for is_text, group in groupby(items, key=lambda item: item.kind is TokenKind.TEXT):
+            if is_text:
+                pieces.append(self.escape("".join(item.text for item in group)))
+            else:
+                pieces += [item.raw for item in group]
         if items and items[0].kind is TokenKind.TEXT:
             pieces[0] = self._keep_start(pieces[0])
         if items and items[-1].kind is TokenKind.TEXT:
@@ -121,7 +121,7 @@ class AndroidNotation:
         if self.is_quoted:
             content = f'"{content}"'
         if self.is_cdata:
-            content = f"<![CDATA[{content.replace(']]>', ']]]]><![CDATA[>')}]]>"
+            content = write_section(content)
         return f"{self.before}{content}{self.after}"
 
     def _escaped(self, character: str) -> str:
@@ -172,7 +172,9 @@ class AndroidXmlFormat(XmlFormat):
 
     def _items(self, parent: Element, place: str) -> Iterator[TextPart]:
         items = parent.children("item")
-        added = self._missing_items(items) if parent.local == "plurals" else {}
+        by_quantity = {item.attribute("quantity") or "": item for item in items}
+        is_plural = parent.local == "plurals"
+        added = missing_members(by_quantity, self.options.source, self.options.target) if is_plural else {}
         yield parent.open
         number = 0
         space = ""
@@ -188,65 +190,34 @@ class AndroidXmlFormat(XmlFormat):
                     yield _added_item(item, quantity, f"{place}, {quantity}", space)
         yield parent.close
 
-    def _missing_items(self, items: Sequence[Element]) -> Mapping[str, Element]:
-        by_quantity = {item.attribute("quantity") or "": item for item in items}
-        if OTHER not in by_quantity:
-            return {}
-        missing = missing_categories(by_quantity.keys(), self.options.source, self.options.target)
-        return {category: by_quantity[own] for category, own in missing.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """Content of an element, with its texts."""
-
-    found: Sequence[TextRun | InlineItem]
-    notation: AndroidNotation
-
-    def write(self, texts: Sequence[str]) -> str:
-        """Return the content with translations."""
-        merged: list[InlineItem] = []
-        for item in fill_runs(self.found, texts):
-            if item.kind is TokenKind.TEXT and merged and merged[-1].kind is TokenKind.TEXT:
-                merged[-1] = replace(merged[-1], text=merged[-1].text + item.text)
-            else:
-                merged.append(item)
-        return self.notation.write(merged)
-
 
 def _string(element: Element, place: str) -> Iterator[TextPart]:
-    content = _content(element, place)
-    if content is None:
+    found = _runs(element, place)
+    if not found:
         yield element.raw
         return
     yield element.open
-    yield Unit(messages_in(content.found), content.write, element.inner)
+    yield runs_unit(found, element.inner, AndroidNotation.of(element).write)
     yield element.close
 
 
 def _added_item(item: Element, quantity: str, place: str, space: str) -> TextUnit | str:
-    content = _content(item, place)
-    if content is None:
+    found = _runs(item, place)
+    if not found:
         return ""
-
-    def spell(texts: Sequence[str]) -> str:
-        if not any(texts):
-            return ""
-        opened = _QUANTITY.sub(lambda found: f"{found[1]}{quantity}", item.open, count=1)
-        return f"{space}{opened}{content.write(texts)}{item.close}"
-
-    return Unit(messages_in(content.found), spell)
+    opened = _QUANTITY.sub(lambda own: f"{own[1]}{quantity}", item.open, count=1)
+    notation = AndroidNotation.of(item)
+    return runs_unit(found, None, lambda items: f"{space}{opened}{notation.write(items)}{item.close}")
 
 
-def _content(element: Element, place: str) -> _Content | None:
-    """Return the content of a string; None if it has no words."""
+def _runs(element: Element, place: str) -> list[TextRun | InlineItem]:
+    """Return the content of a string; empty if it has no words."""
     if not element.elements and _REFERENCE.fullmatch(element.text):
-        return None
-    notation = AndroidNotation.of(element)
-    items = list(_items(element, notation))
+        return []
+    items = list(_items(element, AndroidNotation.of(element)))
     if not has_words("".join(item.text for item in items)):
-        return None
-    return _Content(list(text_runs(pair_halves(items), place, keeps_space=True)), notation)
+        return []
+    return list(text_runs(pair_halves(items), place, keeps_space=True))
 
 
 def _items(parent: Element, notation: AndroidNotation) -> Iterator[InlineItem]:

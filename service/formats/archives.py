@@ -79,6 +79,16 @@ class ArchiveFormat(ABC):
                 _copy(archive, info, copy, changed.get(info.filename))
 
 
+def member_elements(
+    archive: ZipFile, name: str, names: frozenset[Name], *, allows_doctype: bool = False
+) -> Iterator[Element]:
+    """Yield the elements of these names in a member; see `xml_units`."""
+    with archive.open(name) as content:
+        for part in xml_units(content, names, allows_doctype=allows_doctype):
+            if isinstance(part, Element):
+                yield part
+
+
 @contextmanager
 def opened(source: BinaryIO) -> Iterator[ZipFile]:
     """Open an archive whose members passed all checks.

@@ -345,22 +345,17 @@ def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
         if not any(texts):
             return parent.raw
         inner = write_segment(found, texts)
-        start_tag = _bare(targets[0].open) if targets else f"<{source.prefix}target"
+        start_tag = targets[0].bare_tag if targets else f"<{source.prefix}target"
         opened, note = parent.open, ""
         if is_first:
             start_tag = with_state(start_tag, 1, texts)
             note = confidence_note(source.prefix, texts)
         else:
-            opened = f"{with_state(_bare(opened), 2, texts)}>"
+            opened = f"{with_state(parent.bare_tag, 2, texts)}>"
         target = f"{start_tag}>{inner}</{source.prefix}target>{note}"
         return f"{opened}{''.join(_nodes(parent, target))}{parent.close}"
 
     return Unit(entries, spell)
-
-
-def _bare(tag: str) -> str:
-    """Return a start tag, or that of an empty element, without its end."""
-    return tag.removesuffix(">").removesuffix("/").rstrip()
 
 
 def _nodes(parent: Element, target: str) -> Iterator[str]:

@@ -160,7 +160,7 @@ def _content(parent: Element, spelt: WriteNested) -> Iterator[InlineItem]:
 
 
 def _container(element: Element, spelt: WriteNested) -> Iterator[InlineItem]:
-    inner = next(iter(element.children("sdtContent")), None)
+    inner = element.child("sdtContent")
     properties = "".join(child.raw for child in element.elements if child.local in _PROPERTIES)
     if element.local != "sdt":
         yield from enclosed(element.open + properties, _content(element, spelt), element.close)
@@ -172,7 +172,7 @@ def _container(element: Element, spelt: WriteNested) -> Iterator[InlineItem]:
 
 
 def _run(run: Element, spelt: WriteNested) -> Iterator[InlineItem]:
-    properties = next(iter(run.children("rPr")), None)
+    properties = run.child("rPr")
     style = "" if properties is None else _style(properties)
     lead = run.open + ("" if properties is None else properties.raw)
     for node in run.nodes:

@@ -49,7 +49,7 @@ def _content(paragraph: Element, spelt: WriteNested) -> Iterator[InlineItem]:
 
 
 def _run(run: Element) -> Iterator[InlineItem]:
-    properties = next(iter(run.children("rPr")), None)
+    properties = run.child("rPr")
     own = "" if properties is None else properties.raw
     style = "" if properties is None else _style(properties)
     for node in run.nodes:

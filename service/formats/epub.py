@@ -13,7 +13,7 @@ from typing import IO
 from urllib.parse import unquote, urlsplit
 from zipfile import ZipFile
 
-from service.formats.archives import ArchiveFormat, XmlMember
+from service.formats.archives import ArchiveFormat, XmlMember, member_elements
 from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import collapse_space, token_blocks
 from service.formats.language_tags import matches_language, replace_language_tags
@@ -143,19 +143,13 @@ def _attributes(
 ) -> Iterator[tuple[str, str]]:
     if member not in names:
         raise FileFormatError(f"it is not a book: its member {member!r} is missing")
-    with archive.open(member) as content:
-        for part in xml_units(content, frozenset([element]), allows_doctype=True):
-            if isinstance(part, Element):
-                yield part.attribute(wanted[0]) or "", part.attribute(wanted[1]) or ""
+    for found in member_elements(archive, member, frozenset([element]), allows_doctype=True):
+        yield found.attribute(wanted[0]) or "", found.attribute(wanted[1]) or ""
 
 
 def _encrypted_members(archive: ZipFile, names: frozenset[str]) -> frozenset[str]:
     """Return the members that are encrypted individually; fonts often are."""
     if _ENCRYPTION not in names:
         return frozenset()
-    with archive.open(_ENCRYPTION) as content:
-        return frozenset(
-            unquote(part.attribute("URI") or "")
-            for part in xml_units(content, frozenset([_CIPHER]))
-            if isinstance(part, Element)
-        )
+    ciphers = member_elements(archive, _ENCRYPTION, frozenset([_CIPHER]))
+    return frozenset(unquote(cipher.attribute("URI") or "") for cipher in ciphers)

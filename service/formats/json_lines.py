@@ -5,7 +5,6 @@ The rest of a line stays byte for byte: other keys, their order, spacing, and th
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import BinaryIO
 
@@ -59,24 +58,13 @@ class JsonLinesFormat(BytesFormat):
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _String:
-    """A string to translate."""
-
-    start: int
-    """Position of its opening quotation mark."""
-    end: int
-    text: str
-    path: str
-    """Dotted path, with positions in lists from 1."""
-
-
 class _LineParser(JsonScanner):
     """A single pass over one line."""
 
     def __init__(self, line: str, number: int, keys: frozenset[str]) -> None:
         super().__init__(line, _DECODER)
-        self.found: list[_String] = []
+        self.found: list[tuple[int, int, Part]] = []
+        """Strings to translate, with where each begins and ends."""
         self.seen: set[str] = set()
         """Requested keys that the line has, with any value."""
         self.top_keys: list[str] = []
@@ -123,7 +111,11 @@ class _LineParser(JsonScanner):
         if is_selected and isinstance(value, str) and first == '"':
             if value and not value.isspace():
                 check_unicode(value, f"line {self._number}, key {path}")
-                self.found.append(_String(at, end, value, path))
+                own = self._text[at:end]
+                is_escaped = own.isascii() and not value.isascii()
+                entry = Entry(value, f"line {self._number}, key {path}")
+                spell = _encode_ascii_string if is_escaped else _encode_string
+                self.found.append((at, end, slot(entry, own.encode(), spell)))
         elif is_selected and value is not None:
             raise FileFormatError(
                 f"line {self._number}, key {path}: not a string; choose keys of strings or lists of strings"
@@ -135,16 +127,13 @@ def _join_path(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _line_parts(line: Line, found: list[_String]) -> Iterator[Part]:
+def _line_parts(line: Line, found: list[tuple[int, int, Part]]) -> Iterator[Part]:
     at = 0
     before = line.mark
-    for string in found:
-        yield before + line.text[at : string.start].encode()
-        own = line.text[string.start : string.end]
-        entry = Entry(string.text, f"line {line.number}, key {string.path}")
-        is_escaped = own.isascii() and not string.text.isascii()
-        yield slot(entry, own.encode(), _encode_ascii_string if is_escaped else _encode_string)
-        at, before = string.end, b""
+    for start, end, part in found:
+        yield before + line.text[at:start].encode()
+        yield part
+        at, before = end, b""
     yield before + line.text[at:].encode() + line.ending
 
 

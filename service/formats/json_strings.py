@@ -22,7 +22,7 @@ from service.formats.json_values import JsonMember, JsonNotation, JsonValue, par
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.messages import check_unicode, has_words, message_unit, runs_unit, split_tags
 from service.formats.parts import TextUnit
-from service.formats.plural_keys import PluralLanguages, added_keys
+from service.formats.plural_keys import added_keys
 from service.formats.string_files import (
     LanguageTag,
     LineCounter,
@@ -166,7 +166,6 @@ class _Walk:
         self._selected = selected
         self._notation = JsonNotation.of(text)
         self._lines = LineCounter(text)
-        self._languages = PluralLanguages(options.source, options.target)
 
     def language(self, start: int, end: int, name: str) -> LanguageTag:
         """Return the tag of a string that names the source language."""
@@ -199,7 +198,7 @@ class _Walk:
             member.name if self._is_message(member.value, path) else None
             for member, path in zip(members, paths, strict=True)
         ]
-        added = added_keys(names, self._languages)
+        added = added_keys(names, self._options)
         for i, member in enumerate(members):
             yield from self.value(member.value, paths[i])
             for key in added.get(i, ()):

@@ -193,30 +193,17 @@ def _tidy_emphasis(items: Sequence[InlineItem]) -> list[InlineItem]:
     """Move white space at the edges of elements outside: delimiters must touch words. Drop empty emphasis."""
     tidied: list[InlineItem] = []
     for item in items:
-        last = tidied[-1] if tidied else None
-        if (
-            item.kind is TokenKind.TEXT
-            and last is not None
-            and last.kind is TokenKind.OPEN
-            and item.text[:1].isspace()
-        ):
+        last = tidied[-1] if tidied else InlineItem(TokenKind.BREAK)
+        is_first = last.kind is TokenKind.OPEN
+        is_last = item.kind is TokenKind.CLOSE
+        if is_first and item.kind is TokenKind.TEXT and item.text[:1].isspace():
             text = item.text.lstrip()
             tidied[-1:] = [InlineItem(TokenKind.TEXT, " "), last]
             if text:
                 tidied.append(replace(item, text=text))
-        elif (
-            item.kind is TokenKind.CLOSE
-            and last is not None
-            and last.kind is TokenKind.OPEN
-            and name_of(item)
-        ):
+        elif is_first and is_last and name_of(item):
             tidied.pop()
-        elif (
-            item.kind is TokenKind.CLOSE
-            and last is not None
-            and last.kind is TokenKind.TEXT
-            and last.text[-1:].isspace()
-        ):
+        elif is_last and last.kind is TokenKind.TEXT and last.text[-1:].isspace():
             text = last.text.rstrip()
             tidied[-1:] = [replace(last, text=text)] if text else []
             tidied += [item, InlineItem(TokenKind.TEXT, " ")]

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from zipfile import ZipFile
 
+from service.formats.archives import member_elements
 from service.formats.entries import FileFormatError
-from service.formats.xml_tree import Element, Name
-from service.formats.xml_units import xml_units
+from service.formats.xml_tree import Name
 
 _CONTENT_TYPES = "[Content_Types].xml"
 _OVERRIDE = Name("http://schemas.openxmlformats.org/package/2006/content-types", "Override")
@@ -46,12 +46,10 @@ def read_package(archive: ZipFile, what: str) -> OfficePackage:
     """
     if _CONTENT_TYPES not in archive.namelist():
         raise FileFormatError(f"it is not {what}: {_CONTENT_TYPES} is missing")
-    types: dict[str, str] = {}
-    with archive.open(_CONTENT_TYPES) as content:
-        for part in xml_units(content, frozenset([_OVERRIDE])):
-            if isinstance(part, Element):
-                name = (part.attribute("PartName") or "").removeprefix("/")
-                types[name] = (part.attribute("ContentType") or "").lower()
+    types = {
+        (part.attribute("PartName") or "").removeprefix("/"): (part.attribute("ContentType") or "").lower()
+        for part in member_elements(archive, _CONTENT_TYPES, frozenset([_OVERRIDE]))
+    }
     return OfficePackage(archive, what, types)
 
 

@@ -10,14 +10,21 @@ files' cells, and embedded objects.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import IO
 from zipfile import ZipFile
 
-from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember
+from service.formats.archives import (
+    ArchiveFormat,
+    ParagraphFormat,
+    WriteNested,
+    XmlMember,
+    member_elements,
+)
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import TextRun, collapse_space, enclosed, pair_halves, text_runs
 from service.formats.parts import TextPart, Unit, joined
@@ -49,30 +56,45 @@ _SPACES_NOTE = "spaces:"
 _SPACES = re.compile(" {2,}")
 
 
-class OdtFormat(ArchiveFormat):
-    """An OpenDocument text; an entry is the text of a paragraph between two tab stops."""
+class _OpenDocumentFormat(ArchiveFormat):
+    """Base of the formats; an entry is the text of a paragraph between two tab stops."""
+
+    kind: str
+    """For messages: `an OpenDocument text`."""
+    sources: Mapping[str, str] = {"content.xml": "", "styles.xml": "styles.xml, "}
+    """Members that hold text, each with the prefix of its locations."""
+
+    @abstractmethod
+    def parts(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
+        """Yield the parts of a member whose locations begin so."""
 
     def members(self, archive: ZipFile) -> Sequence[XmlMember]:
         """See `ArchiveFormat`."""
-        check_document(archive, "an OpenDocument text")
+        check_document(archive, self.kind)
         return [
-            XmlMember(name, partial(PARAGRAPHS.parts, before, untranslated=UNTRANSLATED))
-            for name, before in (("content.xml", ""), ("styles.xml", "styles.xml, "))
+            XmlMember(name, partial(self.parts, before))
+            for name, before in self.sources.items()
             if name in archive.namelist()
         ]
 
 
-class OdpFormat(ArchiveFormat):
-    """An OpenDocument presentation; an entry is the text of a paragraph between two tab stops."""
+class OdtFormat(_OpenDocumentFormat):
+    """An OpenDocument text."""
 
-    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
-        """See `ArchiveFormat`."""
-        check_document(archive, "an OpenDocument presentation")
-        return [
-            XmlMember(
-                "content.xml", partial(PARAGRAPHS.parts, "", units=_SLIDE_UNITS, untranslated=UNTRANSLATED)
-            )
-        ]
+    kind = "an OpenDocument text"
+
+    def parts(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
+        return PARAGRAPHS.parts(before, content, untranslated=UNTRANSLATED)
+
+
+class OdpFormat(_OpenDocumentFormat):
+    """An OpenDocument presentation."""
+
+    kind = "an OpenDocument presentation"
+    sources: Mapping[str, str] = {"content.xml": ""}
+
+    def parts(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
+        return PARAGRAPHS.parts(before, content, _SLIDE_UNITS, UNTRANSLATED)
 
 
 def check_document(archive: ZipFile, what: str) -> None:
@@ -86,10 +108,8 @@ def check_document(archive: ZipFile, what: str) -> None:
         raise FileFormatError(f"it is not {what}: its member 'content.xml' is missing")
     if _MANIFEST not in names:
         return
-    with archive.open(_MANIFEST) as content:
-        found = xml_units(content, frozenset([_ENCRYPTION]), allows_doctype=True)
-        if any(isinstance(part, Element) for part in found):
-            raise FileFormatError("it is encrypted; save it without a password")
+    if any(member_elements(archive, _MANIFEST, frozenset([_ENCRYPTION]), allows_doctype=True)):
+        raise FileFormatError("it is encrypted; save it without a password")
 
 
 def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
@@ -176,31 +196,23 @@ _LEFT_ALONE = UNTRANSLATED | {Name(_TABLE, "tracked-changes"), Name(_TABLE, "dde
 _STRING_VALUE = "string-value"
 
 
-class OdsFormat(ArchiveFormat):
-    """An OpenDocument spreadsheet; an entry is the text of a paragraph between two tab stops."""
+class OdsFormat(_OpenDocumentFormat):
+    """An OpenDocument spreadsheet."""
 
-    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
-        """See `ArchiveFormat`."""
-        check_document(archive, "an OpenDocument spreadsheet")
-        return [
-            XmlMember(name, partial(_parts, before))
-            for name, before in (("content.xml", ""), ("styles.xml", "styles.xml, "))
-            if name in archive.namelist()
-        ]
+    kind = "an OpenDocument spreadsheet"
 
-
-def _parts(before: str, content: IO[bytes]) -> Iterator[TextPart]:
-    cells, others = count(1), count(1)
-    units = _CELLS | PARAGRAPHS.paragraphs
-    for part in xml_units(content, units, untranslated=_LEFT_ALONE):
-        if isinstance(part, str):
-            yield part
-        elif part.name not in _CELLS:
-            yield PARAGRAPHS.passage(part, f"{before}paragraph {next(others)}")
-        elif part.nodes:
-            yield _cell(part, f"{before}non-empty cell {next(cells)}")
-        else:
-            yield part.raw
+    def parts(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
+        cells, others = count(1), count(1)
+        units = _CELLS | PARAGRAPHS.paragraphs
+        for part in xml_units(content, units, untranslated=_LEFT_ALONE):
+            if isinstance(part, str):
+                yield part
+            elif part.name not in _CELLS:
+                yield PARAGRAPHS.passage(part, f"{before}paragraph {next(others)}")
+            elif part.nodes:
+                yield _cell(part, f"{before}non-empty cell {next(cells)}")
+            else:
+                yield part.raw
 
 
 def _cell(cell: Element, place: str) -> TextPart:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from service.formats.pdf_lines import PdfLine, StyledText
@@ -19,24 +18,8 @@ _UNSPACED = re.compile("[\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U0
 """Characters of scripts without spaces between words."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordForms:
-    """Words that a document has within its lines, in lower case."""
-
-    words: frozenset[str]
-
-    @classmethod
-    def of(cls, pages: Sequence[Sequence[PdfLine]]) -> "WordForms":
-        """Collect the words of a document."""
-        return cls(frozenset(_words(pages)))
-
-    def has(self, word: str) -> bool:
-        """Return whether a word occurs, in any case."""
-        return word.lower() in self.words
-
-
-def _words(pages: Sequence[Sequence[PdfLine]]) -> Iterator[str]:
-    """Yield the words of all lines without those that a hyphen at the end of a line may divide."""
+def words_of(pages: Sequence[Sequence[PdfLine]]) -> Iterator[str]:
+    """Yield the words of all lines in lower case; not those that a hyphen at the end of a line may divide."""
     is_divided = False
     for lines in pages:
         for line in lines:
@@ -45,12 +28,12 @@ def _words(pages: Sequence[Sequence[PdfLine]]) -> Iterator[str]:
             yield from (word.lower() for word in (found[:-1] if is_divided else found))
 
 
-def join_lines(lines: Sequence[PdfLine], words: WordForms) -> tuple[StyledText, ...]:
+def join_lines(lines: Sequence[PdfLine], words: frozenset[str]) -> tuple[StyledText, ...]:
     """Return the text of a paragraph.
 
     Args:
         lines: lines of one cell each.
-        words: words of the document, which decide about hyphens.
+        words: words of the document in lower case, which decide about hyphens.
     """
     texts = [text for line in lines for text in line.cells[0].texts]
     end = -1
@@ -67,7 +50,7 @@ def _merged(texts: Sequence[StyledText]) -> Iterator[StyledText]:
         yield StyledText("".join(text.text for text in group), is_bold, is_italic)
 
 
-def _joint(text: str, following: str, words: WordForms) -> str:
+def _joint(text: str, following: str, words: frozenset[str]) -> str:
     """Return the end of a line with what separates it from the following line."""
     if not text.endswith(_HYPHENS):
         is_unspaced = _UNSPACED.match(text[-1:]) and _UNSPACED.match(following)
@@ -82,16 +65,16 @@ def _joint(text: str, following: str, words: WordForms) -> str:
     return stem + _hyphen(before.group(), after.group(), hyphen, words)
 
 
-def _hyphen(before: str, after: str, hyphen: str, words: WordForms) -> str:
+def _hyphen(before: str, after: str, hyphen: str, words: frozenset[str]) -> str:
     """Return what is between the two parts of a word."""
-    joined = before + after
-    if words.has(f"{before}-{after}"):
+    joined, first, second = before + after, before.lower(), after.lower()
+    if f"{first}-{second}" in words:
         return hyphen
-    if words.has(joined):
+    if joined.lower() in words:
         return ""
-    if after.lower() in _CONJUNCTIONS:
+    if second in _CONJUNCTIONS:
         return f"{hyphen} "
     is_capital = after[0].isupper() and not joined.isupper()
-    has_own_hyphen = "-" in after and words.has(after.partition("-")[0])
-    is_compound = "-" in before and words.has(before.rpartition("-")[2]) and words.has(after)
+    has_own_hyphen = "-" in after and second.partition("-")[0] in words
+    is_compound = "-" in before and first.rpartition("-")[2] in words and second in words
     return hyphen if is_capital or has_own_hyphen or is_compound else ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from service.formats.pdf_hyphens import WordForms, join_lines
+from service.formats.pdf_hyphens import join_lines, words_of
 from service.formats.pdf_justified import join_justified
 from service.formats.pdf_lines import BULLETS, Cell, PdfLine, is_about
 
@@ -158,7 +158,7 @@ def find_paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     columns = [_columns([line for line in lines if id(line) not in running.all]) for lines in pages]
     measures = _Measures(body_size, _pitches([column for on_page in columns for column in on_page]))
     groups = _group(pages, columns, running, measures)
-    words = WordForms.of(pages)
+    words = frozenset(words_of(pages))
     levels = _levels(groups, measures)
     for lines in groups:
         if len(lines[0].cells) > 1:

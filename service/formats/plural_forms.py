@@ -1,12 +1,15 @@
 """Plural forms of gettext catalogues, by the header or the target language; categories of other files."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from gettext import c2py
+from typing import TypeVar
 
 from service.formats.entries import FileFormatError
 from service.text.plural_rules import OTHER, gettext_plural_forms, plural_rules
+
+Member = TypeVar("Member")
 
 _PLURAL = re.compile(r"nplurals\s*=\s*(\d{1,3})\s*;\s*plural\s*=\s*([^;]+)")
 _HEADER = re.compile(r"\s*msgid\s+\"\"\s*$")
@@ -79,21 +82,23 @@ def set_plural_forms(lines: list[str], target: str) -> PluralForms | None:
     return read_plural_forms(value)
 
 
-def missing_categories(
-    categories: Collection[str], source: str, target: str, *, is_ordinal: bool = False
-) -> dict[str, str]:
+def missing_members(
+    members: Mapping[str, Member], source: str, target: str, *, is_ordinal: bool = False
+) -> dict[str, Member]:
     """Return the plural categories that a text lacks in its target language, each with the one to translate.
 
     Args:
-        categories: categories that the text has, with `other`.
+        members: what the text has for each category; without `other`, nothing is missing.
         source: BCP-47 code of its language.
         target: BCP-47 code of the language to translate into.
         is_ordinal: whether they are of ordinal numbers.
     """
+    if OTHER not in members:
+        return {}
     own = plural_rules(source, is_ordinal=is_ordinal)
-    missing: dict[str, str] = {}
-    for category, sample in plural_rules(target, is_ordinal=is_ordinal).samples.items():
-        if category not in categories:
-            wanted = own.category(sample)
-            missing[category] = wanted if wanted in categories else OTHER
-    return missing
+    samples = plural_rules(target, is_ordinal=is_ordinal).samples
+    return {
+        category: members.get(own.category(sample), members[OTHER])
+        for category, sample in samples.items()
+        if category not in members
+    }

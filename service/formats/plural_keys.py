@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from service.formats.plural_forms import missing_categories
-from service.text.plural_rules import OTHER
+from service.formats.entries import FileOptions
+from service.formats.plural_forms import missing_members
 
 _CATEGORY = "zero|one|two|few|many|other"
 _SUFFIX = re.compile(rf"(.*_)({_CATEGORY})")
@@ -24,20 +23,12 @@ class AddedKey(NamedTuple):
     """Index of the message to translate for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluralLanguages:
-    """Languages that determine which categories are missing."""
-
-    source: str
-    target: str
-
-
-def added_keys(names: Sequence[str | None], languages: PluralLanguages) -> Mapping[int, Sequence[AddedKey]]:
+def added_keys(names: Sequence[str | None], options: FileOptions) -> Mapping[int, Sequence[AddedKey]]:
     """Return the keys to add to an object, by the index of the key after which they come.
 
     Args:
         names: keys of the object; None for one that is no message.
-        languages: languages of the file.
+        options: the languages determine which categories are missing.
     """
     groups: dict[str, dict[str, int]] = {}
     is_bare = all(name is not None and _BARE.fullmatch(name) for name in names)
@@ -50,12 +41,10 @@ def added_keys(names: Sequence[str | None], languages: PluralLanguages) -> Mappi
     return {
         max(group.values()): added
         for base, group in groups.items()
-        if OTHER in group and len(group) >= _MIN_CATEGORIES and (added := _added(base, group, languages))
+        if len(group) >= _MIN_CATEGORIES and (added := _added(base, group, options))
     }
 
 
-def _added(base: str, group: Mapping[str, int], languages: PluralLanguages) -> list[AddedKey]:
-    missing = missing_categories(
-        group.keys(), languages.source, languages.target, is_ordinal=base.endswith(_ORDINAL)
-    )
-    return [AddedKey(f"{base}{category}", group[own]) for category, own in missing.items()]
+def _added(base: str, group: Mapping[str, int], options: FileOptions) -> list[AddedKey]:
+    missing = missing_members(group, options.source, options.target, is_ordinal=base.endswith(_ORDINAL))
+    return [AddedKey(f"{base}{category}", own) for category, own in missing.items()]

@@ -125,7 +125,7 @@ def _numerus_forms(translation: Element, forms: Sequence[Element], content: str,
 
 
 def _with_translation(message: Element, translation: Element, content: str, texts: Sequence[str]) -> str:
-    start_tag = _TYPE.sub("", translation.open).removesuffix(">").removesuffix("/").rstrip()
+    start_tag = _TYPE.sub("", translation.bare_tag)
     if origin_of(texts) not in _FINISHED:
         start_tag += ' type="unfinished"'
     written = f"{start_tag}>{content}</{translation.prefix}translation>"

@@ -7,6 +7,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import IO, Any
 
 from service.formats.entries import FileFormatError
@@ -80,19 +81,12 @@ def parse_rows(text: str, kind: RecordKind) -> Iterator[Record]:
         raise FileFormatError(f"line {start} cannot be read as {kind}: {error}") from error
 
 
-def _csv_rows(source: IO[bytes], _: tuple[str, str]) -> Iterator[Record]:
-    return parse_rows(_decoded(source), RecordKind.CSV)
-
-
-def _tsv_rows(source: IO[bytes], _: tuple[str, str]) -> Iterator[Record]:
-    return parse_rows(_decoded(source), RecordKind.TSV)
-
-
-def _decoded(source: IO[bytes]) -> str:
+def _rows(kind: RecordKind, source: IO[bytes], _: tuple[str, str]) -> Iterator[Record]:
     try:
-        return source.read().decode("utf-8")
+        text = source.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise FileFormatError(f"is not UTF-8 at byte {error.start}; save it in UTF-8") from error
+    return parse_rows(text, kind)
 
 
 def _tmx_pairs(source: IO[bytes], languages: tuple[str, str]) -> Iterator[Record]:
@@ -178,6 +172,6 @@ def _text(element: Element) -> str:
 _PARSERS: Mapping[RecordKind, Callable[[IO[bytes], tuple[str, str]], Iterator[Record]]] = {
     RecordKind.TMX: _tmx_pairs,
     RecordKind.TBX: _tbx_concepts,
-    RecordKind.CSV: _csv_rows,
-    RecordKind.TSV: _tsv_rows,
+    RecordKind.CSV: partial(_rows, RecordKind.CSV),
+    RecordKind.TSV: partial(_rows, RecordKind.TSV),
 }

@@ -10,13 +10,12 @@ from typing import IO
 
 from service.formats.messages import has_words, message_unit
 from service.formats.parts import TextPart
-from service.formats.xml_tree import Chars, Element, Name
+from service.formats.xml_tree import IS_SECTION, Chars, Element, Name, write_section
 from service.formats.xml_units import XmlFormat, through_root, with_units, xml_units
 from service.text.escaping import escape_xml
 
 _DATA = Name("", "data")
 _ROOT = re.compile(r"<root[\s/>]")
-_CDATA = re.compile(r"\s*<!\[CDATA\[(?:(?!\]\]>).)*\]\]>\s*", re.DOTALL)
 _DESIGNER = ">>"
 _STRING = "System.String"
 _MAX_SHOWN = 200
@@ -41,22 +40,17 @@ def _data(data: Element) -> Iterator[TextPart]:
         yield data.raw
         return
     [value] = values
-    is_cdata = _CDATA.fullmatch(value.inner) is not None
+    is_cdata = IS_SECTION.fullmatch(value.inner) is not None
     at = data.nodes.index(value)
     yield data.open + "".join(node.raw for node in data.nodes[:at]) + value.open
     yield message_unit(
         value.text,
         f"data {name[:_MAX_SHOWN]}",
         value.inner,
-        lambda said: f"<![CDATA[{_split_ends(said)}]]>" if is_cdata else escape_xml(said),
+        write_section if is_cdata else escape_xml,
     )
     yield value.close + "".join(node.raw for node in data.nodes[at + 1 :]) + data.close
 
 
 def _is_text(value: Element) -> bool:
     return all(isinstance(node, Chars) for node in value.nodes) and has_words(value.text)
-
-
-def _split_ends(text: str) -> str:
-    """Return a text in which no CDATA section ends."""
-    return text.replace("]]>", "]]]]><![CDATA[>")

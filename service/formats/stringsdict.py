@@ -14,12 +14,12 @@ from service.formats.apple_strings import reject_binary
 from service.formats.entries import FileFormatError
 from service.formats.messages import has_words, message_unit
 from service.formats.parts import TextPart, TextUnit
-from service.formats.plural_forms import missing_categories
+from service.formats.plural_forms import missing_members
 from service.formats.string_files import SelectedKeys, join_keys
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.escaping import escape_xml
-from service.text.plural_rules import CATEGORIES, OTHER
+from service.text.plural_rules import CATEGORIES
 
 _ROOT = re.compile(r"<plist[\s/>]")
 _DICT, _KEY, _STRING = (Name("", local) for local in ("dict", "key", "string"))
@@ -95,10 +95,9 @@ class StringsdictFormat(XmlFormat):
     def _missing_members(self, members: list[_Member]) -> Mapping[str, _Member]:
         by_name = {member.name: member for member in members}
         rule = by_name.get(_RULE)
-        if rule is None or rule.value.text.strip() != _PLURAL_RULE or OTHER not in by_name:
+        if rule is None or rule.value.text.strip() != _PLURAL_RULE:
             return {}
-        missing = missing_categories(by_name.keys(), self.options.source, self.options.target)
-        return {category: by_name[own] for category, own in missing.items()}
+        return missing_members(by_name, self.options.source, self.options.target)
 
 
 def _members(dictionary: Element) -> Iterator[_Member]:

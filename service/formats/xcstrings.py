@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from service.formats.entries import Entry, FileFormatError
-from service.formats.inline_runs import TextRun, fill_runs, messages_in
 from service.formats.json_values import JsonMember, JsonNotation, JsonValue, parse_json
 from service.formats.language_tags import matches_language
-from service.formats.messages import has_words, message_runs
-from service.formats.parts import Unit
-from service.formats.plural_forms import missing_categories
+from service.formats.messages import has_words, message_unit
+from service.formats.parts import TextUnit, Unit
+from service.formats.plural_forms import missing_members
 from service.formats.review_marks import origin_of
 from service.formats.string_files import (
     LanguageTag,
@@ -29,7 +28,6 @@ from service.formats.string_files import (
 )
 from service.text.outcome import TextOrigin
 from service.text.plural_rules import CATEGORIES, OTHER, plural_rules
-from service.text.tokens import InlineItem
 
 _INDENT = re.compile(r"\{(\r?\n)([ \t]+)\"")
 _COLON = re.compile(r"\"(?:[^\"\\]|\\.)*\"(\s*:[ \t]*)", re.DOTALL)
@@ -119,14 +117,6 @@ _LANGUAGE_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    """A text of a localisation."""
-
-    found: Sequence[TextRun | InlineItem]
-    entries: tuple[Entry, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Variations:
     """Texts by plural category or by device."""
 
@@ -134,7 +124,7 @@ class _Variations:
     branches: tuple[tuple[str, "_Tree"], ...]
 
 
-_Tree = _Text | _Variations
+_Tree = TextUnit | _Variations
 
 
 class XcstringsFormat(StringFormat):
@@ -183,7 +173,7 @@ class _Catalogue:
             return
         localizations = string.value.get("localizations")
         own = None if localizations is None else localizations.get(self._source)
-        tree = _text(string.name, place) if own is None else self._tree(own, place)
+        tree = _text_unit(string.name, place) if own is None else self._tree(own, place)
         entries = () if tree is None else tuple(_entries(tree))
         target = self._target_of(string.value, localizations)
         if tree is None or target is None or not any(has_words(entry.text) for entry in entries):
@@ -223,7 +213,7 @@ class _Catalogue:
         unit, variations = localization.get("stringUnit"), localization.get("variations")
         if unit is not None and len(localization.members or ()) == 1:
             value = unit.get("value")
-            return None if value is None or value.text is None else _text(value.text, place)
+            return None if value is None or value.text is None else _text_unit(value.text, place)
         if variations is None or len(localization.members or ()) != 1 or len(variations.members or ()) != 1:
             return None
         [kind] = variations.members or ()
@@ -239,23 +229,21 @@ class _Catalogue:
     def _plural_branches(self, found: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         if OTHER not in found:
             return {}
-        missing = missing_categories(found.keys(), self._source, self._target)
         kept = {*plural_rules(self._target).samples, _ZERO}
         branches = {name: value for name, value in found.items() if name in kept}
-        branches |= {name: found[own] for name, own in missing.items()}
+        branches |= missing_members(found, self._source, self._target)
         return {name: branches[name] for name in CATEGORIES if name in branches}
 
     def _raw(self, value: JsonValue | None) -> str:
         return "" if value is None else self._text[value.start : value.end]
 
 
-def _text(text: str, place: str) -> _Text:
-    found = message_runs(text, place)
-    return _Text(found, messages_in(found))
+def _text_unit(text: str, place: str) -> TextUnit:
+    return message_unit(text, place, text, str)
 
 
 def _entries(tree: _Tree) -> Iterator[Entry]:
-    if isinstance(tree, _Text):
+    if isinstance(tree, Unit):
         yield from tree.entries
         return
     for _, branch in tree.branches:
@@ -267,9 +255,7 @@ def _spelled(tree: _Tree, texts: Iterator[str]) -> dict[str, object]:
     if isinstance(tree, _Variations):
         return {"variations": {tree.kind: {name: _spelled(branch, texts) for name, branch in tree.branches}}}
     given = list(islice(texts, len(tree.entries)))
-    value = "".join(item.raw or item.text for item in fill_runs(tree.found, given))
-    value.encode()  # a lone surrogate is an error of this entry
-    return {"stringUnit": {"state": _STATES[origin_of(given)], "value": value}}
+    return {"stringUnit": {"state": _STATES[origin_of(given)], "value": tree.write(given)}}
 
 
 def _is_same_language(code: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import IO
 from zipfile import ZipFile
 
-from service.formats.archives import ArchiveFormat, XmlMember
+from service.formats.archives import ArchiveFormat, XmlMember, member_elements
 from service.formats.drawing_text import DRAWINGS, PARAGRAPHS
 from service.formats.encodings import UTF_8
 from service.formats.entries import FileFormatError
@@ -96,23 +96,19 @@ def _may_contain(archive: ZipFile, name: str, wanted: bytes) -> bool:
 
 def _list_items(archive: ZipFile, name: str) -> Iterator[str]:
     """Yield the items of a sheet's drop-down lists: a cell whose value is none of them would be invalid."""
-    with archive.open(name) as content:
-        for part in xml_units(content, _VALIDATIONS):
-            if isinstance(part, Element) and part.attribute("type") == "list":
-                found = _LITERAL_LIST.search(unescape(part.inner))
-                for item in found[1].split(",") if found else ():
-                    yield _folded(item.replace('""', '"'))
+    for part in member_elements(archive, name, _VALIDATIONS):
+        found = _LITERAL_LIST.search(unescape(part.inner)) if part.attribute("type") == "list" else None
+        for item in found[1].split(",") if found else ():
+            yield _folded(item.replace('""', '"'))
 
 
 def _column_names(package: OfficePackage) -> frozenset[str]:
     """Return the names of columns of all tables: Excel calls a file damaged whose header cells differ."""
-    names: set[str] = set()
-    for member in package.members(_TABLES):
-        with package.archive.open(member) as content:
-            for part in xml_units(content, _COLUMNS):
-                if isinstance(part, Element):
-                    names.add(_folded(part.attribute("name") or ""))
-    return frozenset(names)
+    return frozenset(
+        _folded(column.attribute("name") or "")
+        for member in package.members(_TABLES)
+        for column in member_elements(package.archive, member, _COLUMNS)
+    )
 
 
 def _folded(text: str) -> str:

@@ -59,6 +59,15 @@ class Element:
         return f"{self.open}{self.inner}{self.close}"
 
     @property
+    def bare_tag(self) -> str:
+        """Start tag, or that of an empty element, without its end."""
+        return self.open.removesuffix(">").removesuffix("/").rstrip()
+
+    def child(self, local: str) -> "Element | None":
+        """Return the first child element with this name, as `children` does."""
+        return next(iter(self.children(local)), None)
+
+    @property
     def text(self) -> str:
         """Text directly in the element, not in its children."""
         return "".join(node.text for node in self.nodes if isinstance(node, Chars))
@@ -83,6 +92,15 @@ class Element:
         """Return the white space before a node; empty if there is none, or text."""
         before = self.nodes[i - 1] if i else None
         return before.raw if isinstance(before, Chars) and not before.text.strip() else ""
+
+
+IS_SECTION = re.compile(r"\s*<!\[CDATA\[(?:(?!\]\]>).)*\]\]>\s*", re.DOTALL)
+"""Matches content that is a CDATA section."""
+
+
+def write_section(text: str) -> str:
+    """Return a text as a CDATA section."""
+    return f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"
 
 
 _ATTRIBUTE = re.compile(r"""(?<!\s)\s++([^\s=/>"']++)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")

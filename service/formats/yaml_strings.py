@@ -17,7 +17,7 @@ import yaml
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.messages import has_words, message_unit
-from service.formats.plural_keys import PluralLanguages, added_keys
+from service.formats.plural_keys import added_keys
 from service.formats.string_files import (
     LanguageTag,
     SelectedKeys,
@@ -194,7 +194,6 @@ class _Walk:
         self._slots: list[Slot | LanguageTag] = []
         self._resolver = yaml.resolver.Resolver()
         self._line_end = "\r\n" if "\r\n" in text else "\n"
-        self._languages = PluralLanguages(options.source, options.target)
 
     def slots(self) -> list[Slot | LanguageTag]:
         """Return what is replaced.
@@ -302,7 +301,7 @@ class _Walk:
             None if key is None or value is None else key.text
             for key, value in zip(level.keys, level.values, strict=True)
         ]
-        for i, added in added_keys(names, self._languages).items():
+        for i, added in added_keys(names, self._options).items():
             key, value = level.keys[i], level.values[i]
             for one in added:
                 own = level.values[one.text_of]
