@@ -1,8 +1,10 @@
 """Files read and written by a format, in memory."""
 
 import re
-from collections.abc import Callable, Mapping
-from io import BytesIO
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import BufferedReader, BytesIO
+from pathlib import Path
 from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -59,6 +61,15 @@ def written(file_format: FileFormat, content: bytes, *translations: str) -> byte
 
 def rewritten(file_format: FileFormat, content: bytes, says: Callable[[Entry], str]) -> bytes:
     return written(file_format, content, *[says(entry) for entry in entries(file_format, content)])
+
+
+@contextmanager
+def saved(folder: Path, content: bytes) -> Iterator[BufferedReader]:
+    """A file on the disk, open."""
+    path = folder / "file"
+    path.write_bytes(content)
+    with path.open("rb") as source:
+        yield source
 
 
 def pack(members: Mapping[str, str | bytes], compression: int = ZIP_DEFLATED) -> bytes:

@@ -64,13 +64,11 @@ def _outside() -> bytes:
     return bytes(content)
 
 
-@pytest.mark.parametrize("name", [b"../x", b"a/../../x", b"/etc/x", b"C:/x", b"a\\..\\x", b"..", b"a\0b"])
-def test_names_that_lead_elsewhere_are_rejected(name: bytes) -> None:
-    with pytest.raises(FileFormatError, match="unsafe name"), opened(BytesIO(_named(name))):
-        pass
-
-
 UNSOUND = {
+    **{
+        f"the name {name!r}": (_named(name), "unsafe name")
+        for name in (b"../x", b"a/../../x", b"/etc/x", b"C:/x", b"a\\..\\x", b"..", b"a\0b")
+    },
     "a name that is not in UTF-8 as it says": (
         _archive(("ä.xml", b"a"), kind=ZIP_STORED).replace("ä".encode(), b"\x80\x80"),
         "declared as UTF-8, but is not",

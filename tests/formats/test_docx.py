@@ -13,7 +13,6 @@ from docx.shared import RGBColor
 from service.formats.docx import DocxFormat
 from tests.formats.rewriting import (
     OPTIONS,
-    others,
     own,
     pack,
     places,
@@ -225,12 +224,3 @@ def test_boxes_in_boxes_are_read_as_deep_as_files_may_go() -> None:
     assert texts(DOCX, content) == ['a<x i="0"/>'] * depth
     assert unpack(rewritten(DOCX, content, own)) == unpack(content)
     assert _xml(rewritten(DOCX, content, shouted)).count(">A</w:t>") == depth
-
-
-def test_an_empty_text_takes_words_only() -> None:
-    content = with_paragraph(BOX)
-
-    result = _xml(rewritten(DOCX, content, lambda _: ""))
-
-    assert others(result.encode()) == others(_xml(content).encode())
-    assert re.findall(r"<w:t(?: [^>]*)?>[^<]+<", result) == []

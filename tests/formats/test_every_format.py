@@ -1,6 +1,7 @@
 # ruff: noqa: E501 -- files are read more easily unbroken
 """Rules that hold for files of every format."""
 
+import gzip
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -33,6 +34,7 @@ RULES, MESSAGES, LINES = STRINGSDICT, EXTENSION, b"a=eins\na.b=zwei\nab=drei"
         ("a.json", KEYED, ("a.c", "e"), ["zwei", "vier"]),
         ("a.json", KEYED, ("a",), ["eins", "zwei", "drei"]),
         ("a.json", KEYED, ("a", "x.y"), None),
+        ("a.csv.gz", gzip.compress(b"a,b\n1,Hallo\n"), ("b",), ["Hallo"]),
         ("a.properties", LINES, ("a",), ["eins", "zwei"]),
         ("a.properties", LINES, ("x",), None),
         ("a.stringsdict", RULES, ("greeting",), ["Hallo", "Guten Morgen"]),
@@ -76,6 +78,11 @@ def test_columns_of_strings_are_keys_with_all_within_them(
         ("a.csv", b"text\na\n", "line 2, column text: its translation cannot be written"),
         ("a.parquet", FILES[".parquet"][0], "row 1, column text: its translation cannot be written"),
         ("a.txt.gz", FILES[".txt.gz"][0], "line 1: its translation cannot be written"),
+        (
+            "a.po",
+            FILES[".po"][1],
+            r"'\\ud800' of a translation cannot be written in iso8859-1; save the file",
+        ),
     ],
 )
 def test_a_translation_with_invalid_unicode_is_rejected_with_its_position(

@@ -1,19 +1,18 @@
 """Kinds of files by the ends of their names."""
 
-import gzip
 import sys
 
 import pytest
 
 from service.formats.compression import CompressedFormat
 from service.formats.delimited import CommaFormat, TabFormat
-from service.formats.entries import FileFormatError, FileOptions
+from service.formats.entries import FileFormatError
 from service.formats.json_lines import JsonLinesFormat
 from service.formats.parquet import ParquetFormat
 from service.formats.plain_text import PlainTextFormat
 from service.formats.registry import is_known, open_format, output_name, requested_output
 from service.formats.subtitles import SrtFormat, VttFormat
-from tests.formats.rewriting import OPTIONS, texts
+from tests.formats.rewriting import OPTIONS
 
 
 @pytest.mark.parametrize(
@@ -49,12 +48,6 @@ def test_other_names_are_rejected_with_the_kinds_there_are(name: str) -> None:
 def test_a_long_name_is_shown_by_its_end() -> None:
     with pytest.raises(FileFormatError, match=rf"^'\.\.\.{'a' * 76}\.doc' has no supported suffix"):
         open_format("a" * 1000 + ".doc", OPTIONS)
-
-
-def test_columns_are_passed_on() -> None:
-    file_format = open_format("a.csv.gz", FileOptions("de", "en", ("b",)))
-
-    assert texts(file_format, gzip.compress(b"a,b\n1,Hallo\n")) == ["Hallo"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from service.formats.registry import open_format
 from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
 from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
 from tests.formats.hostile import HOSTILE, Hostile, count_calls
-from tests.formats.rewriting import OPTIONS, entries, texts
+from tests.formats.rewriting import OPTIONS, entries, saved, texts
 from tests.markup.marked import parse
 
 SMALL, LARGE = 200, 800
@@ -91,10 +91,7 @@ def test_long_files_are_read_or_rejected_within_the_limit_of_cpu_time(
     n: int, title: str, tmp_path: Path
 ) -> None:
     hostile = BY_TITLE[title]
-    path = tmp_path / hostile.name
-    path.write_bytes(hostile.make(n))
-
-    with path.open("rb") as source, suppress(FileFormatError):
+    with saved(tmp_path, hostile.make(n)) as source, suppress(FileFormatError):
         try:
             for _ in open_format(hostile.name, OPTIONS, FileLimits(cpu_s=30)).read(source):
                 pass
@@ -118,21 +115,13 @@ def test_names_attributes_and_depth_of_xml_are_limited(title: str, n: int, probl
         entries(open_format("a.xliff", OPTIONS), BY_TITLE[f"a.xliff of {title}"].make(n))
 
 
-def _declaring(codec: str) -> dict[str, bytes]:
-    """Files that say that they are in an encoding."""
-    return {
-        "a.xliff": f'<?xml version="1.0" encoding="{codec}"?>'.encode()
-        + BY_TITLE["a.xliff of units"].make(1),
-        "a.po": f'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset={codec}\\n"\n'.encode(),
-        "a.html": f'<meta charset="{codec}"><p>a</p>'.encode(),
-    }
-
-
 @pytest.mark.parametrize(
     "codec", ["utf-8", "US-ASCII", "ISO-8859-1", "windows-1252", "KOI8-R", "Shift_JIS", "GBK"]
 )
 def test_encodings_of_text_are_accepted(codec: str) -> None:
-    assert texts(open_format("a.xliff", OPTIONS), _declaring(codec)["a.xliff"]) == ["a"]
+    declared = f'<?xml version="1.0" encoding="{codec}"?>'.encode()
+
+    assert texts(open_format("a.xliff", OPTIONS), declared + BY_TITLE["a.xliff of units"].make(1)) == ["a"]
 
 
 def test_references_may_have_any_number_of_digits() -> None:

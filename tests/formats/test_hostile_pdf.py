@@ -11,7 +11,7 @@ from service.formats.limits import FileLimits
 from service.formats.registry import open_format
 from tests.formats.hostile import count_calls
 from tests.formats.pdf_samples import deflated, one_page, stream, text_at
-from tests.formats.rewriting import OPTIONS, texts
+from tests.formats.rewriting import OPTIONS, saved, texts
 
 LIMITS = FileLimits(memory_bytes=2**27, cpu_s=20)
 TEXT = text_at(70, 700, b"Text")
@@ -69,10 +69,7 @@ READ = {
 
 def test_the_format_of_the_output_reaches_the_other_process(tmp_path: Path) -> None:
     options = FileOptions("de", "en", output=".txt")
-    path = tmp_path / "a.pdf"
-    path.write_bytes(one_page(stream(TEXT)))
-
-    with path.open("rb") as source, (tmp_path / "out").open("wb") as target:
+    with saved(tmp_path, one_page(stream(TEXT))) as source, (tmp_path / "out").open("wb") as target:
         open_format("a.pdf", options, LIMITS).write(source, iter(["Wort"]), target)
 
     assert (tmp_path / "out").read_bytes() == b"Wort\n"
@@ -80,9 +77,7 @@ def test_the_format_of_the_output_reaches_the_other_process(tmp_path: Path) -> N
 
 def read(content: bytes, folder: Path) -> list[str]:
     """Texts of a file that is read in another process."""
-    path = folder / "a.pdf"
-    path.write_bytes(content)
-    with path.open("rb") as source:
+    with saved(folder, content) as source:
         return [entry.text for entry in open_format("a.pdf", OPTIONS, LIMITS).read(source)]
 
 

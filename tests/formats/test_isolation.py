@@ -1,6 +1,5 @@
 """Files of others are read in processes of their own: what one of them costs hurts nobody else."""
 
-import io
 import os
 import signal
 import subprocess
@@ -20,7 +19,7 @@ from service.formats.records import RecordKind
 from service.formats.registry import open_format
 from service.formats.review_marks import marked_of
 from service.text.outcome import TextOrigin
-from tests.formats.rewriting import OPTIONS, shouted, target_text
+from tests.formats.rewriting import OPTIONS, saved, shouted, target_text
 from tests.formats.string_samples import SAMPLES
 from tests.fuzz.seeds import FILES
 
@@ -29,69 +28,46 @@ LONG = b"x\n" * 200_000
 """Lines enough for a reader to be at work still when the first are read."""
 
 
-def _isolated(name: str, limits: FileLimits = ROOMY) -> FileFormat:
-    return open_format(name, OPTIONS, limits)
-
-
-def _isolated_format(name: str) -> IsolatedFormat:
-    found = _isolated(name)
+def _isolated(name: str, limits: FileLimits = ROOMY, stop: Event | None = None) -> IsolatedFormat:
+    found = open_format(name, OPTIONS, limits, stop)
     assert isinstance(found, IsolatedFormat)
     return found
 
 
-@contextmanager
-def _saved(folder: Path, content: bytes) -> Iterator[io.BufferedReader]:
-    """A file on the disk, open."""
-    path = folder / "file"
-    path.write_bytes(content)
-    with path.open("rb") as source:
-        yield source
-
-
 def _rewritten(file_format: FileFormat, folder: Path, content: bytes) -> tuple[list[Entry], bytes]:
     """Entries of a file, and the file with texts in capitals that a machine translated."""
-    with _saved(folder, content) as source:
+    with saved(folder, content) as source:
         found = list(file_format.read(source))
     target = folder / "target"
-    with _saved(folder, content) as source, target.open("wb") as written:
+    with saved(folder, content) as source, target.open("wb") as written:
         marked = [target_text(marked_of(shouted(entry)), TextOrigin.MACHINE, 0.5) for entry in found]
         file_format.write(source, iter(marked), written)
     return found, target.read_bytes()
 
 
 @pytest.mark.parametrize(
-    "suffix",
+    ("suffix", "content"),
     [
-        ".txt",
-        ".jsonl",
-        ".csv",
-        ".srt",
-        ".po",
-        ".xliff",
-        ".html",
-        ".md",
-        ".odt",
-        ".pptx",
-        ".xlsx",
-        ".ods",
-        ".docx.gz",
-        ".pdf",
-        *sorted(SAMPLES.keys() - {".yml", ".resw", ".ssa", ".arb"}),
+        *(
+            (suffix, FILES[suffix][0])
+            for suffix in (
+                ".txt", ".jsonl", ".csv", ".srt", ".po", ".xliff", ".html", ".md", ".odt", ".pptx", ".xlsx",
+                ".ods", ".docx.gz", ".pdf",
+                *sorted(SAMPLES.keys() - {".yml", ".resw", ".ssa", ".arb"}),
+            )
+        ),
+        (".txt", "\n".join(f"Zeile {i} " + "x" * (i * 37 % 2000) for i in range(1000)).encode()),
     ],
-)
-def test_entries_and_the_written_file_are_those_of_the_format_itself(tmp_path: Path, suffix: str) -> None:
-    name, content = f"a{suffix}", FILES[suffix][0]
+)  # fmt: skip
+def test_entries_and_the_written_file_are_those_of_the_format_itself(
+    tmp_path: Path, suffix: str, content: bytes
+) -> None:
+    name = f"a{suffix}"
 
     found, result = _rewritten(_isolated(name), tmp_path, content)
 
     assert found
     assert (found, result) == _rewritten(open_format(name, OPTIONS), tmp_path, content)
-
-
-def test_many_entries_and_texts_pass_in_their_order(tmp_path: Path) -> None:
-    text = "\n".join(f"Zeile {i} " + "x" * (i * 37 % 2000) for i in range(1000))
-
-    assert _rewritten(_isolated("a.txt"), tmp_path, text.encode())[1].decode() == text.upper()
 
 
 @pytest.mark.parametrize(
@@ -100,20 +76,21 @@ def test_many_entries_and_texts_pass_in_their_order(tmp_path: Path) -> None:
         (FileLimits(memory_bytes=2**27), 2**28, "limit of 128 MiB of memory"),
         (FileLimits(cpu_s=1), 0, "limit of 1 s of CPU time"),
         (FileLimits(timeout_s=0.001), 0, "made no progress for 0 s"),
+        (FileLimits(cpu_s=1, timeout_s=0.2, waits_per_cpu_s=-0.19), 0, "limit of 0 s for a file"),
     ],
-    ids=["memory", "CPU time", "time without an entry"],
+    ids=["memory", "CPU time", "time without an entry", "all waits together, as a process may sleep"],
 )
 def test_a_file_that_costs_too_much_is_rejected_with_the_limit_named(
     tmp_path: Path, limits: FileLimits, size_bytes: int, problem: str
 ) -> None:
-    with _saved(tmp_path, b"<b>x</b> " * (0 if size_bytes else 1_000_000)) as source:
+    with saved(tmp_path, b"<b>x</b> " * (0 if size_bytes else 1_000_000)) as source:
         os.truncate(tmp_path / "file", size_bytes or (tmp_path / "file").stat().st_size)
         with pytest.raises(FileLimitError, match=problem):
             list(_isolated("a.html", limits).read(source))
 
 
 def test_time_that_the_reader_takes_between_entries_does_not_count(tmp_path: Path) -> None:
-    with _saved(tmp_path, LONG) as source:
+    with saved(tmp_path, LONG) as source:
         found = _isolated("a.txt", FileLimits(timeout_s=20.0)).read(source)
         next(found)
         assert sum(1 for _ in found) == 199_999
@@ -155,13 +132,16 @@ def test_larger_files_may_take_more_cpu_time() -> None:
 def test_problems_of_the_file_come_as_they_are(
     tmp_path: Path, name: str, content: bytes, problem: str
 ) -> None:
-    with _saved(tmp_path, content) as source, pytest.raises(FileFormatError, match=problem):
-        list(_isolated(name).read(source))
+    with saved(tmp_path, content) as source:
+        with pytest.raises(FileFormatError, match=problem):
+            list(_isolated(name).read(source))
+        with pytest.raises(FileFormatError, match=problem):
+            _isolated(name).count(source)
 
 
 def test_a_bug_of_a_parser_is_distinguished_from_a_problem_of_the_file(tmp_path: Path) -> None:
     with (
-        _saved(tmp_path, b"x\n") as source,
+        saved(tmp_path, b"x\n") as source,
         (tmp_path / "target").open("wb") as target,
         pytest.raises(ReaderError, match="fewer texts than entries"),
     ):
@@ -178,7 +158,7 @@ def _children() -> set[int]:
 def _begun(folder: Path, content: bytes = LONG) -> Iterator[tuple[Iterator[Entry], int]]:
     """Entries that have begun to come, and the process that reads them."""
     others = _children()
-    with _saved(folder, content) as source:
+    with saved(folder, content) as source:
         found = _isolated("a.txt").read(source)
         next(found)
         [reader] = _children() - others
@@ -220,49 +200,34 @@ def test_a_reader_that_is_killed_is_a_problem_of_the_file_and_one_that_is_stoppe
 
 
 def test_files_are_read_on_several_threads_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"x\n" * 1000)
-
     def read(_: int) -> int:
         with path.open("rb") as source:
             return sum(1 for _ in _isolated("a.txt").read(source))
 
-    with ThreadPoolExecutor(4) as threads:
+    path = tmp_path / "file"
+    with saved(tmp_path, b"x\n" * 1000), ThreadPoolExecutor(4) as threads:
         assert list(threads.map(read, range(4))) == [1000] * 4
 
 
 def test_entries_are_counted_in_the_other_process(tmp_path: Path) -> None:
-    with _saved(tmp_path, LONG) as source:
-        assert _isolated_format("a.txt").count(source) == (200_000, 200_000)
-
-
-def test_counting_ends_with_the_error_of_the_file(tmp_path: Path) -> None:
-    with _saved(tmp_path, b"<a>") as source, pytest.raises(FileFormatError, match="not well-formed"):
-        _isolated_format("a.xliff").count(source)
+    with saved(tmp_path, LONG) as source:
+        assert _isolated("a.txt").count(source) == (200_000, 200_000)
 
 
 @pytest.mark.parametrize("call", ["read", "count"])
 def test_a_call_that_waits_for_its_process_ends_when_it_is_to_stop(tmp_path: Path, call: str) -> None:
     stop = Event()
-    isolated = open_format("a.html", OPTIONS, ROOMY, stop)
-    assert isinstance(isolated, IsolatedFormat)
+    isolated = _isolated("a.html", stop=stop)
     run = isolated.count if call == "count" else lambda source: list(isolated.read(source))
-    with _saved(tmp_path, b"<b>x</b> " * 1_000_000) as source:
+    with saved(tmp_path, b"<b>x</b> " * 1_000_000) as source:
         Timer(0.1, stop.set).start()
         with pytest.raises(ReaderStoppedError):
             run(source)
 
 
-def test_all_waits_for_a_process_have_a_limit_together(tmp_path: Path) -> None:
-    """A process that sleeps between its messages uses no CPU time."""
-    limits = FileLimits(cpu_s=1, timeout_s=0.2, waits_per_cpu_s=-0.19)
-    with _saved(tmp_path, LONG) as source, pytest.raises(FileLimitError, match="limit of 0 s for a file"):
-        list(_isolated("a.txt", limits).read(source))
-
-
 def test_records_are_those_that_this_process_reads(tmp_path: Path) -> None:
     languages = ("de", "en")
-    with _saved(tmp_path, FILES[".tmx"][0]) as source:
+    with saved(tmp_path, FILES[".tmx"][0]) as source:
         expected = list(RecordReader().read(RecordKind.TMX, source, languages))
         assert expected
         assert list(RecordReader(ROOMY).read(RecordKind.TMX, source, languages)) == expected
@@ -270,7 +235,7 @@ def test_records_are_those_that_this_process_reads(tmp_path: Path) -> None:
 
 def test_a_record_that_the_parent_cannot_hold_is_rejected(tmp_path: Path) -> None:
     with (
-        _saved(tmp_path, ("a," * 600_000).encode()) as source,
+        saved(tmp_path, ("a," * 600_000).encode()) as source,
         pytest.raises(FileFormatError, match="characters, more than 1,000,000; split it"),
     ):
         list(RecordReader(ROOMY).read(RecordKind.CSV, source, ("de", "en")))

@@ -12,18 +12,10 @@ from markdown_it import MarkdownIt
 
 from service.formats.entries import Entry
 from service.formats.markdown import MarkdownFormat
-from tests.formats.rewriting import OPTIONS, anything, own, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, anything, own, rewritten
 from tests.markup.translations import SEEDS
 
 MARKDOWN = MarkdownFormat(OPTIONS)
-
-
-def _shouted(markdown: str) -> str:
-    return rewritten(MARKDOWN, markdown.encode(), shouted).decode()
-
-
-def _texts(markdown: str) -> list[str]:
-    return texts(MARKDOWN, markdown.encode())
 
 
 @pytest.mark.parametrize(

@@ -170,17 +170,6 @@ def test_spaces_that_a_translation_has_are_written_to_be_seen() -> None:
     assert '<text:p>a <text:s text:c="2"/>b &lt; c</text:p>' in result
 
 
-def test_headers_are_read_after_the_text() -> None:
-    styles = f"<office:header {rules.OPEN_DOCUMENT}><text:p>Kopf</text:p></office:header>"
-
-    assert places(
-        rules.ODT, pack(unpack(rules.text("<text:p>a</text:p>")) | {"styles.xml": styles.encode()})
-    ) == [
-        ("a", "paragraph 1"),
-        ("Kopf", "styles.xml, paragraph 1"),
-    ]
-
-
 def test_elements_that_reach_over_tab_stops_stay_nested() -> None:
     content = rules.text(
         "<text:p><text:a>a<text:tab/>b</text:a> und <text:span>c<text:tab/>d</text:span></text:p>"

@@ -162,21 +162,6 @@ def test_words_of_a_justified_line_are_no_cells(neighbour: str, words: list[str]
     assert is_text or found[-3:] == words
 
 
-def test_a_paragraph_goes_on_in_the_next_column() -> None:
-    content = drawn(
-        [
-            [
-                *lines_at(LEFT, TOP, "Links steht der Anfang eines", "Satzes, der in der rechten"),
-                *lines_at(330, TOP, "Spalte zu Ende geht.", "Ein anderer folgt in der Spalte."),
-            ]
-        ]
-    )
-
-    assert texts(AS_DOCX, content)[0] == (
-        "Links steht der Anfang eines Satzes, der in der rechten Spalte zu Ende geht."
-    )
-
-
 def test_headers_and_page_numbers_are_kept_once_and_interrupt_no_sentence() -> None:
     upper, lower = f"Donaudampfschifffahrt {LONG}", f"Gesellschaftsvertrag {LONG}"
     content = drawn(
@@ -192,53 +177,57 @@ def test_headers_and_page_numbers_are_kept_once_and_interrupt_no_sentence() -> N
     assert [text for text in found if text.startswith("Donau")] == [" ".join([upper, lower] * 3)]
 
 
-def test_numbers_that_do_not_count_pages_are_kept() -> None:
-    content = drawn([[(LEFT, 810, f"Kapitel {number}"), (LEFT, 700, "Text.")] for number in (1, 2, 2, 3)])
+FULL = f"{LONG} so vielen Wörtern, dass sie voll ist."
+INDENTED = (
+    (LEFT + 15, FULL),
+    (LEFT, f"{FULL} Ja."),
+    (LEFT + 15, FULL),
+    (LEFT, "Ende."),
+    (LEFT, f"\u2022 {FULL} Ja."),
+    (LEFT, "\u2022 Noch ein Punkt."),
+)
+COLUMNS = (
+    *lines_at(LEFT, TOP, "Links steht der Anfang eines", "Satzes, der in der rechten"),
+    *lines_at(330, TOP, "Spalte zu Ende geht.", "Ein anderer folgt in der Spalte."),
+)
+TURNED = b"BT /F 11 Tf 0 1 -1 0 300 100 Tm (Am Rand der Seite) Tj ET\n"
+NAMELESS = {
+    5: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+    6: stream(b"1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <61> <0001> endbfchar"),
+}
+READ = {
+    "a paragraph goes on in the next column": (
+        drawn([COLUMNS]),
+        [
+            "Links steht der Anfang eines Satzes, der in der rechten Spalte zu Ende geht.",
+            "Ein anderer folgt in der Spalte.",
+        ],
+    ),
+    "numbers that do not count pages are kept": (
+        drawn([[(LEFT, 810, f"Kapitel {number}"), (LEFT, 700, "Text.")] for number in (1, 2, 2, 3)]),
+        ["Kapitel 1", "Text.", "Kapitel 2", "Kapitel 2", "Kapitel 3"],
+    ),
+    "indents, bullets and short lines begin paragraphs": (
+        drawn([[(x, TOP - i * LEADING, text) for i, (x, text) in enumerate(INDENTED)]]),
+        [f"{FULL} {FULL} Ja.", f"{FULL} Ende.", f"\u2022 {FULL} Ja.", "\u2022 Noch ein Punkt."],
+    ),
+    "text in any direction comes in lines": (
+        one_page(stream(text_at(70, 700, b"Oben") + TURNED)),
+        ["Oben", "Am Rand der Seite"],
+    ),
+    "characters without a meaning are shown as unknown": (
+        one_page(stream(text_at(70, 700, b"abc")), others=NAMELESS),
+        ["\ufffdbc"],
+    ),
+    "an encrypted file that opens without a password is read": (drawn([[(70, 700, "Frei")]], ""), ["Frei"]),
+}
 
-    found = texts(AS_DOCX, content)
 
-    assert [text for text in found if text != "Text."] == [f"Kapitel {n}" for n in (1, 2, 2, 3)]
+@pytest.mark.parametrize("rule", READ)
+def test_paragraphs_are_found_where_a_reader_sees_them(rule: str) -> None:
+    content, expected = READ[rule]
 
-
-def test_indents_bullets_and_short_lines_begin_paragraphs() -> None:
-    full = f"{LONG} so vielen Wörtern, dass sie voll ist."
-    lines = [
-        (LEFT + 15, full),
-        (LEFT, f"{full} Ja."),
-        (LEFT + 15, full),
-        (LEFT, "Ende."),
-        (LEFT, f"\u2022 {full} Ja."),
-        (LEFT, "\u2022 Noch ein Punkt."),
-    ]
-    content = drawn([[(x, TOP - i * LEADING, text) for i, (x, text) in enumerate(lines)]])
-
-    assert texts(AS_DOCX, content) == [
-        f"{lines[0][1]} {lines[1][1]}",
-        f"{lines[2][1]} {lines[3][1]}",
-        lines[4][1],
-        lines[5][1],
-    ]
-
-
-def test_text_in_any_direction_comes_in_lines() -> None:
-    turned = b"BT /F 11 Tf 0 1 -1 0 300 100 Tm (Am Rand der Seite) Tj ET\n"
-
-    assert texts(AS_DOCX, one_page(stream(text_at(70, 700, b"Oben") + turned))) == [
-        "Oben",
-        "Am Rand der Seite",
-    ]
-
-
-def test_characters_without_a_meaning_are_shown_as_unknown() -> None:
-    font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>"
-    mapping = stream(b"1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <61> <0001> endbfchar")
-    content = one_page(stream(text_at(70, 700, b"abc")), others={5: font, 6: mapping})
-
-    assert texts(AS_DOCX, content) == ["\ufffdbc"]
-
-
-def test_a_file_that_opens_without_a_password_is_read_although_it_is_encrypted() -> None:
-    assert texts(AS_DOCX, drawn([[(70, 700, "Frei")]], "")) == ["Frei"]
+    assert texts(AS_DOCX, content) == expected
 
 
 def test_pages_and_characters_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

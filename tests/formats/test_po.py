@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from service.formats.entries import FileFormatError
 from service.formats.po import PoFormat
 from service.text.marked_text import MarkedText
-from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, texts
 from tests.markup.translations import SEEDS
 
 PO = PoFormat(OPTIONS)
@@ -57,14 +57,6 @@ def test_entries_are_messages_and_an_icu_message_with_tags_is_one_text() -> None
     [entry] = entries(PO, _entry(message).encode())
 
     assert (entry.marked, entry.is_message) == (MarkedText(message), True)
-
-
-def test_other_encodings_are_kept_and_what_they_lack_is_rejected() -> None:
-    catalogue = (HEADER.replace("UTF-8", "ISO-8859-1") + 'msgid "Tür"\nmsgstr ""\n').encode("latin-1")
-
-    assert 'msgstr "TÜR"'.encode("latin-1") in rewritten(PO, catalogue, shouted)
-    with pytest.raises(FileFormatError, match="cannot be written in iso8859-1"):
-        rewritten(PO, catalogue, lambda _: "дверь")
 
 
 _TEXTS = st.lists(

@@ -6,16 +6,12 @@ import pytest
 
 from service.formats.entries import FileOptions
 from service.formats.json_strings import JsonFormat
-from service.formats.qt_ts import QtTsFormat
 from service.formats.registry import open_format
-from service.formats.resx import ResxFormat
-from service.formats.xcstrings import XcstringsFormat
 from service.formats.yaml_strings import YamlFormat
 from tests.formats.rewriting import OPTIONS, places, texts, written
 from tests.formats.string_samples import EXTENSION, SAMPLES
 
 JSON, YAML = JsonFormat(OPTIONS), YamlFormat(OPTIONS)
-CATALOGUE, TS, NET = XcstringsFormat(OPTIONS), QtTsFormat(OPTIONS), ResxFormat(OPTIONS)
 
 
 RULES = "key %d files in %d folders"
