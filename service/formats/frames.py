@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Any
 
-from service.formats.entries import Entry, entry_of
+from service.formats.entries import Entry, FileOptions, entry_of
 from service.text.marked_text import MarkedText
 
 HEADER = struct.Struct(">cQ")
@@ -62,15 +62,19 @@ class ReaderTask:
     """A `TaskKind`."""
     file_name: str
     """Name whose suffix determines the format; for records, their kind."""
-    source: str
-    target: str
-    columns: list[str]
-    output: str
-    """Suffix of the output file: see `FileOptions`."""
+    options: FileOptions
     memory_bytes: int
     cpu_s: float
     is_seekable: bool = False
     """Whether the output file is seekable."""
+
+
+def unpack_task(content: bytes | bytearray) -> ReaderTask:
+    """Return the task of which `asdict` was packed."""
+    found = unpack(content)
+    options = found.pop("options")
+    columns = tuple(options.pop("columns"))
+    return ReaderTask(options=FileOptions(**options, columns=columns), **found)
 
 
 def frame(kind: FrameKind, content: bytes = b"") -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import Entry, FileFormatError
 from service.formats.frames import (
     FrameKind,
     ReaderTask,
@@ -22,6 +22,7 @@ from service.formats.frames import (
     pack_entry,
     read_frame,
     unpack,
+    unpack_task,
 )
 from service.formats.limits import apply_limits
 from service.formats.registry import open_format
@@ -55,7 +56,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends when its parent does
     os.dup2(2, 1)  # output of a library must not mix with replies
     _, content = read_frame(requests.read)
-    request = ReaderTask(**unpack(content))
+    request = unpack_task(content)
     apply_limits(request.memory_bytes, request.cpu_s)
     os.nice(NICENESS)
     signal.signal(signal.SIGPROF, lambda *_: os.nice(COSTLY_NICENESS - NICENESS))
@@ -78,12 +79,12 @@ def main() -> None:
 
 def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies: io.FileIO) -> None:
     source.seek(0)
-    options = FileOptions(request.source, request.target, tuple(request.columns), request.output)
+    options = request.options
     match TaskKind(request.kind):
         case TaskKind.RECORDS:
             from service.formats.records import RecordKind, parse_records  # noqa: PLC0415 -- the same
 
-            languages = request.source, request.target
+            languages = options.source, options.target
             records = parse_records(RecordKind(request.file_name), source, languages)
             _send(replies, ((record, _record_characters(record)) for record in records))
         case TaskKind.WRITE:

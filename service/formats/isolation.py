@@ -101,14 +101,10 @@ class IsolatedFormat:
     def _reader(
         self, kind: TaskKind, source: BinaryIO, *, is_seekable: bool = False
     ) -> AbstractContextManager["_ReaderProcess"]:
-        options = self.options
         task = ReaderTask(
             kind,
             self.file_name,
-            options.source,
-            options.target,
-            list(options.columns),
-            options.output,
+            self.options,
             self.limits.memory_bytes,
             self.limits.cpu_s_of(os.fstat(source.fileno()).st_size),
             is_seekable,
@@ -142,7 +138,7 @@ class RecordReader:
             return
         cpu_s = self.limits.cpu_s_of(source.seek(0, os.SEEK_END))
         source.flush()  # the other process has the same file, but not the buffer of this one
-        task = ReaderTask(TaskKind.RECORDS, kind, *languages, [], "", self.limits.memory_bytes, cpu_s)
+        task = ReaderTask(TaskKind.RECORDS, kind, FileOptions(*languages), self.limits.memory_bytes, cpu_s)
         with _running_reader(task, source, self.limits, self.stop) as reader:
             for found, content in reader.frames():
                 if found is FrameKind.ENTRIES:

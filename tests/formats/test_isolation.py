@@ -101,8 +101,9 @@ def test_the_process_that_reads_loads_parsers_and_no_engine() -> None:
     suffixes = sorted(FILES.keys() - {".srt", ".vtt", ".ass", ".ssa"})
     program = (
         "import sys, service.formats.isolated_reader as reader\n"
+        "from service.formats.entries import FileOptions\n"
         f"for suffix in {suffixes}:\n"
-        "    reader.open_format('a' + suffix, reader.FileOptions('de', 'en'))\n"
+        "    reader.open_format('a' + suffix, FileOptions('de', 'en'))\n"
         "print([name for name in ('dragoman', 'onnxruntime', 'service.settings') if name in sys.modules])\n"
     )
 

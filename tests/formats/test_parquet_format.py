@@ -68,7 +68,8 @@ def test_strings_are_entries_row_by_row_and_nulls_and_blanks_are_none() -> None:
     ]
 
 
-def test_all_but_the_texts_stays() -> None:
+def test_all_but_the_texts_stays_and_batches_do_not_part_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 2)
     content = stored(
         RICH,
         row_group_size=3,
@@ -113,15 +114,6 @@ def test_with_their_own_texts_tables_come_back(
     assert table_of(result).to_pylist() == table.to_pylist()
     assert table_of(result).schema.equals(table_of(content).schema, check_metadata=True)
     assert rewritten(of(), content, own) == result
-
-
-def test_batches_do_not_part_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 2)
-
-    result = rewritten(of("text", "kind"), stored(RICH, row_group_size=5), own)
-
-    assert table_of(result).to_pylist() == RICH.to_pylist()
-    assert metadata_of(result).row_group(0).num_rows == 5
 
 
 def test_an_order_that_no_longer_holds_is_not_declared() -> None:

@@ -12,7 +12,7 @@ from service.formats.lines import MAX_LINE_BYTES, LinesFormat
 from service.formats.plain_text import PlainTextFormat
 from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, texts, written
 
-TEXT = PlainTextFormat(OPTIONS)
+TEXT, LINES = PlainTextFormat(OPTIONS), LinesFormat(OPTIONS)
 MARKS = {
     "utf-8": codecs.BOM_UTF8,
     "utf-16-le": codecs.BOM_UTF16_LE,
@@ -22,13 +22,24 @@ MARKS = {
 }
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from([*MARKS]))
-def test_text_with_a_mark_comes_back_byte_for_byte(text: str, encoding: str) -> None:
-    # A NUL after the mark of UTF-16 looks like that of UTF-32.
-    text = text.lstrip("\0") if encoding == "utf-16-le" else text
-    content = MARKS[encoding] + text.encode(encoding)
+contents = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))
 
-    assert rewritten(TEXT, content, own) == content
+
+@given(
+    lines=st.lists(st.tuples(contents, st.sampled_from(["\n", "\r\n"]))),
+    last=contents,
+    encoding=st.sampled_from([*MARKS]),
+    has_mark=st.booleans(),
+)
+def test_with_their_own_texts_lines_come_back_byte_for_byte(
+    lines: list[tuple[str, str]], last: str, encoding: str, *, has_mark: bool
+) -> None:
+    text = "".join(text + ending for text, ending in lines) + last
+    # A NUL after the mark of UTF-16 looks like that of UTF-32.
+    marked = MARKS[encoding] + (text.lstrip("\0") if encoding == "utf-16-le" else text).encode(encoding)
+
+    for file_format, content in ((TEXT, marked), (LINES, MARKS["utf-8"] * has_mark + text.encode())):
+        assert rewritten(file_format, content, own) == content
 
 
 @pytest.mark.parametrize("content", [b"", b"a\n\xc3\xbc\r\n b", b"\xff", b"a\n\xfeb\0"])
@@ -56,23 +67,6 @@ def test_a_long_file_is_read_lazily() -> None:
     next(iter(TEXT.read(source)))
 
     assert source.tell() < 2_000_000
-
-
-LINES = LinesFormat(OPTIONS)
-contents = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))
-
-
-@given(
-    lines=st.lists(st.tuples(contents, st.sampled_from(["\n", "\r\n"]))),
-    last=contents,
-    mark=st.sampled_from(["", "\ufeff"]),
-)
-def test_with_their_own_texts_lines_come_back_byte_for_byte(
-    lines: list[tuple[str, str]], last: str, mark: str
-) -> None:
-    content = (mark + "".join(text + ending for text, ending in lines) + last).encode()
-
-    assert rewritten(LINES, content, own) == content
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.text("a\r\n")))

@@ -11,23 +11,15 @@ from tests.markup.marked import parse
 from tests.markup.translations import as_it_is
 
 
-@settings(max_examples=500)
-@given(HTML, HTML_OPTIONS)
-def test_html_translated_to_itself_is_itself(html: str, options: MarkupOptions) -> None:
-    marked_up = parse(html, options)
+@settings(max_examples=800)
+@given(st.tuples(HTML, HTML_OPTIONS) | st.tuples(XML, XML_OPTIONS))
+@example(("Hello<b>x </b><b></b>", MarkupOptions(MarkupLanguage.XML)))
+def test_markup_translated_to_itself_is_itself(case: tuple[str, MarkupOptions]) -> None:
+    markup, options = case
+    tokens = html_tokens if options.language is MarkupLanguage.HTML else xml_tokens
 
-    assert "".join(token.raw for token in html_tokens(html, options)) == html
-    assert marked_up.translate(as_it_is) == html
-
-
-@settings(max_examples=500)
-@given(XML, XML_OPTIONS)
-@example("Hello<b>x </b><b></b>", MarkupOptions(MarkupLanguage.XML))
-def test_xml_translated_to_itself_is_itself(xml: str, options: MarkupOptions) -> None:
-    marked_up = parse(xml, options)
-
-    assert "".join(token.raw for token in xml_tokens(xml, options)) == xml
-    assert marked_up.translate(as_it_is) == xml
+    assert "".join(token.raw for token in tokens(markup, options)) == markup
+    assert parse(markup, options).translate(as_it_is) == markup
 
 
 _ANYTHING = st.text(st.characters(exclude_categories=()) | st.sampled_from("<>&/!-#;"), max_size=40)
