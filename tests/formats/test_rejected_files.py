@@ -270,6 +270,12 @@ REJECTED: Mapping[str, Sequence[tuple[bytes, str]]] = {
     ],
     "3.csv": [(b"a,b\n", "column 3 not found: line 1 has 2")],
     "0.csv": [(b"a,b\n", "column 0 not found: line 1 has 2")],
+    "a.tmx": [
+        (
+            b'<tmx><header srclang="fr"/><body><tu><tuv xml:lang="fr"><seg>a</seg></tuv></tu></body></tmx>',
+            "none of its 1 units has a segment in de; name its language",
+        )
+    ],
     "a.xliff": [
         *(
             (

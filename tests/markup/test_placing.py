@@ -1,10 +1,11 @@
 """Markup goes where the words went."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from dragoman.types import Link, Span
+from dragoman.types import Link, SegmentTranslation, Span
 from service.text.options import MarkupLanguage, MarkupOptions
 from tests.markup.marked import parse
 from tests.markup.translations import as_one, links, segment, translation
@@ -229,17 +230,6 @@ def test_elements_between_words_go_with_their_neighbour(
     assert translate(xml, target, pairs, XML) == expected
 
 
-def test_an_element_on_both_sides_of_a_line_break_is_around_the_translations_of_both_lines() -> None:
-    marked_up = parse("<p>We saw <b>a dog<br>and cats</b> today</p>", HTML)
-    one, two = ("We saw a dog", "Wir sahen einen Hund"), ("and cats today", "heute und Katzen")
-    first = segment(0, one[0], 0, one[1], links_at(0, 0, *one, "0-0 1-1 2-2 3-3"))
-    second = segment(13, two[0], 21, two[1], links_at(13, 21, *two, "0-1 1-2 2-0"))
-
-    assert marked_up.blocks == ("We saw a dog\nand cats today",)
-    both = translation("Wir sahen einen Hund\nheute und Katzen", [first, second])
-    assert marked_up.rejoin([both]) == "<p>Wir sahen <b>einen Hund<br>heute und Katzen</b></p>"
-
-
 def test_the_example_of_the_page_is_true() -> None:
     page = (Path(__file__).parents[2] / "docs" / "guides" / "markup.md").read_text(encoding="utf-8")
     source, target = (line.strip() for line in page.splitlines() if line.startswith("    <p>"))
@@ -248,70 +238,71 @@ def test_the_example_of_the_page_is_true() -> None:
     assert translate(source, "Ich habe den Hund gesehen.", pairs) == target
 
 
-def test_text_before_a_change_cannot_become_markup() -> None:
-    for raw, text, said, expected in [
-        ("a <3", "a <", "b", "a &lt;b"),
-        ("AT&x", "AT&", "amp;", "AT&amp;amp;"),
-        ("&ampx", "&", "lt", "&amp;lt"),
-        ("&#65x", "A", "6", "A6"),
-    ]:
-        marked_up = parse(raw, HTML)
-        (source,) = marked_up.blocks
-        last = segment(len(text), source[len(text) :], len(text), said, None)
-        assert source.startswith(text)
-        assert marked_up.rejoin([translation(text + said, [last])]) == expected
-
-
-def test_a_reference_to_two_characters_is_cut_where_a_segment_is() -> None:
-    marked_up = parse("&NotEqualTilde;", HTML)
-    first, second = "\u2242", "\u0338"
-
-    changed_first = translation("x" + second, [segment(0, first, 0, "x", None)])
-    changed_second = translation(first + "x", [segment(1, second, 1, "x", None)])
-
-    assert marked_up.blocks == (first + second,)
-    assert marked_up.rejoin([changed_first]) == "x" + second
-    assert marked_up.rejoin([changed_second]) == first + "x"
-
-
-def test_a_segment_that_did_not_change_is_put_back_as_it_was_beside_one_that_did() -> None:
-    marked_up = parse("<p><i>A &gt;\n 1<!-- c --></i>. <b>Go</b> now</p>", HTML)
-    kept, changed = "A > 1.", "Jetzt geh"
-    shifted = links_at(7, 7, "Go now", changed, "0-1 1-0")
-
-    assert marked_up.blocks == ("A > 1. Go now",)
-    again = marked_up.rejoin(
+Segments = Sequence[tuple[str, str, str]]
+SEGMENTED: Mapping[str, tuple[str, str, Segments, str]] = {
+    "an element on both sides of a line break is around the translations of both lines": (
+        "<p>We saw <b>a dog<br>and cats</b> today</p>",
+        "Wir sahen einen Hund\nheute und Katzen",
         [
-            translation(
-                f"{kept} {changed}",
-                [segment(0, kept, 0, kept, None), segment(7, "Go now", 7, changed, shifted)],
-            )
-        ]
-    )
-    assert again == "<p><i>A &gt;\n 1<!-- c --></i>. Jetzt <b>geh</b></p>"
-
-
-def test_an_element_over_two_segments_begins_in_one_and_ends_in_the_other() -> None:
-    marked_up = parse("a <b>b. c</b> d.", HTML)
-    first = segment(0, "a b.", 0, "B A.", links("a b.", "B A.", "0-1 1-0 2-2"))
-    target_links = links("a b. c d.", "B A. D C.", "3-4 4-3 5-5")
-    second = segment(5, "c d.", 5, "D C.", target_links)
-
+            ("We saw a dog", "Wir sahen einen Hund", "0-0 1-1 2-2 3-3"),
+            ("and cats today", "heute und Katzen", "0-1 1-2 2-0"),
+        ],
+        "<p>Wir sahen <b>einen Hund<br>heute und Katzen</b></p>",
+    ),
+    "a bracket before a change cannot become a tag": ("a <3", "a <b", [("3", "b", "")], "a &lt;b"),
+    "an ampersand before a change cannot become a reference": (
+        "AT&x",
+        "AT&amp;",
+        [("x", "amp;", "")],
+        "AT&amp;amp;",
+    ),
+    "half a reference before a change is written anew": ("&ampx", "&lt", [("x", "lt", "")], "&amp;lt"),
+    "a number's reference before a change is written anew": ("&#65x", "A6", [("x", "6", "")], "A6"),
+    "of a reference to two characters the first may change": (
+        "&NotEqualTilde;",
+        "x\u0338",
+        [("\u2242", "x", "")],
+        "x\u0338",
+    ),
+    "of a reference to two characters the second may change": (
+        "&NotEqualTilde;",
+        "\u2242x",
+        [("\u0338", "x", "")],
+        "\u2242x",
+    ),
+    "a segment that did not change is put back as it was beside one that did": (
+        "<p><i>A &gt;\n 1<!-- c --></i>. <b>Go</b> now</p>",
+        "A > 1. Jetzt geh",
+        [("A > 1.", "A > 1.", ""), ("Go now", "Jetzt geh", "0-1 1-0")],
+        "<p><i>A &gt;\n 1<!-- c --></i>. Jetzt <b>geh</b></p>",
+    ),
     # B is before A now, and D before C: an element that must hold A's full stop and D's place holds no more.
-    assert marked_up.rejoin([translation("B A. D C.", [first, second])]) == "B A<b>. </b>D C."
+    "an element over two segments begins in one and ends in the other": (
+        "a <b>b. c</b> d.",
+        "B A. D C.",
+        [("a b.", "B A.", "0-1 1-0 2-2"), ("c d.", "D C.", "0-1 1-0 2-2")],
+        "B A<b>. </b>D C.",
+    ),
+    "what touches such an element still touches it": (
+        "one <img> <b>two tva three</b>",
+        "eins zwei drei",
+        [("one two tva", "eins zwei", "0-0 0-1 1-1 2-1"), ("three", "drei", "")],
+        "eins <img> <b>zwei drei</b>",
+    ),
+}
 
 
-def test_what_touches_such_an_element_still_touches_it() -> None:
-    marked_up = parse("one <img> <b>two tva three</b>", HTML)
-    source, target = "one two tva", "eins zwei"
-    pairs = links(source, target, "0-0 0-1 1-1 2-1")
+@pytest.mark.parametrize("rule", SEGMENTED)
+def test_segments_are_placed_one_by_one_and_what_did_not_change_stays(rule: str) -> None:
+    """Without links, those of a segment are unknown."""
+    html, target, segments, expected = SEGMENTED[rule]
+    marked_up = parse(html, HTML)
+    (text,) = marked_up.blocks
+    found: list[SegmentTranslation] = []
+    source_at = at = 0
+    for source, said, pairs in segments:
+        source_at, at = text.index(source, source_at), target.index(said, at)
+        linked = links_at(source_at, at, source, said, pairs) if pairs else None
+        found.append(segment(source_at, source, at, said, linked))
 
-    again = marked_up.rejoin(
-        [
-            translation(
-                f"{target} drei",
-                [segment(0, source, 0, target, pairs), segment(12, "three", 10, "drei", None)],
-            )
-        ]
-    )
-    assert again == "eins <img> <b>zwei drei</b>"
+    assert marked_up.rejoin([translation(target, found)]) == expected
