@@ -55,7 +55,7 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_texts_of_real_files_are_read_and_read_again_from_sound_xml_if_they_change(name: str) -> None:
+def test_texts_of_real_files_are_read_and_the_same_texts_give_the_same_members(name: str) -> None:
     file_format, content = open_format(name, OPTIONS), (FOLDER / name).read_bytes()
 
     assert texts(file_format, content) == SAMPLES[name]
