@@ -7,7 +7,7 @@ import pytest
 
 from service.formats.entries import FileOptions
 from service.formats.registry import open_format
-from tests.formats.rewriting import rewritten, shouted, with_parts
+from tests.formats.rewriting import rewritten, shouted
 
 ANDROID = "<resources>•</resources>"
 RULE = (
@@ -25,28 +25,38 @@ def _rule(*categories: str) -> str:
     )
 
 
-TEMPLATE = rb"""msgid ""
-msgstr ""
-"Content-Type: text/plain; charset=UTF-8\n"
-"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\n"
-"X-Generator: none\n"
-
-msgid "%d Datei"
-msgid_plural "%d Dateien"
-msgstr[0] ""
-msgstr[1] ""
-
-msgid "Ende"
-msgstr ""
-"""
+TYPE = '"Content-Type: text/plain; charset=UTF-8\\n"\n'
+UNKNOWN = '"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n'
+UNKNOWN_ON_TWO_LINES = '"Plural-Forms: nplurals=INTEGER; "\n"plural=EXPRESSION;\\n"\n'
+ENGLISH = '"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n'
+POLISH = '"Plural-Forms: nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);\\n"\n'
+ARABIC = '"Plural-Forms: nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=0 && n%100<=2 ? 4 : 5);\\n"\n'
+JAPANESE = '"Plural-Forms: nplurals=1; plural=0;\\n"\n'
+OWN = '"Plural-Forms: nplurals=3; plural=(n==1 ? 2 : n==0 ? 0 : 1);\\n"\n'
+GENERATOR = '"X-Generator: none\\n"\n'
 
 
-FILLED_IN = {
-    "nplurals=INTEGER; plural=EXPRESSION;": "nplurals=2; plural=(n != 1);",
-    'msgstr[0] ""': 'msgstr[0] "%D DATEI"',
-    'msgstr[1] ""': 'msgstr[1] "%D DATEIEN"',
-    'msgid "Ende"\nmsgstr ""': 'msgid "Ende"\nmsgstr "ENDE"',
-}
+def _catalogue(header: str, forms: Sequence[str], end: str) -> str:
+    fields = "".join(f'msgstr[{i}] "{form}"\n' for i, form in enumerate(forms))
+    return (
+        f'msgid ""\nmsgstr ""\n{header}\nmsgid "%d Datei"\nmsgid_plural "%d Dateien"\n{fields}\n'
+        f'msgid "Ende"\nmsgstr "{end}"\n'
+    )
+
+
+ONE, MANY = "%D DATEI", "%D DATEIEN"
+CATALOGUES = [
+    ("a.po", target, _catalogue(before, ["", ""], ""), _catalogue(after, forms, "ENDE"))
+    for target, before, after, forms in (
+        ("en", TYPE + UNKNOWN + GENERATOR, TYPE + ENGLISH + GENERATOR, [ONE, MANY]),
+        ("en", TYPE + UNKNOWN_ON_TWO_LINES + GENERATOR, TYPE + ENGLISH + GENERATOR, [ONE, MANY]),
+        ("en", TYPE + GENERATOR, ENGLISH + TYPE + GENERATOR, [ONE, MANY]),
+        ("en", TYPE + OWN, TYPE + OWN, [MANY, MANY, ONE]),
+        ("pl", TYPE + UNKNOWN, TYPE + POLISH, [ONE, MANY, MANY]),
+        ("ar", TYPE + UNKNOWN, TYPE + ARABIC, [MANY, ONE, MANY, MANY, MANY, MANY]),
+        ("ja", TYPE + UNKNOWN, TYPE + JAPANESE, [MANY]),
+    )
+]
 UNFINISHED = ' type="unfinished"'
 MESSAGE = (
     f'<message numerus="yes"><source>Datei</source><translation{UNFINISHED}>{{}}</translation></message>'
@@ -141,80 +151,10 @@ CATEGORIES: Sequence[tuple[str, str, str, str]] = [
             (' language="fr"', ' language="fr"', "<numerusform>DATEI</numerusform>" * 3),
         )
     ),
-    ("a.po", "en", *with_parts(TEMPLATE, FILLED_IN)),
-    (
-        "a.po",
-        "en",
-        *with_parts(
-            TEMPLATE.replace(b"nplurals=INTEGER; ", b'nplurals=INTEGER; "\n"'),
-            {'"\n"plural': "plural"} | FILLED_IN,
-        ),
-    ),
-    (
-        "a.po",
-        "en",
-        *with_parts(
-            TEMPLATE.replace(b'"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n', b""),
-            FILLED_IN | {'""\n"Content': '""\n"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n"Content'},
-        ),
-    ),
-    (
-        "a.po",
-        "en",
-        with_parts(TEMPLATE, FILLED_IN)[0].replace("\n", "\r\n"),
-        with_parts(TEMPLATE, FILLED_IN)[1].replace("\n", "\r\n"),
-    ),
-    (
-        "a.po",
-        "pl",
-        *with_parts(
-            TEMPLATE,
-            FILLED_IN
-            | {
-                "nplurals=INTEGER; plural=EXPRESSION;": "nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);",
-                'msgstr[1] ""': 'msgstr[1] "%D DATEIEN"\nmsgstr[2] "%D DATEIEN"',
-            },
-        ),
-    ),
-    (
-        "a.po",
-        "ar",
-        *with_parts(
-            TEMPLATE,
-            FILLED_IN
-            | {
-                "nplurals=INTEGER; plural=EXPRESSION;": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=0 && n%100<=2 ? 4 : 5);",
-                'msgstr[0] ""': 'msgstr[0] "%D DATEIEN"',
-                'msgstr[1] ""': 'msgstr[1] "%D DATEI"\nmsgstr[2] "%D DATEIEN"\nmsgstr[3] "%D DATEIEN"\nmsgstr[4] "%D DATEIEN"\nmsgstr[5] "%D DATEIEN"',
-            },
-        ),
-    ),
-    (
-        "a.po",
-        "ja",
-        *with_parts(
-            TEMPLATE,
-            FILLED_IN
-            | {
-                "nplurals=INTEGER; plural=EXPRESSION;": "nplurals=1; plural=0;",
-                'msgstr[0] ""': 'msgstr[0] "%D DATEIEN"',
-                '\nmsgstr[1] "%D DATEIEN"': "",
-            },
-        ),
-    ),
-    (
-        "a.po",
-        "en",
-        *with_parts(
-            TEMPLATE.replace(
-                b"nplurals=INTEGER; plural=EXPRESSION;", b"nplurals=3; plural=(n==1 ? 2 : n==0 ? 0 : 1);"
-            ),
-            FILLED_IN
-            | {
-                'msgstr[0] ""': 'msgstr[0] "%D DATEIEN"',
-                'msgstr[1] ""': 'msgstr[1] "%D DATEIEN"\nmsgstr[2] "%D DATEI"',
-            },
-        ),
+    *CATALOGUES,
+    *(
+        (name, target, before.replace("\n", "\r\n"), after.replace("\n", "\r\n"))
+        for name, target, before, after in CATALOGUES[:3]
     ),
     (
         "a.po",
