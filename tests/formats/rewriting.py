@@ -86,14 +86,6 @@ def unpack(content: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def with_parts(sample: bytes, replacements: Mapping[str, str]) -> tuple[str, str]:
-    """A sample, and the same with some parts of it replaced."""
-    changed = sample.decode()
-    for part, other in replacements.items():
-        changed = changed.replace(part, other)
-    return sample.decode(), changed
-
-
 def others(xml: bytes) -> list[str]:
     """Elements that are neither text nor its format, with their attributes; comments too."""
     root = etree.fromstring(xml)

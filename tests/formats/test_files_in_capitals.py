@@ -7,7 +7,7 @@ import pytest
 
 from service.formats.entries import FileOptions
 from service.formats.registry import open_format
-from tests.formats.rewriting import BILINGUAL, own, rewritten, shouted, with_parts
+from tests.formats.rewriting import BILINGUAL, own, rewritten, shouted
 from tests.formats.string_samples import ARB, ASS, EXTENSION, PROPERTIES, QT, RAILS, STRINGSDICT, XCSTRINGS
 
 PROPERTIES_IN_CAPITALS = rb"""# Kommentar
@@ -159,6 +159,14 @@ XCODE_PLURAL = """        "en" : {
         "fr" : {"""
 NAMED = {"a.ts": ' language="en"', "2.xliff": ' trgLang="en"'}
 """What a file gets that names no target language, whatever is translated."""
+
+
+def with_parts(sample: bytes, replacements: Mapping[str, str]) -> tuple[str, str]:
+    """A sample, and the same with some parts of it replaced."""
+    changed = sample.decode()
+    for part, other in replacements.items():
+        changed = changed.replace(part, other)
+    return sample.decode(), changed
 
 
 CAPITALS: Mapping[tuple[str, str], Sequence[tuple[str, str]]] = {
