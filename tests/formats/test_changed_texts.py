@@ -23,6 +23,7 @@ SAID: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]] = {
         ("ja", "@yes", r"\@yes"),
         ("ja", "?", r"\?"),
         ("ja", " a  b ", r"\u0020a \u0020b\u0020"),
+        (r"\q ja", " a", r"\q \u0020a"),
         ("ja", "a < b & c\u00a0d", r"a &lt; b &amp; c\u00A0d"),
         ("\n  ja\n", "yes", "\n  yes\n"),
         ('"ja"', 'don\'t  "go"', r'''"don't  \"go\""'''),
