@@ -11,7 +11,7 @@ from tests.markup.marked import parse
 from tests.markup.translations import as_it_is
 
 
-@settings(max_examples=800)
+@settings(max_examples=1000)
 @given(st.tuples(HTML, HTML_OPTIONS) | st.tuples(XML, XML_OPTIONS))
 @example(("Hello<b>x </b><b></b>", MarkupOptions(MarkupLanguage.XML)))
 def test_markup_translated_to_itself_is_itself(case: tuple[str, MarkupOptions]) -> None:
