@@ -18,6 +18,8 @@ FILES = {
     "target.spm": b"p",
     "target.vocab.json": b"[]",
 }
+TERMS = {"begin": 4, "translation": 5, "end": 6}
+FORMALITY = {"formal": 7, "informal": 8, "targets": ["en"]}
 
 
 def good_manifest() -> dict[str, Any]:

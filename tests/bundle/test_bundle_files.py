@@ -18,6 +18,7 @@ from dragoman.errors import BundleError
 from dragoman.providers import Kernels
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
+from tests.bundle.conftest import write_manifest
 
 
 def problems_of(folder: Path) -> tuple[str, ...]:
@@ -28,10 +29,15 @@ def problems_of(folder: Path) -> tuple[str, ...]:
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     change(manifest)
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    write_manifest(folder, manifest)
+
+
+def list_file(folder: Path, name: str, content: bytes) -> None:
+    """Vouch for a file of that content."""
+    record = {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
+    rewrite(folder, lambda manifest: manifest["files"].update({name: record}))
 
 
 def test_a_good_bundle_opens_and_files_that_are_not_listed_do_not_matter(folder: Path) -> None:
@@ -147,7 +153,7 @@ def test_all_files_at_fault_are_reported_at_once(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "encoder.onnx/x", "a\x00b"])
 def test_a_name_no_file_can_have_is_a_bundle_error(name: str, folder: Path) -> None:
-    rewrite(folder, lambda manifest: manifest["files"].update({name: {"sha256": "00", "size_bytes": 1}}))
+    list_file(folder, name, b"content")
     (problem,) = problems_of(folder)
 
     assert problem.startswith(name)
@@ -156,10 +162,8 @@ def test_a_name_no_file_can_have_is_a_bundle_error(name: str, folder: Path) -> N
 @pytest.mark.parametrize("name", ["../outside", "/etc/hostname", "a\\..\\b"])
 def test_files_outside_are_not_even_checked(name: str, folder: Path) -> None:
     """A right hash does not help: the name alone is refused."""
-    content = b"outside"
-    (folder.parent / "outside").write_bytes(content)
-    record = {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
-    rewrite(folder, lambda manifest: manifest["files"].update({name: record}))
+    (folder.parent / "outside").write_bytes(b"outside")
+    list_file(folder, name, b"outside")
 
     assert problems_of(folder) == (f"manifest.json: files: {name!r} does not name a file inside the bundle",)
 
@@ -204,8 +208,9 @@ def test_a_bundle_with_weights_that_the_manifest_does_not_list_is_not_opened(
 def test_weights_in_a_file_of_the_manifest_are_read(kernels: Kernels, tmp_path: Path) -> None:
     folder = tmp_path / "bundle"
     shutil.copytree(TINY_BUNDLE, folder)
-    (folder / "weights").write_bytes(move_largest_weight(folder, "weights"))
-    add_to_manifest(folder, "weights")
+    weight = move_largest_weight(folder, "weights")
+    (folder / "weights").write_bytes(weight)
+    list_file(folder, "weights", weight)
 
     assert translate(folder, kernels) == translate(TINY_BUNDLE, kernels)
 
@@ -220,17 +225,8 @@ def move_largest_weight(folder: Path, location: str) -> bytes:
     for key, value in {"location": location, "offset": "0", "length": str(len(content))}.items():
         weight.external_data.add(key=key, value=value)
     onnx.save(graph, str(folder / GRAPH))
-    add_to_manifest(folder, GRAPH)
+    list_file(folder, GRAPH, (folder / GRAPH).read_bytes())
     return content
-
-
-def add_to_manifest(folder: Path, name: str) -> None:
-    """List a file as it is now."""
-    manifest = json.loads((folder / "manifest.json").read_text())
-    content = (folder / name).read_bytes()
-    record = {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
-    manifest["files"][name] = record
-    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def translate(folder: Path, kernels: Kernels) -> str:

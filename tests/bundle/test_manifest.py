@@ -14,7 +14,7 @@ from dragoman.contract import FORMAT_VERSION
 from dragoman.errors import BundleError
 from dragoman.manifest import AlignmentHeads, Manifest
 from dragoman.manifest_json import parse_manifest, to_json_content
-from tests.bundle.conftest import problems_of
+from tests.bundle.conftest import FORMALITY, TERMS, problems_of
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 400) | st.floats() | st.text(),
@@ -41,8 +41,6 @@ WRONG_TYPES: dict[str, tuple[object, str, str]] = {
     "origin": ("here", "an object", "a string"),
     "scores": (31.5, "an object", "a number with a fraction"),
 }
-TERMS = {"begin": 4, "translation": 5, "end": 6}
-FORMALITY = {"formal": 7, "informal": 8, "targets": ["en"]}
 
 
 def outcome_of(content: object) -> type:

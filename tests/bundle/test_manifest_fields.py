@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.confidence import MAX_WEIGHT, ConfidenceMap, map_problems
 from dragoman.manifest import Controls, FormalityControls, TermControls
 from dragoman.manifest_json import parse_manifest, to_json_content
-from tests.bundle.conftest import problems_of
+from tests.bundle.conftest import FORMALITY, TERMS, problems_of
 
 MAP = ConfidenceMap(-2.5, 7.0, 1.5, -3.0, 0.75, 10, 400)
 FIELD = asdict(MAP)
@@ -106,10 +106,6 @@ def test_a_map_with_an_impossible_value_is_rejected(
     assert len(problems) == 1 or changes is None  # which has no fields either
 
 
-TERMS = {"begin": 4, "translation": 5, "end": 6}
-FORMALITY = {"formal": 7, "informal": 8, "targets": ["en"]}
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -129,34 +125,3 @@ def test_the_controls_of_a_bundle_are_read_as_written(
 
     assert parsed.controls == expected
     assert json.loads(json.dumps(to_json_content(parsed))) == manifest | content
-
-
-@pytest.mark.parametrize(
-    ("field", "problem"),
-    [
-        ({}, "controls is empty"),
-        (None, "controls must be an object, not null"),
-        ({"tone": {}}, "controls.tone is not a known field"),
-        ({"terms": {"begin": 4, "end": 6}}, "controls.terms.translation is missing"),
-        ({"terms": TERMS | {"end": -1}}, "controls.terms.end is -1, but must be at least 0"),
-        ({"terms": TERMS | {"end": 300}}, "controls: 300 is not an id from 0 to 299 without another meaning"),
-        ({"terms": TERMS | {"end": 3}}, "controls: 3 is not an id from 0 to 299 without another meaning"),
-        ({"terms": TERMS | {"end": 4}}, "controls has an id twice"),
-        ({"terms": TERMS, "formality": FORMALITY | {"formal": 4}}, "controls has an id twice"),
-        ({"terms": "<term>"}, "controls.terms must be an object, not a string"),
-        (
-            {"formality": FORMALITY | {"targets": ["de"]}},
-            "controls.formality.targets: de is no target language of the bundle",
-        ),
-        (
-            {"formality": FORMALITY | {"targets": []}},
-            "controls.formality.targets must have one or more languages, each once",
-        ),
-        (
-            {"formality": FORMALITY | {"targets": ["en", "en"]}},
-            "controls.formality.targets must have one or more languages, each once",
-        ),
-    ],
-)
-def test_impossible_controls_are_rejected(field: object, problem: str, manifest: dict[str, Any]) -> None:
-    assert f"manifest.json: {problem}" in problems_of(manifest | {"controls": field})
