@@ -10,14 +10,14 @@ from dragoman import DecodingOptions, FinishReason, Translator
 from dragoman.manifest import ModelLimits
 from dragoman.types import Pair
 from export.bundle import BundleMetadata, write_bundle
-from export.original import Original, RequestedLanguages
+from export.original import Original
 from export.sources import load_original
+from tests.export.rejections import GERMAN_TO_ENGLISH
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / PEERS_PYTHON
 LIMITS = ModelLimits(50, 50)
 MAX_TOKENS = 24
-GERMAN_TO_ENGLISH = RequestedLanguages(("de",), ("en",))
 
 Ids = list[int]
 

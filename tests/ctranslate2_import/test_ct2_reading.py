@@ -20,7 +20,7 @@ from export.reference import ReferenceGraphs
 from export.sources import load_original
 from export.tensors.tensor import StoredTensor
 from tests.ctranslate2_import.ct2_golden import GOLDEN_FILE, NUM_GOLDEN
-from tests.ctranslate2_import.ct2_imported import GERMAN_TO_ENGLISH, LIMITS, MAX_TOKENS
+from tests.ctranslate2_import.ct2_imported import LIMITS, MAX_TOKENS
 from tests.ctranslate2_import.ct2_written import (
     SPECIAL,
     VARIANTS,
@@ -33,6 +33,7 @@ from tests.ctranslate2_import.ct2_written import (
     vocabularies_of,
     write_ct2_folder,
 )
+from tests.export.rejections import GERMAN_TO_ENGLISH
 
 GOLDEN = json.loads(GOLDEN_FILE.read_text(encoding="utf8"))
 QUERY = "encoder.0.self_attention.query"
