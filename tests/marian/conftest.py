@@ -57,6 +57,14 @@ class Written:
     source_pieces: list[str]
     target_pieces: list[str]
 
+    def save(self, arrays: Arrays | None = None, options: Options | None = None) -> None:
+        """Write the model again, with changes."""
+        path = self.folder / "opus.npz"
+        save_npz(path, {**self.arrays, **(arrays or {})}, {**self.options, **(options or {})})
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text, encoding="utf8")
+
 
 DECODER = "beam-size: 6\nnormalize: 1\nword-penalty: 0\nmini-batch: 1\nmaxi-batch-sort: none\n"
 

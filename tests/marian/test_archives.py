@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from export.marian import ArchiveLimits, archive, unpacked
 from export.original import ImportRejectedError
+from tests.export.rejections import message_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 
@@ -25,9 +26,7 @@ def _archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
 
 
 def _rejection(path: Path, limits: ArchiveLimits | None = None) -> str:
-    with pytest.raises(ImportRejectedError) as caught, unpacked(path, limits):
-        pytest.fail("was unpacked")
-    return str(caught.value)
+    return message_of(ImportRejectedError, unpacked(path, limits).__enter__)
 
 
 @pytest.mark.parametrize("name", ["opus-2020-02-26.zip", "opus-2020-02-26.tar.gz"])
@@ -44,16 +43,10 @@ def test_unpacked_files_exist_only_while_the_context_is_open(name: str, tmp_path
 
 def test_unpacked_files_are_deleted_after_an_error(tmp_path: Path) -> None:
     path = _archive(tmp_path / "some.zip", ("a.txt", b"one"))
-    folders = []
 
-    def fail() -> None:
-        with unpacked(path) as folder:
-            folders.append(folder)
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        fail()
-    assert not folders[0].exists()
+    with pytest.raises(KeyError), unpacked(path) as folder:
+        raise KeyError
+    assert not folder.exists()
 
 
 def test_the_single_folder_of_an_archive_is_returned(tmp_path: Path) -> None:
@@ -74,15 +67,12 @@ def test_the_single_folder_of_an_archive_is_returned(tmp_path: Path) -> None:
     ids=ascii,
 )
 def test_a_member_outside_the_folder_is_rejected(name: str, tmp_path: Path) -> None:
-    path = _archive(tmp_path / "bad.zip", ("fine.txt", b"fine"), (_raw(name), b"bad"))
+    paths = [_archive(tmp_path / "bad.zip", ("fine.txt", b"fine"), (_raw(name), b"bad"))]
+    if name not in {"..", "./a"}:  # of a .tar, the one is left out and the other is `a`
+        paths.append(_tar(tmp_path / "bad.tar.gz", ("fine.txt", b"fine"), (name, b"bad")))
 
-    assert "paths outside the folder" in _rejection(path)
+    assert all("paths outside the folder" in _rejection(path) for path in paths)
     assert not (tmp_path / "outside").exists()
-
-
-@pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", "a\\b"])
-def test_a_tar_cannot_write_outside_its_folder(name: str, tmp_path: Path) -> None:
-    assert "paths outside the folder" in _rejection(_tar(tmp_path / "some.tar.gz", (name, b"x")))
 
 
 def _raw(name: str) -> zipfile.ZipInfo:
@@ -149,8 +139,7 @@ def test_the_actual_size_of_a_member_is_checked(tmp_path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content.replace(struct.pack("<L", 100_000), struct.pack("<L", 10)))
 
-    with pytest.raises(ImportRejectedError), unpacked(path, ArchiveLimits(size_bytes=5_000)):
-        pytest.fail("was unpacked")
+    assert _rejection(path, ArchiveLimits(size_bytes=5_000))
 
 
 @given(st.binary(max_size=100), st.integers(0, 400), st.integers(0, 400))

@@ -1,34 +1,19 @@
 """What cannot be imported is rejected by name, with all reasons at once."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from export.marian import load, recognises
-from export.original import ImportRejectedError, RequestedLanguages
+from export.marian import recognises
+from export.sources import load_original
+from tests.export.rejections import ANY, GERMAN_TO_ENGLISH, problems_of
 from tests.marian.conftest import Written
-from tests.marian.written import Arrays, save_npz, save_vocabulary
+from tests.marian.written import save_npz, save_vocabulary
 
-LANGUAGES = RequestedLanguages(("de",), ("en",))
-
-
-def problems_of(folder: Path, wanted: RequestedLanguages = LANGUAGES) -> tuple[str, ...]:
-    with pytest.raises(ImportRejectedError) as caught:
-        load(folder, wanted)
-    assert caught.value.origin == str(folder)
-    return caught.value.problems
-
-
-def save(written: Written, *, options: dict[str, Any] | None = None, arrays: Arrays | None = None) -> None:
-    save_npz(
-        written.folder / "opus.npz",
-        {**written.arrays, **(arrays or {})},
-        {**written.options, **(options or {})},
-    )
-
+VOCABULARY = "opus.spm32k-spm32k.vocab.yml"
 
 OPTIONS = {
     "transformer-preprocess": ('"n"',),  # beside a norm after the sum
@@ -91,12 +76,12 @@ REJECTED_OPTIONS = [
 def test_an_unsupported_option_is_rejected_by_name_and_one_without_effect_is_not(
     options: str, named: str, written: Written
 ) -> None:
-    save(written, options=json.loads(options))
+    written.save(options=json.loads(options))
 
     if named:
         assert any(named in problem for problem in problems_of(written.folder))
     else:
-        load(written.folder, LANGUAGES)
+        load_original(written.folder, GERMAN_TO_ENGLISH)
 
 
 TEN = ", ".join(["*a{}"] * 10)
@@ -148,23 +133,21 @@ def test_an_unsupported_or_missing_file_is_rejected_by_name(
     elif name == "options":
         save_npz(written.folder / "opus.npz", written.arrays, content)
     else:
-        (written.folder / name).write_text(content, encoding="utf8")
+        written.write(name, content)
 
     assert recognises(written.folder)
     assert any(named in problem for problem in problems_of(written.folder))
 
 
 def test_all_reasons_are_reported_at_once(written: Written) -> None:
-    folder = written.folder
-    save(
-        written,
-        options={"transformer-pool": True, "transformer-ffn-activation": "mish", "right-left": True},
-        arrays={"encoder_l1_self_Wq": np.zeros((2, 2), np.int8)},
+    written.save(
+        {"encoder_l1_self_Wq": np.zeros((2, 2), np.int8)},
+        {"transformer-pool": True, "transformer-ffn-activation": "mish", "right-left": True},
     )
-    (folder / "decoder.yml").write_text("beam-size: 99\nword-penalty: 0.5\nnormalize: -1\n", encoding="utf8")
-    (folder / "opus.spm32k-spm32k.vocab.yml").write_text("a: 0\nb: 1\n", encoding="utf8")
+    written.write("decoder.yml", "beam-size: 99\nword-penalty: 0.5\nnormalize: -1\n")
+    written.write(VOCABULARY, "a: 0\nb: 1\n")
 
-    found = "\n".join(problems_of(folder, RequestedLanguages()))
+    found = "\n".join(problems_of(written.folder, ANY))
 
     for named in (
         *("transformer-pool", "mish", "right-left", "quantised", "beam-size", "word-penalty", "normalize"),
@@ -188,52 +171,60 @@ def test_missing_extra_and_misshapen_arrays_are_named(written: Written) -> None:
     assert "decoder_l1_context_enc2_Wq belongs to a part that is not supported" in found[2]
 
 
-def test_a_vocabulary_of_another_size_than_its_table_is_rejected(written: Written) -> None:
-    path = written.folder / "opus.spm32k-spm32k.vocab.yml"
-    with path.open("a", encoding="utf8") as file:
-        file.write(f'"one more": {len(written.source_pieces)}\n')
-
-    found = problems_of(written.folder)
-
-    assert any("dim-vocabs" in problem for problem in found)
-    assert any("Wemb has shape" in problem for problem in found)
+def _with_one_more_piece(written: Written) -> None:
+    save_vocabulary(written.folder / VOCABULARY, [*written.source_pieces, "one more"])
 
 
-def test_one_table_for_vocabularies_of_different_sizes_is_rejected(written: Written) -> None:
-    save(written, options={"dim-vocabs": [0, 0]})
+def _with_longer_target(written: Written) -> None:
+    written.save(options={"dim-vocabs": [0, 0]})
     save_vocabulary(written.folder / "longer.vocab.yml", [*written.source_pieces, "one more"])
-    shorter = "opus.spm32k-spm32k.vocab.yml"
-    (written.folder / "decoder.yml").write_text(f"vocabs: [{shorter}, longer.vocab.yml]\n", encoding="utf8")
-
-    assert any("differ in size" in problem for problem in problems_of(written.folder))
+    written.write("decoder.yml", f"vocabs: [{VOCABULARY}, longer.vocab.yml]\n")
 
 
-def test_a_model_without_its_options_is_rejected(written: Written) -> None:
+def _without_options(written: Written) -> None:
     save_npz(written.folder / "opus.npz", written.arrays, None)
-    (written.folder / "decoder.yml").write_text("models: [opus.npz]\n", encoding="utf8")
+    written.write("decoder.yml", "models: [opus.npz]\n")
+
+
+def _with_two_models(written: Written) -> None:
+    (written.folder / "other.npz").write_bytes((written.folder / "opus.npz").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (_with_one_more_piece, ("dim-vocabs", "Wemb has shape")),
+        (_with_longer_target, ("differ in size",)),
+        (_without_options, ("special:model.yml is missing",)),
+        (_with_two_models, ("opus.npz, other.npz",)),
+    ],
+)
+def test_files_that_do_not_go_together_are_rejected_by_name(
+    change: Callable[[Written], None], named: Sequence[str], written: Written
+) -> None:
+    change(written)
 
     assert recognises(written.folder)
-    assert "special:model.yml is missing" in problems_of(written.folder)[0]
+    problems = problems_of(written.folder)
+    assert all(any(name in problem for problem in problems) for name in named)
 
 
 def test_yaml_tags_do_not_run_code(written: Written, tmp_path: Path) -> None:
     proof = tmp_path / "proof"
     attack = f'type: !!python/object/apply:os.mkdir ["{proof}"]\n'
     save_npz(written.folder / "opus.npz", written.arrays, attack)
-    (written.folder / "decoder.yml").write_text(attack, encoding="utf8")
+    written.write("decoder.yml", attack)
 
     problems_of(written.folder)
 
     assert not proof.exists()
 
 
-def test_a_folder_with_two_models_is_rejected(written: Written) -> None:
-    (written.folder / "other.npz").write_bytes((written.folder / "opus.npz").read_bytes())
+def test_the_settings_choose_one_of_two_models(written: Written) -> None:
+    _with_two_models(written)
+    written.write("decoder.yml", "models: [/training/opus.npz]\n")
 
-    assert "opus.npz, other.npz" in problems_of(written.folder)[0]
-
-    (written.folder / "decoder.yml").write_text("models: [/training/opus.npz]\n", encoding="utf8")
-    load(written.folder, LANGUAGES)
+    load_original(written.folder, GERMAN_TO_ENGLISH)
 
 
 def test_other_folders_are_not_recognised_as_marian(tmp_path: Path) -> None:

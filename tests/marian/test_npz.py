@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from export.marian.archive import ArchiveLimits
 from export.marian.npz import array_names, read_arrays
 from export.original import ImportRejectedError
+from tests.export.rejections import message_of
 
 
 class _Touch:
@@ -28,9 +29,14 @@ class _Touch:
 
 
 def _rejection(path: Path, limits: ArchiveLimits | None = None) -> str:
-    with pytest.raises(ImportRejectedError) as caught:
-        read_arrays(path, limits)
-    return str(caught.value)
+    return message_of(ImportRejectedError, read_arrays, path, limits)
+
+
+def _zip(path: Path, *members: tuple[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, content in members:
+            packed.writestr(name, content)
+    return path
 
 
 def _header(shape: tuple[int, ...], dtype: str = "<f4") -> bytes:
@@ -74,17 +80,19 @@ def test_objects_are_not_unpickled(tmp_path: Path) -> None:
 
 
 def test_a_pickle_instead_of_an_array_is_not_loaded(tmp_path: Path) -> None:
-    proof, path = tmp_path / "proof", tmp_path / "bad.npz"
-    with zipfile.ZipFile(path, "w") as members:
-        members.writestr("weights.npy", pickle.dumps(_Touch(proof)))
-        members.writestr("weights.pkl", pickle.dumps(_Touch(proof)))
-        members.writestr("fine", _header((4,)) + bytes(16))  # it would go by the name of fine.npy
+    proof = tmp_path / "proof"
+    attack, array = pickle.dumps(_Touch(proof)), _header((4,)) + bytes(16)
+    path = _zip(
+        tmp_path / "bad.npz",
+        ("weights.npy", attack),
+        ("weights.pkl", attack),
+        ("fine", array),  # it would go by the name of fine.npy
+    )
 
     message = _rejection(path)
 
-    assert "weights is not an array" in message
-    assert "weights.pkl is not an array" in message
-    assert "fine is not an array" in message
+    for name in ("weights", "weights.pkl", "fine"):
+        assert f"{name} is not an array" in message
     assert not proof.exists()
 
 
@@ -92,11 +100,9 @@ def test_a_pickle_instead_of_an_array_is_not_loaded(tmp_path: Path) -> None:
     ("shape", "dtype"), [((10**15,), "<f4"), ((2, 3), "<f4"), ((-1, -4), "<f4"), ((4,), "<f8"), ((), "<U99")]
 )
 def test_a_wrong_header_does_not_allocate_memory(shape: tuple[int, ...], dtype: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.npz"
-    with zipfile.ZipFile(path, "w") as members:
-        members.writestr("weights.npy", _header(shape, dtype) + bytes(16))
+    member = ("weights.npy", _header(shape, dtype) + bytes(16))
 
-    assert "weights" in _rejection(path)
+    assert "weights" in _rejection(_zip(tmp_path / "bad.npz", member))
 
 
 def test_arrays_over_the_limits_are_rejected_before_reading(tmp_path: Path) -> None:
@@ -113,12 +119,9 @@ def test_arrays_over_the_limits_are_rejected_before_reading(tmp_path: Path) -> N
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 def test_a_duplicate_array_is_rejected(tmp_path: Path) -> None:
-    path = tmp_path / "twice.npz"
-    with zipfile.ZipFile(path, "w") as members:
-        for _ in range(2):
-            members.writestr("weights.npy", _header((4,)) + bytes(16))
+    member = ("weights.npy", _header((4,)) + bytes(16))
 
-    assert "'weights.npy'" in _rejection(path)
+    assert "'weights.npy'" in _rejection(_zip(tmp_path / "twice.npz", member, member))
 
 
 @given(st.binary(max_size=300), st.integers(0, 1000), st.integers(0, 1000))

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from export.marian import load
 from export.model import Transformer
 from export.model.generate import generate_greedy, pad
-from export.original import RequestedLanguages
 from tests.every_pair import combinations_with_every_pair
-from tests.marian.conftest import Tokenizers, Written, write_model
+from tests.export.rejections import GERMAN_TO_ENGLISH
+from tests.marian.conftest import Tokenizers, write_model
 from tests.marian.reference import Reference
-from tests.marian.written import DECODER_FFN, TRAINED_POSITIONS, Variant, save_npz
+from tests.marian.written import DECODER_FFN, TRAINED_POSITIONS, Variant
 
-LANGUAGES = RequestedLanguages(("de",), ("en",))
 TOLERANCE = 1e-4
 
 
@@ -48,7 +47,7 @@ def test_log_probabilities_equal_marians_formulas(
     """Of models in which each option is together with each other one."""
     fields = {name: value for name, value in options.items() if name != "norms"} | options["norms"]
     written = write_model(tmp_path, Variant(**fields), tokenizers)
-    original = load(tmp_path, LANGUAGES)
+    original = load(tmp_path, GERMAN_TO_ENGLISH)
     rng = np.random.default_rng(1)
     sources = [_sentence(rng, len(written.source_pieces), length) for length in (1, 5, 9)]
     targets = rng.integers(0, len(written.target_pieces), (3, 7)).tolist()
@@ -67,7 +66,7 @@ def test_log_probabilities_equal_marians_formulas(
 @pytest.mark.parametrize("autoregression", ["self-attention", "rnn"])
 def test_greedy_search_equals_marians(autoregression: str, tmp_path: Path, tokenizers: Tokenizers) -> None:
     written = write_model(tmp_path, Variant(autoregression=autoregression), tokenizers, seed=3)
-    original = load(tmp_path, LANGUAGES)
+    original = load(tmp_path, GERMAN_TO_ENGLISH)
     rng = np.random.default_rng(2)
     sources = [_sentence(rng, len(written.source_pieces), length) for length in range(1, 21)]
 
@@ -83,8 +82,8 @@ def test_unknown_is_never_produced_and_keeps_its_probability(tmp_path: Path, tok
     written = write_model(tmp_path, Variant(), tokenizers)
     likely = written.arrays["decoder_ff_logit_out_b"]
     likely[0, 1] = 20.0  # <unk> is all but certain
-    _save_again(written)
-    model = Transformer.from_weights(load(tmp_path, LANGUAGES).model)
+    written.save()
+    model = Transformer.from_weights(load(tmp_path, GERMAN_TO_ENGLISH).model)
     states = model(*pad([[3, 0]], model.config.pad_id), torch.tensor([[model.config.bos_id]]))
 
     logprobs = model.log_probabilities(states)[0, 0]
@@ -93,7 +92,7 @@ def test_unknown_is_never_produced_and_keeps_its_probability(tmp_path: Path, tok
     assert logprobs[2:].exp().sum() < 0.01  # the others do not share it
 
     (tmp_path / "decoder.yml").write_text("allow-unk: true\n", encoding="utf8")
-    assert load(tmp_path, LANGUAGES).model.config.suppressed_ids == ()
+    assert load(tmp_path, GERMAN_TO_ENGLISH).model.config.suppressed_ids == ()
 
 
 def test_sinusoidal_positions_are_unlimited_and_trained_ones_are_not(
@@ -102,8 +101,8 @@ def test_sinusoidal_positions_are_unlimited_and_trained_ones_are_not(
     write_model(tmp_path / "sines", Variant(), tokenizers)
     write_model(tmp_path / "trained", Variant(has_trained_positions=True), tokenizers)
 
-    assert load(tmp_path / "sines", LANGUAGES).model.config.max_positions == 512
-    assert load(tmp_path / "trained", LANGUAGES).model.config.max_positions == TRAINED_POSITIONS
+    assert load(tmp_path / "sines", GERMAN_TO_ENGLISH).model.config.max_positions == 512
+    assert load(tmp_path / "trained", GERMAN_TO_ENGLISH).model.config.max_positions == TRAINED_POSITIONS
 
 
 def test_half_precision_is_read_exactly_and_what_the_model_does_not_use_is_ignored(
@@ -113,10 +112,10 @@ def test_half_precision_is_read_exactly_and_what_the_model_does_not_use_is_ignor
     written = write_model(tmp_path, Variant(more={"transformer-train-position-embeddings": True}), tokenizers)
     for name in written.arrays:
         written.arrays[name] = written.arrays[name].astype(np.float16)
-    _save_again(written, {"encoder_l1_self_Wq_QuantMultA": np.ones((1, 1), np.float32)})
+    written.save({"encoder_l1_self_Wq_QuantMultA": np.ones((1, 1), np.float32)})
 
     found = _log_probabilities(
-        Transformer.from_weights(load(tmp_path, LANGUAGES).model), [[5, 4, 0]], [[2, 3, 4]]
+        Transformer.from_weights(load(tmp_path, GERMAN_TO_ENGLISH).model), [[5, 4, 0]], [[2, 3, 4]]
     )
 
     expected = Reference(written.arrays, written.options).log_probabilities([5, 4, 0], [2, 3, 4])
@@ -125,7 +124,7 @@ def test_half_precision_is_read_exactly_and_what_the_model_does_not_use_is_ignor
 
 def test_tied_layers_get_separate_weights(tmp_path: Path, tokenizers: Tokenizers) -> None:
     write_model(tmp_path, Variant(tied_layers=(1, 1, 1)), tokenizers)
-    first, second, _ = Transformer.from_weights(load(tmp_path, LANGUAGES).model).decoder_layers()
+    first, second, _ = Transformer.from_weights(load(tmp_path, GERMAN_TO_ENGLISH).model).decoder_layers()
     weight = second.self_residual.norm.weight
     assert isinstance(weight, torch.Tensor)
     before = weight.clone()
@@ -135,10 +134,6 @@ def test_tied_layers_get_separate_weights(tmp_path: Path, tokenizers: Tokenizers
             parameter.zero_()
 
     assert torch.equal(weight, before)
-
-
-def _save_again(written: Written, more: dict[str, NDArray[np.float32]] | None = None) -> None:
-    save_npz(written.folder / "opus.npz", {**written.arrays, **(more or {})}, written.options)
 
 
 def _sentence(rng: np.random.Generator, vocab_size: int, length: int) -> list[int]:

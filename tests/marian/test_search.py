@@ -1,18 +1,18 @@
 """Search defaults of a bundle come from Marian's decoder options."""
 
 import json
-import zipfile
+import shutil
 from pathlib import Path
 
 import pytest
 
 from dragoman.manifest import DecodingDefaults
 from export.marian import load, recognises, unpacked
-from export.original import RequestedLanguages
+from tests.export.rejections import GERMAN_TO_ENGLISH
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.written import Variant
 
-LANGUAGES = RequestedLanguages(("de",), ("en",))
+UNUSED = "shortlist: [lex.gz, 100, 100]\nmax-length-factor: 2\nwhen: 2020-01-01\nodd: .nan\n"
 
 
 @pytest.mark.parametrize(
@@ -27,19 +27,17 @@ def test_search_defaults_are_those_of_the_decoder_options_or_else_of_marian(
     name: str, options: str, beam_size: int, length_penalty: float, written: Written
 ) -> None:
     (written.folder / "decoder.yml").unlink()
-    (written.folder / name).write_text(options, encoding="utf8")
+    written.write(name, options)
 
     expected = DecodingDefaults(beam_size, length_penalty, early_stopping=False)
-    assert load(written.folder, LANGUAGES).decoding == expected
+    assert load(written.folder, GERMAN_TO_ENGLISH).decoding == expected
 
 
 def test_the_origin_records_applied_and_ignored_options(written: Written) -> None:
-    (written.folder / "preprocess.sh").write_text("sed", encoding="utf8")
-    (written.folder / "decoder.yml").write_text(
-        "shortlist: [lex.gz, 100, 100]\nmax-length-factor: 2\nwhen: 2020-01-01\nodd: .nan\n", encoding="utf8"
-    )
+    written.write("preprocess.sh", "sed")
+    written.write("decoder.yml", UNUSED)
 
-    original = load(written.folder, LANGUAGES)
+    original = load(written.folder, GERMAN_TO_ENGLISH)
 
     assert original.kind == "Marian npz"
     assert original.origin["version"].startswith("v1.9.0")
@@ -51,18 +49,11 @@ def test_the_origin_records_applied_and_ignored_options(written: Written) -> Non
 
 def test_an_archive_with_one_folder_is_read_in_that_folder(tmp_path: Path, tokenizers: Tokenizers) -> None:
     written = write_model(tmp_path / "files", Variant(autoregression="rnn"), tokenizers)
-    archive = _zip(written.folder, tmp_path / "opus-2020-02-26.zip")
+    archive = shutil.make_archive(str(tmp_path / "opus-2020-02-26"), "zip", written.folder)
 
-    with unpacked(archive) as folder:
+    with unpacked(Path(archive)) as folder:
         assert recognises(folder)
-        original = load(folder, LANGUAGES)
+        original = load(folder, GERMAN_TO_ENGLISH)
         assert original.source_tokenizer.model.read_bytes() == tokenizers.both
     assert not original.source_tokenizer.model.exists()
     assert original.model.config.autoregression == "ssru"
-
-
-def _zip(folder: Path, archive: Path) -> Path:
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as members:
-        for path in folder.iterdir():
-            members.write(path, path.name)
-    return archive

@@ -14,7 +14,8 @@ from export.marian import load
 from export.marian.entries import read_pieces
 from export.model import Transformer
 from export.model.generate import pad
-from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
+from export.original import Original, TokenizerSource
+from tests.export.rejections import GERMAN_TO_ENGLISH, message_of, rejection_of
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.reference import Reference
 from tests.marian.written import (
@@ -26,8 +27,6 @@ from tests.marian.written import (
     save_vocabulary,
 )
 from tests.pieces import real_text, train_sentencepiece
-
-LANGUAGES = RequestedLanguages(("de",), ("en",))
 
 
 def _write(path: Path, text: str) -> Path:
@@ -82,50 +81,45 @@ def test_quoted_pieces_are_unquoted(tmp_path_factory: pytest.TempPathFactory, pi
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("content", "named"),
     [
-        ("a: 0\na: 1", "'a' twice"),
-        ('a: 0\n"a": 1', "'a' twice"),
-        ("a: 0\nb: 0", "same id"),
-        ("a: 0\nb: 2", "none with id 1"),
-        ("a: 0\nb: two", "line 2"),
-        ("a: 0\nb: -1", "line 2"),
-        ("a: 0\njust text", "line 2"),
-        ("? a\nb: 1", "line 2"),
-        ("? a", "no id"),
-        ('"\\q": 0', "\\q"),
-        ('"\\ud800": 0', "surrogate"),
-        ('"\\UFFFFFFFF": 0', "escape"),
-        ('{"a": 0, "a": 1}', "'a' twice"),
-        ('{"a": true}', "no id for 'a'"),
-        ('{"a": {"b": 1}}', "no id for 'a'"),
-        ('{"a": 0.0}', "no id for 'a'"),
-        ('{"a": ', "Expecting"),
-        ('{"a":' * 100_000, "deeply"),
-        ("a" * 20_000 + ": 0", "line 1"),
+        (None, "cannot be read"),
+        (b"\xff\xfe: 0\n", "decode"),
+        (b"a: 0\na: 1", "'a' twice"),
+        (b'a: 0\n"a": 1', "'a' twice"),
+        (b"a: 0\nb: 0", "same id"),
+        (b"a: 0\nb: 2", "none with id 1"),
+        (b"a: 0\nb: two", "line 2"),
+        (b"a: 0\nb: -1", "line 2"),
+        (b"a: 0\njust text", "line 2"),
+        (b"? a\nb: 1", "line 2"),
+        (b"? a", "no id"),
+        (b'"\\q": 0', "\\q"),
+        (b'"\\ud800": 0', "surrogate"),
+        (b'"\\UFFFFFFFF": 0', "escape"),
+        (b'{"a": 0, "a": 1}', "'a' twice"),
+        (b'{"a": true}', "no id for 'a'"),
+        (b'{"a": {"b": 1}}', "no id for 'a'"),
+        (b'{"a": 0.0}', "no id for 'a'"),
+        (b'{"a": ', "Expecting"),
+        (b'{"a":' * 100_000, "deeply"),
+        (b"a" * 20_000 + b": 0", "line 1"),
     ],
-    ids=lambda text: text[:20],
+    ids=lambda value: str(value)[:20],
 )
-def test_a_file_that_is_no_vocabulary_is_rejected(text: str, named: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=named.replace("\\", "\\\\")):
-        read_pieces(_write(tmp_path / "vocab.yml", text))
-
-
-def test_a_vocabulary_that_is_not_utf8_is_rejected(tmp_path: Path) -> None:
+def test_a_file_that_is_no_vocabulary_is_rejected(content: bytes | None, named: str, tmp_path: Path) -> None:
     path = tmp_path / "vocab.yml"
-    path.write_bytes(b"\xff\xfe: 0\n")
+    if content is not None:
+        path.write_bytes(content)
 
-    with pytest.raises(ValueError, match="decode"):
-        read_pieces(path)
-    with pytest.raises(ValueError, match="cannot be read"):
-        read_pieces(tmp_path / "nowhere.yml")
+    assert named in message_of(ValueError, read_pieces, path)
 
 
 def test_real_text_encodes_to_the_ids_of_its_pieces_and_decodes_back(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     written = write_model(tmp_path, Variant(tying="none"), tokenizers)
-    original = load(tmp_path, LANGUAGES)
+    original = load(tmp_path, GERMAN_TO_ENGLISH)
 
     for source, model, pieces, language in (
         (original.source_tokenizer, tokenizers.german, written.source_pieces, "de"),
@@ -148,7 +142,7 @@ def test_every_id_is_in_the_tokenizer_and_text_encodes_only_to_pieces(
     tmp_path: Path, tokenizers: Tokenizers
 ) -> None:
     written = write_model(tmp_path, Variant(tying="none"), tokenizers)
-    original = load(tmp_path, LANGUAGES)
+    original = load(tmp_path, GERMAN_TO_ENGLISH)
     config = original.model.config
     source, target = (
         _tokenizer(original.source_tokenizer, tmp_path),
@@ -177,7 +171,7 @@ def test_a_smaller_source_vocabulary_is_padded_up_to_the_start_id(
     variant = Variant(tying="none")
     save_npz(tmp_path / "opus.npz", arrays_of(variant, sizes), options_of(variant, sizes))
 
-    config = load(tmp_path, LANGUAGES).model.config
+    config = load(tmp_path, GERMAN_TO_ENGLISH).model.config
 
     assert (config.source_vocab_size, config.target_vocab_size) == (sizes[1] + 1, sizes[1] + 1)
 
@@ -189,7 +183,7 @@ def _with_own_ids(folder: Path, tokenizers: Tokenizers) -> Original:
     variant = Variant(autoregression="rnn")
     arrays, options = arrays_of(variant, (size, size)), options_of(variant, (size, size))
     save_npz(folder / "model.npz", arrays, options)
-    original = load(folder, LANGUAGES)
+    original = load(folder, GERMAN_TO_ENGLISH)
     model = Transformer.from_weights(original.model)
     found = model(*pad([[5, 6, 0]], size), torch.tensor([[size]]))
     expected = Reference(arrays, options).log_probabilities([5, 6, 0], [0])
@@ -213,7 +207,7 @@ def test_a_sentencepiece_model_can_be_the_vocabulary(tmp_path: Path, tokenizers:
 
 
 def test_text_is_not_normalised_before_sentencepiece(written: Written) -> None:
-    original = load(written.folder, LANGUAGES)
+    original = load(written.folder, GERMAN_TO_ENGLISH)
 
     assert not original.source_tokenizer.normalises
     assert not original.target_tokenizer.normalises
@@ -223,7 +217,7 @@ def test_unknown_pieces_get_marians_unknown_id(written: Written, tmp_path: Path)
     model = train_sentencepiece(real_text("de"), 190, unk_piece="<oov>")
     (written.folder / "source.spm").write_bytes(model)
 
-    tokenizer = _tokenizer(load(written.folder, LANGUAGES).source_tokenizer, tmp_path)
+    tokenizer = _tokenizer(load(written.folder, GERMAN_TO_ENGLISH).source_tokenizer, tmp_path)
 
     assert tokenizer.unk_id == 1
     assert 1 in tokenizer.encode(["字"])[0]
@@ -236,8 +230,7 @@ def test_a_sentencepiece_vocabulary_without_end_of_sentence_is_rejected(
     model = train_sentencepiece(real_text("de"), 190, eos_id=-1)
     (tmp_path / "student" / "vocab.deen.spm").write_bytes(model)
 
-    with pytest.raises(ImportRejectedError, match=r"vocab\.deen\.spm has no end-of-sentence piece"):
-        load(tmp_path / "student", LANGUAGES)
+    assert "vocab.deen.spm has no end-of-sentence piece" in rejection_of(tmp_path / "student")
 
 
 def test_decoder_yml_assigns_source_and_target_vocabulary(tmp_path: Path, tokenizers: Tokenizers) -> None:
@@ -246,7 +239,7 @@ def test_decoder_yml_assigns_source_and_target_vocabulary(tmp_path: Path, tokeni
     (tmp_path / "opus.trg.vocab.yml").rename(tmp_path / "two.yml")
     (tmp_path / "decoder.yml").write_text("vocabs:\n- /training/one.yml\n- two.yml\n", encoding="utf8")
 
-    original = load(tmp_path, LANGUAGES)
+    original = load(tmp_path, GERMAN_TO_ENGLISH)
 
     assert original.source_tokenizer.vocabulary is not None
     assert original.target_tokenizer.vocabulary is not None
@@ -259,7 +252,7 @@ def test_control_bytes_are_never_produced(written: Written, tokenizers: Tokenize
     pieces[10], pieces[20], pieces[30] = "<0x0A>", "<0x1F>", "<0x20>"
     save_vocabulary(written.folder / "opus.spm32k-spm32k.vocab.yml", pieces)
 
-    assert load(written.folder, LANGUAGES).model.config.suppressed_ids == (1, 10, 20)
+    assert load(written.folder, GERMAN_TO_ENGLISH).model.config.suppressed_ids == (1, 10, 20)
 
     (written.folder / "decoder.yml").write_text("allow-special: true\n", encoding="utf8")
-    assert load(written.folder, LANGUAGES).model.config.suppressed_ids == (1,)
+    assert load(written.folder, GERMAN_TO_ENGLISH).model.config.suppressed_ids == (1,)
