@@ -1,7 +1,6 @@
 """A training run: prepare, train or resume, average, write the checkpoint."""
 
 import logging
-import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -43,7 +42,7 @@ from training.resume import (
 from training.start import data_seed, load_start_weights
 from training.stopping import StopRequest, ignore_stop_signals
 from training.validation import HeldOut, validate
-from training.vocabulary import SOURCE_FILE, TARGET_FILE, load_vocabularies
+from training.vocabulary import copy_vocabularies, load_vocabularies
 
 log = logging.getLogger(__name__)
 
@@ -241,9 +240,7 @@ def _average(config: TrainingConfig, module: TranslationModule) -> int:
 def _write_checkpoint(config: TrainingConfig, module: TranslationModule, record: dict[str, Any]) -> Path:
     folder = config.run_dir / "checkpoint"
     save_weights(folder, module.model.eval(), record)
-    for name in (SOURCE_FILE, TARGET_FILE):
-        if (config.run_dir / "data" / name).exists():
-            shutil.copyfile(config.run_dir / "data" / name, folder / name)
+    copy_vocabularies(config.run_dir / "data", folder)
     log.info("checkpoint written to %s", folder)
     return folder
 

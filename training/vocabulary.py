@@ -36,7 +36,7 @@ def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[Text
 
 
 def copy_vocabularies(checkpoint: Path, folder: Path) -> None:
-    """Copy the vocabularies of a finished checkpoint to `folder`.
+    """Copy the vocabularies of a checkpoint, or those that a run has prepared, to `folder`.
 
     Raises:
         VocabularyError: the checkpoint has none.

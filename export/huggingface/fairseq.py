@@ -6,10 +6,8 @@ follows the pieces may differ; tokenizer.json or tokenizer_config.json then says
 """
 
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from export.huggingface.codes import MBART_25, MBART_50, NLLB_200
@@ -24,6 +22,7 @@ from export.huggingface.vocabularies import (
     check_ids,
     make_tokenizer,
     read_added_tokens,
+    write_scratch,
 )
 from export.original import open_sentencepiece
 
@@ -86,11 +85,8 @@ def read_fairseq(
         rebuilt = rebuild_model(fast, special, problems)
     if problems:
         return None
-    scratch = None
-    if rebuilt is not None:
-        scratch = Path(tempfile.mkdtemp(prefix="dragoman-"))
-        path = scratch / MODEL
-        path.write_bytes(rebuilt)
+    scratch = None if rebuilt is None else write_scratch(MODEL, rebuilt)
+    path = path if scratch is None else scratch / MODEL
     pieces = make_tokenizer(path, ids, size=size, textless=special, unknown=UNKNOWN, unk_id=FIRST[UNKNOWN])
     return Vocabularies(
         tokenizer_class=class_name,

@@ -8,7 +8,6 @@ such as `translate English to German:`, which config.json has in `task_specific_
 import re
 import reprlib
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from export.huggingface.vocabularies import (
     make_tokenizer,
     read_added_tokens,
     read_special_tokens,
+    write_scratch,
 )
 from export.original import open_sentencepiece
 
@@ -49,7 +49,7 @@ def read_t5(
     fields = ConfigFields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
     if not fields.flag("add_prefix_space", default=True):
         problems.append(f"{TOKENIZER_CONFIG_FILE}: add_prefix_space false is not supported")
-    path, scratch, rebuilt = settings.folder / MODEL, None, None
+    path, rebuilt = settings.folder / MODEL, None
     if path.is_file() or not (settings.folder / FAST_FILE).is_file():
         name, ids = MODEL, _model_ids(settings, problems)
     else:
@@ -63,10 +63,8 @@ def read_t5(
         )
     if problems or eos_id is None:
         return None
-    if rebuilt is not None:
-        scratch = Path(tempfile.mkdtemp(prefix="dragoman-"))
-        path = scratch / MODEL
-        path.write_bytes(rebuilt)
+    scratch = None if rebuilt is None else write_scratch(MODEL, rebuilt)
+    path = path if scratch is None else scratch / MODEL
     model = open_sentencepiece(path, problems)
     if model is None:
         return None

@@ -2,6 +2,7 @@
 
 import re
 import reprlib
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +49,13 @@ class Vocabularies:
     languages: LanguageTokens
     scratch: Path | None = None
     """Temporary folder with a rebuilt SentencePiece model; to be removed after use."""
+
+
+def write_scratch(name: str, model: bytes) -> Path:
+    """Write a rebuilt SentencePiece model to a temporary folder of its own, and return that."""
+    scratch = Path(tempfile.mkdtemp(prefix="dragoman-"))
+    (scratch / name).write_bytes(model)
+    return scratch
 
 
 def make_tokenizer(
