@@ -1,11 +1,19 @@
 """Commands of the export, run in the process of the tests: importing PyTorch again would take seconds."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from export import checkpoint_import
+from export.original import Original
+from tests.export.rejections import ANY
+
+TINY = Path(__file__).parents[1] / "tiny"
+CHECKPOINT = TINY / "checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +38,14 @@ def run_main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return CommandResult(status, written.err, written.out)
 
     return run
+
+
+def tiny_original() -> Original:
+    """The tiny checkpoint as it is exported: two decoder layers of five heads."""
+    return checkpoint_import.load(CHECKPOINT, ANY)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A copy of the tiny bundle in int8."""
+    return Path(shutil.copytree(TINY / "bundle-int8", tmp_path / "tiny"))

@@ -8,21 +8,19 @@ import pytest
 
 from dragoman.bundle import read_bundle
 from dragoman.manifest import AlignmentHeads, ModelLimits
-from export import checkpoint_import
 from export.alignment import default_alignment
 from export.bundle import BundleMetadata, ExportError, write_bundle
 from export.marian.alignment import read_alignment
 from export.model import ModelConfig
-from export.original import Original, RequestedLanguages
+from export.original import Original
 from export.run import choose_alignment
+from tests.export.conftest import tiny_original
 
-CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
 TRAINED = AlignmentHeads(0, (3,), reads_token=True)
 
 
 def original(alignment: AlignmentHeads | None = None) -> Original:
-    """Two decoder layers of five heads."""
-    return dataclasses.replace(checkpoint_import.load(CHECKPOINT, RequestedLanguages()), alignment=alignment)
+    return dataclasses.replace(tiny_original(), alignment=alignment)
 
 
 def written(folder: Path, model: Original, alignment: AlignmentHeads | None) -> AlignmentHeads:

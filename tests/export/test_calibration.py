@@ -21,6 +21,7 @@ SOURCES = [
     Sample([*np.random.default_rng(seed).integers(4, VOCAB, length).tolist(), EOS], (BOS,))
     for seed, length in enumerate((5, 1, 17, 30, 9, 2))
 ]
+OUTER = "feed_forward.outer"
 Floats = NDArray[np.float64]
 
 
@@ -131,17 +132,22 @@ def test_every_product_and_the_output_have_a_range(activation: str) -> None:
     assert unsigned == (after_activation if activation == "relu" else set())
 
 
+def read_and_said(model: Transformer, sample: Sample) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """A source's ids [1, S] and mask, and its target's ids behind those that begin it, [1, T]."""
+    ids = torch.tensor([sample.ids])
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    most = min(2 * len(sample.ids) + 10, model.config.max_positions - 1)
+    (target,) = generate_greedy(model, ids, mask, most, sample.begin)
+    return ids, mask, torch.tensor([[*sample.begin, *target]])
+
+
 def read_texts(model: Transformer) -> Iterator[tuple[torch.Tensor, list[torch.Tensor]]]:
     """Each source's decoder states [T, d], and self and cross K/V [T, d], over the model's own output."""
-    config = model.config
     for sample in SOURCES:
-        ids = torch.tensor([sample.ids])
-        mask = torch.ones_like(ids, dtype=torch.bool)
-        most = min(2 * len(sample.ids) + 10, config.max_positions - 1)
-        (target,) = generate_greedy(model, ids, mask, most)
+        ids, mask, target = read_and_said(model, sample)
         with torch.inference_mode():
             cross = model.cross_keys_values(model.encode(ids, mask))
-            states, present = model.decode(torch.tensor([[config.bos_id, *target]]), cross, mask)
+            states, present = model.decode(target, cross, mask)
         caches = [cache[0] for layers in (present.layers, cross) for layer in layers for cache in layer]
         channels = [cache.transpose(0, 1).flatten(1) for cache in caches]
         yield states[0], channels
@@ -187,26 +193,29 @@ def read_layer(model: Transformer, name: str, samples: Sequence[Sample] = SOURCE
     hook = model.get_submodule(name).register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0][0]))
     found = []
     for sample in samples:
-        ids = torch.tensor([sample.ids])
-        mask = torch.ones_like(ids, dtype=torch.bool)
-        most = min(2 * len(sample.ids) + 10, model.config.max_positions - 1)
-        (target,) = generate_greedy(model, ids, mask, most, sample.begin)
+        texts = read_and_said(model, sample)
         with torch.inference_mode():
-            model(ids, mask, torch.tensor([[*sample.begin, *target]]))
+            model(*texts)
         found.append(seen[-1])  # earlier ones are the search's
     hook.remove()
     return torch.cat(found).double().numpy()
 
 
-@pytest.mark.parametrize("layer", ["self_attention.query", "cross_attention.output", "feed_forward.outer"])
-def test_moments_are_the_mean_products_of_a_layers_inputs(layer: str) -> None:
-    model = random_model()
-    vectors = read_layer(model, f"decoder.1.{layer}")
+@pytest.mark.parametrize(
+    ("layer", "samples"),
+    [
+        *((layer, SOURCES) for layer in ("self_attention.query", "cross_attention.output", OUTER)),
+        *((OUTER, [Sample(SOURCES[2].ids, begin)]) for begin in ((BOS,), (7,), (EOS, 9, 12))),
+    ],
+)
+def test_moments_are_the_mean_products_of_a_layers_inputs(layer: str, samples: list[Sample]) -> None:
+    """A decoder reads all ids that begin a target, and then what greedy search says after them."""
+    model, name = random_model(), f"decoder.1.{layer}"
+    vectors = read_layer(model, name, samples)
 
-    moments = calibrate_on(model, has_moments=True).moments
+    moments = calibrate_on(model, samples, has_moments=True).moments
 
-    expected = vectors.T @ vectors / len(vectors)
-    np.testing.assert_allclose(moments[f"decoder.1.{layer}"], expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(moments[name], vectors.T @ vectors / len(vectors), rtol=1e-4, atol=1e-4)
 
 
 def test_moments_are_computed_only_on_request() -> None:
@@ -239,18 +248,6 @@ def test_a_recurrent_unit_has_ranges_but_no_self_attention_cache(recurrent: Tran
     assert steps.keys() == {
         f"decoder.{layer}.cross_attention.{part}" for layer in (0, 1) for part in ("key", "value")
     }
-
-
-@pytest.mark.parametrize("begin", [(BOS,), (7,), (EOS, 9, 12)])
-def test_the_calibrated_decoder_reads_the_ids_that_begin_a_target(begin: tuple[int, ...]) -> None:
-    """The forced ids, too, and then what greedy search says after them."""
-    model, name = random_model(), "decoder.1.feed_forward.outer"
-    samples = [Sample(SOURCES[2].ids, begin)]
-    vectors = read_layer(model, name, samples)
-
-    moments = calibrate_on(model, samples, has_moments=True).moments
-
-    np.testing.assert_allclose(moments[name], vectors.T @ vectors / len(vectors), rtol=1e-4, atol=1e-4)
 
 
 def test_calibration_without_sources_is_rejected() -> None:

@@ -1,7 +1,6 @@
 """`python -m export.confidence` on the tiny bundle."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +12,7 @@ from dragoman.bundle import open_bundle
 from export.bundle import ExportError
 from export.confidence import main, read_line_pairs
 from export.confidence_fit import ORIGIN_FIELD
-from tests.export.conftest import RunMain
-
-TINY = Path(__file__).parents[1] / "tiny"
-
-
-@pytest.fixture
-def bundle(tmp_path: Path) -> Path:
-    folder = tmp_path / "tiny"
-    shutil.copytree(TINY / "bundle-int8", folder)
-    return folder
+from tests.export.conftest import TINY, RunMain
 
 
 @pytest.fixture

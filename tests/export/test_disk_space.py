@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from export import checkpoint_import
 from export.disk_space import NotEnoughSpace, check_space, estimated_bytes
 from export.model_config import ModelConfig
-from export.original import RequestedLanguages
 from export.run import ExportOptions, export_model
-
-TINY = Path(__file__).parents[1] / "tiny"
+from tests.export.conftest import CHECKPOINT, TINY, tiny_original
 
 
 def bundle_bytes(name: str) -> int:
@@ -19,7 +16,7 @@ def bundle_bytes(name: str) -> int:
 
 
 def config() -> ModelConfig:
-    return checkpoint_import.load(TINY / "checkpoint", RequestedLanguages()).model.config
+    return tiny_original().model.config
 
 
 def test_the_estimate_is_near_the_size_of_a_bundle() -> None:
@@ -45,6 +42,6 @@ def test_nothing_is_written_to_a_full_disk(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
 
     with pytest.raises(NotEnoughSpace):
-        export_model(ExportOptions(str(TINY / "checkpoint"), tmp_path / "new" / "de-en"), print)
+        export_model(ExportOptions(str(CHECKPOINT), tmp_path / "new" / "de-en"), print)
 
     assert list(tmp_path.iterdir()) == []

@@ -18,6 +18,8 @@ from export import checkpoint_import
 from export.bundle import BundleMetadata, write_bundle
 from export.checkpoint_folder import read_checkpoint
 from export.original import ImportRejectedError, RequestedLanguages
+from tests.export.conftest import tiny_original
+from tests.export.rejections import GERMAN_TO_ENGLISH
 from training.controls import CONTROLS, mark
 
 ROOT = Path(__file__).parents[2]
@@ -28,10 +30,7 @@ RECORD = {
     "terms": {"begin": "<term>", "translation": "<translation>", "end": "</term>"},
     "formality": {"formal": "<formal>", "informal": "<informal>", "targets": ["de"]},
 }
-GERMAN_TO_ENGLISH, ENGLISH_TO_GERMAN = (
-    RequestedLanguages(("de",), ("en",)),
-    RequestedLanguages(("en",), ("de",)),
-)
+ENGLISH_TO_GERMAN = RequestedLanguages(("en",), ("de",))
 
 
 def controls_of(
@@ -51,25 +50,24 @@ def piece_id(piece: str) -> int:
     return found
 
 
+TERMS = TermControls(*map(piece_id, ("<term>", "<translation>", "</term>")))
+FORMALITY = FormalityControls(piece_id("<formal>"), piece_id("<informal>"), ("de",))
+
+
 def test_the_recorded_controls_are_exported_as_ids_of_their_pieces() -> None:
     found = controls_of({"controls": RECORD}, ENGLISH_TO_GERMAN)
 
-    assert found == Controls(
-        TermControls(piece_id("<term>"), piece_id("<translation>"), piece_id("</term>")),
-        FormalityControls(piece_id("<formal>"), piece_id("<informal>"), ("de",)),
-    )
+    assert found == Controls(TERMS, FORMALITY)
 
 
 def test_formality_is_a_control_of_german_targets_only() -> None:
-    into_austrian = controls_of({"controls": RECORD}, RequestedLanguages(("en",), ("de-AT",)))
-    into_english = controls_of({"controls": RECORD}, GERMAN_TO_ENGLISH)
+    into_austrian, into_english = (
+        controls_of({"controls": RECORD}, RequestedLanguages((source,), (target,))) or Controls()
+        for source, target in (("en", "de-AT"), ("de", "en"))
+    )
 
-    assert into_austrian is not None
-    assert into_austrian.formality is not None
-    assert into_austrian.formality.targets == ("de-AT",)
-    assert into_english is not None
-    assert into_english.terms is not None
-    assert into_english.formality is None
+    assert into_austrian.formality == replace(FORMALITY, targets=("de-AT",))
+    assert into_english == Controls(TERMS)
     assert controls_of({"controls": {"formality": RECORD["formality"]}}, GERMAN_TO_ENGLISH) is None
 
 
@@ -82,15 +80,14 @@ def test_a_control_that_text_could_spell_is_rejected() -> None:
     spelt = {"terms": {"begin": "<term>", "translation": "▁the", "end": "</term>"}}
 
     assert piece_id("▁the") != piece_id("<unk>")
-    with pytest.raises(ImportRejectedError, match=r"▁the is no control symbol of source\.spm"):
-        controls_of({"controls": spelt}, GERMAN_TO_ENGLISH)
-    with pytest.raises(ImportRejectedError, match=r"<term> is no control symbol of source\.spm"):
-        controls_of({"controls": RECORD}, GERMAN_TO_ENGLISH, TINY / "source.spm")
+    for piece, record, vocabulary in (("▁the", spelt, VOCABULARY), ("<term>", RECORD, TINY / "source.spm")):
+        with pytest.raises(ImportRejectedError, match=rf"{piece} is no control symbol of source\.spm"):
+            controls_of({"controls": record}, GERMAN_TO_ENGLISH, vocabulary)
 
 
 def test_an_exported_bundle_has_the_controls_in_its_manifest(tmp_path: Path) -> None:
     controls = Controls(terms=TermControls(300, 301, 302))
-    original = replace(checkpoint_import.load(TINY, RequestedLanguages()), controls=controls)
+    original = replace(tiny_original(), controls=controls)
 
     write_bundle(tmp_path, original, "fp32", BundleMetadata("tiny", "CC0-1.0", ModelLimits(48, 64)), [])
 

@@ -1,7 +1,6 @@
 """A bundle opens at every moment while its card is replaced."""
 
 import dataclasses
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,19 +12,15 @@ from dragoman.bundle import open_bundle
 from dragoman.errors import BundleError
 from export.bundle import CARD_FILE, put_card
 
-TINY = Path(__file__).parents[1] / "tiny"
+ROOT = Path(__file__).parents[2]
 KILLING = Path(__file__).parent / "card_killing.py"
 FEWEST_KILLS = 15
 """Lines that writing a card runs through, or about: fewer, and the kills are not where they should be."""
 
 
-@pytest.fixture
-def bundle(tmp_path: Path) -> Path:
-    """With a card."""
-    folder = tmp_path / "tiny"
-    shutil.copytree(TINY / "bundle-int8", folder)
-    put_card(folder, open_bundle(folder).manifest, "# old\n")
-    return folder
+@pytest.fixture(autouse=True)
+def old_card(bundle: Path) -> None:
+    put_card(bundle, open_bundle(bundle).manifest, "# old\n")
 
 
 def test_a_bundle_with_a_new_card_opens_translates_and_lists_its_hash(bundle: Path) -> None:
@@ -58,8 +53,8 @@ def test_after_a_kill_at_any_line_the_bundle_opens_and_the_update_can_be_repeate
         capture_output=True,
         text=True,
         check=True,
-        cwd=TINY.parents[1],
-        env={"PYTHONPATH": str(TINY.parents[1])},
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
     )
 
     *problems, kills = done.stdout.splitlines()

@@ -176,7 +176,7 @@ def test_the_licence_comes_from_the_model_card(card: str, licence: str | None, f
     assert load(folder).licence == licence
 
 
-def test_the_origin_records_the_source_files(nllb_folder: Path) -> None:
+def test_the_origin_records_the_source_files(nllb_folder: Path, marian_folder: Path) -> None:
     origin = load(nllb_folder).origin
 
     assert origin["tool"] == "transformers"
@@ -184,7 +184,4 @@ def test_the_origin_records_the_source_files(nllb_folder: Path) -> None:
     assert (origin["weights"], origin["dtype"]) == ("model.safetensors", "float32")
     assert origin["generation"]["max_target_tokens"] == 199
     assert origin["model_max_length"] is None
-
-
-def test_the_origin_records_the_tokenizers_maximum_length(marian_folder: Path) -> None:
     assert load(marian_folder).origin["model_max_length"] == 512

@@ -1,6 +1,7 @@
 """Logits of an imported model against the original's, position by position."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,22 @@ from export.model import Transformer
 from export.original import Original
 from tests.huggingface.loading import load
 from tests.huggingface.make_models import write_m2m, write_marian, write_mbart, write_nllb
+from tests.huggingface.make_t5 import GATED, MADLAD, MADLAD_TAGS, UL2, write_t5
 
 MOST = 1e-4
 Write = Callable[[Path], PreTrainedModel]
 
 
 def marian(config: Mapping[str, Any], *, is_separate: bool = False) -> Write:
-    return lambda folder: write_marian(folder, config, is_separate=is_separate)
+    return partial(write_marian, config=config, is_separate=is_separate)
 
 
 def m2m(config: Mapping[str, Any]) -> Write:
-    return lambda folder: write_m2m(folder, config)
+    return partial(write_m2m, config=config)
 
 
 def mbart(config: Mapping[str, Any]) -> Write:
-    return lambda folder: write_mbart(folder, config)
+    return partial(write_mbart, config=config)
 
 
 UNSCALED = {"scale_embedding": False}
@@ -61,24 +63,36 @@ MODELS: Mapping[str, Write] = {
     "mbart-wide": mbart(WIDE),
     "mbart-relu": mbart({"activation_function": "relu"}),
     "mbart-swish": mbart({"activation_function": "swish"}),
+    "t5": write_t5,
+    "t5-v1.1": partial(write_t5, config=GATED, is_untied=True),
+    "madlad": partial(write_t5, config=MADLAD, is_untied=True, tags=MADLAD_TAGS),
+    "ul2": partial(write_t5, config=UL2),
+    "mt5": partial(write_t5, config=GATED, kind="mt5"),
+    "mt5-untied": partial(write_t5, config=GATED, kind="mt5", is_untied=True),
+    "umt5": partial(write_t5, config=GATED, kind="umt5"),
 }
 
 
 def logits_of_both(model: PreTrainedModel, original: Original) -> tuple[torch.Tensor, torch.Tensor]:
-    """Theirs and ours, [B, T, V], of sources of different lengths and of any ids but padding's."""
+    """Theirs and ours, [B, T, V], of sources of different lengths and of any ids but padding's.
+
+    T5's in float64: scores that are not scaled let the rounding of float32 grow.
+    """
     config = original.model.config
     generator = torch.Generator().manual_seed(5)
 
     def draw(vocab_size: int, length: int) -> torch.Tensor:
         ids = torch.randint(0, vocab_size, (4, length), generator=generator)
-        return torch.where(ids == config.pad_id, config.pad_id - 1, ids)
+        return torch.where(ids == config.pad_id, abs(config.pad_id - 1), ids)
 
     source, target = draw(config.source_vocab_size, 60), draw(config.target_vocab_size, 50)
     mask = torch.arange(60) < torch.tensor([[60], [1], [37], [59]])
     source = torch.where(mask, source, config.pad_id)
+    imported = Transformer.from_weights(original.model)
+    if config.positions == "relative":
+        model, imported = model.double(), imported.double()
     with torch.no_grad():
         theirs = model(input_ids=source, attention_mask=mask.long(), decoder_input_ids=target).logits
-        imported = Transformer.from_weights(original.model)
         ours = imported.logits(imported(source, mask, target))
     return theirs, ours
 

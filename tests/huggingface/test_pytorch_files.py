@@ -13,6 +13,7 @@ import torch
 
 from export.tensors.pytorch_file import read_pytorch
 from export.tensors.tensor import StoredTensor, TensorFileError
+from tests.export.rejections import message_of
 
 TENSORS = {
     "matrix": torch.arange(12.0).reshape(3, 4),
@@ -32,9 +33,7 @@ def save(path: Path, content: object, *, is_zip: bool) -> Path:
 
 
 def problem(path: Path) -> str:
-    with pytest.raises(TensorFileError) as caught:
-        read_pytorch(path)
-    return str(caught.value)
+    return message_of(TensorFileError, read_pytorch, path)
 
 
 @pytest.mark.parametrize("is_zip", [True, False])

@@ -14,7 +14,9 @@ from export.huggingface.fast import read_fast
 from export.huggingface.sentencepiece_rebuild import SPACES, rebuild_model
 from tests.huggingface.conftest import made
 from tests.huggingface.loading import load, problems_of
-from tests.huggingface.make_models import english, german, write_mbart, write_nllb
+from tests.huggingface.make_models import edit_json, english, german, write_mbart, write_nllb
+from tests.huggingface.make_t5 import MODEL as T5_MODEL
+from tests.huggingface.make_t5 import original_tokenizer, write_t5
 from tests.huggingface.odd_lines import odd_lines
 from tests.pieces import train_sentencepiece
 
@@ -82,16 +84,32 @@ def test_a_rebuilt_tokenizer_file_exists_as_long_as_the_model(saved_folder: Path
     assert not path.parent.exists()
 
 
+def rebuilt_t5(folder: Path, config: dict[str, Any]) -> Path:
+    """A folder without a SentencePiece model, with changes of its configuration."""
+    write_t5(folder)
+    original_tokenizer(folder).save_pretrained(folder)
+    (folder / T5_MODEL).unlink()
+    edit_json(folder / "config.json", config)
+    return folder
+
+
+END = {"eos_token_id": 5}
+TASK = {"task_specific_params": {"translation_en_to_de": {"prefix": "no space"}}}
+
+
 def test_a_rebuilt_tokenizer_file_is_deleted_if_the_model_is_rejected(
     saved_folder: Path, copy_of: Copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder, scratch = copy_of(saved_folder), tmp_path / "scratch"
+    t5_folders = [rebuilt_t5(tmp_path / name, config) for name, config in (("end", END), ("task", TASK))]
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
 
     assert "tlh is not one" in str(problems_of(folder, ("tlh",)))
     (folder / "model.safetensors").unlink()
     assert "no model.safetensors" in str(problems_of(folder))
+    for t5, field in zip(t5_folders, (*END, *TASK), strict=True):
+        assert field in str(problems_of(t5))
 
     assert list(scratch.iterdir()) == []
 
@@ -147,20 +165,22 @@ def test_tokenizer_features_without_a_sentencepiece_equivalent_are_rejected(
     assert any(problem in each for each in change(copy_of(saved_folder), edit))
 
 
-def test_a_unigram_vocabulary_must_have_scores(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (lambda vocab: vocab.append(["x"]), "the vocabulary has neither ids nor scores"),
+        (lambda vocab: vocab[9].__setitem__(1, "high"), "the vocabulary has no scores"),
+    ],
+)
+def test_a_unigram_vocabulary_must_have_scores_that_are_numbers(
+    edit: Callable[[list[list[object]]], object], problem: str, tmp_path: Path
+) -> None:
     write_mbart(tmp_path, form="fast")
 
-    problems = change(tmp_path, lambda content: content["model"]["vocab"].append(["x"]))
+    problems = change(tmp_path, lambda content: edit(content["model"]["vocab"]))
 
-    assert "tokenizer.json: the vocabulary has neither ids nor scores" in problems
-
-
-def test_scores_must_be_numbers(tmp_path: Path) -> None:
-    write_mbart(tmp_path, form="fast")
-
-    problems = change(tmp_path, lambda content: content["model"]["vocab"][9].__setitem__(1, "high"))
-
-    assert problems == ("tokenizer.json: the vocabulary has no scores",)
+    assert problems[0] == f"tokenizer.json: {problem}"
+    assert len(problems) == 1 or "neither" in problem  # which leaves no ids, either
 
 
 def test_sentencepiece_takes_precedence_over_tokenizer_json(nllb_folder: Path, copy_of: Copy) -> None:

@@ -24,6 +24,11 @@ def weights_of(folder: Path) -> dict[str, Tensor]:
     return {name: torch.from_numpy(weights[name]) for name in weights}
 
 
+def add_tensors(folder: Path, more: dict[str, Tensor]) -> None:
+    path = str(folder / SAFE)
+    save_file({**load_file(path), **more}, path)
+
+
 def split_in_two(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:
     names = sorted(tensors)
     return [{name: tensors[name] for name in half} for half in (names[::2], names[1::2])]
@@ -77,13 +82,12 @@ def test_half_precision_becomes_float32_with_the_same_values(dtype: torch.dtype,
     halves = {name: tensor.to(dtype) for name, tensor in load_file(str(folder / SAFE)).items()}
     save_file(halves, str(folder / SAFE))
 
-    original = load(folder)
+    weights = weights_of(folder)
 
     table = halves["model.shared.weight"].float()
-    weights = {name: torch.from_numpy(original.model.weights[name]) for name in original.model.weights}
     assert torch.equal(weights["source_embedding.weight"], table)
     assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
-    assert original.origin["dtype"] == str(dtype).removeprefix("torch.")
+    assert load(folder).origin["dtype"] == str(dtype).removeprefix("torch.")
 
 
 def test_weights_in_float32_stay_in_their_file(marian_folder: Path) -> None:
@@ -102,28 +106,22 @@ def test_unused_tensors_of_older_releases_are_ignored(
     nllb_folder: Path, marian_folder: Path, copy_of: Copy
 ) -> None:
     folder = copy_of(nllb_folder)
-    tensors = load_file(str(folder / SAFE))
     for stack in ("encoder", "decoder"):
-        tensors[f"model.{stack}.embed_positions.weights"] = torch.randn(130, 32)
-        tensors[f"model.{stack}.version"] = torch.tensor([3.0])
-    save_file(tensors, str(folder / SAFE))
+        old = {"embed_positions.weights": torch.randn(130, 32), "version": torch.tensor([3.0])}
+        add_tensors(folder, {f"model.{stack}.{name}": tensor for name, tensor in old.items()})
     assert all(
         torch.equal(tensor, weights_of(nllb_folder)[name]) for name, tensor in weights_of(folder).items()
     )
 
     folder = copy_of(marian_folder)
-    model = load(folder).model
-    tensors = load_file(str(folder / SAFE))
-    for stack in ("encoder", "decoder"):
-        tensors[f"model.{stack}.embed_positions.weight"] = torch.from_numpy(model.source_positions).half()
-    save_file(tensors, str(folder / SAFE))
+    positions = torch.from_numpy(load(folder).model.source_positions).half()
+    names = (f"model.{stack}.embed_positions.weight" for stack in ("encoder", "decoder"))
+    add_tensors(folder, {name: positions.clone() for name in names})
     assert weights_of(folder).keys() == weights_of(marian_folder).keys()
 
 
 def test_positions_other_than_computed_ones_are_rejected(folder: Path) -> None:
-    tensors = load_file(str(folder / SAFE))
-    tensors["model.decoder.embed_positions.weight"] = torch.randn(128, 32)
-    save_file(tensors, str(folder / SAFE))
+    add_tensors(folder, {"model.decoder.embed_positions.weight": torch.randn(128, 32)})
 
     assert problems_of(folder) == (
         "model.decoder.embed_positions.weight differs from the sinusoidal positions of MarianMTModel",
@@ -210,11 +208,9 @@ def test_a_damaged_file_is_rejected_by_name(kind: str, name: str, folder: Path) 
 
 def test_a_file_that_is_not_a_mapping_of_tensors_is_rejected(folder: Path) -> None:
     (folder / SAFE).unlink()
-    torch.save([torch.ones(2)], folder / BIN)
-    assert problems_of(folder) == (f"{BIN} is not a mapping from names to tensors",)
-
-    torch.save({"model.shared.weight": "a string"}, folder / BIN)
-    assert problems_of(folder) == (f"{BIN} is not a mapping from names to tensors",)
+    for content in ([torch.ones(2)], {"model.shared.weight": "a string"}):
+        torch.save(content, folder / BIN)
+        assert problems_of(folder) == (f"{BIN} is not a mapping from names to tensors",)
 
 
 def test_safetensors_are_preferred(folder: Path) -> None:
