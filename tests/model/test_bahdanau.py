@@ -1,6 +1,5 @@
 """The recurrent model against its equations in NumPy, and its encoder against `torch.nn.GRU`."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -76,19 +75,3 @@ def test_a_target_in_parts_gives_the_same_states() -> None:
 
     assert past.positions == 4
     torch.testing.assert_close(torch.cat([first, second], dim=1), whole, atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [
-        ({"heads": 8}, "heads must be 1 with architecture bahdanau, not 8"),
-        ({"norm": "post"}, "norm must be 'pre' with architecture bahdanau, not 'post'"),
-        ({"autoregression": "ssru"}, "autoregression must be 'gru' with architecture bahdanau"),
-        ({"architecture": "transformer"}, "autoregression gru needs architecture bahdanau"),
-        ({"architecture": "lstm"}, "architecture must be one of transformer, bahdanau"),
-        ({"d_model": 9}, "d_model 9 must be even"),
-    ],
-)
-def test_fields_that_do_not_fit_the_architecture_are_named(fields: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(problem)):
-        ModelConfig(**({"source_vocab_size": 20, "target_vocab_size": 20} | BAHDANAU_CONSTANTS | fields))

@@ -12,6 +12,8 @@ from safetensors.torch import load_file
 from export.checkpoint import load_checkpoint, load_weights, save_weights
 from export.checkpoint_folder import CheckpointError
 from export.model import ModelConfig, Transformer
+from export.model_config import BAHDANAU_CONSTANTS
+from tests.export.rejections import message_of
 
 
 def test_an_impossible_config_reports_all_problems_at_once() -> None:
@@ -62,9 +64,20 @@ def test_an_impossible_config_reports_all_problems_at_once() -> None:
             "d_model 2 has no tensor2tensor positions",
         ),
         ({"d_model": 9, "heads": 3}, "d_model 9 must be even"),
+        *(
+            (BAHDANAU_CONSTANTS | fields, problem)
+            for fields, problem in (
+                ({"heads": 8}, "heads must be 1 with architecture bahdanau, not 8"),
+                ({"norm": "post"}, "norm must be 'pre' with architecture bahdanau, not 'post'"),
+                ({"autoregression": "ssru"}, "autoregression must be 'gru' with architecture bahdanau"),
+                ({"architecture": "transformer"}, "autoregression gru needs architecture bahdanau"),
+                ({"architecture": "lstm"}, "architecture must be one of transformer, bahdanau"),
+                ({"d_model": 9}, "d_model 9 must be even"),
+            )
+        ),
     ],
 )
-def test_a_field_out_of_range_is_rejected_by_name(fields: dict[str, Any], problem: str) -> None:
+def test_a_field_that_is_impossible_is_rejected_by_name(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         ModelConfig(**{"source_vocab_size": 20, "target_vocab_size": 20, **fields})
 
@@ -133,10 +146,8 @@ def test_missing_extra_and_misshapen_weights_are_all_named(tmp_path: Path) -> No
     weights["decoder.9.norm"] = torch.zeros(1)
     weights["source_embedding.weight"] = torch.zeros(20, 9)
 
-    with pytest.raises(CheckpointError) as caught:
-        load_weights(Transformer(SHARED), weights, "somewhere/model.safetensors")
-
-    assert str(caught.value) == (
+    origin = "somewhere/model.safetensors"
+    assert message_of(CheckpointError, load_weights, Transformer(SHARED), weights, origin) == (
         "somewhere/model.safetensors: output_bias is missing; decoder.9.norm is not a weight of this model; "
         "source_embedding.weight has shape [20, 9], expected [20, 8]"
     )
@@ -147,13 +158,12 @@ def test_a_missing_or_damaged_checkpoint_file_is_named(tmp_path: Path, name: str
     write_checkpoint(tmp_path, VARIANTS[1])
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100])
-    with pytest.raises(CheckpointError, match=r"model\.safetensors is not a readable safetensors file"):
-        load_checkpoint(tmp_path)
+    problem = "model.safetensors is not a readable safetensors file"
+    assert problem in message_of(CheckpointError, load_checkpoint, tmp_path)
 
     (tmp_path / name).unlink()
 
-    with pytest.raises(CheckpointError, match=f"{name} not found"):
-        load_checkpoint(tmp_path)
+    assert f"{name} not found" in message_of(CheckpointError, load_checkpoint, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +185,7 @@ def test_a_config_that_cannot_be_read_is_named_with_its_problem(
         content = json.dumps(json.loads(path.read_text()) | content)
     path.write_text(content)
 
-    with pytest.raises(CheckpointError, match=r"model\.json") as caught:
-        load_checkpoint(tmp_path)
+    found = message_of(CheckpointError, load_checkpoint, tmp_path)
 
-    assert problem in str(caught.value)
+    assert "model.json" in found
+    assert problem in found

@@ -4,10 +4,11 @@ import copy
 import itertools
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.cases import read_cases
@@ -15,6 +16,7 @@ from tests.export.conftest import run_main
 from training.config import Corpus, TrainingConfig
 from training.corpus import TextPair
 from training.run import train
+from training.token_corpus import IDS_DTYPE, TokenCorpus
 from training.variants.copies import copied
 from training.variants.inserts import Languages
 
@@ -144,3 +146,9 @@ def copies_of(
     """Each copy, behind its pair and the name of its variant."""
     found = copied(pairs, corpus_of(variants), seed, languages)
     return [(pair, name, copy) for pair, copies in found for name, copy in copies]
+
+
+def token_corpus(sides: Iterable[list[int]]) -> TokenCorpus:
+    """A corpus of ids: sources and their targets in turn."""
+    parts = [np.array(side, IDS_DTYPE) for side in sides]
+    return TokenCorpus(np.concatenate(parts), np.cumsum([0, *map(len, parts)]))

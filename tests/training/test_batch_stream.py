@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
+from tests.training.conftest import token_corpus
 from training.batches import BatchSettings, BatchStream, PairRefs, cut_by_budget
 from training.token_corpus import TokenCorpus
 
@@ -25,13 +26,11 @@ lengths_of_pairs = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), m
 
 def corpus_of(lengths: Sequence[tuple[int, int]]) -> TokenCorpus:
     """A corpus of given lengths whose ids tell pair and side."""
-    parts = [
-        np.array([10 + 2 * pair + side] * (length - 1) + [EOS], np.uint16)
+    return token_corpus(
+        [10 + 2 * pair + side] * (length - 1) + [EOS]
         for pair, both in enumerate(lengths)
         for side, length in enumerate(both)
-    ]
-    offsets = np.cumsum([0, *(len(part) for part in parts)])
-    return TokenCorpus(np.concatenate(parts), offsets)
+    )
 
 
 def uniform_corpus(num_pairs: int) -> TokenCorpus:

@@ -10,6 +10,7 @@ import sentencepiece
 import torch
 
 from export.checkpoint import load_checkpoint
+from tests.export.rejections import message_of
 from training.callbacks import snapshot_paths
 from training.config import Precision
 from training.errors import HeldOutError, TrainingStopped
@@ -115,9 +116,7 @@ def test_unusable_held_out_files_are_named(tmp_path: Path) -> None:
         (good, bad, f"{bad}: not UTF-8"),
         (tmp_path / "nowhere", good, "nowhere: No such file"),
     ):
-        with pytest.raises(HeldOutError) as caught:
-            HeldOut.read(source, target, 5)
-        assert problem in str(caught.value)
+        assert problem in message_of(HeldOutError, HeldOut.read, source, target, 5)
 
 
 def tiny_pairs() -> HeldOut:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from export.checkpoint import load_checkpoint
 from export.model import TranslationModel, model_class
 from export.model_config import ModelConfig
 from tests.export.conftest import RunMain
-from tests.training.conftest import Recipe, WriteRecipe
+from tests.training.conftest import Recipe, WriteRecipe, token_corpus
 from training.config import OptimisationSettings
 from training.loss import linear_cross_entropy
 from training.optimisers import make_optimiser
@@ -28,7 +28,6 @@ from training.timed.forward import ForwardPass, UnsupportedShapeError, check_sup
 from training.timed.growth import grow_encoder
 from training.timed.stacked_muon import StackedMuon
 from training.timed.stacked_weights import StackedWeights
-from training.token_corpus import IDS_DTYPE, TokenCorpus
 
 CPU = torch.device("cpu")
 CONFIG = ModelConfig(40, 40, encoder_layers=2, decoder_layers=2, d_model=16, heads=2, ffn=32, dropout=0.0)
@@ -116,11 +115,6 @@ def test_a_model_of_another_shape_is_rejected_by_its_field(other: ModelConfig, f
         check_supported(other)
 
 
-def corpus(pairs: list[tuple[list[int], list[int]]]) -> TokenCorpus:
-    parts = [np.array(side, IDS_DTYPE) for pair in pairs for side in pair]
-    return TokenCorpus(np.concatenate(parts), np.cumsum([0, *(len(part) for part in parts)]))
-
-
 @pytest.fixture
 def pool() -> Iterator[ProcessPoolExecutor]:
     with ProcessPoolExecutor(1) as executor:
@@ -136,7 +130,10 @@ def test_batches_hold_whole_pairs_in_the_shares_of_their_corpora(
         [(rng.integers(low, low + 90, rng.integers(1, 30)).tolist(), [low, 3]) for _ in range(50)]
         for low in (4, 100)
     )
-    corpora = [WeightedCorpus(corpus(first), 0.75), WeightedCorpus(corpus(second), 0.25)]
+    corpora = [
+        WeightedCorpus(token_corpus(chain(*pairs)), weight)
+        for pairs, weight in ((first, 0.75), (second, 0.25))
+    ]
     batches = DeviceBatches(lambda: corpora, BatchLimits(300, 1, 0, 2), CPU, pool)
     known = {(tuple(source), tuple(target)) for source, target in first + second}
     seen: list[tuple[tuple[int, ...], tuple[int, ...]]] = []

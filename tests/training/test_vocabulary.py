@@ -132,7 +132,4 @@ def test_a_pair_with_one_side_over_the_limit_is_dropped(processors: tuple[Proces
 
     assert len(corpus) == 1
     assert corpus.lengths().tolist() == [[limit, limit]]
-
-
-def test_no_pairs_make_an_empty_corpus(processors: tuple[Processor, Processor]) -> None:
     assert len(tokenise([], *processors, max_tokens=9)) == 0
