@@ -5,6 +5,7 @@ the texts of both better than either model (Wortsman et al. 2022, "Model soups",
 """
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +14,8 @@ from typing import Any
 import torch
 
 from export.checkpoint import Checkpoint, load_checkpoint, load_weights, save_weights, untied_weights
-from export.checkpoint_folder import CheckpointError
+from export.checkpoint_folder import SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, CheckpointError
 from training.exit_status import exit_status
-from training.vocabulary import copy_vocabularies
 
 
 def average(folders: Sequence[Path], output: Path) -> None:
@@ -35,7 +35,9 @@ def average(folders: Sequence[Path], output: Path) -> None:
     mean = {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
     load_weights(first.model, mean, str(output))
     save_weights(output, first.model.half(), _record(checkpoints))
-    copy_vocabularies(folders[0], output)
+    shutil.copyfile(first.source_tokenizer, output / SOURCE_TOKENIZER_FILE)
+    if first.target_tokenizer != first.source_tokenizer:
+        shutil.copyfile(first.target_tokenizer, output / TARGET_TOKENIZER_FILE)
 
 
 def _is_compatible(one: Checkpoint, other: Checkpoint) -> bool:
