@@ -9,38 +9,35 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.bundle import open_bundle
 from dragoman.routing.router import Router
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
-from service.jobs.documents import key_sha256
 from service.jobs.job import ClaimKind, Job, JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
 from service.jobs.webhooks import WebhookOptions
 from service.translation.source_language import DetectionMode
-from tests.accounts.conftest import Times
-from tests.routing.doubles import until, write_bundle
-from tests.service.conftest import QUICK_FILES, TINY_BUNDLE, double_server, ready_client, router_of
+from tests.accounts.conftest import Times, database, times, url
+from tests.routing.doubles import until
+from tests.service.conftest import (
+    QUICK_FILES,
+    TINY_BUNDLE,
+    double_server,
+    models_dir,
+    ready_client,
+    router_of,
+)
+from tests.service.conftest import translator as double
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
+
+__all__ = ["database", "double", "models_dir", "times", "url"]
 
 ServeJobs = Callable[..., httpx.Client]
 SECRET = "a secret of some length"  # noqa: S105 -- of tests
 ENDED = ("done", "failed", "cancelled")
 LEASE_S = 30.0
-
-
-@pytest.fixture
-def database(any_url: str) -> Iterator[Database]:
-    with closing(Database.open(any_url)) as opened:
-        yield opened
-
-
-@pytest.fixture
-def times() -> Times:
-    return Times()
 
 
 @pytest.fixture
@@ -69,17 +66,12 @@ def pass_s(times: Times, seconds: float) -> None:
 
 
 def new_job(
-    store: JobStore,
-    key_id: str | None = None,
-    *,
-    source: str | None = "de",
-    webhook_url: str | None = None,
-    document_key: str | None = None,
+    store: JobStore, key_id: str | None = None, *, webhook_url: str | None = None, is_document: bool = False
 ) -> NewJob:
     """A file of 100 bytes with 10 entries and 80 characters."""
-    hashed = None if document_key is None else key_sha256(document_key)
-    job_request = JobRequest("a.txt", source, "en", webhook_url=webhook_url)
-    return NewJob(new_job_id(store.clock.now()), key_id, job_request, 100, 10, 80, hashed)
+    job_request = JobRequest("a.txt", "de", "en", webhook_url=webhook_url)
+    document_key = "0" * 64 if is_document else None
+    return NewJob(new_job_id(store.clock.now()), key_id, job_request, 100, 10, 80, document_key)
 
 
 def claimed(store: JobStore, worker: str = "worker", kind: ClaimKind = ClaimKind.ANY) -> Job:
@@ -121,18 +113,10 @@ def serve_jobs(keys: Keys) -> Iterator[ServeJobs]:
 
 
 @pytest.fixture
-def double(tmp_path: Path) -> Iterator[DoubleTranslator]:
-    """Translates into upper case; `slow` takes half a second, `unusable` fails."""
-    translator = DoubleTranslator(open_bundle(write_bundle(tmp_path / "double", "tiny-de-en")).manifest)
-    yield translator
-    translator.released.set()
-
-
-@pytest.fixture
-def serve_double(double: DoubleTranslator, tmp_path: Path, keys: Keys) -> Iterator[ServeJobs]:
+def serve_double(double: DoubleTranslator, models_dir: Path, keys: Keys) -> Iterator[ServeJobs]:
     """The same with the double in the engine's place."""
     with ExitStack() as running:
-        yield _starter(running, keys, lambda: router_of(double, tmp_path / "double"))
+        yield _starter(running, keys, lambda: router_of(double, models_dir / "tiny"))
         double.released.set()
 
 
@@ -151,9 +135,19 @@ def used(keys: Keys, client: httpx.Client) -> tuple[int, int]:
     return usage.characters, usage.documents
 
 
+def with_key(client: httpx.Client, keys: Keys, **limits: int) -> httpx.Client:
+    """Give a client another key."""
+    client.headers.update(keys.bearer(**limits))
+    return client
+
+
 def post(client: httpx.Client, content: bytes, name: str = "a.txt", **fields: Any) -> httpx.Response:
     job_request = {"source": "de", "target": "en", **fields}
     return client.post("/v1/jobs", files={"file": (name, content)}, data=job_request)
+
+
+def result_of(client: httpx.Client, job: dict[str, Any], **headers: str) -> httpx.Response:
+    return client.get(f"/v1/jobs/{job['id']}/result", headers=headers)
 
 
 def send(client: httpx.Client, content: bytes, name: str = "a.txt", **fields: Any) -> dict[str, Any]:
@@ -180,6 +174,26 @@ def ended(client: httpx.Client, job_id: str) -> dict[str, Any]:
     """A job once it has ended."""
     until(lambda: look(client, job_id)["state"] in ENDED)
     return look(client, job_id)
+
+
+def new_memory(client: httpx.Client, source: str = "de", target: str = "en") -> str:
+    pairs = [{"source": "ja", "target": "yes"}]
+    sent = {"name": "x", "source": source, "target": target, "pairs": pairs}
+    response = client.post("/v1/memories", json=sent)
+    assert response.status_code == 201, response.text
+    return str(response.json()["id"])
+
+
+def tmx(units: str, srclang: str = "de") -> bytes:
+    """A translation memory with these units."""
+    return (
+        f'<?xml version="1.0"?>\n<tmx version="1.4"><header srclang="{srclang}"/><body>{units}</body></tmx>'
+    ).encode()
+
+
+def unit(language: str, text: str) -> str:
+    """A unit of a translation memory with one segment."""
+    return f'<tu><tuv xml:lang="{language}"><seg>{text}</seg></tuv></tu>'
 
 
 def problem_of(response: httpx.Response) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +16,18 @@ from service.formats.registry import open_format
 from service.settings import SettingsError
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
-from tests.jobs.conftest import ServeJobs, ended, look, post, problem_of, run_job, send, used
+from tests.jobs.conftest import (
+    ServeJobs,
+    ended,
+    look,
+    post,
+    problem_of,
+    result_of,
+    run_job,
+    send,
+    used,
+    with_key,
+)
 from tests.openapi.documented import events_of
 from tests.postgres import Postgres
 from tests.routing.doubles import until
@@ -26,10 +38,7 @@ from tests.service.keys import Keys, id_of
 CANCELLED_S = 4.0
 """Twice the time in which a job ends: the tests share their cores."""
 LINES = b"ein haus\nunusable\n\nzwei\nein haus\n"
-
-
-def result(client: httpx.Client, job_id: str, **headers: str) -> httpx.Response:
-    return client.get(f"/v1/jobs/{job_id}/result", headers=headers)
+PDF = drawn([[(70, 700, "ein haus")]])
 
 
 def test_a_job_reports_its_options_and_progress(shared: httpx.Client) -> None:
@@ -44,39 +53,39 @@ def test_a_job_reports_its_options_and_progress(shared: httpx.Client) -> None:
     done = ended(shared, job["id"])
     progress = done["progress"]
     assert (progress["done"], progress["failed"], progress["time_left_s"]) == (4, 1, None)
-    content = result(shared, job["id"]).content
+    content = result_of(shared, job).content
     digest = hashlib.sha256(content).hexdigest()
     assert done["result"] == {"file_name": "letter.txt", "size_bytes": len(content), "sha256": digest}
 
 
 @pytest.mark.parametrize(
-    ("fields", "name"), [({}, "brief.docx"), ({"output_format": "txt"}, "brief.txt")], ids=["docx", "txt"]
+    ("name", "fields", "lines"),
+    [
+        ("brief.docx", {}, ["EIN HAUS"]),
+        ("brief.txt", {"output_format": "txt"}, ["EIN HAUS", ""]),
+        ("a.txt", {"placeholders": "auto"}, ["HALLO {name}", "unusable", ""]),
+        ("a.txt", {"placeholders": "off"}, ["HALLO {NAME}", "unusable", ""]),
+        ("a.txt", {"on_failure": "empty"}, ["HALLO {name}", "", ""]),
+    ],
 )
-def test_a_pdf_becomes_a_document_in_the_requested_format(
-    shared: httpx.Client, fields: dict[str, str], name: str
+def test_an_option_of_a_job_is_used_and_reported(
+    shared: httpx.Client, name: str, fields: dict[str, str], lines: list[str]
 ) -> None:
-    job = run_job(shared, drawn([[(70, 700, "ein haus")]]), "brief.pdf", **fields)
+    sent = ("brief.pdf", PDF) if name.startswith("brief") else (name, b"Hallo {name}\nunusable\n")
+    job = run_job(shared, sent[1], sent[0], **fields)
 
-    got = result(shared, job["id"])
+    got = result_of(shared, job)
 
-    assert (job["result"]["file_name"], job["output_format"]) == (name, fields.get("output_format"))
+    assert {option: job[option] for option in fields} == fields
+    assert job["result"]["file_name"] == name
     assert got.headers["content-disposition"] == f"attachment; filename*=UTF-8''{name}"
-    assert texts(open_format(name, OPTIONS), got.content) == ["EIN HAUS"]
-
-
-@pytest.mark.parametrize(("placeholders", "text"), [("", "HALLO {name}"), ("off", "HALLO {NAME}")])
-def test_a_job_keeps_placeholders_unless_they_are_off(
-    shared: httpx.Client, placeholders: str, text: str
-) -> None:
-    job = run_job(shared, b"Hallo {name}", placeholders=placeholders)
-
-    assert job["placeholders"] == (placeholders or "auto")
-    assert result(shared, job["id"]).text == text
+    is_text = name.endswith(".txt")
+    assert lines == (got.text.split("\n") if is_text else texts(open_format(name, OPTIONS), got.content))
 
 
 def test_a_failed_entry_keeps_its_position_and_is_reported(shared: httpx.Client) -> None:
     job = run_job(shared, LINES)
-    assert result(shared, job["id"]).content == b"EIN HAUS\nunusable\n\nZWEI\nEIN HAUS\n"
+    assert result_of(shared, job).content == b"EIN HAUS\nunusable\n\nZWEI\nEIN HAUS\n"
 
     reported = shared.get(f"/v1/jobs/{job['id']}/errors")
     assert reported.headers["content-type"] == "application/jsonl"
@@ -89,8 +98,6 @@ def test_a_failed_entry_keeps_its_position_and_is_reported(shared: httpx.Client)
             "text": "unusable",
         }
     ]
-    emptied = run_job(shared, LINES, on_failure="empty")
-    assert result(shared, emptied["id"]).content == b"EIN HAUS\n\n\nZWEI\nEIN HAUS\n"
 
 
 def test_json_lines_can_be_sent_as_the_request_body(shared: httpx.Client) -> None:
@@ -101,44 +108,47 @@ def test_json_lines_can_be_sent_as_the_request_body(shared: httpx.Client) -> Non
         )
         assert response.status_code == 202, response.text
         job = ended(shared, response.json()["id"])
-        texts = [json.loads(line) for line in result(shared, job["id"]).text.splitlines()]
+        texts = [json.loads(line) for line in result_of(shared, job).text.splitlines()]
         assert texts == [
             {"id": 1, "title": "EINS", "text": "zwei"},
             {"id": 2, "title": "DREI", "text": "vier"},
         ]
 
 
-def test_a_job_has_job_priority_and_its_journal_ends_with_it(
-    serve_double: ServeJobs, double: DoubleTranslator
+def test_texts_of_a_job_have_job_priority_and_count_for_its_key_and_its_journal_ends_with_it(
+    serve_double: ServeJobs, double: DoubleTranslator, keys: Keys
 ) -> None:
-    client = serve_double()
+    client, key = serve_double(), keys.make()
+    client.headers["Authorization"] = f"Bearer {key}"
     run_job(client, b"eins\nzwei\neins\neins\n")
+
     priorities = [request.priority for request in double.requests]
     assert priorities == [Priority.INTERACTIVE, Priority.JOB]  # the warm-up, and the job
+    assert [flow.owner for flow in [double.requests[-1].flow] if flow is not None] == [id_of(key)]
     # A journal outlives its job no longer than the job is worked on.
     assert run_job(client, b"eins\n")["progress"]["done"] == 1
 
 
 def test_a_result_can_be_downloaded_in_ranges(shared: httpx.Client) -> None:
     job = run_job(shared, b"abcdefghij\n")
-    whole = result(shared, job["id"])
+    whole = result_of(shared, job)
     etag = f'"{job["result"]["sha256"]}"'
     assert (whole.headers["etag"], whole.headers["accept-ranges"]) == (etag, "bytes")
 
-    part = result(shared, job["id"], Range="bytes=2-4")
+    part = result_of(shared, job, Range="bytes=2-4")
     assert (part.status_code, part.content) == (206, b"CDE")
     assert part.headers["content-range"] == "bytes 2-4/11"
-    assert result(shared, job["id"], Range="bytes=-3").content == b"IJ\n"
-    assert result(shared, job["id"], Range="bytes=9-").content == b"J\n"
-    assert result(shared, job["id"], Range="bytes=9-", **{"If-Range": '"other"'}).status_code == 200
-    assert result(shared, job["id"], **{"If-None-Match": f'"other", {etag}'}).status_code == 304
-    beyond = result(shared, job["id"], Range="bytes=11-")
+    assert result_of(shared, job, Range="bytes=-3").content == b"IJ\n"
+    assert result_of(shared, job, Range="bytes=9-").content == b"J\n"
+    assert result_of(shared, job, Range="bytes=9-", **{"If-Range": '"other"'}).status_code == 200
+    assert result_of(shared, job, **{"If-None-Match": f'"other", {etag}'}).status_code == 304
+    beyond = result_of(shared, job, Range="bytes=11-")
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */11")
 
 
 def test_a_result_cannot_be_rendered_as_a_page_of_the_server(shared: httpx.Client) -> None:
     job = run_job(shared, b"x\n", 'ü"\\evil/../name.txt')
-    headers = result(shared, job["id"]).headers
+    headers = result_of(shared, job).headers
 
     assert headers["content-disposition"] == "attachment; filename*=UTF-8''name.txt"
     assert headers["x-content-type-options"] == "nosniff"
@@ -168,9 +178,8 @@ def test_a_key_leaves_as_many_event_streams_to_others_as_it_has(
     client = serve_double()
     statuses, pieces = [], []
     with ExitStack() as streams:
-        for headers, count in ((keys.bearer(), 3), (keys.bearer(), 1)):
-            client.headers.update(headers)
-            job = send(client, b"wait\n")
+        for count in (3, 1):
+            job = send(with_key(client, keys), b"wait\n")
             for _ in range(count):
                 stream = streams.enter_context(client.stream("GET", f"/v1/jobs/{job['id']}/events"))
                 statuses.append(stream.status_code)
@@ -238,8 +247,8 @@ def test_a_missing_source_language_is_detected_from_the_file(serve_jobs: ServeJo
     unchanged = run_job(client, english.encode(), source="")
 
     assert (translated["source"], unchanged["source"]) == ("de", "en")
-    assert result(client, translated["id"]).text != german
-    assert result(client, unchanged["id"]).text == english
+    assert result_of(client, translated).text != german
+    assert result_of(client, unchanged).text == english
 
 
 def test_a_server_without_jobs_has_no_routes_for_them(serve_double: ServeJobs) -> None:
@@ -264,45 +273,26 @@ def test_jobs_survive_a_restart(serve_double: ServeJobs, serve_jobs: ServeJobs) 
     assert ended(serve_jobs(), job["id"])["state"] == "done"
 
 
-def test_cancelling_a_job_interrupts_the_text_that_is_being_translated(
-    serve_jobs: ServeJobs, keys: Keys
+@pytest.mark.parametrize(
+    ("lines", "sign_of_work"),
+    [
+        (["Das ist ein Haus. " * 50_000], "dragoman_segments_running [1-9]"),
+        # All lines are planned first, which takes 20 s or more.
+        ([f"{number} " + "Der Hund sieht {name} am 3. Mai. " * 30_000 for number in range(8)], ""),
+    ],
+    ids=["translation", "planning"],
+)
+def test_cancelling_a_job_interrupts_the_work_on_a_long_text(
+    serve_jobs: ServeJobs, keys: Keys, lines: list[str], sign_of_work: str
 ) -> None:
-    client = serve_jobs()
-    client.headers.update(keys.bearer())
-    job = send(client, b"Das ist ein Haus. " * 50_000)
-    until(lambda: "dragoman_segments_running 0" not in client.get("/metrics").text)
-    client.delete(f"/v1/jobs/{job['id']}")
-
-    assert ended(client, job["id"])["state"] == "cancelled"
-    assert used(keys, client) == (0, 0)  # it was not translated to its end
-
-
-def test_cancelling_a_job_interrupts_the_planning_of_a_long_text(serve_jobs: ServeJobs) -> None:
-    client = serve_jobs()
-    text = "Der Hund sieht {name} am 3. Mai. " * 30_000
-    lines = [f"{number} {text}" for number in range(8)]  # all are planned first, which takes 20 s or more
+    client = with_key(serve_jobs(), keys)
     job = send(client, "\n".join(lines).encode())
     until(lambda: look(client, job["id"])["state"] == "running")
+    until(lambda: re.search(sign_of_work, client.get("/metrics").text))
     time.sleep(0.5)
     began_s = time.monotonic()
     client.delete(f"/v1/jobs/{job['id']}")
 
     assert ended(client, job["id"])["state"] == "cancelled"
     assert time.monotonic() - began_s < CANCELLED_S
-
-
-def test_texts_of_a_job_count_for_its_key_in_the_engine(
-    serve_double: ServeJobs, double: DoubleTranslator, keys: Keys
-) -> None:
-    client, key = serve_double(), keys.make()
-    client.headers["Authorization"] = f"Bearer {key}"
-    run_job(client, b"eins\n")
-    flow = double.requests[-1].flow
-
-    assert flow is not None
-    assert flow.owner == id_of(key)
-
-
-def test_a_text_that_cannot_be_interrupted_soon_is_rejected(serve_double: ServeJobs) -> None:
-    refused = post(serve_double(file_isolation="on"), b"ein haus " * 112_000)
-    assert "line 1: the text has 1,008,000 characters, more than 1,000,000; split it" in problem_of(refused)
+    assert used(keys, client) == (0, 0)  # it was not translated to its end

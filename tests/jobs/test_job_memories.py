@@ -9,7 +9,20 @@ import pytest
 from service.formats.bilingual_xml import TmxFormat
 from service.formats.entries import FileOptions
 from tests.formats.rewriting import entries
-from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send, used
+from tests.jobs.conftest import (
+    ServeJobs,
+    ended,
+    new_memory,
+    post,
+    problem_of,
+    result_of,
+    run_job,
+    send,
+    tmx,
+    unit,
+    used,
+    with_key,
+)
 from tests.service.keys import Keys
 
 PO = b"""msgid ""
@@ -23,17 +36,9 @@ msgstr ""
 """
 
 
-def new_memory(client: httpx.Client, source: str = "de", target: str = "en") -> str:
-    pairs = [{"source": "ja", "target": "yes"}]
-    sent = {"name": "x", "source": source, "target": target, "pairs": pairs}
-    response = client.post("/v1/memories", json=sent)
-    assert response.status_code == 201, response.text
-    return str(response.json()["id"])
-
-
-def result_of(client: httpx.Client, job: dict[str, Any]) -> polib.POFile:
+def messages_of(client: httpx.Client, job: dict[str, Any]) -> polib.POFile:
     assert job["state"] == "done", job["problem"]
-    return polib.pofile(client.get(f"/v1/jobs/{job['id']}/result").text)
+    return polib.pofile(result_of(client, job).text)
 
 
 def test_exact_matches_are_used_and_marked(shared: httpx.Client) -> None:
@@ -42,7 +47,7 @@ def test_exact_matches_are_used_and_marked(shared: httpx.Client) -> None:
     job = run_job(shared, PO, "a.po", memory=memory, source="", target="")
 
     assert (job["memory"], job["review"], job["source"], job["target"]) == (memory, "mark", "de", "en")
-    known, unknown = result_of(shared, job)
+    known, unknown = messages_of(shared, job)
     assert (known.msgstr, known.flags, known.tcomment) == ("yes", [], "dragoman, memory: exact")
     assert (unknown.msgstr, unknown.flags) == ("WARUM", ["fuzzy"])
 
@@ -55,7 +60,7 @@ def test_a_job_chooses_its_marks(shared: httpx.Client, review: str, flags: list[
     job = run_job(shared, PO, "a.po", review=review)
 
     assert job["review"] == review
-    for entry in result_of(shared, job):
+    for entry in messages_of(shared, job):
         assert entry.flags == flags
         assert entry.tcomment.startswith(comment)
         assert bool(entry.tcomment) is bool(comment)
@@ -73,39 +78,15 @@ def test_unfitting_options_of_a_job_are_rejected(shared: httpx.Client) -> None:
 
 
 def test_a_memory_of_another_key_is_not_found(serve_double: ServeJobs, keys: Keys) -> None:
-    client = serve_double()
-    client.headers.update(keys.bearer())
+    client = with_key(serve_double(), keys)
     memory = new_memory(client)
     assert post(client, PO, "a.po", memory=memory).status_code == 202
 
-    client.headers.update(keys.bearer())
-    assert post(client, PO, "a.po", memory=memory).status_code == 404
-
-
-def test_a_job_whose_memory_is_gone_fails(serve_double: ServeJobs) -> None:
-    client = serve_double(jobs_at_a_time=0)
-    memory = new_memory(client)
-    job = send(client, PO, "a.po", memory=memory)
-    client.delete(f"/v1/memories/{memory}")
-    other_process = serve_double()
-
-    found = ended(other_process, job["id"])
-
-    assert (found["state"], found["problem"]) == ("failed", f"memory: memory '{memory}' not found")
+    assert post(with_key(client, keys), PO, "a.po", memory=memory).status_code == 404
 
 
 GERMAN = "Der Hund rennt durch den Garten und die Kinder lachen."
 UNLABELLED = '<tu><tuv xml:lang="und"><seg>a</seg></tuv><tuv xml:lang="en"><seg>b</seg></tuv></tu>'
-
-
-def tmx(units: str, srclang: str = "de") -> bytes:
-    return (
-        f'<?xml version="1.0"?>\n<tmx version="1.4"><header srclang="{srclang}"/><body>{units}</body></tmx>'
-    ).encode()
-
-
-def unit(language: str, text: str) -> str:
-    return f'<tu><tuv xml:lang="{language}"><seg>{text}</seg></tuv></tu>'
 
 
 @pytest.mark.parametrize("others", ["", UNLABELLED, unit("fr", "chien")])
@@ -113,28 +94,19 @@ def unit(language: str, text: str) -> str:
 def test_a_translation_memory_is_charged_for_its_translated_text(
     serve_double: ServeJobs, keys: Keys, others: str, name: str
 ) -> None:
-    client = serve_double()
-    client.headers.update(keys.bearer())
+    client = with_key(serve_double(), keys)
     job = send(client, tmx(others + unit("de-AT", "eins") + unit("de", "zwei!")), name)
 
     assert used(keys, client) == (len("einszwei!"), 1)
     assert job["progress"]["entries"] == 2
     done = ended(client, job["id"])
     assert (done["state"], done["progress"]["done"]) == ("done", 2)
-    assert b"EINS" in client.get(f"/v1/jobs/{job['id']}/result").content
+    assert b"EINS" in result_of(client, job).content
     assert used(keys, client) == (len("einszwei!"), 1)
 
 
-def test_a_translation_memory_without_the_source_language_is_rejected(serve_double: ServeJobs) -> None:
-    response = post(serve_double(jobs_at_a_time=0), tmx(unit("fr", "chien")), "a.tmx")
-
-    assert response.status_code == 422
-    assert "none of its 1 units has a segment in de" in response.text
-
-
 def test_the_source_language_is_read_from_a_translation_memory(serve_jobs: ServeJobs, keys: Keys) -> None:
-    client = serve_jobs(detection="on")
-    client.headers.update(keys.bearer())
+    client = with_key(serve_jobs(detection="on"), keys)
     content = tmx(unit("fr", "Le chien court dans le jardin.") + unit("de-DE", GERMAN), "de-DE")
     job = send(client, content, "a.tmx", source="auto")
 

@@ -14,7 +14,6 @@ from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions
 from service.accounts.usage import Usage, UsageStore
 from service.formats.review_marks import ReviewMarks
-from service.jobs.documents import new_document_key
 from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
 from service.jobs.job import (
     MAX_SETBACKS,
@@ -48,15 +47,13 @@ OPTIONS = TranslationOptions(
 
 
 def add(
-    store: JobStore,
-    key_id: str | None = None,
-    *,
-    limit: int | None = None,
-    webhook: bool = False,
-    document_key: str | None = None,
+    store: JobStore, key_id: str | None = None, limit: int | None = None, *, is_document: bool = False
 ) -> Job:
-    webhook_url = "https://example.com/" if webhook else None
-    return store.add(new_job(store, key_id, webhook_url=webhook_url, document_key=document_key), limit)
+    return store.add(new_job(store, key_id, is_document=is_document), limit)
+
+
+def add_with_webhook(store: JobStore, key_id: str | None = None) -> Job:
+    return store.add(new_job(store, key_id, webhook_url="https://example.com/"))
 
 
 @pytest.fixture
@@ -218,7 +215,7 @@ def test_a_job_that_has_not_ended_is_not_removed(store: JobStore, times: Times) 
 
 def test_a_webhook_is_claimed_by_one_worker_and_again_when_it_is_due(store: JobStore, times: Times) -> None:
     queue = WebhookQueue(store.database, store.clock)
-    add(store, webhook=True)
+    add_with_webhook(store)
     assert queue.claim(60) is None
     job = end_next(store)
 
@@ -239,7 +236,7 @@ def test_a_webhook_is_claimed_by_one_worker_and_again_when_it_is_due(store: JobS
 def test_webhooks_of_busy_keys_are_not_claimed(database: Database, store: JobStore, key_id: str) -> None:
     queue = WebhookQueue(database, store.clock)
     for key in (key_id, None):
-        add(store, key, webhook=True)
+        add_with_webhook(store, key)
         end_next(store)
 
     assert queue.claim(60, [key_id, None]) is None
@@ -260,9 +257,9 @@ def test_an_unreadable_row_does_not_block_other_jobs(
     database: Database, store: JobStore, times: Times, damage: str
 ) -> None:
     queue = WebhookQueue(database, store.clock)
-    damaged = add(store, webhook=True)
+    damaged = add_with_webhook(store)
     pass_s(times, 1)
-    other = add(store, webhook=True)
+    other = add_with_webhook(store)
     with database.writing() as connection:
         connection.execute(update(JOBS).where(JOBS.c.id == damaged.id).values(request=damage))
 
@@ -309,7 +306,7 @@ def test_jobs_with_an_expired_lease_do_not_count_as_running(
 def test_document_workers_claim_only_documents(store: JobStore) -> None:
     job = add(store)
     assert store.claim("for documents", ClaimKind.DOCUMENTS) is None
-    document = add(store, document_key=new_document_key())
+    document = add(store, is_document=True)
 
     assert claimed(store, "for documents", ClaimKind.DOCUMENTS).id == document.id
     assert claimed(store, "for any").id == job.id
@@ -319,11 +316,11 @@ def test_workers_for_first_jobs_claim_none_of_a_key_that_has_one_running(
     store: JobStore, key_id: str, times: Times
 ) -> None:
     for _ in range(3):
-        store.add(new_job(store))
+        add(store)
     first = claimed(store, "first", ClaimKind.FIRST_OF_KEY)
     assert store.claim("second", ClaimKind.FIRST_OF_KEY) is None
 
-    of_key = store.add(new_job(store, key_id))
+    of_key = add(store, key_id)
     assert claimed(store, "second", ClaimKind.FIRST_OF_KEY).id == of_key.id
     assert store.claim("third", ClaimKind.FIRST_OF_KEY) is None
     pass_s(times, 2 * LEASE_S)  # both workers are silent
@@ -333,14 +330,14 @@ def test_workers_for_first_jobs_claim_none_of_a_key_that_has_one_running(
 
 def test_documents_and_jobs_have_separate_limits(database: Database, store: JobStore) -> None:
     few = JobStore(database, JobLimits(max_jobs_of_key=1), store.clock)
-    for document_key in (None, new_document_key()):
-        add(few, document_key=document_key)
+    for is_document in (False, True):
+        add(few, is_document=is_document)
         with pytest.raises(TooManyJobs):
-            add(few, document_key=document_key)
+            add(few, is_document=is_document)
 
 
 def test_a_document_expires_after_its_lifetime_or_when_cancelled(store: JobStore, times: Times) -> None:
-    kept, given_up = add(store, document_key=new_document_key()), add(store, document_key=new_document_key())
+    kept, given_up = add(store, is_document=True), add(store, is_document=True)
     assert store.cancel(given_up).state is JobState.CANCELLED
     assert [job.id for job in store.expired()] == [given_up.id]
     with pytest.raises(UnknownJob):
@@ -380,12 +377,12 @@ def test_unfinished_jobs_are_filtered_from_many_ids(store: JobStore) -> None:
 
 @pytest.mark.parametrize("jump_s", [-86_400.0, 3600.0])
 def test_a_jump_of_the_clock_loses_no_job(store: JobStore, times: Times, jump_s: float) -> None:
-    added = {store.add(new_job(store)).id for _ in range(2)}
+    added = {add(store).id for _ in range(2)}
     running = claimed(store, "first").id
     pass_s(times, jump_s)
 
     store.beat(running, "first", RunProgress(1, 0))  # nobody has taken it over yet
-    added.add(store.add(new_job(store)).id)
+    added.add(add(store).id)
     assert {claimed(store, worker).id for worker in ("second", "third")} == added - {running}
     pass_s(times, LEASE_S + 1)
     assert {claimed(store, worker).id for worker in ("fourth", "fifth", "sixth")} == added

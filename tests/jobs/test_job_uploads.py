@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.jobs.conftest import ServeJobs, ended, post, problem_of, run_job, send
+from tests.jobs.conftest import ServeJobs, ended, new_memory, post, problem_of, run_job, send, tmx, unit
 from tests.service.conftest import ALL_APIS, fields_of
 
 FORM = "multipart/form-data; boundary=b"
@@ -35,10 +35,11 @@ def zip_bomb() -> bytes:
         ("a.docx", b"no archive", ""),
         ("a.txt.gz", b"no gzip", ""),
         ("a.jsonl", b"{", ""),
+        ("a.tmx", tmx(unit("fr", "chien")), "none of its 1 units has a segment in de"),
         ("a.docx", zip_bomb, "unpacks to"),
         ("a.txt.gz", lambda: gzip.compress(bytes(200 * 2**20)), "longer than"),
     ],
-    ids=["unknown format", "not UTF-8", "no archive", "no gzip", "no JSON", "zip bomb", "gzip bomb"],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_file_that_cannot_be_read_is_rejected_with_its_problem(
     shared: httpx.Client, name: str, content: bytes | Callable[[], bytes], problem: str
@@ -71,6 +72,8 @@ def test_a_file_that_is_too_large_is_rejected_during_the_upload(serve_double: Se
         ({"placeholders": "yes"}, "placeholders"),
         ({"columns": ["x"] * 65}, "columns"),
         ({"source": ["de", "en"]}, "source"),
+        ({"webhook_url": "ftp://example.com/"}, "webhook_url"),
+        ({"webhook_url": "http://localhost/"}, "webhook_url"),
         ({"file_name": "a\0.txt"}, "file"),
     ],
 )
@@ -96,6 +99,11 @@ def test_a_body_that_is_not_a_form_with_a_file_is_rejected(
     response = shared.post("/v1/jobs", content=body, headers={"Content-Type": kind})
 
     assert response.status_code == status, response.text
+
+
+def test_a_text_that_cannot_be_interrupted_soon_is_rejected(serve_double: ServeJobs) -> None:
+    refused = post(serve_double(file_isolation="on"), b"ein haus " * 112_000)
+    assert "line 1: the text has 1,008,000 characters, more than 1,000,000; split it" in problem_of(refused)
 
 
 def test_a_rejected_file_is_removed(serve_double: ServeJobs, tmp_path: Path) -> None:
@@ -159,30 +167,24 @@ def test_a_job_or_document_over_the_file_limit_is_rejected_and_the_next_one_succ
     assert run_job(client, b"eins\n")["state"] == "done"
 
 
-def test_a_job_over_the_workers_limits_fails_and_the_worker_continues(serve_double: ServeJobs) -> None:
+def test_jobs_that_cannot_be_done_fail_with_their_problems_and_the_worker_continues(
+    serve_double: ServeJobs, tmp_path: Path
+) -> None:
     receiving = serve_double(jobs_at_a_time=0)
-    name, content = LARGE
-    large, small = send(receiving, content, name), send(receiving, b"eins\n")
+    memory = new_memory(receiving)
+    large = send(receiving, LARGE[1], LARGE[0])
+    without_file, without_memory = send(receiving, b"eins\n"), send(receiving, b"eins\n", memory=memory)
+    small = send(receiving, b"eins\n")
+    (tmp_path / "dragoman-jobs" / without_file["id"] / "input").unlink()
+    receiving.delete(f"/v1/memories/{memory}")
 
     working = serve_double(file_isolation="on", file_memory_bytes=MEMORY_BYTES)
 
-    job = ended(working, large["id"])
-    assert job["state"] == "failed"
-    assert MESSAGE in str(job)
+    for job, problem in (
+        (large, MESSAGE),
+        (without_file, "its file no longer exists"),
+        (without_memory, f"memory: memory '{memory}' not found"),
+    ):
+        failed = ended(working, job["id"])
+        assert (failed["state"], problem in failed["problem"]) == ("failed", True)
     assert ended(working, small["id"])["state"] == "done"
-
-
-def test_a_bug_in_a_parser_fails_the_job_and_the_worker_continues(
-    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> object:
-        raise RuntimeError("a bug")
-
-    receiving = serve_double(jobs_at_a_time=0)
-    with_bug, other = send(receiving, b"<p>eins</p>", "a.html"), send(receiving, b"eins\n")
-    monkeypatch.setattr("service.formats.html.HtmlFormat.read", broken)
-
-    working = serve_double()
-
-    assert ended(working, with_bug["id"])["state"] == "failed"
-    assert ended(working, other["id"])["state"] == "done"

@@ -2,11 +2,11 @@
 
 import errno
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from service.jobs import worker
 from service.jobs.job import StoredFile, new_job_id
 from service.jobs.job_runner import JobRunner, sweep
 from service.jobs.job_storage import FolderBlobs, JobStorage
@@ -23,16 +23,22 @@ from tests.jobs.conftest import (
     run_job,
     send,
     used,
+    with_key,
 )
 from tests.routing.doubles import until
 from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
+SLOW = b"first\n" + b"".join(b"slow %04d\n" % number for number in range(1000))
 
-def with_key(client: httpx.Client, keys: Keys, **limits: int) -> httpx.Client:
-    client.headers.update(keys.bearer(**limits))
-    return client
+
+def assert_charged_for_its_part(keys: Keys, client: httpx.Client, job: dict[str, Any]) -> None:
+    """Assert that a job of `SLOW` was charged for the lines that were translated until it was cancelled."""
+    characters, documents = used(keys, client)
+    assert documents == 0
+    assert 5 <= characters < job["progress"]["characters"]
+    assert (characters - 5) % len("slow 0000") == 0
 
 
 def test_a_caller_cannot_see_jobs_of_other_callers(serve_double: ServeJobs, keys: Keys) -> None:
@@ -51,8 +57,7 @@ def test_a_caller_cannot_see_jobs_of_other_callers(serve_double: ServeJobs, keys
 
 
 def test_a_file_over_the_quota_is_rejected_and_removed(serve_double: ServeJobs, keys: Keys) -> None:
-    client = serve_double(requires_key=True)
-    with_key(client, keys, characters_per_month=10)
+    client = with_key(serve_double(requires_key=True), keys, characters_per_month=10)
     response = post(client, b"x" * 11)
     assert (response.status_code, response.json()["error"]["type"]) == (429, "quota_exceeded")
     assert client.get("/v1/jobs").json()["jobs"] == []
@@ -72,7 +77,7 @@ def test_a_running_job_can_be_cancelled_and_is_charged_for_its_translated_part(
     serve_double: ServeJobs, keys: Keys
 ) -> None:
     client = with_key(serve_double(requires_key=True), keys)
-    job = send(client, b"first\n" + b"".join(b"slow %04d\n" % number for number in range(1000)))
+    job = send(client, SLOW)
     until(lambda: look(client, job["id"])["progress"]["done"] >= 1)
     cancelling = client.delete(f"/v1/jobs/{job['id']}")
     assert (cancelling.status_code, cancelling.json()["is_cancelling"]) == (202, True)
@@ -80,10 +85,7 @@ def test_a_running_job_can_be_cancelled_and_is_charged_for_its_translated_part(
     assert (cancelled["state"], cancelled["result"]) == ("cancelled", None)
     assert client.get(f"/v1/jobs/{job['id']}/result").status_code == 404
 
-    characters, documents = used(keys, client)
-    assert documents == 0
-    assert 5 <= characters < job["progress"]["characters"]
-    assert (characters - 5) % len("slow 0000") == 0
+    assert_charged_for_its_part(keys, client, job)
 
 
 def test_a_key_cannot_exceed_its_number_of_unfinished_jobs(serve_double: ServeJobs) -> None:
@@ -100,13 +102,11 @@ def test_a_key_cannot_exceed_its_number_of_unfinished_jobs(serve_double: ServeJo
 def test_a_key_whose_jobs_never_end_delays_no_job_of_another(
     serve_double: ServeJobs, double: DoubleTranslator, keys: Keys
 ) -> None:
-    client = serve_double(jobs_at_a_time=2)
-    client.headers.update(keys.bearer())
+    client = with_key(serve_double(jobs_at_a_time=2), keys)
     hostile = [send(client, b"wait\n") for _ in range(6)]
     until(lambda: sum(look(client, job["id"])["state"] == "running" for job in hostile) >= 2)
 
-    client.headers.update(keys.bearer())
-    assert run_job(client, b"ein haus\n")["state"] == "done"
+    assert run_job(with_key(client, keys), b"ein haus\n")["state"] == "done"
 
     double.released.set()
 
@@ -153,47 +153,16 @@ def test_the_sweep_continues_after_files_that_cannot_be_removed(
     assert set(services.blobs.jobs()) == set(ids[::2])
 
 
-def test_a_job_is_retried_after_the_disk_was_full(
-    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put, num_tries = FolderBlobs.put, 0
-
-    def fail_once(blobs: FolderBlobs, name: str, file: Path) -> None:
-        nonlocal num_tries
-        if "/result" in name:
-            num_tries += 1
-            if num_tries == 1:
-                raise OSError(errno.ENOSPC, "no space left")
-        put(blobs, name, file)
-
-    monkeypatch.setattr(FolderBlobs, "put", fail_once)
-    monkeypatch.setattr(worker, "SETBACK_PAUSE_POLLS", 0.1)
-    client = serve_double()
-    job = run_job(client, b"eins\n")
-
-    assert (job["state"], num_tries) == ("done", 2)
-
-
-def test_a_job_whose_file_is_missing_fails_with_that_problem(serve_double: ServeJobs, tmp_path: Path) -> None:
-    client = serve_double(jobs_at_a_time=0)
-    job = send(client, b"eins\n")
-    (tmp_path / "dragoman-jobs" / job["id"] / "input").unlink()
-    failed = ended(serve_double(), job["id"])
-
-    assert (failed["state"], failed["problem"]) == ("failed", "its file no longer exists")
-
-
 def test_a_stopping_server_requeues_its_job_which_is_charged_for_its_finished_part_if_cancelled(
-    serve_double: ServeJobs, double: DoubleTranslator, tmp_path: Path, keys: Keys
+    serve_double: ServeJobs, double: DoubleTranslator, models_dir: Path, keys: Keys
 ) -> None:
-    content = b"first\n" + b"".join(b"slow %03d\n" % number for number in range(200))
     headers = keys.bearer()
     with (
-        router_of(DoubleTranslator(double.manifest), tmp_path / "double") as router,
+        router_of(DoubleTranslator(double.manifest), models_dir / "tiny") as router,
         ready_client(router, database_url=keys.url) as client,
     ):
         client.headers.update(headers)
-        job = send(client, content)
+        job = send(client, SLOW)
         until(lambda: look(client, job["id"])["progress"]["done"] > 0)
 
     idle = serve_double(jobs_at_a_time=0)
@@ -204,7 +173,4 @@ def test_a_stopping_server_requeues_its_job_which_is_charged_for_its_finished_pa
     client = serve_double()
     client.headers.update(headers)
     assert ended(client, job["id"])["state"] == "cancelled"
-    characters, documents = used(keys, client)
-    assert documents == 0
-    assert (characters - 5) % len("slow 000") == 0
-    assert 5 <= characters < job["progress"]["characters"]
+    assert_charged_for_its_part(keys, client, job)

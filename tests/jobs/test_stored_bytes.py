@@ -2,6 +2,7 @@
 
 import os
 import uuid
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,11 @@ from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
-from starlette.types import Scope
 
 from service.accounts.database import Database
 from service.accounts.keys import ANONYMOUS, DEFAULT_SCOPES, NO_LIMITS, Caller
 from service.http.errors import ApiError, ErrorKind
-from service.http.uploads import UploadLimits, Uploads
+from service.http.uploads import TrackedUpload, UploadLimits, Uploads
 from service.jobs.errors import JobsFull, TooManyBytes
 from service.jobs.job import JobLimits, StoredFile
 from service.jobs.job_storage import BlobStore, open_blobs
@@ -24,7 +24,7 @@ from service.jobs.routes import RangeNotSatisfiable, requested_part
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_by_key, stored_bytes_of_key
 from service.settings import SettingsError
-from tests.jobs.conftest import ServeJobs, end_next, new_job, post, run_job
+from tests.jobs.conftest import ServeJobs, end_next, new_job, post, run_job, with_key
 from tests.service.conftest import ALL_APIS
 from tests.service.keys import Keys
 from tests.service.test_request_bodies import Connect, answer_of, connect, head
@@ -122,8 +122,7 @@ __all__ = ["connect"]
 
 
 def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, keys: Keys) -> None:
-    client = serve_double(max_jobs_bytes_of_key=3000)
-    client.headers.update(keys.bearer())
+    client = with_key(serve_double(max_jobs_bytes_of_key=3000), keys)
     content = b"eins" + b" " * 996
     job = run_job(client, content)
     kept = client.get("/v1/jobs").json()
@@ -133,8 +132,7 @@ def test_the_stored_bytes_of_a_key_are_limited(serve_double: ServeJobs, keys: Ke
     refused = post(client, content + b"x")
     assert (refused.status_code, refused.json()["error"]["type"]) == (429, "quota_exceeded")
     assert "1000 bytes of the limit of 3000" in refused.text
-    client.headers.update(keys.bearer())
-    assert post(client, content + b"x").status_code == 202
+    assert post(with_key(client, keys), content + b"x").status_code == 202
 
 
 def test_error_reports_count_as_stored_bytes_and_a_result_over_the_limit_is_not_kept(
@@ -165,75 +163,81 @@ def test_a_job_whose_error_report_exceeds_the_limit_fails(serve_double: ServeJob
 KEY = Caller("key", "of a test", DEFAULT_SCOPES, NO_LIMITS, "key:a")
 
 
-def scope_of(address: str, announced_bytes: int = 0) -> Scope:
+@pytest.fixture
+def running() -> Iterator[ExitStack]:
+    """Uploads in progress; closing it ends them."""
+    with ExitStack() as uploads:
+        yield uploads
+
+
+def track(
+    running: ExitStack, uploads: Uploads, address: str = "127.0.0.1", announced_bytes: int = 0
+) -> TrackedUpload:
     headers = [(b"content-length", str(announced_bytes).encode())]
-    return {"type": "http", "headers": headers, "client": (address, 1)}
+    scope = {"type": "http", "headers": headers, "client": (address, 1)}
+    return running.enter_context(uploads.track(scope))
 
 
 def caller(name: str) -> Caller:
     return replace(KEY, key_id=name, client=f"key:{name}")
 
 
-def test_bytes_of_running_uploads_are_limited_per_client_and_in_total() -> None:
+def test_bytes_of_running_uploads_are_limited_per_client_and_in_total(running: ExitStack) -> None:
     uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=60))
-    here, elsewhere = scope_of("127.0.0.1"), scope_of("127.0.0.2")
-    with uploads.track(here) as first, uploads.track(here) as second, uploads.track(elsewhere) as third:
-        for upload, name in ((first, "a"), (second, "a"), (third, "b")):
-            upload.authenticate(caller(name))
-        first.grow_to(60)
-        with pytest.raises(ApiError) as of_client:
-            second.grow_to(1)
-        third.grow_to(20)
-        with pytest.raises(ApiError) as of_all:
-            third.grow_to(21)  # it would have more than it leaves to others
+    first, second = track(running, uploads), track(running, uploads)
+    third = track(running, uploads, "127.0.0.2")
+    for upload, name in ((first, "a"), (second, "a"), (third, "b")):
+        upload.authenticate(caller(name))
+    first.grow_to(60)
+    with pytest.raises(ApiError) as of_client:
+        second.grow_to(1)
+    third.grow_to(20)
+    with pytest.raises(ApiError) as of_all:
+        third.grow_to(21)  # it would have more than it leaves to others
     assert [each.value.kind for each in (of_client, of_all)] == [ErrorKind.OVERLOADED, ErrorKind.NO_ROOM]
 
-    with uploads.track(here) as alone:
-        alone.grow_to(1000)
+    running.close()
+    track(running, uploads).grow_to(1000)  # alone
 
 
-def test_a_client_finds_space_for_an_upload_next_to_any_others() -> None:
+def test_a_client_finds_space_for_an_upload_next_to_any_others(running: ExitStack) -> None:
     uploads = Uploads(UploadLimits(max_bytes=10_000, max_bytes_of_client=10_000))
-    with ExitStack() as stack:
-        stack.enter_context(uploads.track(scope_of("127.0.0.1"))).grow_to(1)
-        for number in range(9):
-            upload = stack.enter_context(uploads.track(scope_of("127.0.0.1")))
-            upload.authenticate(caller(str(number)))
-            with suppress(ApiError):
-                for size_bytes in range(10_001):  # as many as it can get
-                    upload.grow_to(size_bytes)
-        last = stack.enter_context(uploads.track(scope_of("127.0.0.1")))
-        last.authenticate(caller("last"))
-        last.grow_to(10)
+    track(running, uploads).grow_to(1)
+    for number in range(9):
+        upload = track(running, uploads)
+        upload.authenticate(caller(str(number)))
+        with suppress(ApiError):
+            for size_bytes in range(10_001):  # as many as it can get
+                upload.grow_to(size_bytes)
+    last = track(running, uploads)
+    last.authenticate(caller("last"))
+    last.grow_to(10)
 
 
-def test_only_a_valid_key_reserves_what_it_announces() -> None:
+def test_only_a_valid_key_reserves_what_it_announces(running: ExitStack) -> None:
     uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=80))
-    with (
-        uploads.track(scope_of("127.0.0.1", 90)),
-        uploads.track(scope_of("127.0.0.1", 90)) as anonymous,
-        uploads.track(scope_of("127.0.0.1", 40)) as of_key,
-        uploads.track(scope_of("127.0.0.1", 40)) as of_same_key,
-    ):
-        anonymous.authenticate(replace(ANONYMOUS, client="address:127.0.0.1"))
-        of_key.authenticate(KEY)
-        with pytest.raises(ApiError, match="40 of at most 100 bytes"):
-            of_same_key.authenticate(KEY)
+    _, anonymous, of_key, of_same_key = (
+        track(running, uploads, announced_bytes=announced_bytes) for announced_bytes in (90, 90, 40, 40)
+    )
+    anonymous.authenticate(replace(ANONYMOUS, client="address:127.0.0.1"))
+    of_key.authenticate(KEY)
+    with pytest.raises(ApiError, match="40 of at most 100 bytes"):
+        of_same_key.authenticate(KEY)
 
 
-def test_strangers_at_one_address_have_a_small_share_together() -> None:
+def test_strangers_at_one_address_have_a_small_share_together(running: ExitStack) -> None:
     uploads = Uploads(UploadLimits(max_bytes=1000, max_bytes_of_client=80))
-    with (
-        uploads.track(scope_of("127.0.0.1")) as first,
-        uploads.track(scope_of("127.0.0.1")) as second,
-        uploads.track(scope_of("127.0.0.2")) as elsewhere,
-    ):
-        first.grow_to(20)
-        with pytest.raises(ApiError, match="the limit is 20 bytes"):
-            second.grow_to(1)
-        elsewhere.grow_to(20)
-        second.authenticate(KEY)
+    first, second, elsewhere = (
+        track(running, uploads),
+        track(running, uploads),
+        track(running, uploads, "127.0.0.2"),
+    )
+    first.grow_to(20)
+    with pytest.raises(ApiError, match="the limit is 20 bytes"):
         second.grow_to(1)
+    elsewhere.grow_to(20)
+    second.authenticate(KEY)
+    second.grow_to(1)
 
 
 def test_bytes_that_strangers_announce_take_no_room_from_others(
@@ -247,15 +251,13 @@ def test_bytes_that_strangers_announce_take_no_room_from_others(
             f"Authorization: Basic {number}\r\nContent-Length: 20000\r\n\r\n--x\r\n"
         )
         connect(client, head.encode())
-    client.headers.update(keys.bearer())
-    assert post(client, b"eins" * 1000).status_code == 202
+    assert post(with_key(client, keys), b"eins" * 1000).status_code == 202
 
 
 def test_an_upload_over_the_limit_of_simultaneous_bytes_is_rejected_before_it_is_read(
     serve_double: ServeJobs, keys: Keys, connect: Connect
 ) -> None:
-    client = serve_double(apis=ALL_APIS, max_uploads_bytes_of_client=10_000)
-    client.headers.update(keys.bearer())
+    client = with_key(serve_double(apis=ALL_APIS, max_uploads_bytes_of_client=10_000), keys)
     lines = b'{"text": "' + b"x" * 8988 + b'"}\n'
     authorization = f"Authorization: {client.headers['Authorization']}"
     path = "/v1/jobs?source=de&target=en"

@@ -10,12 +10,11 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +52,7 @@ PRIVATE = (
     "192.0.0.9", "192.0.0.170", "192.88.99.1", "198.18.0.1", "203.0.113.9", "3fff::1", "2001::1",
     "2001:db8::1", "2002:101:101::", "5f00::1", "64:ff9b:1::1", "100::1", "4000::1",
 )  # fmt: skip
+PUBLIC = ("1.1.1.1", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101")
 
 
 @dataclass
@@ -173,15 +173,10 @@ def test_pauses_between_retries_grow_up_to_a_maximum_number_of_tries() -> None:
     assert None not in pauses
 
 
-@pytest.mark.parametrize("address", PRIVATE)
-def test_addresses_that_are_not_public_are_rejected(address: str) -> None:
-    with pytest.raises(AddressRejected):
+@pytest.mark.parametrize("address", [*PRIVATE, *PUBLIC])
+def test_only_public_addresses_are_accepted(address: str) -> None:
+    with nullcontext() if address in PUBLIC else pytest.raises(AddressRejected):
         require_public(address)
-
-
-@pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"])
-def test_public_addresses_are_accepted(address: str) -> None:
-    require_public(address)
 
 
 @given(st.ip_addresses(v=4, network="10.0.0.0/8"))
@@ -219,11 +214,6 @@ def test_the_connection_uses_the_address_that_was_checked(monkeypatch: pytest.Mo
 
     assert looked_up == ["hook.test"]
     assert receiver.seen[0][0]["host"] == receiver.url.replace("http://127.0.0.1", "hook.test")
-
-
-@pytest.mark.parametrize("url", ["ftp://example.com/", "http://localhost/"])
-def test_an_upload_with_an_invalid_webhook_url_is_rejected(shared: httpx.Client, url: str) -> None:
-    assert fields_of(post(shared, b"x\n", webhook_url=url)) == ["webhook_url"]
 
 
 def test_a_webhook_needs_a_secret(serve_double: ServeJobs) -> None:
