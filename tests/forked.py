@@ -21,6 +21,7 @@ PRELOADED = [
     "service.server",
     "service.cli.serve",
     "pydantic.v1",
+    "tests.batch.killing",
     "tests.jobs.working",
     "tests.service.doubles",
 ]

@@ -4,13 +4,16 @@ import gzip
 import json
 import os
 import resource
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polib
 import pytest
 
 from service.formats.registry import open_format
 from tests.batch.conftest import Run
+from tests.forked import run_double, run_to_end
 from tests.formats.pdf_samples import SEED, drawn
 from tests.formats.rewriting import OPTIONS, texts
 from tests.service import conftest as service
@@ -67,24 +70,37 @@ def test_a_folder_is_translated_with_its_tree(run: Run, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"texts", "en", "in.txt", "models"}
 
 
-def test_columns_of_a_table_are_translated(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("id,title,note\n1,eins,x\n2,zwei,y\n")
+PDF = drawn([[(70, 700, "ein Satz.")]])
+TABLE = b"id,title,note\n1,eins,x\n2,zwei,y\n"
+MEMORY = """<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>ja</seg></tuv>
+<tuv xml:lang="en"><seg>yes</seg></tuv></tu></body></tmx>"""
 
-    assert run("in.csv", "-o", "out.csv", "--column", "title", "--column", "note").returncode == 0
-    assert (tmp_path / "out.csv").read_text() == "id,title,note\n1,EINS,X\n2,ZWEI,Y\n"
 
-
-@pytest.mark.parametrize(("suffix", "ending"), [("txt", b"EIN SATZ.\n"), ("docx", b"")])
-def test_the_name_of_the_output_chooses_the_format_of_a_pdf(
-    run: Run, tmp_path: Path, suffix: str, ending: bytes
+@pytest.mark.parametrize(
+    ("name", "content", "output", "options", "written"),
+    [
+        ("a.csv", TABLE, "b.csv", "--column title --column note", "id,title,note\n1,EINS,X\n2,ZWEI,Y\n"),
+        ("a.pdf", PDF, "b.txt", "", "EIN SATZ.\n"),
+        ("a.txt", b"ja\nwarum\n", "b.txt", "--memory m.tmx", "yes\nWARUM\n"),
+        ("a.txt", b"Datei %s\n", "b.txt", "--placeholders auto", "DATEI %s\n"),
+        ("a.txt", b"Datei %s\n", "b.txt", "--placeholders off", "DATEI %S\n"),
+    ],
+)
+def test_an_option_or_the_name_of_the_output_is_used(
+    run: Run, tmp_path: Path, *, name: str, content: bytes, output: str, options: str, written: str
 ) -> None:
-    (tmp_path / "in.pdf").write_bytes(drawn([[(70, 700, "ein Satz.")]]))
+    (tmp_path / "m.tmx").write_text(MEMORY)
+    (tmp_path / name).write_bytes(content)
 
-    assert run("in.pdf", "-o", f"out.{suffix}").returncode == 0
+    assert run(name, "-o", output, *options.split()).returncode == 0
+    assert (tmp_path / output).read_text() == written
 
-    written = (tmp_path / f"out.{suffix}").read_bytes()
-    assert texts(open_format(f"a.{suffix}", OPTIONS), written) == ["EIN SATZ."]
-    assert written.endswith(ending)
+
+def test_a_pdf_becomes_a_document(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.pdf").write_bytes(PDF)
+
+    assert run("in.pdf", "-o", "out.docx").returncode == 0
+    assert texts(open_format("a.docx", OPTIONS), (tmp_path / "out.docx").read_bytes()) == ["EIN SATZ."]
 
 
 @pytest.mark.parametrize(
@@ -101,6 +117,12 @@ def test_the_name_of_the_output_chooses_the_format_of_a_pdf(
         (["in.txt", "-o", "out.txt", "--beam-size", "99"], "beam_size: 99 is not between 1 and 32"),
         (["in.txt", "-o", "there.txt"], "there.txt: already exists; replace it with --force"),
         (["broken.txt", "-o", "out.txt"], "broken.txt: line 1 is not UTF-8"),
+        (["in.txt", "-o", "out.txt", "--memory", "missing.tmx"], "missing.tmx: No such file"),
+        (["in.txt", "-o", "out.txt", "--memory", "in.txt"], "not well-formed"),
+        (
+            ["in.txt", "-o", "out.txt", "--memory", "in.txt", "--engine", "ray"],
+            "cannot be combined with --engine ray",
+        ),
     ],
 )
 def test_an_invalid_command_is_rejected_in_one_line_without_output_files(
@@ -238,14 +260,10 @@ def test_an_entry_that_fails_a_check_keeps_its_source_and_is_reported(run: Run, 
     assert "a closing brace is missing" in reported["problem"]
 
 
-def test_placeholders_may_be_left_to_the_model_which_is_another_run(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "in.po").write_text(CATALOGUE, encoding="utf-8")
-    run("in.po", "-o", "out.po")
-
-    finished = run("in.po", "-o", "out.po", "--force", "--placeholders", "off")
-
-    assert (finished.returncode, "3 translated now" in finished.stderr) == (0, True)
-    assert _translations(tmp_path / "out.po")[0] == "&ÖFFNE %S"
+def run_limited(limit_bytes: int, *arguments: Any) -> None:
+    """Be the command where no file may have more bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+    run_double(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -257,18 +275,16 @@ def test_placeholders_may_be_left_to_the_model_which_is_another_run(run: Run, tm
     ids=["the journal", "the output"],
 )
 def test_a_job_stopped_by_a_full_disk_can_be_resumed(
-    tmp_path: Path, run: Run, run_apart: Run, lines: list[str], limit_bytes: int, problem: str
+    tmp_path: Path, run: Run, environment: dict[str, str], lines: list[str], limit_bytes: int, problem: str
 ) -> None:
     (tmp_path / "in.txt").write_text("".join(f"{line}\n" for line in lines))
+    command = ["batch", "in.txt", "-o", "out.txt"]
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+    status, output = run_to_end(partial(run_limited, limit_bytes), command, environment, tmp_path)
 
-    stopped = run_apart("in.txt", "-o", "out.txt", preexec=limit)
-
-    assert (stopped.returncode, stopped.stdout) == (3, "")
-    assert problem in stopped.stderr
-    assert "continue with the same command and --resume" in stopped.stderr
+    assert status == 3
+    assert problem in output
+    assert "continue with the same command and --resume" in output
     assert not (tmp_path / "out.txt").exists()
     assert not (tmp_path / "out.txt.partial").exists()
     assert run("in.txt", "-o", "out.txt", "--resume").returncode == 0

@@ -14,10 +14,11 @@ from service.accounts.database import Database
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchStopped, JournalDamaged, JournalFailed, OtherJob
 from service.batch.journal import Journal
-from service.batch.journal_file import JournalFile, remove_journal
-from service.schema.tables import JOURNAL_TABLES, METADATA, TRANSLATIONS
+from service.batch.journal_file import remove_journal
+from service.schema.tables import TRANSLATIONS
 from service.text.marked_text import MarkedText
 from service.text.outcome import Check, CheckFailure, TextOrigin, TextOutcome
+from tests.batch.doubles import journal_in
 
 OUTCOMES = st.builds(
     TextOutcome,
@@ -38,9 +39,12 @@ ONE, OTHER = b"1" * 16, b"2" * 16
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Iterator[Journal]:
-    store = JournalFile.open(tmp_path / "journal")
-    yield Journal(store)
-    store.close()
+    with journal_in(tmp_path) as opened:
+        yield opened
+
+
+def postgres_url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture(params=["a file", "sqlite", "postgresql"])
@@ -50,15 +54,9 @@ def any_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Jour
         yield request.getfixturevalue("journal")
         return
     is_sqlite = request.param == "sqlite"
-    database = Database.open(
-        f"sqlite:///{tmp_path / 'service.db'}"
-        if is_sqlite
-        else request.getfixturevalue("postgres").new_database()
-    )
-    with database.writing() as connection:
-        METADATA.create_all(connection, tables=JOURNAL_TABLES)
-    yield Journal(database)
-    database.close()
+    url = f"sqlite:///{tmp_path / 'service.db'}" if is_sqlite else postgres_url(request)
+    with closing(Database.open(url)) as database:
+        yield Journal(database)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -150,43 +148,37 @@ def damaged_pages(content: bytes) -> bytes:
     ids=["no database", "a name that is not UTF-8", "pages"],
 )
 def test_damaged_pages_are_a_clear_error(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
-    path = tmp_path / "journal"
     keys = [number.to_bytes(16) for number in range(500)]
-    store = JournalFile.open(path)
-    Journal(store).commit(dict.fromkeys(keys, TextOutcome(MarkedText("text " * 50))))
-    store.close()
+    with journal_in(tmp_path) as journal:
+        journal.commit(dict.fromkeys(keys, TextOutcome(MarkedText("text " * 50))))
+    path = tmp_path / "job.journal"
     path.write_bytes(damage(path.read_bytes()))
 
     def read() -> None:
-        with closing(JournalFile.open(path)) as store:
-            Journal(store).outcomes(keys)
+        with journal_in(tmp_path) as journal:
+            journal.outcomes(keys)
 
     with pytest.raises((JournalDamaged, JournalFailed)):
         read()
 
 
-def test_a_journal_in_use_by_another_process_is_rejected(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    store = JournalFile.open(path)
-    Journal(store).begin({"model": "a"})
+def test_a_journal_in_use_by_another_process_is_rejected(journal: Journal, tmp_path: Path) -> None:
+    journal.begin({"model": "a"})
 
-    with pytest.raises(BatchStopped, match="locked"):
-        JournalFile.open(path)
-    store.close()
+    with pytest.raises(BatchStopped, match="locked"), journal_in(tmp_path):
+        pass
 
 
 def test_a_removed_journal_is_empty_when_created_again(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    store = JournalFile.open(path)
-    Journal(store).commit({ONE: TextOutcome(MarkedText("eins"))})
-    log = path.with_name("journal-wal").read_bytes()
-    store.close()
+    path = tmp_path / "job.journal"
+    with journal_in(tmp_path) as journal:
+        journal.commit({ONE: TextOutcome(MarkedText("eins"))})
+        log = path.with_name("job.journal-wal").read_bytes()
     remove_journal(path)
-    path.with_name("journal-wal").write_bytes(log)  # as a kill between the two removals leaves it
+    path.with_name("job.journal-wal").write_bytes(log)  # as a kill between the two removals leaves it
 
-    store = JournalFile.open(path)
-    assert Journal(store).num_outcomes() == 0
-    store.close()
+    with journal_in(tmp_path) as journal:
+        assert journal.num_outcomes() == 0
 
 
 def test_a_job_with_another_fingerprint_is_rejected_with_the_differences(any_journal: Journal) -> None:
@@ -211,9 +203,9 @@ def test_every_row_has_a_checksum(journal: Journal) -> None:
 
 def test_a_commit_survives_the_death_of_its_process(journal: Journal, tmp_path: Path) -> None:
     journal.commit({ONE: TextOutcome(MarkedText("eins"))})
-    assert (tmp_path / "journal").stat().st_mode & 0o077 == 0  # nobody else may read it
+    assert (tmp_path / "job.journal").stat().st_mode & 0o077 == 0  # nobody else may read it
     for ending in ("", "-wal"):  # what is on the disk now, with the journal still open
-        (tmp_path / f"copy{ending}").write_bytes((tmp_path / f"journal{ending}").read_bytes())
+        (tmp_path / f"copy{ending}").write_bytes((tmp_path / f"job.journal{ending}").read_bytes())
 
     with sqlite3.connect(tmp_path / "copy") as copy:
         assert copy.execute("SELECT text FROM translations").fetchall() == [(b'"eins"',)]

@@ -17,15 +17,14 @@ from service.batch.entry_translator import MAX_UNFINISHED_WINDOWS, RoutedEntryTr
 from service.batch.errors import InputProblem
 from service.batch.journal import KEY_SIZE_BYTES, entry_key
 from service.batch.memory_translator import WINDOW_ENTRIES, MemoryTranslator, read_tmx
-from service.batch.run import run_job
 from service.formats.entries import Entry, entry_of
-from service.formats.review_marks import ReviewMarks
 from service.memories.pairs import SegmentPair, source_digest
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object
 from service.text.outcome import TextOrigin, TextOutcome
 from service.translation.options import BATCH, OnFailure, TranslationOptions
 from tests.batch.conftest import Run
-from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
+from tests.batch.doubles import PAIR, UpperCase
+from tests.batch.test_batch_command import MEMORY
 from tests.service.conftest import TINY_BUNDLE
 
 PAIRS = st.sampled_from([Pair("de", "en"), Pair("de", "fr"), Pair("d", "een"), Pair("en", "de")])
@@ -39,24 +38,18 @@ WANTED = st.tuples(TEXTS, PAIRS)
 
 
 @given(WANTED, WANTED)
-def test_entries_have_one_key_if_and_only_if_text_marks_and_languages_are_the_same(
+def test_entries_of_any_position_have_one_key_if_and_only_if_text_marks_and_languages_are_the_same(
     one: tuple[MarkedText, Pair], other: tuple[MarkedText, Pair]
 ) -> None:
-    keys = [entry_key(entry_of(marked, "line 1"), pair) for marked, pair in (one, other)]
+    keys = [
+        entry_key(entry_of(marked, place), pair) for place, (marked, pair) in {"1": one, "2": other}.items()
+    ]
 
     assert (keys[0] == keys[1]) == (one == other)
     assert {len(key) for key in keys} == {KEY_SIZE_BYTES}
 
 
-def test_the_position_of_an_entry_is_no_part_of_its_key() -> None:
-    keys = {entry_key(Entry("ja", place), Pair("de", "en")) for place in ("line 1", "row 2, column b")}
-
-    assert len(keys) == 1
-
-
 KNOWN = {"ja": "yes", "nein": "no"}
-TMX = """<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>ja</seg></tuv>
-<tuv xml:lang="en"><seg>yes</seg></tuv></tu></body></tmx>"""
 PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n{}'
 
 
@@ -114,23 +107,15 @@ def test_entries_with_markup_are_translated() -> None:
 
 def test_a_tmx_file_is_read_by_digests(tmp_path: Path) -> None:
     path = tmp_path / "a.tmx"
-    path.write_text(TMX)
+    path.write_text(MEMORY)
 
     assert read_tmx(path, PAIR) == {source_digest("ja"): SegmentPair("ja", "yes")}
 
-    path.write_text(TMX.replace('"en"', '"fr"'))
+    path.write_text(MEMORY.replace('"en"', '"fr"'))
     with pytest.raises(InputProblem, match="no unit with segments in de and en"):
         read_tmx(path, PAIR)
     with pytest.raises(InputProblem, match=r"b\.tmx: No such file"):
         read_tmx(tmp_path / "b.tmx", PAIR)
-
-
-def test_another_mark_is_another_job(tmp_path: Path) -> None:
-    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", ["ja"]))
-    assert job.options.review is ReviewMarks.MARK
-    with journal_in(tmp_path) as journal:
-        run_job(job, UpperCase(), journal)
-        assert journal.facts()["review marks"] == "mark"
 
 
 @pytest.mark.parametrize(
@@ -158,35 +143,6 @@ def test_a_text_that_could_not_be_translated_is_marked_too(run: Run, tmp_path: P
 
     assert run("a.po", "-o", "c.po", "--on-failure", OnFailure.EMPTY).returncode == 1
     assert (tmp_path / "c.po").read_text() == (tmp_path / "a.po").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("--memory", "missing.tmx"), "missing.tmx: No such file"),
-        (("--memory", "a.txt"), "not well-formed"),
-        (("--memory", "m.tmx", "--engine", "ray"), "cannot be combined with --engine ray"),
-    ],
-)
-def test_a_memory_that_cannot_be_used_rejects_the_command(
-    run: Run, tmp_path: Path, arguments: tuple[str, ...], problem: str
-) -> None:
-    (tmp_path / "m.tmx").write_text(TMX)
-    (tmp_path / "a.txt").write_text("ja\n")
-
-    finished = run("a.txt", "-o", "b.txt", *arguments)
-
-    assert finished.returncode == 2
-    assert problem in " ".join(finished.stderr.split())
-    assert not (tmp_path / "b.txt").exists()
-
-
-def test_a_memory_fills_in_texts_of_any_format(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "m.tmx").write_text(TMX)
-    (tmp_path / "a.txt").write_text("ja\nwarum\n")
-
-    assert run("a.txt", "-o", "b.txt", "--memory", "m.tmx").returncode == 0
-    assert (tmp_path / "b.txt").read_text() == "yes\nWARUM\n"
 
 
 MARKED = MarkedText("Ich habe ein Haus.", (Mark(9, MarkKind.OPEN, 0, 1), Mark(12, MarkKind.CLOSE, 1, 0)))
