@@ -1,17 +1,16 @@
 """Estimate of a job before it begins: amount of text, duplicates and duration."""
 
 import random
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import islice
 
 from dragoman.text.segmentation import segment
 from dragoman.types import Pair
 from service.batch.files import JobFile, read_entries
 from service.batch.journal import entry_key
+from service.batch.occurrences import OccurrenceCounts
 from service.batch.pending_entries import TranslatorOf
 from service.formats.entries import Entry
 
@@ -19,7 +18,6 @@ SAMPLE_ENTRIES = 256
 SAMPLE_S = 10.0
 """Time limit in seconds for the translation of one pair's sample."""
 SEED = 0
-WINDOW_ENTRIES = 512
 
 
 @dataclass(slots=True)
@@ -50,16 +48,12 @@ def count_contents(files: Sequence[JobFile]) -> Contents:
         InputProblem: a file cannot be read.
     """
     contents = Contents(num_files=len(files))
-    # Without a name, SQLite uses a temporary file, which is deleted with the connection.
-    with closing(sqlite3.connect("")) as seen:
-        seen.execute("CREATE TABLE seen (key BLOB PRIMARY KEY) WITHOUT ROWID")
-        draw = random.Random(SEED)  # noqa: S311 -- a sample, no secret
+    draw = random.Random(SEED)  # noqa: S311 -- a sample, no secret
+    with closing(OccurrenceCounts()) as occurrences:
         for file in files:
-            entries = read_entries(file)
-            while window := list(islice(entries, WINDOW_ENTRIES)):
-                for entry in window:
-                    _count(entry, file.pair, contents)
-                for entry in _unseen(window, file.pair, seen):
+            for entry in read_entries(file):
+                _count(entry, file.pair, contents)
+                if occurrences.add(entry_key(entry, file.pair)):
                     _count_distinct(entry, file.pair, contents, draw)
     return contents
 
@@ -84,12 +78,6 @@ def _for_a_while(sample: Sequence[Entry], began_s: float) -> Iterator[Entry]:
         if time.monotonic() - began_s > SAMPLE_S:
             return
         yield entry
-
-
-def _unseen(window: Sequence[Entry], pair: Pair, seen: sqlite3.Connection) -> Iterator[Entry]:
-    for entry in window:
-        if seen.execute("INSERT OR IGNORE INTO seen VALUES (?)", (entry_key(entry, pair),)).rowcount:
-            yield entry
 
 
 def _count(entry: Entry, pair: Pair, contents: Contents) -> None:

@@ -129,8 +129,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     # Imported here: these would double the start time of every other command.
     from service.batch.job_directory import StartMode  # noqa: PLC0415
     from service.batch.planning import LanguageOptions  # noqa: PLC0415
-    from service.cli.batch_arguments import BatchArguments  # noqa: PLC0415
-    from service.cli.batch_job import estimate_batch, run_batch  # noqa: PLC0415
+    from service.cli.batch_job import BatchArguments, estimate_batch, run_batch  # noqa: PLC0415
     from service.cli.terms import TermOptions  # noqa: PLC0415
     from service.cluster import ClusterOptions  # noqa: PLC0415
     from service.engine import file_limits  # noqa: PLC0415

@@ -17,33 +17,52 @@ from service.batch.entry_translator import translator_for
 from service.batch.errors import BatchRejected, BatchStopped, InputProblem
 from service.batch.estimate import count_contents, measure_rate
 from service.batch.files import JobFile, input_errors
-from service.batch.job_directory import JobDirectory, NothingToResume
+from service.batch.job_directory import JobDirectory, NothingToResume, StartMode
 from service.batch.journal import Journal
 from service.batch.memory_translator import with_tmx
 from service.batch.pending_entries import ChunkLimits, TranslatorOf
-from service.batch.planning import SHOWN, FileMapping, FileMappings, map_files, plan_files
-from service.batch.progress import BatchReport
+from service.batch.planning import SHOWN, FileMapping, FileMappings, LanguageOptions, map_files, plan_files
+from service.batch.progress import BatchReport, OnProgress
 from service.batch.run import BatchJob, reports_failures, run_job, translator_facts
 from service.batch.texts import EntryTranslator
-from service.cli.batch_arguments import BatchArguments
 from service.cli.batch_bar import progress_bar, show_contents, show_report
-from service.cli.terms import NO_TERMS
-from service.engine import open_router, translator_options
+from service.cli.exit_status import EXIT_FAILED, EXIT_INCOMPLETE
+from service.cli.terms import NO_TERMS, TermOptions
+from service.cluster import ClusterOptions
+from service.engine import find_models, open_router, translator_options
 from service.formats.registry import is_known
-from service.settings import Settings
+from service.settings import Settings, split_names
+from service.translation.options import TranslationOptions
 
 CHUNKS = ChunkLimits()
 EXIT_DONE = 0
-EXIT_INCOMPLETE = 1
-EXIT_REJECTED = 2
 EXIT_STOPPED = 3
 
 
 @dataclass(frozen=True, slots=True)
+class BatchArguments:
+    """The command's options."""
+
+    inputs: tuple[str, ...]
+    output: str
+    languages: LanguageOptions
+    options: TranslationOptions
+    start: StartMode
+    cluster: ClusterOptions | None = None
+    """None to translate in this process."""
+    memory: Path | None = None
+    """TMX file whose exact matches are used."""
+    terms: TermOptions = NO_TERMS
+    """Terms, for the only language pair of all files."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Resources:
-    router: Router
-    journal: Journal
     settings: Settings
+    router: Router
+    directory: JobDirectory
+    journal: Journal
+    stop: Event
 
 
 def run_batch(arguments: BatchArguments, settings: Settings) -> int:
@@ -58,8 +77,8 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
             job_directory.opened(targets, arguments.start) as journal,
             open_router(settings) as router,
         ):
-            resources = _Resources(router, journal, settings)
-            report = _translate(arguments, resources, mappings, job_directory, stop)
+            resources = _Resources(settings, router, job_directory, journal, stop)
+            report = _translate(arguments, resources, mappings)
     except NothingToResume:
         typer.echo(
             f"dragoman: nothing to resume: {arguments.output} exists; --force translates it again", err=True
@@ -67,7 +86,7 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
         return EXIT_INCOMPLETE if reports_failures(job_directory.problems_path) else EXIT_DONE
     except BatchRejected as error:
         typer.echo(f"dragoman: {error}", err=True)
-        return EXIT_REJECTED
+        return EXIT_FAILED
     except BatchStopped as error:
         typer.echo(f"dragoman: {error}; continue with the same command and --resume", err=True)
         return EXIT_STOPPED
@@ -86,7 +105,7 @@ def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
             rate = measure_rate(contents, _translators(router, arguments))
     except BatchRejected as error:
         typer.echo(f"dragoman: {error}", err=True)
-        return EXIT_REJECTED
+        return EXIT_FAILED
     show_contents(contents, rate)
     return EXIT_DONE
 
@@ -102,11 +121,7 @@ def _find_files(arguments: BatchArguments) -> FileMappings:
 
 
 def _translate(
-    arguments: BatchArguments,
-    resources: _Resources,
-    mappings: Sequence[FileMapping],
-    job_directory: JobDirectory,
-    stop: Event,
+    arguments: BatchArguments, resources: _Resources, mappings: Sequence[FileMapping]
 ) -> BatchReport:
     router = resources.router
     files = plan_files(mappings, arguments.languages, router)
@@ -115,21 +130,36 @@ def _translate(
     facts = translator_facts(router, pairs, arguments.options, translator_options(resources.settings))
     if arguments.memory is not None:
         facts["memory"] = _digest_memory(arguments.memory)
-    job = BatchJob(files, facts, job_directory.problems_path, arguments.options, CHUNKS)
+    job = BatchJob(files, facts, resources.directory.problems_path, arguments.options, CHUNKS)
     with progress_bar() as on_progress:
         if arguments.cluster is not None:
-            from service.cli.batch_cluster import cluster_job  # noqa: PLC0415 -- seldom needed
-            from service.cluster.run import run_on_ray  # noqa: PLC0415 -- as above
+            return _run_on_cluster(job, arguments.cluster, resources, on_progress)
+        translators, journal = _translators(router, arguments), resources.journal
+        return run_job(job, translators, journal, on_progress=on_progress, stop=resources.stop)
 
-            job_on_cluster = cluster_job(job, arguments, arguments.cluster, job_directory, resources.settings)
-            return run_on_ray(job_on_cluster, resources.journal, on_progress=on_progress, stop=stop)
-        return run_job(
-            job,
-            _translators(router, arguments),
-            resources.journal,
-            on_progress=on_progress,
-            stop=stop,
-        )
+
+def _run_on_cluster(
+    job: BatchJob, cluster: ClusterOptions, resources: _Resources, on_progress: OnProgress
+) -> BatchReport:
+    """Run a job on Ray. Nodes must have the bundles under the same paths as this machine."""
+    from service.cluster.engines import RoutedEngine  # noqa: PLC0415 -- seldom needed
+    from service.cluster.partitions import PartitionFolder  # noqa: PLC0415 -- as above
+    from service.cluster.run import ClusterJob, run_on_ray  # noqa: PLC0415 -- as above
+
+    settings = resources.settings
+    engine = RoutedEngine(
+        {name: folder.resolve() for name, folder in find_models(settings).items()},
+        tuple(sorted({file.pair for file in job.files})),
+        job.facts,
+        job.options,
+        pivots=split_names(settings.pivots),
+        providers=settings.providers,
+        kernels=settings.kernels,
+        threads=settings.threads,
+        fallback_dir=settings.model_folders.bundled,
+    )
+    job_on_cluster = ClusterJob(job, engine, PartitionFolder(resources.directory.partitions_path), cluster)
+    return run_on_ray(job_on_cluster, resources.journal, on_progress=on_progress, stop=resources.stop)
 
 
 def _with_terms(arguments: BatchArguments, files: Sequence[JobFile]) -> BatchArguments:

@@ -36,9 +36,7 @@ GROUPS: Mapping[str, str] = {
     """,
     "Telemetry": "metrics log_level log_format log_addresses log_texts otlp_endpoint",
 }
-"""Names of settings, by group."""
-OTHER_GROUP = "Others"
-"""Group of the settings that are in no other group."""
+"""Names of all settings, by group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +54,10 @@ class SettingHelp:
 
 def grouped_settings() -> dict[str, list[SettingHelp]]:
     """Return all settings by group."""
-    known = {name: _describe(name, field) for name, field in Settings.model_fields.items()}
-    grouped = {group: [known.pop(name) for name in names.split()] for group, names in GROUPS.items()}
-    return {**grouped, OTHER_GROUP: list(known.values())} if known else grouped
+    known = Settings.model_fields
+    return {
+        group: [_describe(name, known[name]) for name in names.split()] for group, names in GROUPS.items()
+    }
 
 
 def settings_help() -> str:

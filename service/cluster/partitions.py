@@ -8,9 +8,8 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -21,6 +20,7 @@ from dragoman.types import Pair
 from service.batch.errors import ClusterMissing, JobCancelled, PartitionDamaged
 from service.batch.files import JobFile, output_errors, read_entries
 from service.batch.journal import Journal, look_up, marked_bytes, marked_of_bytes, read_outcome
+from service.batch.occurrences import OccurrenceCounts
 from service.batch.run import by_pair
 from service.formats.entries import Entry, entry_of
 from service.text.outcome import TextOutcome
@@ -200,33 +200,6 @@ def _read_whole(path: Path) -> pa.Table:
 
 def _digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=DIGEST_SIZE_BYTES).hexdigest()
-
-
-class OccurrenceCounts:
-    """Number of occurrences of each planned entry, in a database that moves to a temporary file as it grows.
-
-    A set of keys in memory would grow with the input.
-    """
-
-    def __init__(self) -> None:
-        self._database = sqlite3.connect("")  # SQLite's name for a temporary database
-        self._database.execute("CREATE TABLE planned (key BLOB PRIMARY KEY, times INTEGER) WITHOUT ROWID")
-
-    def close(self) -> None:
-        self._database.close()
-
-    def add(self, key: bytes) -> bool:
-        """Count an entry, and return whether it is new."""
-        with closing(self._database.execute("INSERT OR IGNORE INTO planned VALUES (?, 1)", (key,))) as cursor:
-            if cursor.rowcount:
-                return True
-        self._database.execute("UPDATE planned SET times = times + 1 WHERE key = ?", (key,))
-        return False
-
-    def of(self, key: bytes) -> int:
-        """Return the number of occurrences of an entry; 0 if it was not planned."""
-        found = self._database.execute("SELECT times FROM planned WHERE key = ?", (key,)).fetchone()
-        return 0 if found is None else int(found[0])
 
 
 @dataclass(frozen=True, slots=True)

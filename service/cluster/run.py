@@ -12,17 +12,12 @@ from threading import Event
 
 from service.batch.errors import PartitionDamaged
 from service.batch.journal import Journal
+from service.batch.occurrences import OccurrenceCounts
 from service.batch.progress import BatchProgress, BatchReport, OnProgress
 from service.batch.run import BatchJob, begin, finish
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, connect, translate_partitions
-from service.cluster.partitions import (
-    OccurrenceCounts,
-    PartitionFolder,
-    PartitionPlan,
-    Planner,
-    read_outcomes,
-)
+from service.cluster.partitions import PartitionFolder, PartitionPlan, Planner, read_outcomes
 
 MAX_PARTITION_ENTRIES = 1024
 """Maximum entries of a partition: enough that engines seldom run empty, so few that a kill costs seconds."""
@@ -94,7 +89,9 @@ def _translate_pending(
         size = cluster_job.partition_entries or choose_size(num_entries, cluster_job.cluster.workers)
         planner = Planner(journal, occurrences, cluster_job.folder.entries_path, size, stop)
         plan = planner.run(cluster_job.job.files)
-        merging = _OutcomeMerger(journal, occurrences, num_entries, plan, on_progress)
+        merging = _OutcomeMerger(
+            journal, occurrences, on_progress, num_entries, plan.num_done, plan.num_failed
+        )
         if plan.partitions:
             _translate(cluster_job, plan, merging, stop)
     return merging.num_translated
@@ -118,38 +115,33 @@ def _merge_finished(folder: PartitionFolder, journal: Journal) -> None:
         path.unlink()
 
 
+@dataclass(slots=True)
 class _OutcomeMerger:
     """Commits finished partitions to the journal and reports progress."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        occurrences: OccurrenceCounts,
-        num_entries: int,
-        plan: PartitionPlan,
-        on_progress: OnProgress,
-    ) -> None:
-        self._journal = journal
-        self._occurrences = occurrences
-        self._num_entries = num_entries
-        self._num_done = plan.num_done
-        self._num_failed = plan.num_failed
-        self._on_progress = on_progress
-        self.num_translated = 0
-        """Distinct entries translated in this run."""
+    journal: Journal
+    occurrences: OccurrenceCounts
+    on_progress: OnProgress
+    num_entries: int
+    num_done: int
+    num_failed: int
+    num_translated: int = 0
+    """Distinct entries translated in this run."""
+
+    def __post_init__(self) -> None:
         self._report()
 
     def merge(self, path: Path) -> None:
         outcomes = read_outcomes(path)
-        self._journal.commit(outcomes)
+        self.journal.commit(outcomes)
         path.unlink()
         self.num_translated += len(outcomes)
         for key, outcome in outcomes.items():
-            times = self._occurrences.of(key)
-            self._num_done += times
-            self._num_failed += times if outcome.is_source else 0
+            times = self.occurrences.of(key)
+            self.num_done += times
+            self.num_failed += times if outcome.is_source else 0
         self._report()
 
     def _report(self) -> None:
-        progress = BatchProgress(self._num_entries, self._num_done, self._num_failed, self.num_translated)
-        self._on_progress(progress)
+        progress = BatchProgress(self.num_entries, self.num_done, self.num_failed, self.num_translated)
+        self.on_progress(progress)

@@ -1,26 +1,21 @@
 """Files of a job, its journal, and one Ray for all tests of this folder."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from dragoman.types import Pair
-from service.batch.files import JobFile
 from service.batch.journal import Journal
-from service.batch.journal_file import JournalFile
 from service.batch.run import BatchJob
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, connect
 from service.cluster.partitions import PartitionFolder
 from service.cluster.run import ClusterJob
-from service.formats.entries import FileOptions
-from service.formats.registry import open_format
+from tests.batch.doubles import FACTS, job_of, journal_in, lines_file
 from tests.cluster.doubles import replace_ray
 
-PAIR = Pair("de", "en")
 TINY = Path(__file__).parents[1] / "tiny"
 ONE_WORKER = ClusterOptions()
 TWO_WORKERS = ClusterOptions(workers=2, cpus=1)
@@ -36,45 +31,30 @@ class Place:
 
     @property
     def target(self) -> Path:
-        return self.folder / "out.txt"
+        return self.folder / "out" / "in.txt"
 
     @property
     def problems(self) -> Path:
-        return self.folder / "out.txt.errors.jsonl"
+        return self.folder / "errors.jsonl"
 
     @property
     def partitions(self) -> PartitionFolder:
-        return PartitionFolder(self.folder / "out.txt.partitions")
+        return PartitionFolder(self.folder / "partitions")
 
-    def job(self, lines: Sequence[str], facts: dict[str, str] | None = None) -> BatchJob:
-        source = self.folder / "in.txt"
-        source.write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
-        file = JobFile("in.txt", source, self.target, open_format("in.txt", FileOptions(*PAIR)), PAIR)
-        return BatchJob((file,), facts or {"engine": "a double"}, self.problems)
+    def job(self, lines: Sequence[str], facts: Mapping[str, str] = FACTS) -> BatchJob:
+        return replace(job_of(self.folder, lines_file(self.folder, "in.txt", lines)), facts=facts)
 
     def cluster_job(self, job: BatchJob, engine: NodeEngine, partition_entries: int = 8) -> ClusterJob:
         return ClusterJob(job, engine, self.partitions, TWO_WORKERS, partition_entries)
 
     def journal(self) -> Journal:
-        return Journal(self.opened.enter_context(closing(JournalFile.open(self.folder / "journal.db"))))
+        return self.opened.enter_context(journal_in(self.folder))
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     with ExitStack() as opened:
         yield Place(tmp_path, opened)
-
-
-@pytest.fixture
-def new_place(tmp_path: Path) -> Iterator[Callable[[str], Place]]:
-    with ExitStack() as opened:
-
-        def make(name: str) -> Place:
-            folder = tmp_path / name
-            folder.mkdir()
-            return Place(folder, opened)
-
-        yield make
 
 
 @pytest.fixture(scope="module")

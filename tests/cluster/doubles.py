@@ -3,44 +3,18 @@
 import os
 import pickle
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from dragoman.types import Pair
 from service.batch.pending_entries import TranslatorOf
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, PartitionTranslator
-from service.formats.entries import Entry
-from service.text.outcome import TextOrigin, TextOutcome
+from tests.batch.doubles import UpperCase
 from tests.routing.doubles import until
-
-
-@dataclass(frozen=True, slots=True)
-class UpperCase:
-    """Translates into upper case. A text that begins with `fail` cannot be translated."""
-
-    entry_s: float = 0.0
-
-    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
-        for entry in entries:
-            time.sleep(self.entry_s)
-            if entry.text.startswith("fail"):
-                yield TextOutcome(
-                    entry.marked, origin=TextOrigin.SOURCE, rejection=f"{entry.text!r} cannot be translated"
-                )
-            else:
-                yield TextOutcome(
-                    replace(entry.marked, text=entry.text.upper()), is_cut=entry.text.startswith("cut")
-                )
-
-
-def upper_case(pair: Pair) -> UpperCase:
-    del pair
-    return UpperCase()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +34,9 @@ class DoubleEngine:
             notes = self.notes
             (notes / f"{os.getpid()}").write_text(str(num_cpus))
             until(lambda: len(list(notes.iterdir())) >= self.min_openings)
-        yield lambda _: UpperCase(self.entry_s)
+        translator = UpperCase(read_ahead=1)
+        translator.on_outcome = lambda _: time.sleep(self.entry_s)
+        yield translator
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,8 @@ from service.batch.errors import EngineDiffers, JobCancelled, OtherJob, Partitio
 from service.batch.job_directory import StartMode
 from service.batch.journal import entry_key
 from service.batch.planning import LanguageOptions
-from service.batch.progress import BatchProgress
 from service.batch.run import begin
-from service.cli.batch_arguments import BatchArguments
-from service.cli.batch_job import run_batch
+from service.cli.batch_job import BatchArguments, run_batch
 from service.cluster import partitions
 from service.cluster.engines import RoutedEngine
 from service.cluster.partitions import write_outcomes
@@ -23,7 +21,8 @@ from service.settings import Settings
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
 from service.translation.options import BATCH
-from tests.cluster.conftest import ONE_WORKER, PAIR, TINY, Place
+from tests.batch.doubles import PAIR
+from tests.cluster.conftest import ONE_WORKER, TINY, Place
 from tests.cluster.doubles import DoubleEngine
 from tests.cluster.killed import lines, run_slow_job
 from tests.forked import ForkedProcess
@@ -62,10 +61,10 @@ def test_partitions_of_another_job_are_not_used(place: Place) -> None:
 
 
 def test_a_job_with_another_fingerprint_is_rejected(place: Place) -> None:
-    journal = place.journal()
-    begin(place.job(["a"]), journal, Event())
+    job, journal = place.job(["a"]), place.journal()
+    begin(job, journal, Event())
 
-    with pytest.raises(OtherJob, match="engine was a double and is another"):
+    with pytest.raises(OtherJob, match="was double and is absent; engine was absent and is another"):
         run_on_ray(place.cluster_job(place.job(["a"], {"engine": "another"}), DoubleEngine()), journal)
 
 
@@ -104,7 +103,7 @@ def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(tmp_path: P
 def test_a_job_can_be_resumed_after_its_driver_was_killed(place: Place) -> None:
     num_lines = 240
     with ForkedProcess(run_slow_job, place.folder, num_lines) as leading:
-        until(lambda: _has_rows(place.folder / "journal.db") or leading.poll() is not None)
+        until(lambda: _has_rows(place.folder / "job.journal") or leading.poll() is not None)
         leading.kill()
         assert leading.wait(TIMEOUT_S) == -signal.SIGKILL, "it ended before it was killed"
 
@@ -133,11 +132,7 @@ def test_a_node_with_other_bundles_ends_the_job(place: Place) -> None:
 def test_a_job_can_be_stopped_while_engines_open(place: Place) -> None:
     stop = Event()
 
-    def stop_at_once(progress: BatchProgress) -> None:
-        del progress
-        stop.set()
-
     wanted = place.cluster_job(place.job(lines(20)), DoubleEngine(open_s=0.2))
     with pytest.raises(JobCancelled):
-        run_on_ray(wanted, place.journal(), on_progress=stop_at_once, stop=stop)
+        run_on_ray(wanted, place.journal(), on_progress=lambda _: stop.set(), stop=stop)
     assert not place.target.exists()

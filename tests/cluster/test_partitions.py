@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from dragoman.types import Pair
 from service.batch.errors import JobCancelled, OutputFailed, PartitionDamaged
 from service.batch.journal import entry_key
+from service.batch.occurrences import OccurrenceCounts
 from service.batch.run import begin
 from service.cluster.partitions import (
-    OccurrenceCounts,
     PartitionFolder,
     Planner,
     read_outcomes,
@@ -25,7 +25,8 @@ from service.cluster.run import choose_size
 from service.formats.entries import Entry, entry_of
 from service.text.marked_text import Mark, MarkedText, MarkKind, Object, Shown
 from service.text.outcome import TextOrigin, TextOutcome
-from tests.cluster.conftest import PAIR, Place
+from tests.batch.doubles import PAIR
+from tests.cluster.conftest import Place
 
 SIMPLIFIED = Pair("de", "zh-Hans")
 any_text = st.text(st.characters(), max_size=12)

@@ -2,22 +2,24 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
-from service.batch.entry_translator import RoutedEntryTranslator
+from service.batch.entry_translator import translator_for
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import run_job, translator_facts
 from service.cluster.engines import RoutedEngine
 from service.cluster.run import run_on_ray
 from service.translation.options import BATCH
-from tests.cluster.conftest import PAIR, TINY, Place
-from tests.cluster.doubles import DoubleEngine, upper_case
+from tests.batch.doubles import PAIR, UpperCase
+from tests.cluster.conftest import TINY, Place
+from tests.cluster.doubles import DoubleEngine
 
 pytestmark = [
     pytest.mark.usefixtures("two_cpus"),
@@ -26,7 +28,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:ray"),
 ]
 LINES = [f"line {number % 70}" for number in range(200)]
-LINES[20] = LINES[150] = "fail here"
+LINES[20] = LINES[150] = "unusable here"
 LINES[30] = "cut here"
 
 
@@ -63,14 +65,14 @@ def run_with_death(tmp_path_factory: pytest.TempPathFactory, two_cpus: None) -> 
 
 
 def test_two_workers_write_what_one_process_writes(run_with_death: RunWithDeath, place: Place) -> None:
-    expected = run_job(place.job(LINES), upper_case, place.journal())
+    expected = run_job(place.job(LINES), UpperCase(), place.journal())
 
     together = run_with_death.place
     assert run_with_death.report == expected
     assert expected.num_failed == 2
     assert together.target.read_bytes() == place.target.read_bytes()
     assert together.problems.read_bytes() == place.problems.read_bytes()
-    assert together.target.read_text().splitlines()[20] == "fail here"
+    assert together.target.read_text().splitlines()[20] == "unusable here"
     assert run_with_death.seen[0].num_done == 0
     assert run_with_death.seen[-1] == BatchProgress(len(LINES), len(LINES), 2, expected.num_translated)
     assert not together.partitions.path.exists()
@@ -82,17 +84,13 @@ def test_a_worker_that_dies_is_replaced_by_one_with_as_many_cpus(run_with_death:
     assert run_with_death.report.num_translated == len(set(LINES))
 
 
-def test_the_real_engine_translates_on_nodes_as_it_does_here(new_place: Callable[[str], Place]) -> None:
+def test_the_real_engine_translates_on_nodes_as_it_does_here(place: Place) -> None:
     sources = [pair.split("\t")[0] for pair in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()]
     bundle = TINY / "bundle-int8"
-    alone, together = new_place("alone"), new_place("together")
+    alone, together = place, Place(place.folder / "together", place.opened)
     with Router.open({"tiny": bundle}, translators=TranslatorOptions(replicas=1)) as router:
         facts = translator_facts(router, [PAIR], BATCH)
-        run_job(
-            alone.job(sources, facts),
-            lambda pair: RoutedEntryTranslator(router, *pair, BATCH),
-            alone.journal(),
-        )
+        run_job(alone.job(sources, facts), partial(translator_for, router), alone.journal())
     engine = RoutedEngine({"tiny": bundle}, (PAIR,), facts, BATCH)
 
     run_on_ray(together.cluster_job(together.job(sources, facts), engine, len(sources)), together.journal())
