@@ -20,6 +20,7 @@ from tests.routing.doubles import TIMEOUT_S, DisruptingMetrics, until
 from tests.service.conftest import NO_TLS, TINY_BUNDLE, answers
 
 URL = "/v1/translate"
+LANGUAGES = {"source": "de", "target": "en"}
 HOST = "127.0.0.1"
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 PORTS = iter(range(20_000 + 1000 * WORKER, 21_000 + 1000 * WORKER))
@@ -44,6 +45,17 @@ class Server:
         """Ask it to end; its exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(TIMEOUT_S)
+
+    def translate(self, text: str) -> str:
+        response = self.client.post(URL, json={"text": text})
+        assert response.status_code == httpx.codes.OK, response.text
+        translation: str = response.json()["translations"][0]["text"]
+        return translation
+
+    def send_file(self, content: bytes, name: str = "a.txt", **headers: str) -> httpx.Response:
+        """Send a file as a job."""
+        files = {"file": (name, content)}
+        return self.client.post("/v1/jobs", data=LANGUAGES, files=files, headers=headers)
 
     def gauge(self, name: str, label: str = "") -> float:
         """The sum of a metric's series, or of those with a label such as `ending="done"`."""

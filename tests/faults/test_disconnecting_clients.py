@@ -38,8 +38,8 @@ def long_request(number: int) -> bytes:
     ).encode() + body
 
 
-def come_and_leave(server: Server, num_clients: int, numbers: Iterator[int]) -> None:
-    for _ in range(num_clients // AT_A_TIME):
+def come_and_leave(server: Server, numbers: Iterator[int]) -> None:
+    for _ in range(NUM_CLIENTS // AT_A_TIME):
         with ExitStack() as connections:
             for _ in range(AT_A_TIME):
                 connection = connections.enter_context(socket.create_connection(server.address, timeout=60))
@@ -47,21 +47,14 @@ def come_and_leave(server: Server, num_clients: int, numbers: Iterator[int]) -> 
             until(lambda: server.gauge("segments_running") > 0)
 
 
-def translate(server: Server) -> str:
-    response = server.client.post(URL, json={"text": SENTENCE * 3})
-    assert response.status_code == OK
-    text: str = response.json()["translations"][0]["text"]
-    return text
-
-
 @pytest.mark.timeout(180)
 def test_disconnected_clients_leave_no_work_and_no_memory(server: Server) -> None:
-    wanted = translate(server)
+    wanted = server.translate(SENTENCE * 3)
     numbers = itertools.count()
     resident_bytes = []
     for _ in range(NUM_ROUNDS):
-        come_and_leave(server, NUM_CLIENTS, numbers)
-        assert translate(server) == wanted
+        come_and_leave(server, numbers)
+        assert server.translate(SENTENCE * 3) == wanted
         until(server.is_idle)
         resident_bytes.append(server.resident_bytes())
 

@@ -81,6 +81,7 @@ def test_a_full_disk_fails_only_requests_that_are_charged_until_there_is_space(
 
 
 RUBBISH = b"rubbish " * 20_000
+TEXT = "Das Kind spielt im Garten."
 
 
 @pytest.fixture(scope="module")
@@ -112,23 +113,12 @@ def lose_a_graph(folder: Path) -> None:
     (folder / "decoder.onnx").unlink()
 
 
-def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    change(manifest)
-    path.write_text(json.dumps(manifest), encoding="utf-8")
-
-
 def describe_what_is_not_there(folder: Path) -> None:
     """A new manifest, whose files are still the old ones."""
-    change_manifest(folder, lambda it: it["files"]["decoder.onnx"].update(sha256="0" * 64))
-
-
-def translate(server: Server) -> str:
-    response = server.client.post(URL, json={"text": "Das Kind spielt im Garten."})
-    assert response.status_code == OK, response.text
-    text: str = response.json()["translations"][0]["text"]
-    return text
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["files"]["decoder.onnx"]["sha256"] = "0" * 64
+    path.write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def reload(server: Server) -> dict[str, Any]:
@@ -152,7 +142,7 @@ def reload(server: Server) -> dict[str, Any]:
 def test_loaded_models_keep_working_and_an_invalid_bundle_is_reported_until_it_is_fixed(
     server: Server, models: Path, folder: str, harm: Callable[[Path], None], named: str
 ) -> None:
-    wanted = translate(server)
+    wanted = server.translate(TEXT)
     shutil.copytree(TINY_BUNDLE, models / folder, dirs_exist_ok=True)
     harm(models / folder)
 
@@ -160,10 +150,10 @@ def test_loaded_models_keep_working_and_an_invalid_bundle_is_reported_until_it_i
         [problem] = reload(server)["problems"]
         assert problem["folder"] == folder
         assert named in " ".join(problem["problems"])
-        assert translate(server) == wanted
+        assert server.translate(TEXT) == wanted
         assert server.client.get("/readyz").status_code == OK
 
     shutil.rmtree(models / folder)
     shutil.copytree(TINY_BUNDLE, models / folder)
     assert reload(server)["problems"] == []
-    assert translate(server) == wanted
+    assert server.translate(TEXT) == wanted

@@ -11,7 +11,7 @@ import pytest
 from bench.hostile.attacks import bombs
 from bench.processes import MIB, memory
 from tests.faults.conftest import Server, StartServer
-from tests.faults.test_slow_files import LANGUAGES, LONG
+from tests.faults.test_slow_files import LONG
 from tests.routing.doubles import until
 
 MAX_GROWTH_BYTES = 120 * MIB
@@ -24,17 +24,14 @@ def server(start_server: StartServer) -> Server:
     return start_server(log_level="warning")
 
 
-def send(server: Server, name: str, content: bytes) -> httpx.Response:
-    return server.client.post("/v1/jobs", data=LANGUAGES, files={"file": (name, content)})
-
-
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", ["PDF of spaces", "PDF with many texts", "Parquet with repeated texts"])
 def test_a_single_file_does_not_grow_the_server(server: Server, name: str) -> None:
-    assert send(server, "a.txt", b"ein Hund\n").status_code == httpx.codes.ACCEPTED
+    assert server.send_file(b"ein Hund\n").status_code == httpx.codes.ACCEPTED
     before_bytes = server.resident_bytes()
 
-    sent = send(server, *bombs()[name])
+    file_name, content = bombs()[name]
+    sent = server.send_file(content, file_name)
 
     assert sent.status_code in {httpx.codes.ACCEPTED, httpx.codes.UNPROCESSABLE_ENTITY}, sent.text
     assert memory(server.process.pid).peak_bytes - before_bytes < MAX_GROWTH_BYTES
@@ -44,7 +41,7 @@ def test_a_single_file_does_not_grow_the_server(server: Server, name: str) -> No
 def test_a_reader_that_is_killed_fails_its_file_alone(server: Server) -> None:
     """As the system does if memory runs out."""
     with ThreadPoolExecutor() as threads:
-        sending = threads.submit(send, server, "a.txt.gz", LONG)
+        sending = threads.submit(server.send_file, LONG, "a.txt.gz")
         until(lambda: sending.done() or server.children())
         for process in server.children():
             os.kill(process, signal.SIGKILL)
@@ -52,13 +49,13 @@ def test_a_reader_that_is_killed_fails_its_file_alone(server: Server) -> None:
 
     assert response.status_code in {httpx.codes.UNPROCESSABLE_ENTITY, httpx.codes.SERVICE_UNAVAILABLE}
     assert response.json()["error"]["message"]
-    assert send(server, "a.txt", b"ein Hund\n").status_code == httpx.codes.ACCEPTED
+    assert server.send_file(b"ein Hund\n").status_code == httpx.codes.ACCEPTED
 
 
 @pytest.mark.timeout(240)
 def test_a_job_whose_reader_is_killed_fails_or_keeps_the_order_of_its_lines(server: Server) -> None:
     lines = ["Das ist ein Haus. " * 3 + str(number) for number in range(NUM_LINES)]
-    job_id = send(server, "a.txt", "\n".join(lines).encode()).json()["id"]
+    job_id = server.send_file("\n".join(lines).encode()).json()["id"]
 
     def job() -> dict[str, Any]:
         found: dict[str, Any] = server.client.get(f"/v1/jobs/{job_id}").json()

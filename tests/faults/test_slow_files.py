@@ -4,19 +4,20 @@ import gzip
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
 
 from bench.hostile.attacks import MULTIPART, encode_form
-from tests.faults.conftest import Server, StartServer
+from tests.faults.conftest import LANGUAGES, Server, StartServer
 from tests.routing.doubles import until
 from tests.service.keys import Keys
 
-LANGUAGES = {"source": "de", "target": "en"}
 LONG = gzip.compress(b"ein Hund\n" * 10_000_000, 9, mtime=0)
 """Takes a process that reads it far longer than this test has."""
+UNIT = '<tu><tuv xml:lang="de"><seg>Hund</seg></tuv></tu>'
+MEMORY = f'<tmx version="1.4"><header srclang="de"/><body>{UNIT * 180_000}</body></tmx>'.encode()
 ENDED_S = 5.0
 """Over twice the time in which work ends: the tests share their cores."""
 NUM_HOSTILE = 6
@@ -49,9 +50,18 @@ def sending(server: Server, path: str, name: str, content: bytes, key: str) -> I
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("path", ["/v1/jobs", "/v2/document", "/translate_file"])
-def test_the_check_of_a_file_ends_with_its_client(server: Server, keys: Keys, path: str) -> None:
-    with sending(server, path, "a.txt.gz", LONG, keys.make()):
+@pytest.mark.parametrize(
+    ("path", "name", "content"),
+    [
+        *((path, "a.txt.gz", LONG) for path in ("/v1/jobs", "/v2/document", "/translate_file")),
+        ("/v1/memories?name=x", "a.tmx", MEMORY),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_check_or_import_of_a_file_ends_with_its_client(
+    server: Server, keys: Keys, path: str, name: str, content: bytes
+) -> None:
+    with sending(server, path, name, content, keys.make()):
         until(server.children)
     left_s = time.monotonic()
     until(lambda: not server.children())
@@ -59,27 +69,12 @@ def test_the_check_of_a_file_ends_with_its_client(server: Server, keys: Keys, pa
 
 
 @pytest.mark.timeout(120)
-def test_an_import_ends_with_its_client(server: Server, keys: Keys) -> None:
-    unit = '<tu><tuv xml:lang="de"><seg>Hund</seg></tuv></tu>'
-    tmx = f'<tmx version="1.4"><header srclang="de"/><body>{unit * 180_000}</body></tmx>'
-    with sending(server, "/v1/memories?name=x", "a.tmx", tmx.encode(), keys.make()):
-        until(server.children)
-    until(lambda: not server.children())
-
-
-@pytest.mark.timeout(120)
 def test_a_key_that_sends_long_files_delays_no_file_of_another(server: Server, keys: Keys) -> None:
     key = keys.make()
-    clients = [sending(server, "/v1/jobs", "a.txt.gz", LONG, key) for _ in range(NUM_HOSTILE)]
-    for client in clients:
-        client.__enter__()
-    try:
+    with ExitStack() as clients:
+        for _ in range(NUM_HOSTILE):
+            clients.enter_context(sending(server, "/v1/jobs", "a.txt.gz", LONG, key))
         until(lambda: len(server.children()) == 2)
-        sent = server.client.post(
-            "/v1/jobs", data=LANGUAGES, files={"file": ("a.txt", b"ein Hund\n")}, headers=keys.bearer()
-        )
+        sent = server.send_file(b"ein Hund\n", **keys.bearer())
         assert sent.status_code == httpx.codes.ACCEPTED
         assert len(server.children()) >= 2  # the long files are still being read
-    finally:
-        for client in clients:
-            client.__exit__(None, None, None)

@@ -85,9 +85,7 @@ def test_a_client_that_streams_job_events_does_not_block_the_shutdown(
 ) -> None:
     url = f"sqlite:///{tmp_path / 'jobs.db'}"
     server = start_server(database_url=url, jobs_at_a_time=0)
-    search_options = {"source": "de", "target": "en"}
-    sent = server.client.post("/v1/jobs", files={"file": ("a.txt", b"Ja.")}, data=search_options)
-    job_id = sent.json()["id"]  # nobody works on it
+    job_id = server.send_file(b"Ja.").json()["id"]  # nobody works on it
 
     with server.client.stream("GET", f"/v1/jobs/{job_id}/events") as events:
         lines = events.iter_lines()
