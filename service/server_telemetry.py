@@ -102,7 +102,7 @@ class Telemetry:
 
     def error_forms(self, others: Iterable[ErrorForm]) -> ErrorForms:
         """Return error forms that count the errors."""
-        return ErrorForms(tuple(others), self.requests.reject)
+        return ErrorForms(tuple(others), self.requests.rejections.add)
 
     def routes(self, inference: Inference, authenticator: Authenticator) -> APIRouter:
         """Return the route of the metrics, if anybody may read them."""

@@ -83,10 +83,6 @@ class RequestCounters:
             found = self.durations_s[labels] = Histogram(DURATION_BOUNDS_S)
         found.add(duration_s)
 
-    def reject(self, kind: str) -> None:
-        """Count an error response."""
-        self.rejections.add(kind)
-
 
 HEARTBEAT_S = 60.0
 """Default seconds within which a loop must give its next heartbeat."""

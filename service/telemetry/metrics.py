@@ -5,7 +5,7 @@ defines all labels, so that clients cannot create series.
 https://prometheus.io/docs/instrumenting/writing_exporters/
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
@@ -33,7 +33,7 @@ class ServerState:
     queue: QueueState
 
 
-class Metrics:
+class Metrics(Collector):
     """All metrics of a server."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Metrics:
         self._look = get_state
         self._budget_bytes = float("inf") if memory_budget_bytes is None else float(memory_budget_bytes)
         self._registry = CollectorRegistry()
-        self._registry.register(_FamilyCollector(self._families))
+        self._registry.register(self)
         ProcessCollector(registry=self._registry)
 
     def exposition(self) -> bytes:
@@ -70,7 +70,8 @@ class Metrics:
         """Return all metrics as objects."""
         return list(self._registry.collect())
 
-    def _families(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics that are no metrics of a process."""
         yield from _request_families(self._requests)
         yield from _of_engine(self._engine.total())
         yield from _of_workers(self._workers)
@@ -78,14 +79,6 @@ class Metrics:
         yield _gauge("memory_budget_bytes", "Maximum estimated memory of the open models", self._budget_bytes)
         build = {installed_version("dragoman"): 1}
         yield _gauges("build_info", "Version of the server; the value is always 1", "version", build)
-
-
-class _FamilyCollector(Collector):
-    def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterable[Metric]:
-        return self._families()
 
 
 def _request_families(counters: counting.RequestCounters) -> Iterator[Metric]:

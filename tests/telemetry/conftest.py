@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
@@ -61,6 +63,28 @@ def engine_client() -> Iterator[httpx.Client]:
     """A client of a watched server with the real engine, which a module's tests share."""
     with observed_engine(Telemetry(TelemetryOptions(memory_budget_bytes=10**10))) as client:
         yield client
+
+
+def serve_one(app: ASGIApp, path: str) -> None:
+    """One request to an application of a test's own, whose response goes nowhere."""
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(_message: Message) -> None:
+        pass
+
+    scope: Scope = {"type": "http", "method": "POST", "path": path, "headers": [], "client": None}
+    anyio.run(app, scope, receive, send)
+
+
+def failing(message: str) -> ASGIApp:
+    """An application that fails."""
+
+    async def fail(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
+        raise RuntimeError(message)
+
+    return fail
 
 
 def read(client: httpx.Client) -> Exposed:

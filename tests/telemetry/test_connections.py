@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.faults.conftest import free_port
 from tests.routing.doubles import until
 from tests.service.conftest import TINY_BUNDLE, answers
 
@@ -61,13 +61,6 @@ def elsewhere(reported: Path) -> list[str]:
     return [address for address in found if not ipaddress.ip_address(address).is_loopback] + [
         name for name in named if name not in {"127.0.0.1", "localhost", "None"}
     ]
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def test_a_connection_would_be_seen(tmp_path: Path) -> None:

@@ -6,16 +6,14 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.http.telemetry_middleware import QUIET_ROUTES, RequestLogOptions, TelemetryMiddleware
 from service.server_telemetry import Telemetry, TelemetryOptions
@@ -23,7 +21,7 @@ from service.telemetry.counters import RequestCounters
 from service.telemetry.logs import LogFormat, configure_logs, traceback_without_messages
 from service.telemetry.request_record import CURRENT_REQUEST, begin_request, record_texts
 from tests.routing.doubles import until
-from tests.telemetry.conftest import Observe
+from tests.telemetry.conftest import Observe, failing, serve_one
 
 WORD = "Zwiebelfisch"
 """Of a client."""
@@ -138,22 +136,9 @@ def test_addresses_are_logged_only_on_request(
     assert [line.get("address") for line in access_lines(logged)][-1] == (ADDRESS if is_requested else None)
 
 
-def serve_directly(
-    app: Callable[[Scope, Receive, Send], Any],
-    options: RequestLogOptions,
-    tally: RequestCounters | None = None,
-) -> None:
-    """One request to an application of a test's own."""
-    observed = TelemetryMiddleware(app, tally or RequestCounters(), options)
-
-    async def receive() -> Message:
-        return {"type": "http.disconnect"}
-
-    async def send(_message: Message) -> None:
-        pass
-
-    scope: Scope = {"type": "http", "method": "POST", "path": f"/{WORD}", "headers": [], "client": None}
-    anyio.run(observed, scope, receive, send)
+def serve_directly(app: ASGIApp, options: RequestLogOptions, tally: RequestCounters | None = None) -> None:
+    """One request to an application of a test's own that is logged."""
+    serve_one(TelemetryMiddleware(app, tally or RequestCounters(), options), f"/{WORD}")
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
@@ -179,12 +164,9 @@ def test_texts_are_logged_only_on_request_and_their_characters_always(
 def test_an_application_that_fails_is_counted_as_failed(logged: io.StringIO) -> None:
     configure_logs("json", "info", logged)
 
-    async def fail(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
-        raise RuntimeError(WORD)
-
     tally = RequestCounters()
     with pytest.raises(RuntimeError):
-        serve_directly(fail, RequestLogOptions(), tally)
+        serve_directly(failing(WORD), RequestLogOptions(), tally)
 
     assert access_lines(logged)[0]["status"] == 500
     assert tally.in_flight == 0

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
 from dragoman.types import FinishReason, Method, SearchKind
 from service.http.errors import ErrorKind
-from service.server_telemetry import Telemetry, TelemetryOptions
+from service.server_telemetry import Access, Telemetry, TelemetryOptions
 from service.telemetry.counters import EngineMetricsCollector, Histogram, LabeledCounter
 from service.telemetry.logs import configure_logs
 from service.translation.inference import Inference
@@ -254,18 +254,15 @@ def test_each_metric_family_appears_once_with_its_help(engine_client: httpx.Clie
     assert all(family.documentation and family.type != "unknown" for family in families)
 
 
-def test_anybody_can_read_open_metrics(observe: Observe) -> None:
-    response = observe(Telemetry()).get("/metrics")
+@pytest.mark.parametrize(("access", "status"), [("open", 200), ("off", 404)])
+def test_anybody_can_read_metrics_unless_they_are_off(observe: Observe, access: Access, status: int) -> None:
+    client = observe(Telemetry(TelemetryOptions(metrics=access)))
+    response = client.get("/metrics")
 
-    assert response.status_code == 200
-    assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-
-
-def test_metrics_may_be_off(observe: Observe) -> None:
-    client = observe(Telemetry(TelemetryOptions(metrics="off")))
-
-    assert client.get("/metrics").status_code == 404
-    assert "/metrics" not in client.get("/openapi.json").json()["paths"]
+    assert response.status_code == status
+    plain = response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    is_documented = "/metrics" in client.get("/openapi.json").json()["paths"]
+    assert plain is is_documented is (access == "open")
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "observing.md").read_text(encoding="utf8")

@@ -6,20 +6,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import anyio
 import httpx
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanKind, StatusCode
-from starlette.types import Message, Receive, Scope, Send
 
 from service.server_telemetry import Telemetry, TelemetryOptions
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
 from service.telemetry.tracing import NO_TRACING
 from service.telemetry.tracing_setup import TracingError, open_tracing
 from tests.jobs.test_webhooks import receiving
-from tests.telemetry.conftest import Observe, observed_engine
+from tests.telemetry.conftest import Observe, failing, observed_engine, serve_one
 
 PROJECT = Path(__file__).parents[2]
 WORD = "Zwiebelfisch"
@@ -145,19 +143,9 @@ def test_spans_have_nothing_in_them_that_a_client_wrote(kept: Kept, observe: Obs
 
 
 def test_an_exception_raised_in_a_span_is_not_quoted_in_it(kept: Kept) -> None:
-    async def fail(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
-        raise RuntimeError(WORD)
-
-    async def receive() -> Message:
-        return {"type": "http.disconnect"}
-
-    async def send(_message: Message) -> None:
-        pass
-
     tracing = SpanTracing(kept)
-    scope: Scope = {"type": "http", "method": "GET", "path": f"/{WORD}", "headers": []}
     with pytest.raises(RuntimeError, match=WORD):
-        anyio.run(tracing.surround(fail), scope, receive, send)
+        serve_one(tracing.surround(failing(WORD)), f"/{WORD}")
     tracing.close()
 
     (span,) = kept.spans
