@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -53,23 +53,18 @@ class ModelDownload:
         self.received_bytes += num_bytes
 
 
+@dataclass(eq=False, slots=True)
 class ModelAdmin:
     """Downloads and removes models of the models folder. To be used on the event loop."""
 
-    def __init__(self, folders: ModelFolders, index_location: str | None, watcher: ModelWatcher) -> None:
-        """Create it without reading anything.
-
-        Args:
-            folders: where the models are.
-            index_location: index of the models that can be downloaded; None if there is none.
-            watcher: makes the router notice a change.
-        """
-        self.downloads: dict[str, ModelDownload] = {}
-        """The last download of each model since the server's start, by name."""
-        self._folders = folders
-        self._index_location = index_location
-        self._watcher = watcher
-        self._tasks: set[asyncio.Task[None]] = set()
+    folders: ModelFolders
+    index_location: str | None
+    """Index of the models that can be downloaded; None if there is none."""
+    watcher: ModelWatcher
+    """Makes the router notice a change."""
+    downloads: dict[str, ModelDownload] = field(default_factory=dict)
+    """The last download of each model since the server's start, by name."""
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start_download(self, name: str, *, replaces: bool) -> ModelDownload:
         """Start to download a model of the index.
@@ -86,13 +81,13 @@ class ModelAdmin:
             ModelBusy: it is being downloaded.
             TooManyDownloads: as many as possible are running.
         """
-        location = self._index_location
+        location = self.index_location
         if location is None:
             raise NoModelIndex
         self._check_can_start(name)
         index = await run_on_daemon_thread(partial(read_index, location))
         model = index.named(name)
-        if not replaces and (self._folders.own / name).exists():
+        if not replaces and (self.folders.own / name).exists():
             raise ModelExists(name)
         self._check_can_start(name)  # again: others may have started meanwhile
         self.downloads[name] = started = ModelDownload(model)
@@ -113,19 +108,19 @@ class ModelAdmin:
         if self._is_running(name):
             raise ModelBusy(name)
         hidden = await run_in_thread(partial(self._take_away, name))
-        await self._watcher.look()
+        await self.watcher.look()
         self.downloads.pop(name, None)
         await run_in_thread(partial(shutil.rmtree, hidden))
         logger.info("model %s was removed on request", name)
 
     def _take_away(self, name: str) -> Path:
         # Only a name that a listing has, as it may be `..`, and no folder of something else.
-        folder = self._folders.find().get(name)
+        folder = self.folders.find().get(name)
         if folder is None or not (folder / MANIFEST_FILE).is_file():
             raise UnknownModel(f"{name} is not in the models folder")
-        if folder.parent != self._folders.own:
+        if folder.parent != self.folders.own:
             raise ModelIsBundled(name)
-        return take_away(name, self._folders.own)
+        return take_away(name, self.folders.own)
 
     def _is_running(self, name: str) -> bool:
         known = self.downloads.get(name)
@@ -140,10 +135,10 @@ class ModelAdmin:
     async def _download(self, started: ModelDownload, location: str) -> None:
         """Download a model, and have it served; record how this ends."""
         name = started.model.name
-        fetch = partial(download, location, started.model, self._folders.own, started.add_bytes)
+        fetch = partial(download, location, started.model, self.folders.own, started.add_bytes)
         try:
             await run_on_daemon_thread(fetch)
-            await self._watcher.look()
+            await self.watcher.look()
         except Exception as error:  # noqa: BLE001 -- kept for the client
             started.error = to_any_api_error(error)
             started.state = DownloadState.FAILED

@@ -16,21 +16,17 @@ class Readiness:
 
     inference: Inference
     workers: WorkerCounters
-    _is_draining: bool = False
+    is_draining: bool = False
+    """Whether the server is about to stop."""
 
     def start_draining(self) -> None:
         """Report the server as not ready, since it is about to stop; it still answers requests."""
-        self._is_draining = True
-
-    @property
-    def is_draining(self) -> bool:
-        """Whether the server is about to stop."""
-        return self._is_draining
+        self.is_draining = True
 
     def require(self) -> None:
         """Raise an ApiError with the reason if the server should get no requests."""
         require_ready(self.inference)
-        if self._is_draining:
+        if self.is_draining:
             raise ApiError(
                 ErrorKind.NOT_READY, "the server is stopping; try again later", headers=RETRY_AFTER
             )

@@ -44,21 +44,17 @@ class PendingEntriesPass:
     on_progress: OnProgress
     stop: Event
     monotonic: Callable[[], float] = time.monotonic
+    num_translated: int = 0
+    """Number of distinct entries translated so far."""
     _waiting: dict[bytes, int] = field(default_factory=dict)
     _under_way: deque[bytes] = field(default_factory=deque)
     _uncommitted: dict[bytes, TextOutcome] = field(default_factory=dict)
     _num_done: int = 0
     _num_failed: int = 0
-    _num_translated: int = 0
     _committed_at_s: float = field(init=False)
 
     def __post_init__(self) -> None:
         self._committed_at_s = self.monotonic()
-
-    @property
-    def num_translated(self) -> int:
-        """Number of distinct entries translated so far."""
-        return self._num_translated
 
     def run(self, files: Sequence[JobFile], pair: Pair, translator: EntryTranslator) -> None:
         """Translate files of one pair as one stream, so that the translator does not run empty between them.
@@ -110,7 +106,7 @@ class PendingEntriesPass:
     def _record_outcome(self, key: bytes, outcome: TextOutcome) -> None:
         self._count(outcome, self._waiting.pop(key))
         self._uncommitted[key] = outcome
-        self._num_translated += 1
+        self.num_translated += 1
         self._report_progress()
         is_time = self.monotonic() - self._committed_at_s >= self.chunks.seconds
         if is_time or len(self._uncommitted) >= self.chunks.entries:
@@ -131,5 +127,5 @@ class PendingEntriesPass:
 
     def _report_progress(self) -> None:
         self.on_progress(
-            BatchProgress(self.num_entries, self._num_done, self._num_failed, self._num_translated)
+            BatchProgress(self.num_entries, self._num_done, self._num_failed, self.num_translated)
         )

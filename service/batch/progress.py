@@ -18,15 +18,15 @@ class BatchProgress:
     """Distinct entries that were translated in this run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BatchReport:
-    """Final counts of a job."""
+    """Final counts of a job; all but `num_translated` count repeated entries each time."""
 
     num_entries: int
-    num_failed: int
-    num_cut: int
+    num_failed: int = 0
+    num_cut: int = 0
     """Translated entries that reached a length limit and may be incomplete."""
-    num_translated: int
+    num_translated: int = 0
     """Distinct entries translated in this run; 0 if a resumed run only had to write files."""
     num_flagged: int = 0
     """Translated entries that failed a check, such as a number that changed, and are to be reviewed."""

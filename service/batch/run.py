@@ -9,7 +9,7 @@ killed and resumed.
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -47,26 +47,19 @@ FLAGGED = "flagged"
 CUT = "a length limit was reached; the translation may be incomplete"
 
 
-@dataclass(slots=True)
-class WriteCounts:
-    """Counts of entries in the files written; repeated entries count each time."""
-
-    num_failed: int = 0
-    num_cut: int = 0
-    num_flagged: int = 0
-    """Entries whose translation failed a check and was used all the same."""
-
-
-def write_files(job: "BatchJob", surveys: Sequence[Survey], journal: Journal, *, stop: Event) -> WriteCounts:
+def finish(
+    job: "BatchJob", surveys: Sequence[Survey], journal: Journal, *, num_translated: int, stop: Event
+) -> BatchReport:
     """Write all files, each completely or not at all, and list problems with their entries in a side file.
 
-    The side file has a JSON object for each entry that was not translated or was cut. If there are none,
-    there is no such file.
+    The side file has a JSON object for each entry that was not translated, was cut or failed a check. If
+    there are none, there is no such file.
 
     Args:
         job: job whose entries are all in the journal.
         surveys: survey of each file from when the job began.
         journal: journal of the job.
+        num_translated: number of distinct entries translated in this run.
         stop: checked now and then.
 
     Raises:
@@ -75,16 +68,14 @@ def write_files(job: "BatchJob", surveys: Sequence[Survey], journal: Journal, *,
         OutputFailed: a file cannot be written.
         JobCancelled: `stop` was set.
     """
-    tally = WriteCounts()
+    report = BatchReport(sum(survey.num_entries for survey in surveys), num_translated=num_translated)
     with ExitStack() as opened:
         problems = _ProblemsFile(job.problems_path, opened)
         for file, survey in zip(job.files, surveys, strict=True):
-            outcomes = _OutputTexts(job, file, journal, tally, problems, stop)
-            _write_file(file, survey, outcomes)
-    if not problems.is_there:
-        with suppress(FileNotFoundError):
-            job.problems_path.unlink()  # left by an earlier run
-    return tally
+            _write_file(file, survey, _OutputTexts(job, file, journal, report, problems, stop))
+    if problems.target is None:
+        job.problems_path.unlink(missing_ok=True)  # left by an earlier run
+    return report
 
 
 def _write_file(file: JobFile, survey: Survey, texts: "_OutputTexts") -> None:
@@ -114,21 +105,17 @@ def _problems(problems_path: Path, outcomes: Collection[str]) -> Iterator[Mappin
         return
 
 
+@dataclass(slots=True)
 class _ProblemsFile:
     """The side file, which is created with the first problem."""
 
-    def __init__(self, path: Path, opened: ExitStack) -> None:
-        self._path = path
-        self._opened = opened
-        self._target: BinaryIO | None = None
-
-    @property
-    def is_there(self) -> bool:
-        return self._target is not None
+    path: Path
+    opened: ExitStack
+    target: BinaryIO | None = None
 
     def add(self, file: JobFile, entry: Entry, outcome: str, problem: str, check: str | None = None) -> None:
-        if self._target is None:
-            self._target = self._opened.enter_context(write_atomically(self._path))
+        if self.target is None:
+            self.target = self.opened.enter_context(write_atomically(self.path))
         record = {
             "file": file.name,
             "place": entry.place,
@@ -140,7 +127,7 @@ class _ProblemsFile:
             record["check"] = check
         line = json.dumps(record, ensure_ascii=False) + "\n"
         # A lone surrogate cannot be encoded in UTF-8.
-        self._target.write(line.encode("utf-8", "backslashreplace"))
+        self.target.write(line.encode("utf-8", "backslashreplace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +137,7 @@ class _OutputTexts:
     job: "BatchJob"
     file: JobFile
     journal: Journal
-    tally: WriteCounts
+    report: BatchReport
     problems: _ProblemsFile
     stop: Event
 
@@ -167,15 +154,15 @@ class _OutputTexts:
         """Return a text with its review marks, unless these are off, or nothing was to be done."""
         check = outcome.failed[0].check if outcome.failed else None
         if outcome.is_cut:
-            self.tally.num_cut += 1
+            self.report.num_cut += 1
             self.problems.add(self.file, entry, "cut", CUT)
         if outcome.is_source:
-            self.tally.num_failed += 1
+            self.report.num_failed += 1
             self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem or "", check)
             if self.job.options.on_failure is OnFailure.EMPTY:
                 return ""
         elif outcome.problem is not None:
-            self.tally.num_flagged += 1
+            self.report.num_flagged += 1
             self.problems.add(self.file, entry, FLAGGED, outcome.problem, check)
         review, pair = self.job.options.review, self.file.pair
         if review is not ReviewMarks.CONFIDENCE:
@@ -250,15 +237,6 @@ def translate_pending(
     for pair, files in by_pair(job.files).items():
         pending.run(files, pair, translator_of(pair))
     return pending.num_translated
-
-
-def finish(
-    job: BatchJob, surveys: Sequence[Survey], journal: Journal, *, num_translated: int, stop: Event
-) -> BatchReport:
-    """Write the files, whose entries are all in the journal. Errors are those of `run_job`."""
-    tally = write_files(job, surveys, journal, stop=stop)
-    num_entries = sum(survey.num_entries for survey in surveys)
-    return BatchReport(num_entries, tally.num_failed, tally.num_cut, num_translated, tally.num_flagged)
 
 
 def _facts_of_files(job: BatchJob, surveys: Sequence[Survey]) -> dict[str, str]:

@@ -123,9 +123,8 @@ class JobRunner:
             InputError: its content depends on its languages, and these cannot be determined.
             BatchStopped: `stop` was set, or the process that reads the file was stopped.
         """
-        reading = _Reading(source, self.limits, stop)
-        pair = self._pair(job_request, reading) if depends_on_languages(job_request.file_name) else None
-        counts = survey(_job_file(job_request, reading, source, pair or UNKNOWN), stop)
+        pair = self._pair(job_request, source, stop) if depends_on_languages(job_request.file_name) else None
+        counts = survey(self._job_file(job_request, source, pair or UNKNOWN, stop), stop)
         return EntryCounts(counts.num_entries, counts.num_characters, pair)
 
     def run(
@@ -153,11 +152,10 @@ class JobRunner:
             DragomanError: the engine failed.
             StoreError: the journal's database failed.
         """
-        reading = _Reading(source, self.limits, stop)
-        pair = self._pair(job.job_request, reading)
+        pair = self._pair(job.job_request, source, stop)
         if self.detection.is_wanted(job.job_request.source):
             progress_reporter.set_source(pair.source)
-        file = _job_file(job.job_request, reading, folder / "result", pair)
+        file = self._job_file(job.job_request, source, pair, stop, folder / "result")
         if job.num_entries <= MAX_KEPT_ENTRIES and job.num_characters <= MAX_KEPT_CHARACTERS:
             file = replace(file, entries=tuple(read_entries(file)))
         errors = folder / "errors.jsonl"
@@ -202,8 +200,8 @@ class JobRunner:
             BatchError: the file cannot be read.
             StoreError: the database cannot be used.
         """
-        reading = _Reading(source, self.limits, Event())
-        file = _job_file(job.job_request, reading, source, self._pair(job.job_request, reading))
+        stop = Event()
+        file = self._job_file(job.job_request, source, self._pair(job.job_request, source, stop), stop)
         return _translated_characters(file, self.journal(job.id))
 
     def _translator(self, pair: Pair, job: Job, options: TranslationOptions, stop: Event) -> EntryTranslator:
@@ -257,22 +255,30 @@ class JobRunner:
         """
         if not self.detection.is_wanted(job_request.source):
             return False
-        resolved = self._find_source(job_request, _Reading(source, self.limits, stop))
+        resolved = self._find_source(job_request, source, stop)
         return resolved.language is None and resolved.detected.language != UNDETERMINED
 
-    def _pair(self, job_request: JobRequest, reading: "_Reading") -> Pair:
+    def _pair(self, job_request: JobRequest, source: Path, stop: Event) -> Pair:
         """Return the job's languages; the same code twice if there is nothing to translate."""
         if not self.detection.is_wanted(job_request.source):
             return self.router.route(job_request.source, job_request.target, job_request.options.model).pair
-        resolved = self._find_source(job_request, reading)
+        resolved = self._find_source(job_request, source, stop)
         return Pair(resolved.language or resolved.target, resolved.target)
 
-    def _find_source(self, job_request: JobRequest, reading: "_Reading") -> ResolvedSource:
+    def _find_source(self, job_request: JobRequest, source: Path, stop: Event) -> ResolvedSource:
         undetermined = Pair(UNKNOWN.source, job_request.target or UNKNOWN.target)
-        file = _job_file(job_request, reading, reading.source, undetermined)
+        file = self._job_file(job_request, source, undetermined, stop)
         return resolve_source(
             read_beginning(file), job_request.target, job_request.options.model, self.router.routes
         )
+
+    def _job_file(
+        self, job_request: JobRequest, source: Path, pair: Pair, stop: Event, target: Path | None = None
+    ) -> JobFile:
+        """Return a job's file as batch jobs have it; without a target it is only read."""
+        options = FileOptions(pair.source, pair.target, job_request.columns, job_request.output)
+        opened = open_format(job_request.file_name, options, self.limits, stop)
+        return JobFile(job_request.file_name, source, target or source, opened, pair)
 
 
 def keep(blob: str, file: Path) -> StoredFile:
@@ -280,21 +286,6 @@ def keep(blob: str, file: Path) -> StoredFile:
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return StoredFile(blob, file.stat().st_size, digest)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How one call reads the file of a job."""
-
-    source: Path
-    limits: FileLimits | None
-    stop: Event
-
-
-def _job_file(job_request: JobRequest, reading: _Reading, target: Path, pair: Pair) -> JobFile:
-    options = FileOptions(pair.source, pair.target, job_request.columns, job_request.output)
-    opened = open_format(job_request.file_name, options, reading.limits, reading.stop)
-    return JobFile(job_request.file_name, reading.source, target, opened, pair)
 
 
 def _translated_characters(file: JobFile, journal: Journal) -> int:

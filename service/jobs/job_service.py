@@ -237,14 +237,8 @@ def _fix_languages(job_request: JobRequest, pair: Pair | None) -> JobRequest:
 
 async def run_storage_call(ask: Callable[[], Result]) -> Result:
     """Run a call to the database or the blob store on a thread, and convert its errors to ApiError."""
-    with _converting_errors():
-        return await run_in_thread(ask)
-
-
-@contextmanager
-def _converting_errors() -> Iterator[None]:
     try:
-        yield
+        return await run_in_thread(ask)
     except OSError as error:
         problem = "files cannot be stored or read at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error

@@ -89,9 +89,7 @@ MAX_STREAMS = 200
 COMMENT = b": still here\n\n"
 
 
-async def job_events(
-    store: JobStore, job: Job, is_stopping: Callable[[], bool], look_s: float = EVENT_LOOK_S
-) -> AsyncGenerator[bytes]:
+async def job_events(store: JobStore, job: Job, is_stopping: Callable[[], bool]) -> AsyncGenerator[bytes]:
     """Yield `progress` at first and after every change, and `end` when the job has ended.
 
     The stream stops without `end` if the job is deleted or the server stops.
@@ -108,7 +106,7 @@ async def job_events(
         elif num_quiet >= QUIET_POLLS:
             num_quiet = 0
             yield COMMENT
-        await asyncio.sleep(look_s)
+        await asyncio.sleep(EVENT_LOOK_S)
         num_quiet += 1
         if is_stopping():
             return

@@ -2,8 +2,7 @@
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -263,23 +262,18 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
 
 
 async def _receive_form(request: Request, path: Path, max_bytes: int) -> "_Form":
-    with await run_in_thread(lambda: path.open("xb")) as target, _as_malformed():
+    with await run_in_thread(lambda: path.open("xb")) as target:
         form = _Form(_SizeLimitedFile(target, max_bytes))
         limits = PartLimits(MAX_FIELDS, MAX_FIELD_BYTES)
-        parser = FormParser(request.headers["content-type"], limits, form.open_file)
-        async for piece in _pieces(request):
-            await run_in_thread(partial(parser.parse, piece))
-        parser.end()
+        try:
+            parser = FormParser(request.headers["content-type"], limits, form.open_file)
+            async for piece in _pieces(request):
+                await run_in_thread(partial(parser.parse, piece))
+            parser.end()
+        except FormError as error:
+            raise ApiError(ErrorKind.MALFORMED, f"the form is invalid: {error}") from error
     form.strings = parser.strings
     return form
-
-
-@contextmanager
-def _as_malformed() -> Iterator[None]:
-    try:
-        yield
-    except FormError as error:
-        raise ApiError(ErrorKind.MALFORMED, f"the form is invalid: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

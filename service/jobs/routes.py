@@ -44,13 +44,7 @@ class Part:
 
     start: int
     stop: int
-    size_bytes: int
-    """Size of the whole file."""
     is_whole: bool
-
-    @property
-    def content_range(self) -> str:
-        return f"bytes {self.start}-{self.stop - 1}/{self.size_bytes}"
 
 
 def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
@@ -60,7 +54,7 @@ def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
     Raises:
         RangeNotSatisfiable: the file has no byte of the requested range.
     """
-    whole = Part(0, size_bytes, size_bytes, is_whole=True)
+    whole = Part(0, size_bytes, is_whole=True)
     requested = _ONE_RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
     if requested is None or headers.get("if-range", etag) != etag:
         return whole
@@ -75,7 +69,7 @@ def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
             return whole
     if start >= size_bytes:
         raise RangeNotSatisfiable
-    return Part(start, stop, size_bytes, is_whole=False)
+    return Part(start, stop, is_whole=False)
 
 
 def matches_etag(headers: Headers, etag: str) -> bool:
@@ -135,10 +129,10 @@ class JobAuthenticator:
     is_stopping: Callable[[], bool]
     num_streams: ClientCounts = field(default_factory=ClientCounts)
     """Number of event streams of each client."""
-    store: JobStore = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.store = self.job_service.storage.store
+    @property
+    def store(self) -> JobStore:
+        return self.job_service.storage.store
 
     async def authenticate(self, connection: Request) -> Caller:
         """Return the caller of a request; the key needs the scope for documents."""
@@ -372,7 +366,7 @@ async def _file(
         raise ApiError(ErrorKind.RANGE_NOT_SATISFIABLE, problem, headers=whole) from error
     headers["Content-Length"] = str(part.stop - part.start)
     if not part.is_whole:
-        headers["Content-Range"] = part.content_range
+        headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{kept.size_bytes}"
     pieces = jobs.job_service.storage.blobs.read(kept.blob, part.start, part.stop)
     # A missing file must raise before the response begins.
     first = await run_storage_call(lambda: next(pieces, b""))

@@ -37,6 +37,7 @@ from service.jobs.job import FILE_GONE, MANY_SETBACKS, MODEL_FAILED, ClaimKind, 
 from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, keep, sweep
 from service.jobs.job_storage import BlobStore, JobStorage
 from service.jobs.long_polling import EndWaiter
+from service.jobs.store import JobStore
 from service.jobs.webhooks import WebhookQueue, WebhookSender
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
 from service.telemetry.logs import traceback_without_messages
@@ -85,30 +86,27 @@ class _Outcome:
     """Whether the job goes back because something failed."""
 
 
+@dataclass(slots=True, eq=False)
 class JobWorkers:
     """Runs jobs while the block of `working` runs, on one event loop."""
 
-    def __init__(
-        self,
-        storage: JobStorage,
-        runner: JobRunner,
-        jobs_at_a_time: int,
-        counters: WorkerCounters | None = None,
-        *,
-        poll_s: float = POLL_S,
-        stop_s: float = STOP_S,
-    ) -> None:
-        self._storage = storage
-        self._store = storage.store
-        self._runner = runner
-        self._jobs_at_a_time = jobs_at_a_time
-        self._counters = counters or WorkerCounters()
-        self._poll_s = poll_s
-        self._stop_s = stop_s
-        self._wake_events: list[asyncio.Event] = []
-        """One event for each loop that claims jobs, so that none clears it for the others."""
-        self.waiting = EndWaiter(storage.store)
-        self._is_ending = False
+    storage: JobStorage
+    runner: JobRunner
+    jobs_at_a_time: int
+    counters: WorkerCounters = field(default_factory=WorkerCounters)
+    poll_s: float = field(default=POLL_S, kw_only=True)
+    stop_s: float = field(default=STOP_S, kw_only=True)
+    waiting: EndWaiter = field(init=False)
+    _wake_events: list[asyncio.Event] = field(default_factory=list)
+    """One event for each loop that claims jobs, so that none clears it for the others."""
+    _is_ending: bool = False
+
+    def __post_init__(self) -> None:
+        self.waiting = EndWaiter(self._store)
+
+    @property
+    def _store(self) -> JobStore:
+        return self.storage.store
 
     def wake(self) -> None:
         """Wake the loops that claim jobs, as there is a new one."""
@@ -128,17 +126,17 @@ class JobWorkers:
     def _loops(self) -> list[tuple[str, Callable[[str], Awaitable[None]]]]:
         """Return all loops of this process, with their names."""
         loops: list[tuple[str, Callable[[str], Awaitable[None]]]] = [
-            ("waiting", lambda name: self.waiting.poll(partial(self._counters.beat, name)))
+            ("waiting", lambda name: self.waiting.poll(partial(self.counters.beat, name)))
         ]
-        if not self._jobs_at_a_time:
+        if not self.jobs_at_a_time:
             return loops
         loops.append(("sweep", self._sweep_loop))
-        if self._storage.webhooks is not None:
+        if self.storage.webhooks is not None:
             queue = WebhookQueue(self._store.database, self._store.clock)
-            sending = WebhookSender(queue, self._storage.webhooks, self._counters, self._poll_s)
-            loops.append(("webhooks", lambda name: sending.keep_sending(partial(self._counters.beat, name))))
+            sending = WebhookSender(queue, self.storage.webhooks, self.counters, self.poll_s)
+            loops.append(("webhooks", lambda name: sending.keep_sending(partial(self.counters.beat, name))))
         takers = [(f"documents-{number + 1}", ClaimKind.DOCUMENTS) for number in range(DOCUMENTS_AT_A_TIME)]
-        takers += [(f"jobs-{number + 1}", ClaimKind.ANY) for number in range(self._jobs_at_a_time)]
+        takers += [(f"jobs-{number + 1}", ClaimKind.ANY) for number in range(self.jobs_at_a_time)]
         takers += [
             (f"keys-{number + 1}", ClaimKind.FIRST_OF_KEY) for number in range(FIRST_OF_KEYS_AT_A_TIME)
         ]
@@ -152,32 +150,32 @@ class JobWorkers:
 
     async def _keep_running(self, name: str, loop: Callable[[str], Awaitable[None]]) -> None:
         """Restart a loop whenever it fails. A restart does not count as a heartbeat."""
-        self._counters.beat(name)
+        self.counters.beat(name)
         while not self._is_ending:
             try:
                 await loop(name)
             except Exception as error:  # noqa: BLE001 -- the loop must continue
-                self._counters.restarts.add(name)
+                self.counters.restarts.add(name)
                 traceback = "".join(traceback_without_messages(error))
                 logger.error("worker loop %s failed and is restarted\n%s", name, traceback)  # noqa: TRY400 -- messages may quote texts
-                await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
+                await asyncio.sleep(SETBACK_PAUSE_POLLS * self.poll_s)
 
     async def _work(self, claimed: ClaimKind, wake_event: asyncio.Event, name: str) -> None:
         while not self._is_ending:
             wake_event.clear()
             worker = secrets.token_hex(16)
             job = await self._claim(worker, claimed)
-            self._counters.beat(name)
+            self.counters.beat(name)
             if job is not None:
                 outcome = await self._work_on(_Assignment(job, worker, name))
                 self.waiting.notify(job.id)
                 if outcome.ended is not None:
-                    self._counters.jobs.add(outcome.ended)
+                    self.counters.jobs.add(outcome.ended)
                 if outcome.is_setback:
-                    await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
+                    await asyncio.sleep(SETBACK_PAUSE_POLLS * self.poll_s)
             else:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(wake_event.wait(), self._poll_s)
+                    await asyncio.wait_for(wake_event.wait(), self.poll_s)
 
     async def _claim(self, worker: str, claimed: ClaimKind) -> Job | None:
         try:
@@ -204,12 +202,12 @@ class JobWorkers:
 
     async def _await_stop(self, assignment: _Assignment, working: asyncio.Future[_Outcome]) -> None:
         """Wait `stop_s` seconds for work to break off. Work that hangs is abandoned with its thread."""
-        done, _ = await asyncio.wait({working}, timeout=self._stop_s)
+        done, _ = await asyncio.wait({working}, timeout=self.stop_s)
         if done:
             return
         working.cancel()
         job_id = assignment.job.id
-        logger.warning("job %s did not stop within %g s; it returns to the queue", job_id, self._stop_s)
+        logger.warning("job %s did not stop within %g s; it returns to the queue", job_id, self.stop_s)
         with suppress(StoreError):  # its lease will expire, and another worker will take over
             await run_in_thread(lambda: self._store.release(job_id, assignment.worker))
 
@@ -217,11 +215,13 @@ class JobWorkers:
         """Send heartbeats, and retry failed ones. Stop the job if it is cancelled or its lease is over."""
         last_s = time.monotonic()
         while True:
-            await asyncio.sleep(min(self._poll_s, self._store.lease_s / BEATS_PER_LEASE))
-            self._counters.beat(assignment.loop)
-            job_id = assignment.job.id
+            await asyncio.sleep(min(self.poll_s, self._store.lease_s / BEATS_PER_LEASE))
+            self.counters.beat(assignment.loop)
+            job_id, progress = assignment.job.id, assignment.progress_reporter.progress
             try:
-                is_to_end = await run_in_thread(partial(self._send_heartbeat, assignment))
+                is_to_end = await run_in_thread(
+                    partial(self._store.beat, job_id, assignment.worker, progress)
+                )
             except LeaseLost:
                 assignment.is_lost.set()
                 assignment.stop.set()
@@ -237,14 +237,11 @@ class JobWorkers:
             if is_to_end:
                 assignment.stop.set()
 
-    def _send_heartbeat(self, assignment: _Assignment) -> bool:
-        return self._store.beat(assignment.job.id, assignment.worker, assignment.progress_reporter.progress)
-
     def _run(self, assignment: _Assignment) -> _Outcome:
         """Run a job on its own thread. Whatever happens, the job ends or goes back to the queue."""
         job, worker = assignment.job, assignment.worker
         try:
-            with TemporaryDirectory(dir=self._storage.scratch.folder) as name:
+            with TemporaryDirectory(dir=self.storage.scratch.folder) as name:
                 ending = self._run_to_outcome(assignment, Path(name))
                 self._end(assignment, ending)
                 return _Outcome(ending.state)
@@ -273,14 +270,14 @@ class JobWorkers:
         if self._store.has_too_many_setbacks(job):  # even reading its file may be what fails
             return JobOutcome(JobState.FAILED, problem=MANY_SETBACKS, refund_characters=everything)
         try:
-            source = self._storage.blobs.local(f"{job.id}/{INPUT}", folder)
+            source = self.storage.blobs.local(f"{job.id}/{INPUT}", folder)
             terms = self._read_terms(job, folder)
         except FileNotFoundError:
             return JobOutcome(JobState.FAILED, problem=FILE_GONE, refund_characters=everything)
         if job.is_cancelling:
             return self._unfinished_outcome(job, source, JobState.CANCELLED)
         try:
-            finished = self._runner.run(
+            finished = self.runner.run(
                 job, source, folder, assignment.progress_reporter, assignment.stop, terms
             )
         except BatchStopped:
@@ -300,7 +297,7 @@ class JobWorkers:
         if job.num_terms is None:
             return None
         return RequestTerminology.from_json(
-            self._storage.blobs.local(f"{job.id}/{TERMS}", folder).read_bytes()
+            self.storage.blobs.local(f"{job.id}/{TERMS}", folder).read_bytes()
         )
 
     def _store_output(self, assignment: _Assignment, finished: JobOutput) -> JobOutcome:
@@ -308,7 +305,7 @@ class JobWorkers:
 
         The names are unique to this worker, and the files count only when the job refers to them.
         """
-        job, worker, blobs = assignment.job, assignment.worker, self._storage.blobs
+        job, worker, blobs = assignment.job, assignment.worker, self.storage.blobs
         if job.is_document and finished.first_failure is not None:
             everything = job.num_characters
             return JobOutcome(JobState.FAILED, problem=finished.first_failure, refund_characters=everything)
@@ -340,7 +337,7 @@ class JobWorkers:
         self, job: Job, source: Path, state: JobState, problem: str | None = None
     ) -> JobOutcome:
         try:
-            num_translated = 0 if job.is_document else self._runner.translated_characters(job, source)
+            num_translated = 0 if job.is_document else self.runner.translated_characters(job, source)
         except (StoreError, OSError):
             raise
         except Exception:  # noqa: BLE001 -- the job's problem is known already
@@ -350,11 +347,11 @@ class JobWorkers:
         )
 
     def _end(self, assignment: _Assignment, ending: JobOutcome) -> None:
-        job, blobs = assignment.job, self._storage.blobs
+        job, blobs = assignment.job, self.storage.blobs
         self._store.end(job, assignment.worker, ending)
         logger.info("job %s is %s", job.id, ending.state)
         # If the process dies here, these are removed together with the job.
-        self._runner.journal(job.id).forget()
+        self.runner.journal(job.id).forget()
         remove_input(blobs, job)
 
     async def _sweep_loop(self, name: str) -> None:
@@ -362,11 +359,11 @@ class JobWorkers:
             try:
                 # A blob store may hang.
                 await run_on_daemon_thread(
-                    lambda: sweep(self._storage, self._runner, partial(self._counters.beat, name))
+                    lambda: sweep(self.storage, self.runner, partial(self.counters.beat, name))
                 )
             except (StoreError, OSError) as error:
                 logger.error("cannot remove old jobs: %s", error)  # noqa: TRY400 -- as above
-            self._counters.beat(name, SWEEP_S + HEARTBEAT_S)
+            self.counters.beat(name, SWEEP_S + HEARTBEAT_S)
             await asyncio.sleep(SWEEP_S)
 
 
