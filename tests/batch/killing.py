@@ -1,5 +1,6 @@
 """The `dragoman` command with a double in the engine's place, in a process that kills itself at some line."""
 
+import gc
 import os
 import signal
 import sys
@@ -44,6 +45,7 @@ def run_traced(
 
     Without a fatal line nothing is traced, as that is slow. Line 0 counts the lines, in a file beside it.
     """
+    gc.freeze()  # a router collects when it closes, which takes as long as all the rest
     batch_job.CHUNKS = ChunkLimits(entries=CHUNK_ENTRIES, seconds=3600.0)
     tracer = Tracer(fatal_line)
     if fatal_line is not None:

@@ -112,29 +112,33 @@ def test_every_field_of_a_request_is_documented_with_its_default(
     assert defaults == {name: shown(field) for name, field in fields.items()}
 
 
-RESPONSES = [
-    (API, "Response", "field", TranslationOut),
-    (STREAMING, "Events", "field", SegmentEvent),
-    (ANALYSIS, "Score", "field of `scores`", ScoreOut),
-    (ANALYSIS, "Detect", "field of `detections`", DetectedOut),
-    (ANALYSIS, "List models", "field of `models`", ModelOut),
-    (ANALYSIS, "List languages", "field of `reaches`", ReachOut),
-    (ANALYSIS, "Reload models", "field of the response", ReloadResponse),
-    (ADMIN, "List models and downloads", "field of `models`", ManagedModelOut),
-    (ADMIN, "List models and downloads", "field of `downloads`", ModelDownloadOut),
-    (ERRORS, "Errors", "field", ErrorBody),
+def _events() -> set[str]:
+    responses = full_document()["paths"]["/v1/translate/stream"]["post"]["responses"]
+    events = responses["200"]["content"]["text/event-stream"]["x-item-schema"]["oneOf"]
+    return {event["properties"]["event"]["const"] for event in events}
+
+
+NAMED = [
+    (API, "Response", "field", set(TranslationOut.model_fields)),
+    (API, "Response", "`finish_reason`", {reason.value for reason in FinishReason}),
+    (STREAMING, "Events", "event", _events()),
+    (STREAMING, "Events", "field", set(SegmentEvent.model_fields)),
+    (ANALYSIS, "Score", "field of `scores`", set(ScoreOut.model_fields)),
+    (ANALYSIS, "Detect", "field of `detections`", set(DetectedOut.model_fields)),
+    (ANALYSIS, "List models", "field of `models`", set(ModelOut.model_fields)),
+    (ANALYSIS, "List languages", "field of `reaches`", set(ReachOut.model_fields)),
+    (ANALYSIS, "Reload models", "field of the response", set(ReloadResponse.model_fields)),
+    (ADMIN, "List models and downloads", "field of `models`", set(ManagedModelOut.model_fields)),
+    (ADMIN, "List models and downloads", "field of `downloads`", set(ModelDownloadOut.model_fields)),
+    (ERRORS, "Errors", "field", set(ErrorBody.model_fields)),
 ]
 
 
-@pytest.mark.parametrize(("page", "heading", "head", "model"), RESPONSES)
-def test_every_field_of_a_response_is_documented(
-    page: str, heading: str, head: str, model: type[BaseModel]
+@pytest.mark.parametrize(("page", "heading", "head", "names"), NAMED)
+def test_every_field_of_a_response_finish_reason_and_event_is_documented(
+    page: str, heading: str, head: str, names: set[str]
 ) -> None:
-    assert names_in(rows(page, heading, head)) == set(model.model_fields)
-
-
-def test_every_finish_reason_is_documented() -> None:
-    assert names_in(rows(API, "Response", "`finish_reason`")) == {reason.value for reason in FinishReason}
+    assert names_in(rows(page, heading, head)) == names
 
 
 @pytest.mark.parametrize(("name", "event"), [("segment", SegmentEvent), ("tokens", TokensEvent)])
@@ -142,14 +146,6 @@ def test_every_field_of_an_event_is_documented(name: str, event: type[BaseModel]
     data = {cells[0].strip("`"): cells[1] for cells in rows(STREAMING, "Events", "event")}
 
     assert set(NAMES.findall(data[name])) == set(event.model_fields)
-
-
-def test_every_event_is_documented() -> None:
-    responses = full_document()["paths"]["/v1/translate/stream"]["post"]["responses"]
-    events = responses["200"]["content"]["text/event-stream"]["x-item-schema"]["oneOf"]
-
-    known = {event["properties"]["event"]["const"] for event in events}
-    assert names_in(rows(STREAMING, "Events", "event")) == known
 
 
 def test_every_kind_of_error_is_documented_with_its_status() -> None:

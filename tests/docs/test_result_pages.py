@@ -32,10 +32,16 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_the_tables_of_a_page_are_made_of_the_results(path: Path) -> None:
+def test_each_table_of_a_page_is_made_of_the_results_and_stands_there_once(
+    path: Path, tmp_path: Path
+) -> None:
     page = path.read_text(encoding="utf8")
+    names = [match["name"] for match in MARKED.finditer(page)]
 
     assert render(page, make_tables(PAGES[path])) == page
+    # The references of the other direction are the same.
+    assert sorted(names) == sorted(PAGES[path].keys() - {"en-de-references"})
+    assert set(make_tables(PAGES[path], tmp_path).values()) == {NOT_MEASURED}  # without a result
 
 
 def test_the_readmes_table_is_made_of_the_results() -> None:
@@ -63,14 +69,6 @@ def test_the_card_of_a_bundled_model_has_sections_made_of_its_result_and_none_of
     assert len(sections) == 3
     assert [section.heading for section in card_sections(bare)] == ["Speed, size and memory"]
     assert "### Learning" not in render_page({name: bare})
-
-
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_every_table_that_is_made_stands_on_its_page_once(path: Path) -> None:
-    names = [match["name"] for match in MARKED.finditer(path.read_text(encoding="utf8"))]
-
-    # The references of the other direction are the same.
-    assert sorted(names) == sorted(PAGES[path].keys() - {"en-de-references"})
 
 
 @pytest.mark.parametrize("path", [*PAGES, REPORTS / "models.md"], ids=name_of)
@@ -105,11 +103,6 @@ def test_a_table_between_markers_is_replaced_and_the_text_around_it_kept() -> No
 def test_a_marker_that_names_no_table_is_rejected() -> None:
     with pytest.raises(KeyError, match="unheard-of"):
         render("<!-- table: unheard-of -->\n<!-- end -->", {})
-
-
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_where_there_is_no_result_the_page_says_so(path: Path, tmp_path: Path) -> None:
-    assert set(make_tables(PAGES[path], tmp_path).values()) == {NOT_MEASURED}
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=name_of)

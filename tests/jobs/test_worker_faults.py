@@ -97,7 +97,7 @@ BUG = RuntimeError("unforeseen")
         (socket, "getaddrinfo", UnicodeError("label empty or too long")),
     ],
 )
-def test_a_failure_in_a_job_a_delivery_or_a_sweep_does_not_end_the_workers(
+def test_an_exception_in_a_job_or_sweep_does_not_end_the_workers(
     services: JobStorage,
     workers: JobWorkers,
     add_job: AddJob,

@@ -1,64 +1,42 @@
-"""What a process does that works on jobs until it is killed.
-
-Its translator makes upper case, a hundredth of a second for each text, and notes each in `translated`.
-"""
+"""What a process does that works on jobs until it is killed."""
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event
 
-from dragoman.routing.router import Router
-from dragoman.types import Pair
+from dragoman import DecodingOptions, Translation
+from dragoman.bundle import open_bundle
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.batch.pending_entries import ChunkLimits
-from service.batch.texts import EntryTranslator
-from service.formats.entries import Entry
 from service.jobs import job_runner
-from service.jobs.job import Job
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
 from service.jobs.worker import JobWorkers
-from service.text.outcome import TextOutcome
-from service.translation.options import TranslationOptions
 from service.translation.source_language import DetectionMode
+from tests.service.conftest import TINY_BUNDLE, router_of
+from tests.service.doubles import DoubleTranslator
 
-TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
 LEASE = timedelta(minutes=1)
 TEXT_S = 0.01
 CHUNK_ENTRIES = 20
 
 
-class Noting:
-    """An `EntryTranslator` whose work can be counted afterwards."""
+class NotingTranslator(DoubleTranslator):
+    """Takes a hundredth of a second for each text, and notes it in a file, so that work can be counted."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, noted: Path) -> None:
+        super().__init__(open_bundle(TINY_BUNDLE).manifest)
+        self._noted = noted
 
-    def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
-        """Upper case."""
-        for entry in entries:
-            time.sleep(TEXT_S)
-            with self._path.open("a", encoding="utf8") as noted:
-                noted.write(entry.text + "\n")
-            yield TextOutcome(replace(entry.marked, text=entry.text.upper()))
-
-
-@dataclass(frozen=True, slots=True)
-class NotingRunner(JobRunner):
-    """A runner with that for a translator."""
-
-    translated: Path = Path("translated")
-
-    def _translator(self, pair: Pair, job: Job, options: TranslationOptions, stop: Event) -> EntryTranslator:
-        del pair, job, options, stop
-        return Noting(self.translated)
+    def _translate(self, text: str, options: DecodingOptions) -> Translation:
+        time.sleep(TEXT_S)
+        with self._noted.open("a", encoding="utf8") as noted:
+            noted.write(text + "\n")
+        return super()._translate(text, options)
 
 
 def open_storage(url: str, files: Path, opened: ExitStack, ahead: timedelta) -> JobStorage:
@@ -76,11 +54,9 @@ async def work(services: JobStorage, runner: JobRunner) -> None:
 
 
 def main(url: str, files: Path, ahead: timedelta) -> None:
-    """See above."""
+    """Work on the jobs of a database; each text is noted in `translated` beside their files."""
     job_runner.CHUNKS = ChunkLimits(CHUNK_ENTRIES)
     with ExitStack() as opened:
         services = open_storage(url, files, opened, ahead)
-        router = opened.enter_context(Router.open({"tiny": TINY_BUNDLE}))
-        database, translated = services.store.database, files / "translated"
-        runner = NotingRunner(router, database, DetectionMode.OFF, 8, translated=translated)
-        asyncio.run(work(services, runner))
+        router = opened.enter_context(router_of(NotingTranslator(files / "translated"), TINY_BUNDLE))
+        asyncio.run(work(services, JobRunner(router, services.store.database, DetectionMode.OFF, 8)))

@@ -77,6 +77,11 @@ def test_the_wheel_has_code_models_page_and_data(wheel: Path) -> None:
     assert "dragoman = service.cli.app:main" in commands
 
 
+def names_in(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as files:
+        return files.namelist()
+
+
 def translate(wheel: Path, installed: Path, empty: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Install a wheel into a folder, and translate a text with it in another."""
     shutil.unpack_archive(wheel, installed, "zip")
@@ -104,8 +109,7 @@ def test_an_installed_wheel_translates_in_an_empty_folder(wheel: Path, tmp_path:
 @pytest.mark.skipif(not HAS_COMPILER, reason="no C++ compiler: apt-get install g++")
 def test_the_wheel_has_the_kernels_of_its_platform_for_all_versions_of_python(wheel: Path) -> None:
     _, _, python, abi, system = wheel.stem.split("-")
-    with zipfile.ZipFile(wheel) as files:
-        names = files.namelist()
+    names = names_in(wheel)
 
     assert (python, abi, system) == (
         "py3",
@@ -120,15 +124,12 @@ def test_without_a_compiler_the_wheel_is_built_with_one_clear_line(
     wheel_without_compiler: tuple[Path, str],
 ) -> None:
     built, output = wheel_without_compiler
-    with zipfile.ZipFile(built) as files:
-        names = files.namelist()
-
     lines = [line for line in output.splitlines() if "kernels were not built" in line]
     assert len(lines) == 1, output
     assert lines[0].startswith("The kernels were not built, so int8 models run on onnxruntime: ")
     assert "/nonexistent/compiler" in lines[0]
     assert built.stem.endswith("-py3-none-any")
-    assert [name for name in names if name.endswith(".so")] == []
+    assert [name for name in names_in(built) if name.endswith(".so")] == []
 
 
 @pytest.mark.parametrize(
