@@ -28,7 +28,10 @@ from service.formats.plural_forms import (
 from service.formats.po_marks import entry_start, mark_entry
 from service.text.tokens import InlineItem
 
-_CHARSET = re.compile(rb"^\"Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)", re.MULTILINE | re.IGNORECASE)
+_CHARSET = re.compile(
+    rb"^(?:msgstr\s)?\"(?:[^\"\n]*\\n)?Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")
 _CONTINUED = re.compile(r"\s*\"")
 _MAYBE_TEXT = re.compile(r"\s*(?:msg|\")")
@@ -91,7 +94,8 @@ def _parts(text: str, target: str) -> Iterator[TextPart]:
             found = message_runs(message, f"line {field.start + 1}")
             parts.append("".join(lines[end : field.start]))
             if field.is_needed:
-                parts.append(_translation_unit(found, field, "".join(lines[field.start : field.stop])))
+                raw, before = "".join(lines[field.start : field.stop]), lines[field.stop - 1]
+                parts.append(_translation_unit(found, field.tag, raw, before[len(before.rstrip("\r\n")) :]))
             end = field.stop
         if parts:
             yield "".join(lines[at:start])
@@ -181,16 +185,17 @@ def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
         yield _Field(int(found[1] or 0), found[0].strip().removesuffix('"').rstrip(), start, i)
 
 
-def _translation_unit(found: Sequence[TextRun | InlineItem], field: _Field, raw: str) -> TextUnit:
-    line_end = raw[len(raw.rstrip("\r\n")) :]
+def _translation_unit(found: Sequence[TextRun | InlineItem], tag: str, raw: str, line_end: str) -> TextUnit:
+    """Return a translation; `raw` has its lines, and is empty if it is to be added."""
 
     def spell(texts: Sequence[str]) -> str:
         if texts and not any(texts):
             return raw
         translated = "".join(item.raw or item.text for item in fill_runs(found, texts))
-        lines = _wrap_translation(translated, field.tag)
-        separator = line_end or "\n"
-        return separator.join(lines) + (line_end if raw else "\n")
+        lines = _wrap_translation(translated, tag)
+        if not line_end and not raw:  # the file ends before it
+            lines.insert(0, "")
+        return (line_end or "\n").join(lines) + line_end
 
     return Unit(messages_in(found), spell)
 

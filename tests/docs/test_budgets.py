@@ -18,7 +18,7 @@ BUDGETS: Mapping[str, int] = {
     "service/batch": 1220,
     "service/cli": 1466,
     "service/cluster": 432,
-    "service/formats": 6433,
+    "service/formats": 6435,
     "service/glossaries": 473,
     "service/http": 1705,
     "service/jobs": 2474,
@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 507,
     "service/text": 3852,
     "service/translation": 903,
-    "tests": 40298,
+    "tests": 40303,
     "training": 3880,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

@@ -14,6 +14,7 @@ STRING = (
 )
 EVENT = "[Script Info]\n\n[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,{}\n"
 MESSAGE = '{"a": {"message": "{}", "description": "Wozu", "placeholders": {"user": {"content": "$1"}}}}'
+HEADER = 'msgid ""\nmsgstr "Language: de\\nContent-Type: text/plain; charset=ISO-8859-1\\n"\n\n'
 CATALOGUE = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n{}'
 FRAMES = {"a.xml": STRING, "a.ass": EVENT, "messages.json": MESSAGE, "a.po": CATALOGUE}
 SAID: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]] = {
@@ -104,6 +105,7 @@ SAID: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]] = {
     ],
     ("a.html", "utf-8"): [("<p>x</p>", "<script>&amp;", "<p>&lt;script&gt;&amp;amp;</p>")],
     ("a.po", "latin-1"): [('msgid "Tür"\nmsgstr ""\n', "TÜR", 'msgid "Tür"\nmsgstr "TÜR"\n')],
+    ("b.po", "latin-1"): [(HEADER + 'msgid "ü"\nmsgstr ""\n', "Ü", HEADER + 'msgid "ü"\nmsgstr "Ü"\n')],
     ("a.html", "latin-1"): [
         ('<meta charset="iso-8859-1"><p>Tür</p>', "Tür 字", '<meta charset="iso-8859-1"><p>Tür &#23383;</p>')
     ],

@@ -57,6 +57,13 @@ CATALOGUES = [
         ("ja", TYPE + UNKNOWN, TYPE + JAPANESE, [MANY]),
     )
 ]
+UNENDED = _catalogue(TYPE + POLISH, ["", ""], "").partition('\n\nmsgid "Ende"')[0]
+ENDED = _catalogue(TYPE + POLISH, [ONE, MANY, MANY], "").partition('\n\nmsgid "Ende"')[0]
+CATALOGUES += [
+    (name, target, before.replace("\n", "\r\n"), after.replace("\n", "\r\n"))
+    for name, target, before, after in CATALOGUES
+]
+CATALOGUES += [("a.po", "pl", UNENDED, ENDED)]
 UNFINISHED = ' type="unfinished"'
 MESSAGE = (
     f'<message numerus="yes"><source>Datei</source><translation{UNFINISHED}>{{}}</translation></message>'
@@ -152,10 +159,6 @@ CATEGORIES: Sequence[tuple[str, str, str, str]] = [
         )
     ),
     *CATALOGUES,
-    *(
-        (name, target, before.replace("\n", "\r\n"), after.replace("\n", "\r\n"))
-        for name, target, before, after in CATALOGUES[:3]
-    ),
     (
         "a.po",
         "en",
