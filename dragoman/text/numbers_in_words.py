@@ -132,13 +132,10 @@ def find_numbers_in_words(text: str, language: str) -> Iterator[NumberInWords]:
 
 def _read_german(word: re.Match[str]) -> NumberInWords | None:
     ordinal = _GERMAN_ORDINAL.match(word.string, word.start())
-    number = (
-        (word if ordinal is None else ordinal)[ordinal is not None].lower().replace("dreissig", "dreißig")
-    )
-    parts = _IN_GERMAN.parts(number)
-    if len(parts) > 1 if ordinal is None else 0 < sum(parts) < _HUNDRED:
-        return NumberInWords(Span(*word.span()), sum(parts), ordinal is not None)
-    return None
+    number = word[0] if ordinal is None else ordinal[1]
+    parts = _IN_GERMAN.parts(number.lower().replace("dreissig", "dreißig"))
+    is_read = len(parts) > 1 if ordinal is None else 0 < sum(parts) < _HUNDRED
+    return NumberInWords(Span(*word.span()), sum(parts), ordinal is not None) if is_read else None
 
 
 def _read_english(words: re.Match[str]) -> NumberInWords | None:
@@ -150,13 +147,12 @@ def _read_english(words: re.Match[str]) -> NumberInWords | None:
         return NumberInWords(
             Span(*words.span()), below_100[_CARDINALS[words["tens"].lower()]], is_ordinal=True
         )
-    number, ordinal = words["cardinal"].lower(), (words["ordinal"] or "").lower()
-    parts = _IN_ENGLISH.parts(_JOINT.sub("", number) + _CARDINALS.get(ordinal, ""))
-    is_read = (
-        len(parts) > 1 or "-" in number or ordinal or (words["noun"] and _TWENTY <= sum(parts) < _HUNDRED)
-    )
-    if not (parts and is_read) or words["other"]:
+    number, last = words["cardinal"].lower(), words["ordinal"]
+    ordinal_one = "" if last is None else _CARDINALS[last.lower()]
+    parts = _IN_ENGLISH.parts(_JOINT.sub("", number) + ordinal_one)
+    is_compound = len(parts) > 1 or "-" in number or last is not None
+    is_joined = words["noun"] is not None and _TWENTY <= sum(parts) < _HUNDRED
+    if words["other"] or not parts or not (is_compound or is_joined):
         return None
-    return NumberInWords(
-        Span(words.start(), words.end("ordinal" if ordinal else "cardinal")), sum(parts), bool(ordinal)
-    )
+    end = words.end("cardinal" if last is None else "ordinal")
+    return NumberInWords(Span(words.start(), end), sum(parts), last is not None)
