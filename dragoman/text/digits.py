@@ -9,12 +9,14 @@ from dragoman.text.numbers_in_words import find_numbers_in_words
 from dragoman.text.respelling import RespelledSegment
 from dragoman.types import Pair, Span
 
+MINUS = re.compile(r"(?<![\d)] )(?<!\b\w )\bminus (?=\d)", re.IGNORECASE)
+"""Before a negative number; no subtraction."""
 _CODES = {"eng": "en", "deu": "de", "ger": "de"}
 _GERMAN_FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner? )?Dreiviertelstunde\b")
 
 
 def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
-    """Return a segment with times and numbers in digits; None if none differs or the languages are others."""
+    """Return a segment with times, numbers and minus signs in digits; None if the model may read it as it is."""
     source, target = (_CODES.get(code, code) for code in map(primary_subtag, pair))
     if {source, target} != {"de", "en"}:
         return None
@@ -35,6 +37,8 @@ def _find(segment: str, language: str) -> Iterator[tuple[Span, str]]:
     yield from find_times(segment, language)
     for number in find_numbers_in_words(segment, language):
         yield number.span, number.digits(language)
+    for minus in MINUS.finditer(segment):
+        yield Span(*minus.span()), "-"
     if language == "de":
         for word in _GERMAN_FRACTIONS.finditer(segment):
             yield (

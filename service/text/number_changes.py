@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from babel import Locale, UnknownLocaleError
 
+from dragoman.text.digits import MINUS
 from dragoman.text.numbers_in_words import find_numbers_in_words
 from service.text.number_words import count_number_words, is_ordinal
 from service.text.numbers import Number, NumberKind, find_numbers, mask, short_numbers
@@ -154,15 +155,15 @@ class NumberForms:
             target_objects: the same for the translation.
         """
         said = self._in_words(source, source_objects, self.source)
-        if not said:
+        if not said and not (self.reads_digits and MINUS.search(source)):
             if _DIGIT.search(source) is None and _DIGIT.search(target) is None:
                 return NO_CHANGES
             if not source_objects and not target_objects:
                 short = short_numbers(source)
                 if short is not None and short == short_numbers(target):
                     return NO_CHANGES
-        own = [*said, *_items(source, source_objects, self.source)]
-        found = _items(target, target_objects, self.target)
+        own = [*said, *self._items(source, source_objects, self.source)]
+        found = self._items(target, target_objects, self.target)
         if said:
             found += self._in_words(target, target_objects, self.target)
         for own_keys, keys in (
@@ -192,16 +193,26 @@ class NumberForms:
         if item.value is None or not (item.value.is_certain or _has_unit(text, number)):
             return None
         written = text[number.start : number.end]
-        sign = written[0] if item.plain.startswith("-") else ""
+        sign = ("-" if written[0].isalpha() else written[0]) if item.plain.startswith("-") else ""
         put = sign + self.target.write(item.value)
         return None if put == written else put
 
     def find(self, source: str) -> tuple[Number, ...]:
-        """Return the numbers of a text, those in words last."""
-        return (
-            *find_numbers(source),
-            *(item.number for item in self._in_words(source, _NO_SPANS, self.source)),
+        """Return the numbers of a text, those in words first."""
+        items = (
+            *self._in_words(source, _NO_SPANS, self.source),
+            *self._items(source, _NO_SPANS, self.source),
         )
+        return tuple(item.number for item in items)
+
+    def _items(self, text: str, objects: Spans, signs: _Signs) -> list[_Item]:
+        numbers = find_numbers(text, objects)
+        if self.reads_digits and (signed := {one.end(): one.start() for one in MINUS.finditer(text)}):
+            numbers = tuple(
+                one._replace(start=signed.get(one.start, one.start)) if one.kind is NumberKind.NUMBER else one
+                for one in numbers
+            )
+        return [_item(text, number, signs) for number in numbers]
 
     def _in_words(self, text: str, objects: Spans, signs: _Signs) -> list[_Item]:
         if not self.reads_digits:
@@ -241,12 +252,8 @@ def _signs(language: str) -> _Signs:
     return _Signs(locale.language, symbols["decimal"], symbols["group"])
 
 
-def _items(text: str, objects: Spans, signs: _Signs) -> list[_Item]:
-    return [_item(text, number, signs) for number in find_numbers(text, objects)]
-
-
 def _item(text: str, number: Number, signs: _Signs) -> _Item:
-    return _item_of(text, number, text[number.start : number.end], signs)
+    return _item_of(text, number, MINUS.sub("-", text[number.start : number.end]), signs)
 
 
 def _item_of(text: str, number: Number, written: str, signs: _Signs) -> _Item:

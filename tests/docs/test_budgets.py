@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 3990,
-    "dragoman": 10922,
+    "dragoman": 10924,
     "export": 9282,
     "requirements": 176,
     "service": 1291,
@@ -26,9 +26,9 @@ BUDGETS: Mapping[str, int] = {
     "service/page": 58,
     "service/schema": 163,
     "service/telemetry": 507,
-    "service/text": 3852,
+    "service/text": 3859,
     "service/translation": 903,
-    "tests": 40303,
+    "tests": 40306,
     "training": 3880,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

@@ -88,6 +88,9 @@ def test_no_change_of_a_number_is_missed_and_the_targets_signs_are_none(source: 
         ("Dreihundertzwölf", "Three hundred and twelve", "de en"),
         ("Twenty-one and twelve hundred and five", "21 und 1205", "en de"),
         ("Dreihundertzwölf", "Trois cent douze", "de fr"),
+        ("Minus 5 Grad, minus 2,5 %", "-2.5 %, minus 5 degrees", "de en"),
+        ("5 minus 3 ist 2", "5 minus 3 is 2", "de en"),
+        ("minus 5 Grad", "moins 5 degrés", "de fr"),
     ],
 )
 def test_numbers_that_are_written_another_way_are_kept(source: str, target: str, languages: str) -> None:
@@ -114,6 +117,7 @@ def test_numbers_that_are_written_another_way_are_kept(source: str, target: str,
         ("Kennung aB3dE5fG7h", "ID ab3de5fg7h", "de en"),
         ("Der Code 1234", "The code 01234", "de en"),
         ("Es waren dreihundertzwölf.", "There were twelve.", "de en"),
+        ("Es sind minus 5 Grad.", "It's at least 5 degrees.", "de en"),
         ("Twenty-one of a hundred and five", "21 von 150", "en de"),
     ],
 )

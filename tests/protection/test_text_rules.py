@@ -175,10 +175,14 @@ def test_numbers_come_out_as_they_went_in_or_are_named(words: list[str]) -> None
     assert not found.is_source
 
 
-def test_a_number_in_words_that_a_model_loses_is_put_in_digits() -> None:
-    found = translate("Im Haus sind zwölftausenddreihundert Hunde. Wir nicht.")
+@pytest.mark.parametrize(("number", "put"), [("zwölftausenddreihundert", "12,300"), ("minus 2,5", "-2.5")])
+def test_a_number_that_a_model_loses_is_put_in_digits(number: str, put: str) -> None:
+    def engine(text: str) -> Translation:
+        return translate_badly(text.replace("minus", "mindestens"))
 
-    assert "12,300" in found.marked.text
+    found = outcome(MarkedText(f"Im Haus sind {number} Hunde. Wir nicht."), engine, CONTEXT)
+
+    assert put in found.marked.text
     assert not found.failed
 
 

@@ -99,6 +99,7 @@ def test_a_number_in_words_has_its_value(number: int, joint: str, spell: Callabl
         ("zweihundertdreissig und tausendundeins", "230 und 1001"),
         ("Zwölftausenddreihundert Euro", "12.300 Euro"),
         ("Im einundzwanzigsten Jahrhundert, ihr Dreißigster", "Im 21. Jahrhundert, ihr Dreißigster"),
+        ("Minus 5 bis minus 2,5 Grad, 5 minus 3, n minus 1", "-5 bis -2,5 Grad, 5 minus 3, n minus 1"),
         ("Anderthalb Stunden, nach einer Dreiviertelstunde", "Eineinhalb Stunden, nach 45 Minuten"),
     ],
 )
