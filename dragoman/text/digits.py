@@ -16,7 +16,7 @@ _GERMAN_FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner?
 
 
 def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
-    """Return a segment with times, numbers and minus signs in digits; None if the model may read it as it is."""
+    """Return a segment with times and numbers in digits; None if the model may read it as it is."""
     source, target = (_CODES.get(code, code) for code in map(primary_subtag, pair))
     if {source, target} != {"de", "en"}:
         return None

@@ -34,7 +34,7 @@ RULES, MESSAGES, LINES = STRINGSDICT, EXTENSION, b"a=eins\na.b=zwei\nab=drei"
         ("a.json", KEYED, ("a.c", "e"), ["zwei", "vier"]),
         ("a.json", KEYED, ("a",), ["eins", "zwei", "drei"]),
         ("a.json", KEYED, ("a", "x.y"), None),
-        ("a.csv.gz", gzip.compress(b"a,b\n1,Hallo\n"), ("b",), ["Hallo"]),
+        ("a.csv.gz", gzip.compress(b"a,b\n1,Hallo\n", mtime=0), ("b",), ["Hallo"]),
         ("a.properties", LINES, ("a",), ["eins", "zwei"]),
         ("a.properties", LINES, ("x",), None),
         ("a.stringsdict", RULES, ("greeting",), ["Hallo", "Guten Morgen"]),
