@@ -37,12 +37,15 @@ _IN_GERMAN = re.compile(
     rf"\b(?i:({'|'.join(_NACH)}) ({'|'.join(_GERMAN)}))\b(?: Uhr\b)?(?! [A-ZÄÖÜ][a-zäöüß])"
 )
 """Not `fünf vor zwölf Jahren`."""
+_DOTTED = re.compile(
+    r"(?<![\d.,:])([01]?\d|2[0-4])\.([0-5]\d)(?=(?: ?(?:[-\N{EN DASH}]|bis|und) ?\d\d?\.\d\d)? ?Uhr\b)"
+)
 _GERMAN_SIGNS = ("halb", "viertel", "fünf ", "zehn ", "zwanzig ")
 _HALF_SIGN = re.compile(r"\d[ \N{NO-BREAK SPACE}]?[apAP][.mM]")
 
 
 def find_times(segment: str, language: str) -> Times:
-    """Return the times that a model would read wrong, in order.
+    """Yield the times that a model would read wrong, in any order.
 
     Args:
         segment: any text.
@@ -50,14 +53,15 @@ def find_times(segment: str, language: str) -> Times:
     """
     lower = segment.lower()
     if language == "de":
-        return (
-            _said(_IN_GERMAN.finditer(segment), " Uhr")
-            if any(map(lower.__contains__, _GERMAN_SIGNS))
-            else iter(())
-        )
-    said = _said(_IN_ENGLISH.finditer(segment), "") if " past" in lower or "quarter to" in lower else iter(())
-    halves = _with_half(segment) if _HALF_SIGN.search(segment) else iter(())
-    return iter(sorted([*halves, *said]))
+        if any(map(lower.__contains__, _GERMAN_SIGNS)):
+            yield from _said(_IN_GERMAN.finditer(segment), " Uhr")
+        if "Uhr" in segment:
+            yield from ((Span(*time.span()), f"{time[1]}:{time[2]}") for time in _DOTTED.finditer(segment))
+        return
+    if " past" in lower or "quarter to" in lower:
+        yield from _said(_IN_ENGLISH.finditer(segment), "")
+    if _HALF_SIGN.search(segment):
+        yield from _with_half(segment)
 
 
 def _with_half(segment: str) -> Times:

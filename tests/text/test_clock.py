@@ -23,6 +23,7 @@ CHANGED = [
 ]
 GERMAN = [
     ("um halb acht.", "um 7:30 Uhr."),
+    ("um 14.30 Uhr, von 9.05 bis 11.45 Uhr, 24.45 Euro", "um 14:30 Uhr, von 9:05 bis 11:45 Uhr, 24.45 Euro"),
     ("Viertel nach sechs, drei viertel eins, zehn vor elf Uhr", "6:15 Uhr, 12:45 Uhr, 10:50 Uhr"),
 ]
 UNCHANGED = [
