@@ -61,6 +61,19 @@ The parcel with the number {} has been lost.|It gets more expensive from {}.|The
 There is no cure for {}.""",
 }
 """Sentences for a value, between bars and line ends."""
+HUNDREDS = {
+    "de": (
+        "{}hundert{}",
+        "zwei drei vier fünf sechs sieben acht neun",
+        {"fünf": 5, "zwölf": 12, "dreißig": 30},
+    ),
+    "en": (
+        "{} hundred and {}",
+        "two three four five six seven eight nine",
+        {"five": 5, "twelve": 12, "thirty": 30},
+    ),
+}
+"""How numbers are written in words, and parts of some."""
 SIGNS = {"de": (",", "."), "en": (".", ",")}
 """Decimal and grouping sign."""
 
@@ -104,11 +117,16 @@ IDENTIFIERS: Mapping[str, Callable[[Random], str]] = {
 
 
 def draw_value(random: Random, source: str, target: str) -> Value:
-    """Return a random value; half of them are numbers, of which many have digits in a row."""
+    """Return a random value; half of them are numbers, of which many have digits in a row, some are words."""
     if random.random() < 0.5:  # noqa: PLR2004 -- half
         kind = random.choice(list(IDENTIFIERS))
         text = IDENTIFIERS[kind](random)
         return Value(kind, text, frozenset((text,)))
+    if random.random() < 0.1:  # noqa: PLR2004 -- a tenth
+        form, hundreds, rests = HUNDREDS[source]
+        number, (rest, value) = random.randrange(2, 10), random.choice(list(rests.items()))
+        text = form.format(hundreds.split()[number - 2], rest)
+        return Value("in words", text, frozenset((str(100 * number + value),)))
     digits = random.choice("123456789") + _draw(random, string.digits, random.randint(1, 7))
     if random.random() < 0.5:  # noqa: PLR2004 -- half
         at = random.randrange(len(digits))

@@ -1,7 +1,7 @@
 """Numbers that German and English texts write in words: `dreihundertzwölf`, `twelve hundred and five`.
 
 Only those that the bundled models seldom translate right: numbers of several parts from 100, in English from
-21; ordinal numbers from 20 to 99; `nineteen eighty-four`, `forty-hour`.
+21; ordinal numbers from 21 to 99; `nineteen eighty-four`, `forty-hour`.
 """
 
 import re
@@ -41,7 +41,7 @@ _ENGLISH_WORDS = re.compile(
       | (?P<noun>-(?=[^\W\d_]))
       | (?P<other>[ ](?:{"|".join(_ORDINAL_ONES)}|point|and[ ]a)\b)
       )?
-  | \b(?P<tens>{"|".join(_ORDINAL_TENS)})\b
+  | \b(?P<tens>{"|".join(_ORDINAL_TENS[1:])})\b
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -134,7 +134,7 @@ def _read_german(word: re.Match[str]) -> NumberInWords | None:
     ordinal = _GERMAN_ORDINAL.match(word.string, word.start())
     number = word[0] if ordinal is None else ordinal[1]
     parts = _IN_GERMAN.parts(number.lower().replace("dreissig", "dreißig"))
-    is_read = len(parts) > 1 if ordinal is None else 0 < sum(parts) < _HUNDRED
+    is_read = len(parts) > 1 if ordinal is None else _TWENTY < sum(parts) < _HUNDRED
     return NumberInWords(Span(*word.span()), sum(parts), ordinal is not None) if is_read else None
 
 

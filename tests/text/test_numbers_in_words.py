@@ -115,8 +115,8 @@ def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
     [
         ("A forty-two-year-old man, a forty-hour week", "A 42-year-old man, a 40-hour week"),
         (
-            "May thirty-first, the twentieth, the hundred and second",
-            "May 31st, the 20th, the hundred and second",
+            "May thirty-first, the fortieth, the hundred and second",
+            "May 31st, the 40th, the hundred and second",
         ),
         ("the two hundred and thirty-third and a hundred and first", "the 233rd and 101st"),
         ("between one hundred and five and two hundred and six", "between 105 and 206"),
@@ -137,7 +137,7 @@ mehrere hunderttausend, hundertprozentig, Hunderte, Tausendundeine Nacht, zweihu
 zwanzig, zum Dreißigsten, the second, two hundred and twenty second delay, one hundred and two hundred
 two and a half thousand, five hundred
 ninety-nine point five, three hundred and a half, at nineteen thirty, one-two, fifty-fifty, ten-minute
-fifteenth, twenty two, a hundred-odd, the hundredth"""
+fifteenth, twenty two, a hundred-odd, the hundredth, the twentieth century, im zwanzigsten Jahrhundert"""
 
 
 @pytest.mark.parametrize("text", re.split(", |\n", IN_WORDS))
