@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from dragoman.languages import primary_subtag
 from dragoman.text.clock import find_times
@@ -13,14 +14,15 @@ MINUS = re.compile(r"(?<![\d)] )(?<!\b\w )\bminus (?=\d)", re.IGNORECASE)
 """Before a negative number; no subtraction."""
 _CODES = {"eng": "en", "deu": "de", "ger": "de"}
 _GERMAN_FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner? )?Dreiviertelstunde\b")
+_FRACTION_SIGNS = ("nderthalb", "reiviertelstunde")
 
 
 def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
     """Return a segment with times and numbers in digits; None if the model may read it as it is."""
-    source, target = (_CODES.get(code, code) for code in map(primary_subtag, pair))
-    if {source, target} != {"de", "en"}:
+    language = _read_language(pair)
+    if language is None:
         return None
-    found = sorted(_find(segment, source))
+    found = sorted(_find(segment, language))
     if not found:
         return None
     pieces: list[str] = []
@@ -33,13 +35,20 @@ def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
     return RespelledSegment("".join((*pieces, segment[end:])), (), (*offsets, *range(end, len(segment) + 1)))
 
 
+@lru_cache(256)
+def _read_language(pair: Pair) -> str | None:
+    """Return the language of the source, `de` or `en`; None if the pair is not of both."""
+    source, target = (_CODES.get(code, code) for code in map(primary_subtag, pair))
+    return source if {source, target} == {"de", "en"} else None
+
+
 def _find(segment: str, language: str) -> Iterator[tuple[Span, str]]:
     yield from find_times(segment, language)
     for number in find_numbers_in_words(segment, language):
         yield number.span, number.digits(language)
-    for minus in MINUS.finditer(segment):
-        yield Span(*minus.span()), "-"
-    if language == "de":
+    if "inus " in segment or "INUS " in segment:
+        yield from ((Span(*minus.span()), "-") for minus in MINUS.finditer(segment))
+    if language == "de" and any(map(segment.__contains__, _FRACTION_SIGNS)):
         for word in _GERMAN_FRACTIONS.finditer(segment):
             yield (
                 Span(*word.span()),
