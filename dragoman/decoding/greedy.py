@@ -123,5 +123,5 @@ class Greedy(SlotStrategy[_State]):
         ids = self.best_ids(slot)
         num_tokens = int(self._state.num_tokens[slot])
         logprob = float(self._state.logprobs[slot])
-        said = ids[:-1] if is_stopped else ids
-        return self._sources[slot].hypothesis(said, logprob, num_tokens, is_stopped=is_stopped)
+        text_ids = ids[:-1] if is_stopped else ids
+        return self._sources[slot].hypothesis(text_ids, logprob, num_tokens, is_stopped=is_stopped)

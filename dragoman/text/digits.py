@@ -19,7 +19,7 @@ _FRACTION_SIGNS = ("nderthalb", "reiviertelstunde")
 
 def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
     """Return a segment with times and numbers in digits; None if the model may read it as it is."""
-    language = _read_language(pair)
+    language = read_language(pair)
     if language is None:
         return None
     found = sorted(_find(segment, language))
@@ -29,6 +29,8 @@ def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
     offsets: list[int] = []
     end = 0
     for span, read in found:
+        if span.start < end:  # a part of the one before
+            continue
         pieces += (segment[end : span.start], read)
         offsets += (*range(end, span.start), *[span.start] * len(read))
         end = span.end
@@ -36,8 +38,8 @@ def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
 
 
 @lru_cache(256)
-def _read_language(pair: Pair) -> str | None:
-    """Return the language of the source, `de` or `en`; None if the pair is not of both."""
+def read_language(pair: Pair) -> str | None:
+    """Return the source language, `de` or `en`, if its numbers are read in digits; None for other pairs."""
     source, target = (_CODES.get(code, code) for code in map(primary_subtag, pair))
     return source if {source, target} == {"de", "en"} else None
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from babel import Locale, UnknownLocaleError
 
-from dragoman.text.digits import MINUS
+from dragoman.text.digits import MINUS, read_language
 from dragoman.text.numbers_in_words import find_numbers_in_words
+from dragoman.types import Pair
 from service.text.number_words import count_number_words, is_ordinal
 from service.text.numbers import Number, NumberKind, find_numbers, mask, short_numbers
 
@@ -138,7 +139,7 @@ class NumberForms:
     source: _Signs
     target: _Signs
     reads_digits: bool
-    """Whether models read numbers of several words in digits."""
+    """Whether models read numbers of several words in digits; see `read_language`."""
 
     def compare(
         self, source: str, target: str, source_objects: Spans = _NO_SPANS, target_objects: Spans = _NO_SPANS
@@ -154,17 +155,17 @@ class NumberForms:
             source_objects: spans of the text in which no number is compared, in order.
             target_objects: the same for the translation.
         """
-        said = self._in_words(source, source_objects, self.source)
-        if not said and not (self.reads_digits and MINUS.search(source)):
+        in_words = self._in_words(source, source_objects, self.source)
+        if not in_words and not (self.reads_digits and MINUS.search(source)):
             if _DIGIT.search(source) is None and _DIGIT.search(target) is None:
                 return NO_CHANGES
             if not source_objects and not target_objects:
                 short = short_numbers(source)
                 if short is not None and short == short_numbers(target):
                     return NO_CHANGES
-        own = [*said, *self._items(source, source_objects, self.source)]
+        own = [*in_words, *self._items(source, source_objects, self.source)]
         found = self._items(target, target_objects, self.target)
-        if said:
+        if in_words:
             found += self._in_words(target, target_objects, self.target)
         for own_keys, keys in (
             (_plain_key, _plain_key),
@@ -185,8 +186,10 @@ class NumberForms:
         in English is a version, too.
         """
         if number.kind is NumberKind.IN_WORDS:
-            said = find_numbers_in_words(text, self.source.language)
-            return next(one for one in said if one.span.start == number.start).digits(self.target.language)
+            in_words = find_numbers_in_words(text, self.source.language)
+            return next(one for one in in_words if one.span.start == number.start).digits(
+                self.target.language
+            )
         if number.kind is not NumberKind.NUMBER or not self.target.decimal:
             return None
         item = _item(text, number, self.source)
@@ -218,8 +221,8 @@ class NumberForms:
         if not self.reads_digits:
             return []
         return [
-            _item_of(text, Number(*said.span, NumberKind.IN_WORDS), str(said.value), signs)
-            for said in find_numbers_in_words(mask(text, objects) if objects else text, signs.language)
+            _item_of(text, Number(*one.span, NumberKind.IN_WORDS), str(one.value), signs)
+            for one in find_numbers_in_words(mask(text, objects) if objects else text, signs.language)
         ]
 
     def _match_words(self, own: Sequence[_Item], source: str, target: str) -> None:
@@ -240,7 +243,7 @@ class NumberForms:
 def number_forms(source_language: str, target_language: str) -> NumberForms:
     """Return how two languages write numbers, by their BCP-47 codes."""
     source, target = _signs(source_language), _signs(target_language)
-    return NumberForms(source, target, {source.language, target.language} == {"de", "en"})
+    return NumberForms(source, target, read_language(Pair(source_language, target_language)) is not None)
 
 
 def _signs(language: str) -> _Signs:

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 3998,
-    "dragoman": 10933,
+    "dragoman": 10935,
     "export": 9282,
     "requirements": 176,
     "service": 1291,
@@ -26,7 +26,7 @@ BUDGETS: Mapping[str, int] = {
     "service/page": 58,
     "service/schema": 163,
     "service/telemetry": 507,
-    "service/text": 3859,
+    "service/text": 3861,
     "service/translation": 903,
     "tests": 40306,
     "training": 3880,

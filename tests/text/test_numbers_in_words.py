@@ -123,6 +123,7 @@ def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
         ("a hundred and fifty million, sixty-four thousand", "150 million, 64,000"),
         ("In nineteen eighty-four, in Twenty Twenty-One", "In 1984, in 2021"),
         ("Twelve hundred and five, at half past seven", "1205, at 7:30"),
+        ("One hundred and five past ten", "105 past ten"),
     ],
 )
 def test_english_numbers_are_read_in_digits(text: str, read: str) -> None:
