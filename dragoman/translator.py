@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, overload
@@ -17,15 +18,14 @@ from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.pipeline.pacing import cancelling_pause_of, pause_of
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer
-from dragoman.pipeline.resolution import RequestResolver, ResolvedRequest
+from dragoman.pipeline.resolution import RequestResolver
 from dragoman.pipeline.segment_cache import SegmentCache
-from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
+from dragoman.pipeline.segment_requests import SegmentRequestFactory
 from dragoman.pipeline.submission import TextSubmitter
 from dragoman.pipeline.terminology import TermModel
 from dragoman.providers import Kernels, Provider, SessionOptions
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
-from dragoman.scheduling.segment_request import SegmentRequest
 from dragoman.search_model import SearchModel
 from dragoman.text.alphabet import Spelling
 from dragoman.types import Hypothesis, Pair, Priority, SegmentTranslation, Span, Translation
@@ -35,6 +35,8 @@ JOB_REQUEST = EngineRequest(priority=Priority.JOB)
 SCORING = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
 READ_AHEAD_TEXTS = 512
 """Texts that `translate_many` has in progress at most, so that sources of like length meet in a batch."""
+READ_TOGETHER = 32
+"""Texts that it reads and encodes together."""
 CANCEL_POLL_S = 0.4
 """Seconds between two calls of `is_cancelled` while a text is awaited."""
 QUEUE_SIZE = 4096
@@ -195,10 +197,8 @@ class Translator:
         resolved = self._resolver.resolve(EngineRequest(options, pair))
         if isinstance(text, str):
             return _wait([self._submitter.submit(text, resolved, self._scheduler.enqueue)], Future.result)[0]
-        segments = list[SegmentRequest]()
-        futures = [self._begin(one, item, resolved, segments.extend) for item, one in enumerate(text)]
-        self._scheduler.enqueue(segments)  # all at once, so that sources of like length meet in a batch
-        return _wait(futures, _outcome)
+        # All at once, so that sources of like length meet in a batch.
+        return _wait(self._submitter.submit_all(text, 0, resolved, self._scheduler.enqueue), _outcome)
 
     def translate_many(
         self, texts: Iterable[str], request: EngineRequest = JOB_REQUEST, read_ahead: int = READ_AHEAD_TEXTS
@@ -214,10 +214,15 @@ class Translator:
         resolved = self._resolver.resolve(request)
         is_cancelled = request.is_cancelled or _never
         in_progress: deque[Future[Translation]] = deque()
+        remaining, num_read, most = iter(texts), 0, min(read_ahead, READ_TOGETHER)
         try:
-            for item, text in enumerate(texts):
-                in_progress.append(self._begin(text, item, resolved, self._scheduler.enqueue))
-                if len(in_progress) >= read_ahead:
+            while some := list(islice(remaining, most)):
+                pause = cancelling_pause_of(sum(map(len, some)), request.is_cancelled)
+                in_progress += self._submitter.submit_all(
+                    some, num_read, resolved, self._scheduler.enqueue, pause
+                )
+                num_read += len(some)
+                while len(in_progress) > read_ahead - most:
                     yield _outcome(in_progress[0], is_cancelled)
                     in_progress.popleft()
             while in_progress:
@@ -241,7 +246,7 @@ class Translator:
             TranslatorClosed: the translator is closed.
         """
         resolved = self._resolver.resolve(request)
-        return self._submitter.submit(text, resolved, self._scheduler.submit, pause=pause_of(len(text)))
+        return self._submitter.submit(text, resolved, self._scheduler.submit, pause_of(len(text)))
 
     def score(
         self, source: str, target: str, request: EngineRequest = DEFAULT_REQUEST
@@ -285,18 +290,6 @@ class Translator:
         """
         resolved = self._resolver.resolve(EngineRequest(options, pair, Priority.JOB))
         return _wait(self._submitter.search(sources, resolved, self._scheduler.enqueue), Future.result)
-
-    def _begin(
-        self, text: str, item: int, resolved: ResolvedRequest, enqueue: Enqueue
-    ) -> Future[Translation]:
-        """Submit a text of a list; its InputError is the future's."""
-        try:
-            pause = cancelling_pause_of(len(text), resolved.request.is_cancelled)
-            return self._submitter.submit(text, resolved, enqueue, item=item, pause=pause)
-        except InputError as error:
-            rejected: Future[Translation] = Future()
-            rejected.set_exception(error)
-            return rejected
 
 
 def _never() -> bool:

@@ -11,7 +11,6 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -312,9 +311,8 @@ def _search_greedily(
 def _sources(preparer: Preparer, text: SampleText) -> Ids:
     """Return the segments of all lines as ids, the shortest first."""
     sources: list[Sequence[int]] = []
-    for item, line in enumerate(text.lines()):
-        with suppress(InputError):
-            prepared = preparer.prepare(line, text.pair, item)
+    for prepared in preparer.prepare([*text.lines()], text.pair, 0):
+        if not isinstance(prepared, InputError):
             sources += [source.ids for source in prepared.sources if isinstance(source, SegmentInput)]
     return sorted(sources, key=len)
 

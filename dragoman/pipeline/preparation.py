@@ -1,6 +1,6 @@
 """Split a text into segments, and encode these as ids."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.decoding.options import DecodingOptions, SearchOptions
@@ -10,22 +10,23 @@ from dragoman.languages import Languages
 from dragoman.manifest import ModelLimits
 from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import never_pause
+from dragoman.pipeline.segment_encoding import Ids, SegmentEncoder
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
 from dragoman.text.address import may_address
-from dragoman.text.digits import with_digits
 from dragoman.text.respelling import RespelledSegment, Respeller
-from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
+from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, fit_segments, has_letters, segment
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
 from dragoman.types import FinishReason, Pair, Span
 
-Ids = list[int]
 IdsAround = tuple[tuple[int, ...], tuple[int, ...]]
 UNSUPPORTED_FROM = 0.5
 """Minimum share of unknown letters for which a segment is not translated. A vocabulary lacks nearly all
 letters of a script that it was not trained on; foreign names in a sentence stay below the limit."""
 MAX_RUNAWAY_TOKENS = 512
 """Maximum number of target tokens if the caller sets none; a quarter more for a source nearly as long."""
+ENCODED_TOGETHER = 256
+"""Maximum segments that are encoded between two calls of `pause`: they take a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,65 +80,82 @@ class Preparer:
 
     def prepare(
         self,
-        text: str,
+        texts: Sequence[str],
         pair: Pair,
-        item: int | None,
+        first_item: int | None,
         options: DecodingOptions = DEFAULTS,
         controls: tuple[int, ...] = (),
         term_finder: TermFinder | None = None,
         pause: Callable[[], None] = never_pause,
-    ) -> PreparedText:
-        """Cut a text into segments, and encode these.
+    ) -> list[PreparedText | InputError]:
+        """Cut texts into segments, and encode these together.
 
         Args:
-            text: of any length.
+            texts: of any length.
             pair: one that the bundle serves, in its own codes.
-            item: position in the caller's list, for the error; None where there is no list.
-            options: say where it may be cut, and with what its translation begins.
+            first_item: position of the first one in the caller's list, for errors; None without a list.
+            options: say where texts may be cut, and with what their translations begin.
             controls: control ids to put before the pieces of each segment that may address somebody.
             term_finder: finds the terms of a segment; None if there are none.
             pause: called between pieces of work, so that other threads may run.
 
-        Raises:
-            InputError: the text cannot be translated, or one of its terms.
+        Returns:
+            Per text what was prepared, or the error: it cannot be translated, or one of its terms.
         """
+        encoder = SegmentEncoder(self._tokenizer, self._respeller, pair, options, term_finder is not None)
+        documents = [_segment(text, pair.source, options) for text in texts]
+        sentences = [
+            sentence
+            for document in documents
+            if isinstance(document, SegmentedText)
+            for sentence in document.segments
+            if len(sentence) <= WINDOW_CHARS and has_letters(sentence)
+        ]
+        for start in range(0, len(sentences), ENCODED_TOGETHER):
+            pause()
+            encoder.encode(sentences[start : start + ENCODED_TOGETHER])
+        prepared: list[PreparedText | InputError] = []
+        for index, document in enumerate(documents):
+            try:
+                if isinstance(document, InputError):
+                    raise document
+                prepared.append(self._prepare(document, encoder, pair, controls, term_finder, pause))
+            except InputError as error:
+                item = None if first_item is None else first_item + index
+                prepared.append(InputError(error.field, error.problem, item))
+        return prepared
+
+    def _prepare(
+        self,
+        document: SegmentedText,
+        encoder: SegmentEncoder,
+        pair: Pair,
+        controls: tuple[int, ...],
+        term_finder: TermFinder | None,
+        pause: Callable[[], None],
+    ) -> PreparedText:
+        """Cut segments that are too long, and return the inputs of all; see `prepare`."""
         around = self.around(pair, controls)
-        most = self._limits.max_source_tokens - sum(map(len, around))
-        pieces: dict[str, Ids] = {}
-        respelled: dict[str, RespelledSegment] = {}
-        in_digits: dict[str, RespelledSegment] = {}
 
         def count_tokens(segment: str) -> int:
             pause()
-            if segment not in pieces:
-                read, found = segment, with_digits(segment, pair)
-                if found is not None:
-                    in_digits[segment], read = found, found.text
-                words = self._respell(read, pair.source, options, has_terms=term_finder is not None)
-                found = words.of_respelled(found) if found and words else found or words
-                if found is not None:
-                    respelled[segment] = found
-                (pieces[segment],) = self._tokenizer.encode([segment if found is None else found.text])
-            return len(pieces[segment])
+            return len(encoder[segment].ids)
 
-        try:
-            check_text(text, item)
-            document = segment_to_fit(text, pair.source, count_tokens, most, options.splitting)
-        except InputError as error:
-            raise InputError(error.field, error.problem, item) from error
+        document = fit_segments(
+            document, count_tokens, self._limits.max_source_tokens - sum(map(len, around))
+        )
         sources: list[SegmentInput | FinishReason] = []
         num_searched = 0
-        for segment in document.segments:
+        for sentence in document.segments:
             pause()
             if controls:
-                around = self.around_segment(segment, pair, controls)
-            source = self._source(segment, respelled.get(segment), pieces, around, num_searched)
+                around = self.around_segment(sentence, pair, controls)
+            source = self._source(sentence, encoder, around, num_searched)
             if isinstance(source, SegmentInput):
-                source = self._with_written(segment, source, around, in_digits.get(segment))
+                num_searched += 1
                 if term_finder is not None:
-                    source = self._with_terms(segment, source, around, term_finder)
+                    source = self._with_terms(sentence, source, around, term_finder)
             sources.append(source)
-            num_searched += isinstance(source, SegmentInput)
         return PreparedText(document, tuple(sources), pair, controls)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> Ids:
@@ -156,57 +174,38 @@ class Preparer:
             raise InputError(field, f"{len(ids)} tokens exceed this model's limit of {most} per segment")
         return ids
 
-    def _respell(
-        self, segment: str, language: str, options: DecodingOptions, *, has_terms: bool
-    ) -> RespelledSegment | None:
-        """Return how the model may read a segment; None if only as it is."""
-        if options.target_prefix:  # the model continues it in the case that it has
-            return None
-        # Terms are annotated where the text that the model reads has the segment's offsets.
-        respelled = self._respeller.respell(segment, language, may_add_quote_spaces=not has_terms)
-        if respelled is None or respelled.is_in_capitals or options.sampling is None:
-            return respelled
-        return None  # two random draws are not compared
-
     def _source(
-        self,
-        segment: str,
-        respelled: RespelledSegment | None,
-        pieces: Mapping[str, Ids],
-        around: IdsAround,
-        number: int,
+        self, segment: str, encoder: SegmentEncoder, around: IdsAround, number: int
     ) -> SegmentInput | FinishReason:
         """Return the input of a segment, or why it is copied.
 
         Args:
             segment: the segment.
-            respelled: what the model reads for it; None for the segment.
-            pieces: ids of every segment with letters.
+            encoder: encodes it.
             around: ids that its languages add.
             number: position among the searched segments.
         """
         if not has_letters(segment):
             return FinishReason.COPIED
-        before, after = around
-        ids = [*before, *pieces[segment], *after]
+        encoded = encoder[segment]
         has_replacement = "\N{REPLACEMENT CHARACTER}" in segment
-        source = SegmentInput(number, ids, has_replacement, respelled=respelled)
-        if self._tokenizer.unknown_share(source.read(segment), pieces[segment]) >= UNSUPPORTED_FROM:
+        as_written = None
+        if encoded.as_written is not None:
+            ids = _join_ids(encoded.as_written.ids, around)
+            if len(ids) <= self._limits.max_source_tokens:
+                as_written = SegmentInput(
+                    number, ids, has_replacement, None, None, encoded.as_written.respelled
+                )
+        source = SegmentInput(
+            number,
+            _join_ids(encoded.ids, around),
+            has_replacement,
+            respelled=encoded.respelled,
+            as_written=as_written,
+        )
+        if self._tokenizer.unknown_share(source.read(segment), encoded.ids) >= UNSUPPORTED_FROM:
             return FinishReason.UNSUPPORTED
         return source
-
-    def _with_written(
-        self, segment: str, source: SegmentInput, around: IdsAround, in_digits: RespelledSegment | None
-    ) -> SegmentInput:
-        """Add the input without other respelled words than digits, unless it is too long."""
-        if source.respelled is None or source.respelled.is_in_capitals or source.respelled is in_digits:
-            return source
-        before, after = around
-        (pieces,) = self._tokenizer.encode([segment if in_digits is None else in_digits.text])
-        ids = [*before, *pieces, *after]
-        if len(ids) > self._limits.max_source_tokens:
-            return source
-        return replace(source, as_written=replace(source, ids=ids, respelled=in_digits))
 
     def _with_terms(
         self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
@@ -228,7 +227,7 @@ class Preparer:
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:
             return replace(source, terms=terms)
         ids, spans = annotated
-        return replace(source, terms=terms, ids=[*before, *ids, *after], spans=spans)
+        return replace(source, terms=terms, ids=_join_ids(ids, around), spans=spans)
 
     def most_target_limits(self, pair: Pair) -> TargetLimits:
         """Return the model's own limits."""
@@ -237,8 +236,8 @@ class Preparer:
 
     def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
         """Return the ids of segments with the ids that their languages add, regardless of limits."""
-        before, after = self.around(pair)
-        return [[*before, *pieces, *after] for pieces in self._tokenizer.encode(segments)]
+        around = self.around(pair)
+        return [_join_ids(pieces, around) for pieces in self._tokenizer.encode(segments)]
 
     def around(self, pair: Pair, controls: tuple[int, ...] = ()) -> IdsAround:
         """Return the ids before and after the pieces of a source."""
@@ -265,3 +264,16 @@ class Preparer:
         default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
         most = options.max_length or min(default, self._limits.max_target_tokens)
         return TargetLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)
+
+
+def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedText | InputError:
+    try:
+        check_text(text, None)
+    except InputError as error:
+        return error
+    return segment(text, language, options.splitting)
+
+
+def _join_ids(pieces: Ids, around: IdsAround) -> Ids:
+    before, after = around
+    return [*before, *pieces, *after]

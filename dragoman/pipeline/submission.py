@@ -5,10 +5,11 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TypeVar
 
+from dragoman.errors import InputError
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.pending_translation import PendingTranslation, resolve
 from dragoman.pipeline.postprocessing import Postprocessor
-from dragoman.pipeline.preparation import Preparer, SegmentInput
+from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
@@ -44,8 +45,6 @@ class TextSubmitter:
         text: str,
         resolved: ResolvedRequest,
         enqueue: Enqueue,
-        *,
-        item: int | None = None,
         pause: Callable[[], None] = never_pause,
     ) -> Future[Translation]:
         """Submit a text.
@@ -54,16 +53,70 @@ class TextSubmitter:
             text: a text of any length.
             resolved: the request with the bundle's defaults.
             enqueue: takes the segments to search for; what it raises is raised.
-            item: the text's position in the caller's list, for errors; None where there is no list.
             pause: called between pieces of work.
 
         Raises:
             InputError: the text cannot be translated.
         """
-        request, options = resolved.request, resolved.options
-        prepared = self._preparer.prepare(
-            text, resolved.pair, item, options, resolved.controls, resolved.term_finder, pause
+        [prepared] = self._prepare([text], None, resolved, pause)
+        if isinstance(prepared, InputError):
+            raise prepared
+        return self._submit(prepared, resolved, enqueue, pause)
+
+    def submit_all(
+        self,
+        texts: Sequence[str],
+        first_item: int,
+        resolved: ResolvedRequest,
+        enqueue: Enqueue,
+        pause: Callable[[], None] = never_pause,
+    ) -> list[Future[Translation]]:
+        """Submit texts that follow each other in a list; a text's InputError is its future's.
+
+        Args:
+            texts: of any length; they are encoded together.
+            first_item: position of the first one in the list.
+            resolved: the request with the bundle's defaults.
+            enqueue: takes the segments of all texts; what it raises is raised.
+            pause: called between pieces of work.
+        """
+        missing: list[SegmentRequest] = []
+        futures: list[Future[Translation]] = []
+        for prepared in self._prepare(texts, first_item, resolved, pause):
+            if isinstance(prepared, InputError):
+                rejected: Future[Translation] = Future()
+                rejected.set_exception(prepared)
+                futures.append(rejected)
+            else:
+                futures.append(self._submit(prepared, resolved, missing.extend, pause))
+        enqueue(missing)
+        return futures
+
+    def _prepare(
+        self,
+        texts: Sequence[str],
+        first_item: int | None,
+        resolved: ResolvedRequest,
+        pause: Callable[[], None],
+    ) -> list[PreparedText | InputError]:
+        return self._preparer.prepare(
+            texts,
+            resolved.pair,
+            first_item,
+            resolved.options,
+            resolved.controls,
+            resolved.term_finder,
+            pause,
         )
+
+    def _submit(
+        self,
+        prepared: PreparedText,
+        resolved: ResolvedRequest,
+        enqueue: Enqueue,
+        pause: Callable[[], None],
+    ) -> Future[Translation]:
+        request, options = resolved.request, resolved.options
         make_piece = partial(self._postprocessor.piece, prepared, options=options)
         pending = PendingTranslation(prepared.document, options, make_piece, request.on_segment)
         made: list[SegmentRequest] = []

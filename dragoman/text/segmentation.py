@@ -113,34 +113,33 @@ def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES
     return _split_at_spans(text, _SPANS[splitting](text, language))
 
 
-def segment_to_fit(
-    text: str,
-    language: str,
-    count_tokens: Callable[[str], int],
-    max_tokens: int,
-    splitting: Splitting = Splitting.SENTENCES,
+def fit_segments(
+    document: SegmentedText, count_tokens: Callable[[str], int], max_tokens: int
 ) -> SegmentedText:
-    """Split like `segment`, then split every segment with letters that is too long.
+    """Split every segment with letters that is too long.
 
     Words of more than `MAX_WORD_CHARACTERS` become segments of their own, of at most `MAX_WORD_TOKENS`.
 
     Raises:
         InputError: a single character exceeds the limit.
     """
-    document = segment(text, language, splitting)
+    fits = [
+        not has_letters(sentence) or _fits(sentence, count_tokens, max_tokens)
+        for sentence in document.segments
+    ]
+    if all(fits):
+        return document
     segments: list[str] = []
     gaps = [document.gaps[0]]
-    all_fit = True
-    for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
-        if has_letters(sentence) and not _fits(sentence, count_tokens, max_tokens):
-            all_fit = False
+    for sentence, is_whole, gap in zip(document.segments, fits, document.gaps[1:], strict=True):
+        if is_whole:
+            segments.append(sentence)
+        else:
             pieces = _split_at_spans(sentence, _split_to_fitting_spans(sentence, count_tokens, max_tokens))
             segments += pieces.segments
-            gaps += [*pieces.gaps[1:-1], gap]
-        else:
-            segments.append(sentence)
-            gaps.append(gap)
-    return document if all_fit else SegmentedText(tuple(segments), tuple(gaps))
+            gaps += pieces.gaps[1:-1]
+        gaps.append(gap)
+    return SegmentedText(tuple(segments), tuple(gaps))
 
 
 def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> SegmentedText:

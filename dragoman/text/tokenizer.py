@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import sentencepiece
 
+from dragoman.cpus import available_cpus
 from dragoman.errors import BundleError
 from dragoman.text.normalization import normalise_segment, normalised_offsets
 from dragoman.text.validation import check_text
@@ -16,8 +18,15 @@ from dragoman.types import Span
 MAX_VOCABULARY_BYTES = 64 * 2**20
 """Maximum size of a vocabulary file; 256,000 pieces of many languages take 5 MiB."""
 
+MIN_TOGETHER = 8
+"""Minimum number of texts that SentencePiece gets together: for a list it starts threads, at least one."""
+TEXTS_OF_THREAD = 32
+"""Texts for which a further thread pays."""
+MAX_THREADS = 4
+
 _SPACE_SIGN = "\u2581"
 """SentencePiece's sign for a space; it leaves the sign in pieces that it does not know."""
+Piece = TypeVar("Piece", int, str)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -29,7 +38,7 @@ class _Ids(Protocol):
     byte_ids: Mapping[int, int]
     """Byte value of each byte piece, by id."""
 
-    def encode(self, text: str) -> list[int]: ...
+    def encode(self, texts: list[str]) -> list[list[int]]: ...
 
     def places(self, text: str) -> list[tuple[int, int]]: ...
 
@@ -88,7 +97,9 @@ class Tokenizer:
         Raises:
             InputError: a segment has a lone surrogate.
         """
-        return [self._encode_one(segment) for segment in segments]
+        for segment in segments:
+            check_text(segment, None)
+        return self._ids.encode([*map(normalise_segment, segments)] if self._normalises else [*segments])
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Decode each sequence of ids; drop control ids, and bytes that do not form a character.
@@ -100,7 +111,8 @@ class Tokenizer:
 
     def count(self, segment: str) -> int:
         """Return the number of tokens of a segment; raise the errors of `encode`."""
-        return len(self._encode_one(segment))
+        [ids] = self.encode([segment])
+        return len(ids)
 
     def word_cost(self, word: str) -> tuple[int, float]:
         """Return the number of a word's pieces, and their summed cost: lower for a more frequent word.
@@ -166,12 +178,6 @@ class Tokenizer:
             return "\N{REPLACEMENT CHARACTER}"
         return self._ids.piece(index).replace(_SPACE_SIGN, " ")
 
-    # One segment at a time: for a list, SentencePiece starts a thread, which takes ten sentences' time.
-
-    def _encode_one(self, segment: str) -> list[int]:
-        check_text(segment, None)
-        return self._ids.encode(normalise_segment(segment) if self._normalises else segment)
-
     def _decode_one(self, ids: list[int]) -> str:
         kept = self._whole_character_positions(self._check_ids(ids))
         return self._ids.decode(ids if len(kept) == len(ids) else [ids[position] for position in kept])
@@ -215,9 +221,8 @@ class _SentencePieceIds:
             if processor.is_byte(index)
         }
 
-    def encode(self, text: str) -> list[int]:
-        ids: list[int] = self._processor.encode(text)
-        return ids
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        return _encode(self._processor, texts, int)
 
     def places(self, text: str) -> list[tuple[int, int]]:
         return _piece_offsets(self._processor, text)
@@ -256,9 +261,11 @@ class _VocabularyFileIds:
             if processor.is_byte(processor.piece_to_id(piece))
         }
 
-    def encode(self, text: str) -> list[int]:
-        pieces: list[str] = self._processor.encode(text, out_type=str)
-        return [self._id_of.get(piece, self.unk_id) for piece in pieces]
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        id_of, unk_id = self._id_of, self.unk_id
+        return [
+            [id_of.get(piece, unk_id) for piece in pieces] for pieces in _encode(self._processor, texts, str)
+        ]
 
     def places(self, text: str) -> list[tuple[int, int]]:
         return _piece_offsets(self._processor, text)
@@ -282,6 +289,22 @@ class _VocabularyFileIds:
 
     def cost(self, text: str) -> tuple[int, float]:
         return _cost(self._processor, text)
+
+
+def _encode(
+    processor: sentencepiece.SentencePieceProcessor, texts: list[str], out_type: type[Piece]
+) -> list[list[Piece]]:
+    """Return the ids or pieces of each text."""
+    if len(texts) < MIN_TOGETHER:
+        return [processor.encode(text, out_type=out_type) for text in texts]
+    threads = min(_most_threads(), 1 + len(texts) // TEXTS_OF_THREAD)
+    encoded: list[list[Piece]] = processor.encode(texts, out_type=out_type, num_threads=threads)
+    return encoded
+
+
+@lru_cache(maxsize=1)
+def _most_threads() -> int:
+    return min(MAX_THREADS, available_cpus())
 
 
 def _piece_offsets(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ import sentencex
 import dragoman.text
 from dragoman.text import boundaries
 from dragoman.text.normalization import normalise_segment, normalised_offsets
-from dragoman.text.segmentation import WINDOW_CHARS, segment, segment_to_fit
+from dragoman.text.segmentation import WINDOW_CHARS, fit_segments, segment
 from dragoman.text.words import group_into_words
 from dragoman.types import Span, Splitting
 
@@ -65,9 +65,9 @@ def count_letters(text: str) -> int:
         normalised_offsets,
         lambda text: segment(text, "de"),
         lambda text: segment(text, "de", Splitting.NO_NEWLINES),
-        lambda text: segment_to_fit(text, "de", count_letters, 100),
+        lambda text: fit_segments(segment(text, "de"), count_letters, 100),
     ],
-    ids=["normalise", "places", "segment", "segment_no_newlines", "segment_to_fit"],
+    ids=["normalise", "places", "segment", "segment_no_newlines", "fit_segments"],
 )
 def test_twice_the_text_takes_twice_the_lines(work: Callable[[str], object], unit: str) -> None:
     work(text_of(unit, SIZE))  # what is looked up once is there
@@ -98,7 +98,7 @@ def test_boundaries_are_searched_once_for_any_number_of_cut_words(
     pattern = CountingPattern(getattr(boundaries, name))
     monkeypatch.setattr(boundaries, name, pattern)
 
-    segment_to_fit(text, "de", count_letters, 100)
+    fit_segments(segment(text, "de"), count_letters, 100)
 
     assert pattern.num_characters == len(text)
 

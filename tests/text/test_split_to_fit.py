@@ -11,9 +11,9 @@ from dragoman.text.segmentation import (
     MAX_WORD_TOKENS,
     WINDOW_CHARS,
     SegmentedText,
+    fit_segments,
     has_letters,
     segment,
-    segment_to_fit,
     split_to_fit,
 )
 from dragoman.text.tokenizer import Tokenizer
@@ -32,7 +32,7 @@ def words(text: str) -> int:
 @settings(SHARED_TOKENIZER)
 @given(text=WORDY.map("".join) | st.text(), max_tokens=st.integers(16, 40))
 def test_every_piece_fits_and_nothing_is_lost(tokenizer: Tokenizer, text: str, max_tokens: int) -> None:
-    whole = segment_to_fit(text, "de", tokenizer.count, max_tokens)
+    whole = fit_segments(segment(text, "de"), tokenizer.count, max_tokens)
     assert whole.rejoin(whole.segments) == text
     assert all(tokenizer.count(piece) <= max_tokens or not has_letters(piece) for piece in whole.segments)
 
@@ -149,7 +149,7 @@ def test_nothing_is_lost_of_a_very_long_segment(tokenizer: Tokenizer, unit: str)
 def test_segments_that_fit_are_those_of_segment() -> None:
     text = "  Ja.\n\n\tNein.  Gut. "
 
-    assert segment_to_fit(text, "de", words, 1) == segment(text, "de")
+    assert fit_segments(segment(text, "de"), words, 1) == segment(text, "de")
 
 
 def test_a_segment_that_will_be_copied_is_never_split_or_counted() -> None:
@@ -158,7 +158,7 @@ def test_a_segment_that_will_be_copied_is_never_split_or_counted() -> None:
 
     rule = "-" * 500
 
-    assert segment_to_fit(f"\n{rule}\n", "de", reject, 16) == SegmentedText((rule,), ("\n", "\n"))
+    assert fit_segments(segment(f"\n{rule}\n", "de"), reject, 16) == SegmentedText((rule,), ("\n", "\n"))
 
 
 @given(
@@ -171,7 +171,7 @@ def test_a_word_without_end_is_taken_apart_and_nothing_of_it_is_lost(
 ) -> None:
     text = f"{around} {part * repeats} {around}"
 
-    document = segment_to_fit(text, "de", len, 200)
+    document = fit_segments(segment(text, "de"), len, 200)
 
     assert document.rejoin(document.segments) == text
     assert max(map(len, document.segments)) <= 200
@@ -180,7 +180,7 @@ def test_a_word_without_end_is_taken_apart_and_nothing_of_it_is_lost(
 
 
 def test_a_segment_over_the_limit_is_cut_with_any_splitting() -> None:
-    cut = segment_to_fit("eins zwei drei vier", "de", words, 2, Splitting.OFF).segments
+    cut = fit_segments(segment("eins zwei drei vier", "de", Splitting.OFF), words, 2).segments
 
     assert cut == ("eins zwei", "drei vier")
 
@@ -188,7 +188,7 @@ def test_a_segment_over_the_limit_is_cut_with_any_splitting() -> None:
 def test_text_without_spaces_is_not_one_endless_word() -> None:
     text = "漢字" * 90
 
-    assert segment_to_fit(text, "zh", len, 200).segments == (text,)
+    assert fit_segments(segment(text, "zh"), len, 200).segments == (text,)
 
 
 def test_no_more_than_a_window_is_counted_at_once() -> None:
@@ -198,7 +198,7 @@ def test_no_more_than_a_window_is_counted_at_once() -> None:
         counted.append(len(text))
         return len(text)
 
-    segment_to_fit("a" * 100_000, "de", count, 200)
+    fit_segments(segment("a" * 100_000, "de"), count, 200)
 
     assert max(counted) <= WINDOW_CHARS
     assert sum(counted) <= 20 * 100_000
