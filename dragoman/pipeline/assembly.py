@@ -50,21 +50,19 @@ class SegmentOutput:
 
 def rejoin(document: SegmentedText, pieces: Sequence[SegmentOutput], options: SearchOptions) -> Translation:
     """Return the translation of a text: its translated segments with the gaps between them."""
-    most = max((len(piece.hypotheses) for piece in pieces), default=0)
-    alternatives = tuple(
-        Alternative(
-            text=document.rejoin([piece.target(rank) for piece in pieces]),
-            score=_score(pieces, rank, options),
-        )
-        for rank in range(max(1, most))
-    )
     segments = tuple(map(SegmentLocator(document, options).present, pieces))
+    text, score = document.rejoin([segment.text for segment in segments]), _score(pieces, 0, options)
+    most = max((len(piece.hypotheses) for piece in pieces), default=0)
+    others = [
+        Alternative(document.rejoin([piece.target(rank) for piece in pieces]), _score(pieces, rank, options))
+        for rank in range(1, most)
+    ]
     return Translation(
-        text=alternatives[0].text,
-        score=alternatives[0].score,
+        text=text,
+        score=score,
         finish_reason=joint_finish_reason([segment.finish_reason for segment in segments]),
         segments=segments,
-        alternatives=alternatives,
+        alternatives=(Alternative(text, score), *others),
         confidence=_confidence(pieces) if options.return_scores else None,
     )
 
@@ -81,12 +79,12 @@ class SegmentLocator:
         """Return the next segment with its best hypothesis."""
         best = piece.hypotheses[0] if piece.hypotheses else None
         score = 0.0 if best is None else best.score
-        gap_len = len(next(self._gaps))
+        text, gap_len = piece.target(0), len(next(self._gaps))
         source_start, start = self._source_end + gap_len, self._end + gap_len
-        self._source_end, self._end = source_start + len(piece.source), start + len(piece.target(0))
+        self._source_end, self._end = source_start + len(piece.source), start + len(text)
         return SegmentTranslation(
             source=piece.source,
-            text=piece.target(0),
+            text=text,
             score=score if self._options.return_scores else None,
             finish_reason=piece.copied_as if best is None else best.finish_reason,
             num_source_tokens=piece.num_source_tokens,

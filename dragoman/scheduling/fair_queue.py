@@ -116,6 +116,10 @@ class FairQueue(Generic[Q]):
 
     def in_order(self) -> Iterator[Q]:
         """Yield sources in the order of the queue, which must not change meanwhile."""
+        if len(self._sources) == 1:  # nothing to share
+            (sources,) = self._sources.values()
+            yield from sources
+            return
         owners = self._owners.order()
         orders: dict[Hashable, _Order[Flow]] = {}
         waiting: dict[Flow, Iterator[Q]] = {}

@@ -120,8 +120,7 @@ def find_numbers_in_words(text: str, language: str) -> Iterator[NumberInWords]:
         text: any.
         language: `de` or `en`; no number of another one is known.
     """
-    lower = text.lower()
-    if not any(sign in lower for sign in _SIGNS.get(language, ())):
+    if not any(map(text.lower().__contains__, _SIGNS.get(language, ()))):
         return
     pattern, read = (_GERMAN_WORD, _read_german) if language == "de" else (_ENGLISH_WORDS, _read_english)
     for words in pattern.finditer(text):
