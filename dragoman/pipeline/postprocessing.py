@@ -175,8 +175,10 @@ def _in_capitals(
         language: of the targets.
     """
     best, *others = targets
-    links = [Link(respelled.in_segment(link.source), link.target) for link in links]
+    links = tuple(Link(respelled.in_segment(link.source), link.target) for link in links)
     words = respelled.words
+    if words == ():
+        return tuple(targets), links
     capitals: Sequence[Span] | None = None
     if words is None:
         others = [to_capitals(target, language) for target in others]

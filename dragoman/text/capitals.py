@@ -38,8 +38,9 @@ def with_first_capital(target: str, language: str, segment: str, before: str) ->
         segment: what was translated.
         before: the segment before it in the text; empty for the first one.
     """
-    is_sentence = segment[:1].isupper() and segment.endswith(_ENDS) and (not before or before.endswith(_ENDS))
-    if not is_sentence or not target[:1].islower():
+    if not target[:1].islower() or not segment[:1].isupper():
+        return target
+    if not segment.endswith(_ENDS) or (before and not before.endswith(_ENDS)):  # no whole sentence
         return target
     [word] = target.split(maxsplit=1)[:1]
     capital = to_capitals(word[0], language)

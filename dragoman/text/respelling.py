@@ -38,7 +38,8 @@ _OPENING = re.compile(
 """An opening quotation mark before a word; an apostrophe is one if it has a partner."""
 _QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 """A space after an opening quotation mark; French has one after a guillemet."""
-_TWO_CAPITALS = re.compile(r"[^\W\d_a-zà-öø-ÿ]{2}")
+_MAY_BE_CAPITAL = "[A-Z\u00c0-\u00d6\u00d8-\u00df\u0100-\U0010ffff]"
+_TWO_CAPITALS = re.compile(_MAY_BE_CAPITAL * 2)
 """Occurs in every segment with two capitals in a row, and in few others. One of the two may be a ß."""
 _ANY_OPENING = re.compile(rf"[{_QUOTES}{_GUILLEMETS}']")
 

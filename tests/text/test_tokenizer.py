@@ -32,11 +32,14 @@ def test_decoding_gives_back_the_normalised_segment(tokenizer: Tokenizer, segmen
 
 @settings(SHARED_TOKENIZER)
 @given(segments=st.lists(SEGMENTS))
-def test_a_segment_is_encoded_alone_as_in_company(tokenizer: Tokenizer, segments: list[str]) -> None:
-    encoded = tokenizer.encode(segments)
+def test_a_segment_is_encoded_alone_as_in_company(
+    tokenizer: Tokenizer, listed: Tokenizer, segments: list[str]
+) -> None:
+    for each in (tokenizer, listed):
+        encoded = each.encode(segments * 12)  # on several threads
 
-    assert encoded == [tokenizer.encode([segment])[0] for segment in segments]
-    assert [len(ids) for ids in encoded] == [tokenizer.count(segment) for segment in segments]
+        assert encoded == [each.encode([segment])[0] for segment in segments] * 12
+        assert [len(ids) for ids in encoded] == [each.count(segment) for segment in segments] * 12
 
 
 @settings(SHARED_TOKENIZER)
