@@ -40,12 +40,17 @@ class DecoderState(Protocol):
         """Capacity in rows."""
         ...
 
-    def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:
-        """Allocate rows, and positions in each; keep the `used` first rows and positions."""
+    def reserve(self, positions: int, used: tuple[int, int]) -> bool:
+        """Allocate positions in each row; keep the `used` first rows and positions."""
         ...
 
-    def begin(self, rows: slice) -> bool:
-        """Reset rows that have read nothing."""
+    def begin(self, rows: NDArray[np.int64], used: tuple[int, int]) -> bool:
+        """Allocate and reset rows that have read nothing; keep the `used` first rows and positions.
+
+        Args:
+            rows: ascending; of those beyond the used ones, all up to the last.
+            used: number of rows and positions in use.
+        """
         ...
 
     def move(self, rows: NDArray[np.int64], positions: int) -> bool:
@@ -80,19 +85,20 @@ class SelfCaches:
         """T, the capacity in positions."""
         return self.memory.shape[3]
 
-    def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:
-        if num_rows <= self.num_rows and positions <= self.positions:
+    def reserve(self, positions: int, used: tuple[int, int]) -> bool:
+        if positions <= self.positions:
             return False
-        rows = max(num_rows, 2 * self.num_rows) if num_rows > self.num_rows else self.num_rows
-        capacity = self.positions
-        if positions > capacity:
-            capacity = _rounded_up(max(positions, capacity * 5 // 4), POSITIONS_MULTIPLE)
-        self.memory = self.memory.resized((rows, capacity), used)
+        capacity = _rounded_up(max(positions, self.positions * 5 // 4), POSITIONS_MULTIPLE)
+        self.memory = self.memory.resized((self.num_rows, capacity), used)
         return True
 
-    def begin(self, rows: slice) -> bool:  # noqa: ARG002 -- protocol
-        """Do nothing: rows are never read beyond their own length."""
-        return False
+    def begin(self, rows: NDArray[np.int64], used: tuple[int, int]) -> bool:
+        """Only allocate: rows are never read beyond their own length."""
+        capacity = _grown(self.num_rows, int(rows[-1]) + 1)
+        if capacity == self.num_rows:
+            return False
+        self.memory = self.memory.resized((capacity, self.positions), used)
+        return True
 
     def move(self, rows: NDArray[np.int64], positions: int) -> bool:
         before = self.memory
@@ -128,17 +134,15 @@ class CellCaches:
     def num_rows(self) -> int:
         return self.memory.shape[1]
 
-    def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:  # noqa: ARG002 -- protocol
-        if num_rows <= self.num_rows:
-            return False
-        self.memory = self.memory.resized((max(num_rows, 2 * self.num_rows), 1), (used[0], 1))
-        return True
+    def reserve(self, positions: int, used: tuple[int, int]) -> bool:  # noqa: ARG002 -- protocol
+        return False
 
-    def begin(self, rows: slice) -> bool:
+    def begin(self, rows: NDArray[np.int64], used: tuple[int, int]) -> bool:
         """Set the first cell of each row to zero."""
         before, (num_layers, width) = self.memory, self._shape
-        zeros = np.zeros((num_layers, rows.stop - rows.start, 1, 1, width), CELL_DTYPE)
-        self.memory = before.write(rows.start, zeros, 1)
+        zeros = np.zeros((num_layers, len(rows), 1, 1, width), CELL_DTYPE)
+        size = (_grown(self.num_rows, int(rows[-1]) + 1), 1)
+        self.memory = before.write(rows, zeros, size, used[0])
         return self.memory is not before
 
     def move(self, rows: NDArray[np.int64], positions: int) -> bool:  # noqa: ARG002 -- protocol
@@ -183,14 +187,16 @@ class CrossCaches:
         """Position of the last token of each entry's source, int32 [E]; written in place."""
         return self._ends[: self.num_entries]
 
-    def join(self, cross: CrossKV) -> bool:
-        """Append a copy of more sources; return whether the memory has moved."""
-        before, first = self.memory, self.num_entries
-        lengths = np.concatenate([self._lengths, cross.lengths.repeat(self._copies)])
-        self._resize(lengths)
+    def join(self, cross: CrossKV, slots: NDArray[np.int64]) -> bool:
+        """Copy more sources into ascending slots; return whether the memory has moved."""
+        before, used = self.memory, self.num_entries
+        entries = rows_of(slots, self._copies)
+        lengths = np.ones(max(used, int(entries[-1]) + 1), np.int64)
+        lengths[:used] = self._lengths
+        lengths[entries] = cross.lengths.repeat(self._copies)
         self._lengths = lengths
-        self.memory = self.memory.write(first, cross.memory, self._copies)
-        self._write_extents(slice(first, len(lengths)))
+        self.memory = before.write(entries, cross.memory, self._size(), used)
+        self._write_extents(entries)
         return self.memory is not before
 
     def keep(self, slots: NDArray[np.int64]) -> bool:
@@ -198,8 +204,9 @@ class CrossCaches:
         before, entries = self.memory, rows_of(slots, self._copies)
         self.memory = before.move(entries, self.width)
         self._lengths = self._lengths[entries]
-        if len(slots):
-            self._resize(self._lengths)
+        size = self._size()
+        if len(slots) and size[1] != self.width:
+            self.memory = self.memory.resized(size, (len(entries), min(self.width, size[1])))
         self._write_extents(slice(0, len(entries)))
         return self.memory is not before
 
@@ -216,26 +223,30 @@ class CrossCaches:
             "source_width": np.array(self.width, np.int32),
         }
 
-    def _resize(self, lengths: NDArray[np.int64]) -> None:
-        """Resize the memory for sources of these lengths; keep those already there."""
+    def _size(self) -> tuple[int, int]:
+        """Return N and T for the sources' lengths: those of the memory if they fit it well."""
         _, capacity, _, width, _ = self.memory.shape
-        needed = padded_width(int(lengths.max(initial=1)))
-        is_wide_enough = SHRINK_AT * width < needed <= width
-        if is_wide_enough and len(lengths) <= capacity:
-            return
-        capacity = max(len(lengths), 2 * capacity) if len(lengths) > capacity else capacity
-        num_kept = min(self.num_entries, len(lengths))
-        self.memory = self.memory.resized((capacity, needed), (num_kept, min(width, needed)))
-        self._ends = np.zeros(capacity, np.int32)
-        self._mask = np.zeros((capacity, needed), np.int32)
-        self._write_extents(slice(0, num_kept))
+        needed = padded_width(int(self._lengths.max(initial=1)))
+        if SHRINK_AT * width < needed <= width and self.num_entries <= capacity:
+            return capacity, width
+        return _grown(capacity, self.num_entries), needed
 
-    def _write_extents(self, entries: slice) -> None:
-        """Write where the tokens of some entries end."""
+    def _write_extents(self, entries: NDArray[np.int64] | slice) -> None:
+        """Write where the tokens of some entries end; of all entries if the memory has another size."""
+        _, capacity, _, width, _ = self.memory.shape
+        if self._mask.shape != (capacity, width):
+            self._ends = np.zeros(capacity, np.int32)
+            self._mask = np.zeros((capacity, width), np.int32)
+            entries = slice(0, self.num_entries)
         lengths = self._lengths[entries]
         self._ends[entries] = lengths - 1
         if self._is_shared:
-            self._mask[entries] = np.arange(self.width) < lengths[:, None]
+            self._mask[entries] = np.arange(width) < lengths[:, None]
+
+
+def _grown(capacity: int, num_rows: int) -> int:
+    """Return a capacity for so many rows: doubled when full."""
+    return capacity if num_rows <= capacity else max(num_rows, 2 * capacity)
 
 
 def _rounded_up(count: int, multiple: int) -> int:

@@ -13,6 +13,7 @@ from onnxruntime import IOBinding, OrtValue
 
 from dragoman import contract
 from dragoman.bundle import Bundle
+from dragoman.decoding.slots import rows_of
 from dragoman.graphs.attention import AttentionGraph, BoundAttention, ReturnedAttention, ReturningDecoder
 from dragoman.graphs.batch_shortlist import BatchShortlist, inputs_without_shortlist, inputs_without_tokens
 from dragoman.graphs.caches import CellCaches, CrossCaches, DecoderState, SelfCaches
@@ -115,22 +116,22 @@ class DecoderSteps:
 
     def join(self, cross: CrossKV) -> None:
         """Append sources: `beam_size` rows each, after all others. `cross` is copied."""
-        num_rows = self._num_rows + cross.num_sources * self._beam_size
-        has_moved = self._cross.join(cross)
+        num_sources = self._num_rows // self._beam_size
+        slots = np.arange(num_sources, num_sources + cross.num_sources)
+        has_moved = self._cross.join(cross, slots)
         if self._is_shortlisted:
             self._shortlists.join(cross.candidates)
             has_moved = True
-        has_grown = self._state.reserve(num_rows, 1, (self._num_rows, self._longest))
-        if has_grown:
-            more = np.zeros(self._state.num_rows - len(self._lengths), np.int64)
+        rows = rows_of(slots, self._beam_size)
+        has_moved |= self._state.begin(rows, (self._num_rows, self._longest))
+        if has_moved:
+            self._bound_steps.clear()
+        more = np.zeros(self._state.num_rows - len(self._lengths), np.int64)
+        if len(more):
             self._last_ids = np.concatenate([self._last_ids, more])
             self._lengths = np.concatenate([self._lengths, more.astype(np.int32)])
-        joining = slice(self._num_rows, num_rows)
-        has_moved |= self._state.begin(joining)
-        if has_moved or has_grown:
-            self._bound_steps.clear()
-        self._lengths[joining] = 0
-        self._num_rows = num_rows
+        self._lengths[rows] = 0
+        self._num_rows += len(rows)
 
     def step(
         self, last_ids: NDArray[np.int64], num_best: int
@@ -222,7 +223,7 @@ class DecoderSteps:
     def _prepare(self, question: StepShape, last_ids: NDArray[np.int64]) -> BoundStep:
         """Return the bound step with space for one more position and these tokens as inputs."""
         total_length = self._longest + 1
-        if self._state.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
+        if self._state.reserve(total_length, (self._num_rows, self._longest)):
             self._bind_state_again()
         bound = self._bound_steps.get(question) or self._bind(question)
         bound.inputs["last_ids"][:] = last_ids

@@ -75,10 +75,11 @@ class DeviceMemory:
     def resized(self, size: tuple[int, int], used: tuple[int, int]) -> Self:
         layers, _, heads, _, head_size = self.shape
         shape = (layers, size[0], heads, size[1], head_size)
-        rows, positions = min(used[0], self.shape[1]), min(used[1], self.shape[3])
-        if self.value is None or not rows or not positions:
+        if self.value is None or not all(used):
             return self._new(self._device.zeros(shape, str(self._device.dtype)).value, shape)  # type: ignore[arg-type] # its own
-        return self._new(self._fit(self.value, (rows, positions), shape), shape)
+        pads = np.array([0, 0, 0, 0, 0, 0, size[0] - used[0], 0, size[1] - used[1], 0])
+        numbers = {"used": np.array(used), "pads": pads}
+        return self._new(self._device.run("fit", {"memory": self.value}, numbers), shape)
 
     def move(self, rows: NDArray[np.int64], positions: int) -> Self:  # noqa: ARG002 -- a row is copied as a whole
         everything = np.arange(self.shape[1])
@@ -87,23 +88,24 @@ class DeviceMemory:
         everything[: len(rows)] = rows
         return self._new(self._device.run("take", {"memory": self.value}, {"rows": everything}), self.shape)
 
-    def write(self, first: int, source: Any, copies: int) -> Self:
-        value = source if isinstance(source, OrtValue) else self._from_host(source)
-        num_rows, tokens = value.shape()[1], value.shape()[3]
-        if copies > 1:
-            rows = np.arange(num_rows).repeat(copies)
-            value, num_rows = self._device.run("take", {"memory": value}, {"rows": rows}), len(rows)
-        width = min(tokens, self.shape[3])
-        if first == 0 or self.value is None:
-            return self._new(self._fit(value, (num_rows, width), self.shape), self.shape)
+    def write(self, rows: NDArray[np.int64], source: Any, size: tuple[int, int], used: int) -> Self:
+        """Gather all rows from the memory and the source; rows without content repeat the source's first."""
+        joining = source if isinstance(source, OrtValue) else self._from_host(source)
+        # onnxruntime binds nothing without elements: the source stands in for a memory without rows.
+        memory = self.value if self.value is not None and used else joining
+        first, num_joining = memory.shape()[1], joining.shape()[1]
+        origins = np.full(size[0], first)
+        origins[:used] = np.arange(used)
+        origins[rows] = first + np.arange(num_joining).repeat(len(rows) // num_joining)
+        places = np.arange(size[1])  # beyond its width, each repeats its last position
         numbers = {
-            "first": np.array([first]),
-            "width": np.array([width]),
-            "source_pads": _pads(0, self.shape[3] - width),
-            "pads": _pads(self.shape[1] - first - num_rows, 0),
+            "positions": np.minimum(places, memory.shape()[3] - 1),
+            "source_positions": np.minimum(places, joining.shape()[3] - 1),
+            "rows": origins,
         }
-        joined = self._device.run("join", {"memory": self.value, "source": value}, numbers)
-        return self._new(joined, self.shape)
+        layers, _, heads, _, head_size = self.shape
+        joined = self._device.run("join", {"memory": memory, "source": joining}, numbers)
+        return self._new(joined, (layers, size[0], heads, size[1], head_size))
 
     def bind(
         self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]
@@ -123,18 +125,8 @@ class DeviceMemory:
                 binding.bind_output(output, *address_arguments)
         return self
 
-    def _fit(self, value: OrtValue, used: tuple[int, int], shape: Shape) -> OrtValue:
-        """Copy the first rows and positions of `value` into a memory of this shape."""
-        numbers = {"used": np.array(used), "pads": _pads(shape[1] - used[0], shape[3] - used[1])}
-        return self._device.run("fit", {"memory": value}, numbers)
-
     def _from_host(self, array: NDArray[Any]) -> OrtValue:
         return OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array), self._device.type, DEVICE_ID)
 
     def _new(self, value: OrtValue | None, shape: Shape) -> Self:
         return type(self)(self._device, value, shape)
-
-
-def _pads(rows: int, positions: int) -> NDArray[np.int64]:
-    """Return the zeros to append to rows and positions, as `Pad` reads them for [L, N, H, T, D]."""
-    return np.array([0, 0, 0, 0, 0, 0, rows, 0, positions, 0])

@@ -34,14 +34,16 @@ class CacheMemory(Protocol):
         """Let row i become row rows[i], at least its first `positions`."""
         ...
 
-    def write(self, first: int, source: Any, copies: int) -> Self:
-        """Write the rows of `source` from row `first` on, each `copies` times; fill up with zeros.
+    def write(self, rows: NDArray[np.int64], source: Any, size: tuple[int, int], used: int) -> Self:
+        """Return a memory with N and T as in `size`, and the rows of `source` written to `rows`.
+
+        What is beyond S holds finite numbers, so that a mask hides it; what is beyond T is ignored.
 
         Args:
-            first: number of rows in use, which stay.
-            source: [L, B, H, S, D], an array, or an `OrtValue` if it is on the device. What lies beyond T is
-                ignored.
-            copies: adjacent copies of each row.
+            rows: int64 [B * copies], ascending; rows to write to, adjacent ones for the copies of a row.
+            source: [L, B, H, S, D], an array, or an `OrtValue` if it is on the device.
+            size: N and T.
+            used: number of rows in use; those that are not written stay.
         """
         ...
 
@@ -92,13 +94,19 @@ class HostMemory:
             self.array[:, moved, :, :positions] = self.array[:, rows[moved], :, :positions]
         return self
 
-    def write(self, first: int, source: Any, copies: int) -> Self:
-        width = min(self.shape[3], source.shape[3])
-        rows = slice(first, first + source.shape[1] * copies)
+    def write(self, rows: NDArray[np.int64], source: Any, size: tuple[int, int], used: int) -> Self:
+        _, capacity, _, positions, _ = self.shape
+        memory = self
+        if size != (capacity, positions):
+            memory = self.resized(size, (used, min(positions, size[1])))
+        width = min(size[1], source.shape[3])
+        copies = len(rows) // source.shape[1]
         joining = source[:, :, :, :width]
-        self.array[:, rows, :, :width] = joining if copies == 1 else joining.repeat(copies, axis=1)
-        self.array[:, rows, :, width:] = 0  # masked, but the mask would not hide a NaN
-        return self
+        first, end = int(rows[0]), int(rows[-1]) + 1
+        places = slice(first, end) if end - first == len(rows) else rows  # a slice is written faster
+        memory.array[:, places, :, :width] = joining if copies == 1 else joining.repeat(copies, axis=1)
+        memory.array[:, places, :, width:] = 0  # masked, but the mask would not hide a NaN
+        return memory
 
     def bind(
         self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]

@@ -39,6 +39,13 @@ def content(memory: CacheMemory) -> NDArray[Any]:
     return array
 
 
+def places_to_join(data: st.DataObject, num_used: int) -> NDArray[np.int64]:
+    """Some of those in use, whose sources have left, then new ones after all others; at least one."""
+    reused = data.draw(st.sets(st.integers(0, num_used - 1), max_size=4)) if num_used else set()
+    more = data.draw(st.integers(0 if reused else 1, 5))
+    return np.array([*sorted(reused), *range(num_used, num_used + more)], np.int64)
+
+
 class SelfOfRunningRows(RuleBasedStateMachine):
     """Rows as they come, are extended, change places and go; self K/V of them here and there."""
 
@@ -57,11 +64,16 @@ class SelfOfRunningRows(RuleBasedStateMachine):
     def positions(self) -> int:
         return self.is_written.shape[1]
 
-    @rule(more=st.integers(1, 5))
-    def join(self, more: int) -> None:
+    @rule(data=st.data())
+    def join(self, data: st.DataObject) -> None:
         used = (self.num_rows, self.positions)
-        self.is_written = np.pad(self.is_written, ((0, more), (0, 0)))
-        self.reserve(max(1, self.positions), used)
+        rows = places_to_join(data, self.num_rows)
+        has_moved = [caches.begin(rows, used) for caches in (self.host, self.device)]
+        assert has_moved[0] == has_moved[1]
+        is_written = np.zeros((max(self.num_rows, int(rows[-1]) + 1), self.positions), np.bool_)
+        is_written[: self.num_rows] = self.is_written
+        is_written[rows] = False
+        self.is_written = is_written
 
     @precondition(lambda self: self.num_rows)
     @rule(more=st.integers(1, 40))
@@ -69,7 +81,10 @@ class SelfOfRunningRows(RuleBasedStateMachine):
         """Steps write into the memory, wherever it lies."""
         before = self.positions
         self.is_written = np.pad(self.is_written, ((0, 0), (0, more)), constant_values=True)
-        self.reserve(self.positions, (self.num_rows, before))
+        has_moved = [
+            caches.reserve(self.positions, (self.num_rows, before)) for caches in (self.host, self.device)
+        ]
+        assert has_moved[0] == has_moved[1]
         new = self.rng.standard_normal((LAYERS, self.num_rows, HEADS, more, HEAD_SIZE))
         for caches in (self.host, self.device):
             content(caches.memory)[:, : self.num_rows, :, before : self.positions] = new
@@ -86,10 +101,6 @@ class SelfOfRunningRows(RuleBasedStateMachine):
         if not self.num_rows:
             assert self.host.forget() == self.device.forget()
             self.is_written = np.zeros((0, 0), np.bool_)
-
-    def reserve(self, positions: int, used: tuple[int, int]) -> None:
-        has_moved = [caches.reserve(self.num_rows, positions, used) for caches in (self.host, self.device)]
-        assert has_moved[0] == has_moved[1]
 
     @invariant()
     def rows_in_use_hold_the_same(self) -> None:
@@ -114,14 +125,16 @@ class CellsOfRunningRows(RuleBasedStateMachine):
         self.expected = np.zeros((LAYERS, 0, WIDTH), np.float32)
         self.rng = np.random.default_rng(1)
 
-    @rule(more=st.integers(1, 5))
-    def join(self, more: int) -> None:
+    @rule(data=st.data())
+    def join(self, data: st.DataObject) -> None:
         """Whatever stood there before, new rows begin with zeros."""
-        first = self.expected.shape[1]
+        used = self.expected.shape[1]
+        rows = places_to_join(data, used)
+        more = max(used, int(rows[-1]) + 1) - used
         self.expected = np.concatenate([self.expected, np.zeros((LAYERS, more, WIDTH), np.float32)], axis=1)
+        self.expected[:, rows] = 0
         for cells in self.both:
-            cells.reserve(first + more, 1, (first, 7))
-            cells.begin(slice(first, first + more))
+            cells.begin(rows, (used, 7))
 
     @precondition(lambda self: self.expected.size)
     @rule()
@@ -129,7 +142,7 @@ class CellsOfRunningRows(RuleBasedStateMachine):
         """Steps write into the memory, wherever it lies."""
         self.expected[:] = self.rng.standard_normal(self.expected.shape)
         for cells in self.both:
-            assert not cells.reserve(self.expected.shape[1], 1000, (self.expected.shape[1], 999))
+            assert not cells.reserve(1000, (self.expected.shape[1], 999))
             content(cells.memory)[:, : self.expected.shape[1], 0, 0] = self.expected
 
     @precondition(lambda self: self.expected.size)
@@ -161,14 +174,16 @@ class CrossOfRunningSources(RuleBasedStateMachine):
         self.device = CrossCaches(DEVICES[dtype], LAYER_SHAPE, dtype, 4)
         self.rng = np.random.default_rng(2)
 
-    @rule(lengths=st.lists(st.integers(1, 60), min_size=1, max_size=4), is_there=st.booleans())
-    def join(self, lengths: list[int], *, is_there: bool) -> None:
+    @rule(data=st.data(), is_there=st.booleans())
+    def join(self, data: st.DataObject, *, is_there: bool) -> None:
         """From an encoder that leaves them on the device, or from one that does not."""
+        slots = places_to_join(data, self.host.num_entries)
+        lengths = np.array([data.draw(st.integers(1, 60)) for _ in slots])
         shape = (LAYERS, len(lengths), HEADS, padded_width(max(lengths)), HEAD_SIZE)
         new = self.rng.standard_normal(shape).astype(self.dtype)
-        self.host.join(CrossKV(new, np.array(lengths)))
+        self.host.join(CrossKV(new, lengths), slots)
         there = OrtValue.ortvalue_from_numpy(new.copy()) if is_there else new
-        assert self.device.join(CrossKV(there, np.array(lengths))), "a device's memory is never written to"
+        assert self.device.join(CrossKV(there, lengths), slots), "a device's memory is never written to"
 
     @precondition(lambda self: self.host.num_entries)
     @rule(data=st.data())
@@ -180,10 +195,12 @@ class CrossOfRunningSources(RuleBasedStateMachine):
 
     @invariant()
     def sources_hold_the_same(self) -> None:
-        used = slice(self.host.num_entries)
         here, there = content(self.host.memory), content(self.device.memory)
-        np.testing.assert_array_equal(here[:, used], there[:, used])
+        is_token = self.host.inputs()["source_mask"] != 0
+        used, used_there = (each.swapaxes(2, 3)[:, : len(is_token)][:, is_token] for each in (here, there))
+        np.testing.assert_array_equal(used, used_there)
         assert here.shape == there.shape == self.device.memory.shape
+        assert np.isfinite(there).all(), "a mask would not hide it"
 
     @invariant()
     def graphs_get_the_same(self) -> None:
@@ -205,23 +222,36 @@ del case  # else the last one would run twice
 @pytest.mark.parametrize("first", [0, 2])
 def test_copies_of_a_row_lie_side_by_side(dtype: CacheDType, first: int) -> None:
     rng = np.random.default_rng(3)
-    old = rng.standard_normal((LAYERS, first, HEADS, 4, HEAD_SIZE)).astype(dtype)
+    old = rng.standard_normal((LAYERS, 2, HEADS, 4, HEAD_SIZE)).astype(dtype)
     new = rng.standard_normal((LAYERS, 2, HEADS, 3, HEAD_SIZE)).astype(dtype)
+    rows = np.arange(first, first + 6)
 
     for maker in (Host(), DEVICES[dtype]):
-        memory = maker.zeros((LAYERS, first + 7, HEADS, 4, HEAD_SIZE), dtype)
-        found = content(memory.write(0, old, 1).write(first, new, 3) if first else memory.write(0, new, 3))
+        memory = maker.zeros((LAYERS, 0, HEADS, 4, HEAD_SIZE), dtype).write(np.arange(2), old, (2, 4), 0)
+        found = content(memory.write(rows, new, (first + 7, 4), 2))
 
-        np.testing.assert_array_equal(found[:, :first], old)
-        np.testing.assert_array_equal(found[:, first : first + 6, :, :3], new.repeat(3, axis=1))
-        assert not found[:, first:, :, 3:].any()
+        assert found.shape == (LAYERS, first + 7, HEADS, 4, HEAD_SIZE)
+        np.testing.assert_array_equal(found[:, :first], old[:, :first])
+        np.testing.assert_array_equal(found[:, rows, :, :3], new.repeat(3, axis=1))
+
+
+@pytest.mark.parametrize("maker", [Host(), DEVICES["float32"]])
+def test_copies_of_rows_may_lie_apart(maker: MemoryMaker) -> None:
+    new = np.arange(LAYERS * 2 * HEADS * HEAD_SIZE, dtype=np.float32).reshape(LAYERS, 2, HEADS, 1, HEAD_SIZE)
+    memory = maker.zeros((LAYERS, 6, HEADS, 1, HEAD_SIZE), "float32")
+
+    found = content(memory.write(np.array([0, 1, 4, 5]), new, (6, 1), 6))
+
+    np.testing.assert_array_equal(found[:, [0, 1, 4, 5]], new.repeat(2, axis=1))
+    assert not found[:, 2:4].any()
 
 
 @pytest.mark.parametrize("maker", [Host(), DEVICES["float32"]])
 def test_memory_that_one_long_target_needed_is_released_when_all_rows_have_left(maker: MemoryMaker) -> None:
     caches = SelfCaches(maker, LAYER_SHAPE, "float32")
     for positions, is_released in ((KEPT_CAPACITY, False), (KEPT_CAPACITY + 1, True)):
-        caches.reserve(2, positions, (0, 0))
+        caches.begin(np.arange(2), (0, 0))
+        caches.reserve(positions, (0, 0))
 
         assert caches.forget() is is_released
         assert (caches.positions == KEPT_CAPACITY) is not is_released
