@@ -199,6 +199,10 @@ class CrossCaches:
         self._write_extents(entries)
         return self.memory is not before
 
+    def release(self, slots: NDArray[np.int64]) -> None:
+        """Require no width for the sources in these slots: they have left."""
+        self._lengths[rows_of(slots, self._copies)] = 1
+
     def keep(self, slots: NDArray[np.int64]) -> bool:
         """Let source i become source slots[i]; return whether the memory has moved."""
         before, entries = self.memory, rows_of(slots, self._copies)

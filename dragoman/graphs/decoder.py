@@ -21,6 +21,7 @@ from dragoman.graphs.device import Device
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Host, MemoryMaker
 from dragoman.graphs.session import open_session
+from dragoman.graphs.slots import SlottedSteps
 from dragoman.providers import SessionOptions
 from dragoman.types import SearchKind
 
@@ -56,9 +57,10 @@ class Decoder:
         )
         self.is_on_device = options.device_type is not None
 
-    def open_steps(self, kind: SearchKind) -> "DecoderSteps":
+    def open_steps(self, kind: SearchKind) -> "DecoderSteps | SlottedSteps":
         """Create steps without sources."""
-        return DecoderSteps(self, kind)
+        steps = DecoderSteps(self, kind)
+        return SlottedSteps(steps, kind.beam_size) if self.is_on_device else steps
 
     def empty_state(self) -> DecoderState:
         """Create a state without rows."""
@@ -66,7 +68,7 @@ class Decoder:
             return CellCaches(self._state_maker, self.layers, self.width)
         return SelfCaches(self._state_maker, (len(self.state_ports), *self.row_shape), self.cache_dtype)
 
-    def start(self, cross: CrossKV, beam_size: int) -> "DecoderSteps":
+    def start(self, cross: CrossKV, beam_size: int) -> "DecoderSteps | SlottedSteps":
         """Create steps that start with these sources."""
         steps = self.open_steps(SearchKind(beam_size))
         steps.join(cross)
@@ -112,15 +114,22 @@ class DecoderSteps:
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
         self._total_length = np.zeros((), np.int32)
+        self._unused_rows = np.zeros(0, np.int64)
         self._bound_steps: dict[StepShape, BoundStep] = {}
 
-    def join(self, cross: CrossKV) -> None:
-        """Append sources: `beam_size` rows each, after all others. `cross` is copied."""
-        num_sources = self._num_rows // self._beam_size
-        slots = np.arange(num_sources, num_sources + cross.num_sources)
+    def join(self, cross: CrossKV, slots: NDArray[np.int64] | None = None) -> None:
+        """Begin sources: `beam_size` rows each. `cross` is copied.
+
+        Args:
+            cross: cross K/V of the sources.
+            slots: where they begin, ascending; after the last slot without a gap. None for after all others.
+        """
+        if slots is None:
+            num_sources = self._num_rows // self._beam_size
+            slots = np.arange(num_sources, num_sources + cross.num_sources)
         has_moved = self._cross.join(cross, slots)
         if self._is_shortlisted:
-            self._shortlists.join(cross.candidates)
+            self._shortlists.join(cross.candidates)  # only with int8 K/V, and so after all others
             has_moved = True
         rows = rows_of(slots, self._beam_size)
         has_moved |= self._state.begin(rows, (self._num_rows, self._longest))
@@ -131,7 +140,14 @@ class DecoderSteps:
             self._last_ids = np.concatenate([self._last_ids, more])
             self._lengths = np.concatenate([self._lengths, more.astype(np.int32)])
         self._lengths[rows] = 0
-        self._num_rows += len(rows)
+        self._num_rows = max(self._num_rows, int(rows[-1]) + 1)
+
+    def release(self, slots: NDArray[np.int64]) -> None:
+        """Keep the rows of these slots at length 0, and of no others: no source uses them."""
+        self._unused_rows = rows_of(slots, self._beam_size)
+        self._cross.release(slots)
+        self._lengths[self._unused_rows] = 0
+        self._longest = int(self._lengths[: self._num_rows].max(initial=0))
 
     def step(
         self, last_ids: NDArray[np.int64], num_best: int
@@ -294,9 +310,11 @@ class DecoderSteps:
 
     def _bind_changed_inputs(self, bound: BoundStep) -> None:
         """Bind inputs that have changed on the host again: on a device, bound inputs are copies."""
-        binding = bound.binding
+        binding, inputs = bound.binding, bound.inputs
+        inputs["lengths"][self._unused_rows] = 0
         for name in ("last_ids", "lengths", "total_length", "candidates"):
-            binding.bind_cpu_input(name, bound.inputs[name])
+            if inputs[name].size:
+                binding.bind_cpu_input(name, inputs[name])
         binding.synchronize_inputs()
 
 

@@ -187,6 +187,14 @@ class CrossOfRunningSources(RuleBasedStateMachine):
 
     @precondition(lambda self: self.host.num_entries)
     @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        """Their slots stay, without a source that needs any width."""
+        slots = np.array(sorted(data.draw(st.sets(st.integers(0, self.host.num_entries - 1)))), np.int64)
+        for caches in (self.host, self.device):
+            caches.release(slots)
+
+    @precondition(lambda self: self.host.num_entries)
+    @rule(data=st.data())
     def keep(self, data: st.DataObject) -> None:
         slots = data.draw(st.permutations(range(self.host.num_entries)))
         kept = np.array(slots[: data.draw(st.integers(0, len(slots)))], np.int64)
@@ -244,6 +252,19 @@ def test_copies_of_rows_may_lie_apart(maker: MemoryMaker) -> None:
 
     np.testing.assert_array_equal(found[:, [0, 1, 4, 5]], new.repeat(2, axis=1))
     assert not found[:, 2:4].any()
+
+
+@pytest.mark.parametrize("maker", [Host(), DEVICES["float32"]])
+def test_a_source_that_has_left_needs_no_width(maker: MemoryMaker) -> None:
+    caches = CrossCaches(maker, LAYER_SHAPE, "float32", 1)
+    caches.join(
+        CrossKV(np.ones((LAYERS, 2, HEADS, 64, HEAD_SIZE), np.float32), np.array([60, 5])), np.arange(2)
+    )
+    caches.release(np.array([0]))
+
+    caches.join(CrossKV(np.ones((LAYERS, 1, HEADS, 8, HEAD_SIZE), np.float32), np.array([7])), np.array([2]))
+
+    assert caches.width == 8
 
 
 @pytest.mark.parametrize("maker", [Host(), DEVICES["float32"]])
