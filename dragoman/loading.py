@@ -13,9 +13,17 @@ from dragoman.text.alphabet import Spelling
 from dragoman.text.tokenizer import Tokenizer
 
 GPU_CAPACITY = Capacity(
-    max_rows=1024, max_sources=256, budget_tokens=32768, encoder_tokens=8192, max_jobs_with_interactive=64
+    max_rows=1024,
+    max_sources=256,
+    budget_tokens=32768,
+    encoder_tokens=32768,
+    encoder_run_tokens=16384,
+    step_rows=4096,
+    bulk_join_steps=8,
+    max_jobs_with_interactive=64,
 )
-"""A guess, never measured: a step of few rows leaves most of a GPU idle."""
+"""A guess: a step of few rows leaves most of a GPU idle. On an H200, encoding and joining a small batch took
+6 ms, the time of four steps, or of some 16,000 tokens in a large batch."""
 
 
 def scheduler_options(session: SessionOptions, replicas: int | None, queue_size: int) -> SchedulerOptions:

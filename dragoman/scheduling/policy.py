@@ -104,6 +104,12 @@ class Capacity:
     encoder_tokens: int = 256
     """Maximum source tokens encoded together, with padding. More do not fit into a core's cache, and a light
     source waits until the encoder is done."""
+    encoder_run_tokens: int = 16
+    """Fixed cost of encoding and joining a batch, in source tokens; on a CPU the same for all models."""
+    step_rows: int = 8
+    """Fixed cost of a step, in rows; encoding costs about as much for each source token."""
+    bulk_join_steps: int = 0
+    """Minimum steps of bulk sources between two joins: more where a join takes as long as several steps."""
     max_jobs_with_interactive: int = 1
     """Maximum bulk sources of jobs while interactive ones come: each makes every step longer. At least one,
     so that jobs progress."""
@@ -139,15 +145,19 @@ class OtherTierLoad(NamedTuple):
 NO_LOAD = OtherTierLoad()
 
 
-def is_time_to_join(num_waiting: int, num_running: int, capacity: Capacity, steps_since_join: int) -> bool:
-    """Whether to look for sources to admit now.
+def is_time_to_join(
+    tier: Tier, num_waiting: int, num_running: int, capacity: Capacity, steps_since_join: int
+) -> bool:
+    """Whether to look for sources of a tier to admit now.
 
-    At low load, always. At high load, only when several slots are free or after a few steps, so that the
-    encoder runs for batches and not for every single slot.
+    At low load, always, but for bulk sources where joins take long. At high load, only when several slots are
+    free or after a few steps, so that the encoder runs for batches and not for every single slot.
     """
     num_free = capacity.max_sources - num_running
     if not num_waiting or not num_running:
         return bool(num_waiting)
+    if tier is Tier.BULK and steps_since_join < capacity.bulk_join_steps:
+        return False
     if num_waiting <= num_free or num_free * WORTHWHILE_SHARE >= capacity.max_sources:
         return True
     return num_free > 0 and steps_since_join >= PATIENCE_STEPS

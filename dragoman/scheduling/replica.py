@@ -18,7 +18,7 @@ from dragoman.scheduling.encoder_batches import encoder_batches
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.scheduling.policy import Capacity, LaneLoad, Load, OtherTierLoad, Tier, is_time_to_join
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
-from dragoman.scheduling.tier_turns import TierScheduler, step_cost
+from dragoman.scheduling.tier_turns import TierScheduler
 from dragoman.types import Method, Priority, SearchKind
 
 MAX_IDLE_LANES = 2
@@ -53,12 +53,12 @@ class _TierWork(Generic[Encoded]):
         """Return the number of rows in lanes."""
         return sum(len(lane.sources) * lane.kind.beam_size for lane in self.all_lanes())
 
-    def next_cost(self) -> int:
-        """Return the cost of the next turn; 0 for none."""
+    def next_cost(self, step_rows: int) -> int:
+        """Return the cost of the next turn; 0 for none. A step costs `step_rows` more than its rows."""
         if self.to_encode:
             batch = self.to_encode[0]
             return len(batch) * max(request.num_tokens for request in batch)
-        return step_cost(self.num_rows()) if self.num_sources else 0
+        return step_rows + self.num_rows() if self.num_sources else 0
 
     def load(self) -> Load:
         """Return the load of what runs or is encoded next."""
@@ -142,7 +142,7 @@ class Replica(Generic[Encoded]):
     def wants_more(self, tier: Tier, num_waiting: int) -> bool:
         """Return whether it is time to admit sources of a tier, `num_waiting` of which wait."""
         work = self._work[tier]
-        return is_time_to_join(num_waiting, work.num_sources, self._capacity, work.steps_since_join)
+        return is_time_to_join(tier, num_waiting, work.num_sources, self._capacity, work.steps_since_join)
 
     def reject_all(self, num_arrivals: int) -> None:
         """Note that no waiting source fits, until others arrive or one leaves the replica."""
@@ -157,13 +157,13 @@ class Replica(Generic[Encoded]):
             self._register(request)
             by_kind.setdefault((request.tier, request.kind), []).append(request)
         for (tier, kind), group in by_kind.items():
-            work = self._work[tier]
+            work, capacity = self._work[tier], self._capacity
             work.steps_since_join = 0
             self._engine_metrics.segments_joined(kind, [now_s - request.queued_s for request in group])
             if kind.method not in FORCED_METHODS:
                 work.beginning += group
             lengths = [request.num_tokens for request in group]
-            batches = encoder_batches(lengths, self._capacity.encoder_tokens)
+            batches = encoder_batches(lengths, capacity.encoder_tokens, capacity.encoder_run_tokens)
             work.to_encode += ([group[index] for index in batch] for batch in batches)
 
     def step(self) -> None:
@@ -171,7 +171,8 @@ class Replica(Generic[Encoded]):
 
         Finished sources are delivered; a source that cannot be encoded fails alone.
         """
-        tier = self._turns.next(*(self._work[tier].next_cost() for tier in (Tier.LIGHT, Tier.BULK)))
+        step_rows = self._capacity.step_rows
+        tier = self._turns.next(*(self._work[tier].next_cost(step_rows) for tier in (Tier.LIGHT, Tier.BULK)))
         work = self._work[tier]
         if work.to_encode:
             self._join_together(work, work.to_encode.popleft())

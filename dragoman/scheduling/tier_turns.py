@@ -4,13 +4,6 @@ from dragoman.scheduling.policy import Tier
 
 LIGHT_WEIGHT = 3
 """Light sources get this many parts of a replica's time for each part of bulk, while there are any."""
-STEP_ROWS = 8
-"""Fixed cost of a step, in rows."""
-
-
-def step_cost(num_rows: int) -> int:
-    """Return the cost of a step, in rows; encoding costs about as much for each source token."""
-    return num_rows + STEP_ROWS
 
 
 class TierScheduler:

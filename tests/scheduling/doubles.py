@@ -112,9 +112,10 @@ def scheduling(
     replicas: int = 1,
     queue_size: int = 1000,
     max_sources: int = 8,
+    bulk_join_steps: int = 0,
     metrics: EngineMetrics = NO_METRICS,
 ) -> Iterator[Scheduler[list[int]]]:
-    capacity = Capacity(CAPACITY_ROWS, max_sources, budget_tokens=1000)
+    capacity = Capacity(CAPACITY_ROWS, max_sources, budget_tokens=1000, bulk_join_steps=bulk_join_steps)
     options = SchedulerOptions(replicas, queue_size, capacity, metrics)
     scheduler = Scheduler(engine.encode, engine.open_lane, options)
     try:

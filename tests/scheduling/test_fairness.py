@@ -172,6 +172,7 @@ def test_light_turns_come_first_and_bulk_has_its_part(light_cost: int, bulk_cost
         assert LIGHT_WEIGHT * (spent[Tier.BULK] + bulk_cost) + light_cost >= spent[Tier.LIGHT]
 
 
+JOIN_STEPS = pytest.mark.parametrize("bulk_join_steps", [0, 8])
 SHORT = 1
 """The number of the short text's source."""
 
@@ -203,11 +204,12 @@ def turns_before(
 
 @pytest.mark.parametrize("num_texts", [1, 4, 16])
 @pytest.mark.parametrize("max_tokens", [8, ENDLESS])
+@JOIN_STEPS
 def test_a_short_text_waits_for_a_few_steps_of_large_ones_and_not_for_their_segments(
-    num_texts: int, max_tokens: int
+    num_texts: int, max_tokens: int, bulk_join_steps: int
 ) -> None:
     engine, short = Engine(), AwaitedSegment(SHORT)
-    with scheduling(engine, queue_size=20_000) as scheduler:
+    with scheduling(engine, queue_size=20_000, bulk_join_steps=bulk_join_steps) as scheduler:
         for number in range(num_texts):
             submit(scheduler, text_of(600, max_tokens=max_tokens, first=100 + 600 * number))
         until(lambda: len(engine.num_rows) > 20)
@@ -231,9 +233,10 @@ def test_segments_of_a_large_text_leave_a_place_for_a_short_one(priority: Priori
         assert max(engine.num_rows) == 8
 
 
-def test_bulk_goes_on_while_short_texts_come_all_the_time() -> None:
+@JOIN_STEPS
+def test_bulk_goes_on_while_short_texts_come_all_the_time(bulk_join_steps: int) -> None:
     engine, shorts = Engine(), endless(8)
-    with scheduling(engine) as scheduler:
+    with scheduling(engine, bulk_join_steps=bulk_join_steps) as scheduler:
         for one in shorts:
             submit(scheduler, [one])
         until(lambda: len(engine.num_rows) > 20)

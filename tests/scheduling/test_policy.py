@@ -221,7 +221,26 @@ CAPACITY = Capacity(max_sources=64)
 def test_sources_join_at_once_at_low_load_and_in_groups_at_high_load(
     num_waiting: int, num_running: int, steps_since_join: int, *, expected: bool
 ) -> None:
-    assert is_time_to_join(num_waiting, num_running, CAPACITY, steps_since_join) is expected
+    for tier in Tier:
+        assert is_time_to_join(tier, num_waiting, num_running, CAPACITY, steps_since_join) is expected
+
+
+@pytest.mark.parametrize(
+    ("tier", "num_running", "steps_since_join", "expected"),
+    [
+        (Tier.LIGHT, 1, 0, True),
+        (BULK, 1, 7, False),
+        (BULK, 1, 8, True),
+        (BULK, 16, 7, False),  # however many slots are free
+        (BULK, 0, 0, True),  # nothing would make a step
+    ],
+)
+def test_bulk_sources_join_a_few_at_a_time_where_a_join_takes_long(
+    tier: Tier, num_running: int, steps_since_join: int, *, expected: bool
+) -> None:
+    capacity = replace(CAPACITY, bulk_join_steps=8)
+
+    assert is_time_to_join(tier, 1, num_running, capacity, steps_since_join) is expected
 
 
 @given(st.integers(1, 200), st.integers(2, 8))
@@ -242,11 +261,14 @@ def test_a_replica_with_least_to_do_has_a_share(num_waiting: int, running: list[
 
 
 LENGTHS = st.lists(st.integers(1, 200), max_size=80)
+RUN_COSTS = st.sampled_from([16, 100, 16384])
 
 
-@given(LENGTHS, st.integers(1, 500))
-def test_every_source_is_encoded_once_within_the_budget(lengths: list[int], budget: int) -> None:
-    batches = encoder_batches(lengths, budget)
+@given(LENGTHS, st.integers(1, 500), RUN_COSTS)
+def test_every_source_is_encoded_once_within_the_budget(
+    lengths: list[int], budget: int, run_tokens: int
+) -> None:
+    batches = encoder_batches(lengths, budget, run_tokens)
 
     assert sorted(itertools.chain.from_iterable(batches)) == list(range(len(lengths)))
     for batch in batches:
@@ -255,9 +277,10 @@ def test_every_source_is_encoded_once_within_the_budget(lengths: list[int], budg
         assert len(batch) == 1 or len(batch) * longest <= budget
 
 
-def encoder_cost(batches: list[list[int]], lengths: list[int]) -> int:
-    """Tokens computed, padding included, and 16 for each run."""
-    return sum(16 + len(batch) * 8 * math.ceil(max(lengths[i] for i in batch) / 8) for batch in batches)
+def encoder_cost(batches: list[list[int]], lengths: list[int], run_tokens: int) -> int:
+    """Tokens computed, padding included, and the cost of each run."""
+    widths = [8 * math.ceil(max(lengths[i] for i in batch) / 8) for batch in batches]
+    return sum(run_tokens + len(batch) * width for batch, width in zip(batches, widths, strict=True))
 
 
 def groupings(items: list[int]) -> Iterator[list[list[int]]]:
@@ -273,13 +296,16 @@ def groupings(items: list[int]) -> Iterator[list[list[int]]]:
                 yield [[first, *others], *groups]
 
 
-@given(st.lists(st.integers(1, 90), max_size=6), st.integers(1, 200))
-def test_no_other_grouping_for_the_encoder_costs_less(lengths: list[int], budget: int) -> None:
+@given(st.lists(st.integers(1, 90), max_size=6), st.integers(1, 200), RUN_COSTS)
+def test_no_other_grouping_for_the_encoder_costs_less(
+    lengths: list[int], budget: int, run_tokens: int
+) -> None:
     allowed = (
         groups
         for groups in groupings(list(range(len(lengths))))
-        if all(len(group) == 1 or encoder_cost([group], lengths) - 16 <= budget for group in groups)
+        if all(len(group) == 1 or encoder_cost([group], lengths, 0) <= budget for group in groups)
     )
-    least = min(encoder_cost(groups, lengths) for groups in allowed)
+    least = min(encoder_cost(groups, lengths, run_tokens) for groups in allowed)
 
-    assert encoder_cost(encoder_batches(lengths, budget), lengths) == least
+    found = encoder_batches(lengths, budget, run_tokens)
+    assert encoder_cost(found, lengths, run_tokens) == least
