@@ -41,6 +41,8 @@ _QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 _MAY_BE_CAPITAL = "[A-Z\u00c0-\u00d6\u00d8-\u00df\u0100-\U0010ffff]"
 _TWO_CAPITALS = re.compile(_MAY_BE_CAPITAL * 2)
 """Occurs in every segment with two capitals in a row, and in few others. One of the two may be a ß."""
+_MAY_BE_ADDED = re.compile(rf"(?<=[{_QUOTES}{_GUILLEMETS}']) |ß")
+"""A quote space, or a letter for SS."""
 _ANY_OPENING = re.compile(rf"[{_QUOTES}{_GUILLEMETS}']")
 
 WordCost = Callable[[str], tuple[int, float]]
@@ -118,6 +120,7 @@ class Respeller:
     def __init__(self, word_cost: WordCost) -> None:
         self._word_cost = word_cost
         self._cached_part = lru_cache(CACHED_PARTS)(self._respell_new_part)
+        self._cached_ss = lru_cache(CACHED_PARTS)(self._find_ss_in)
 
     def respell(
         self, segment: str, language: str, *, may_add_quote_spaces: bool = True
@@ -133,7 +136,7 @@ class Respeller:
         is_whole = is_whole and sum(word.end - word.start for word in capitals) >= MIN_CAPITALS
         if not is_whole:
             capitals = [word for word in capitals if self._is_likely(segment[slice(*word)], language)]
-        others = _find_ss(segment) if "ss" in segment and _has_sharp_s(language) else []
+        others = self._find_ss(segment, language) if "ss" in segment and _has_sharp_s(language) else []
         text = self._respell_words(segment, sorted((*capitals, *others)), language)
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
@@ -145,6 +148,23 @@ class Respeller:
         has_quote_spaces = spaced != text
         offsets = _offsets(spaced, segment) if has_quote_spaces or len(text) != len(segment) else None
         return RespelledSegment(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
+
+    def _find_ss(self, segment: str, language: str) -> list[Span]:
+        """Return the words with an ss that becomes a ß."""
+        words: list[Span] = []
+        end = 0
+        for token in segment.split():
+            if "ss" in token:
+                start = segment.index(token, end)
+                end = start + len(token)
+                find = self._cached_ss if len(token) <= MAX_CACHED_LETTERS else self._find_ss_in
+                words += (Span(start + first, start + last) for first, last in find(token, language))
+        return words
+
+    def _find_ss_in(self, token: str, language: str) -> tuple[Span, ...]:
+        """Return the same of a token, which no white space divides."""
+        words = () if is_code(token) else _WORD.finditer(token)
+        return tuple(Span(*word.span()) for word in words if self._respell_word(word[0], language) != word[0])
 
     def _respell_words(self, segment: str, words: Sequence[Span], language: str) -> str:
         if not words:
@@ -222,12 +242,17 @@ def _follows_closing_quote(target: str, space: int) -> bool:
 
 def _offsets(text: str, segment: str) -> tuple[int, ...]:
     """Return the offset in a segment of each offset in a text with ß for some of its SS, and quote spaces."""
-    offsets = [0]
-    for letter in text:
-        at = offsets[-1]
-        is_added = letter == " " and not segment[at].isspace()
-        offsets.append(at if is_added else at + (2 if letter == "ß" and segment[at] != "ß" else 1))
-    return tuple(offsets)
+    offsets: list[int] = []
+    shift = 0  # from offsets in the text to those in the segment
+    for found in _MAY_BE_ADDED.finditer(text):
+        place = found.start()
+        offsets += range(len(offsets) + shift, place + 1 + shift)
+        letter = segment[place + shift]
+        if found[0] == " ":
+            shift -= not letter.isspace()
+        else:
+            shift += letter != "ß"
+    return (*offsets, *range(len(offsets) + shift, len(text) + 1 + shift))
 
 
 def _has_sharp_s(language: str) -> bool:
@@ -249,17 +274,3 @@ def _find_capitals(segment: str) -> tuple[list[Span], bool]:
         else:
             is_whole = False
     return words, is_whole
-
-
-def _find_ss(segment: str) -> list[Span]:
-    """Return the words of tokens with ss."""
-    words: list[Span] = []
-    end = 0
-    for token in segment.split():
-        if "ss" not in token:
-            continue
-        start = segment.index(token, end)
-        end = start + len(token)
-        if not is_code(token):
-            words += (Span(*word.span()) for word in _WORD.finditer(segment, start, end))
-    return words
