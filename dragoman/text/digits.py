@@ -1,4 +1,6 @@
-"""Times and numbers as models read them best: `6 p.m.` as `18:00` for German, `dreihundertzwölf` as `312`."""
+"""Times, dates and numbers as models read them best: `6 p.m.` as `18:00` for German, `dreihundertzwölf` as
+`312`, `24.12.` as `24. Dezember`.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +8,7 @@ from functools import lru_cache
 
 from dragoman.languages import primary_subtag
 from dragoman.text.clock import find_times
+from dragoman.text.dates import GERMAN_MONTHS, find_dates
 from dragoman.text.numbers_in_words import find_numbers_in_words
 from dragoman.text.respelling import RespelledSegment
 from dragoman.types import Pair, Span
@@ -18,7 +21,7 @@ _FRACTION_SIGNS = ("nderthalb", "reiviertelstunde")
 
 
 def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
-    """Return a segment with times and numbers in digits; None if the model may read it as it is."""
+    """Return a segment with times, dates and numbers so written; None if the model may read it as it is."""
     language = read_language(pair)
     if language is None:
         return None
@@ -50,6 +53,10 @@ def _find(segment: str, language: str) -> Iterator[tuple[Span, str]]:
         yield number.span, number.digits(language)
     if "inus " in segment or "INUS " in segment:
         yield from ((Span(*minus.span()), "-") for minus in MINUS.finditer(segment))
+    if language == "de":
+        yield from (
+            (date.span, f"{date.day}. {GERMAN_MONTHS[date.month - 1]}") for date in find_dates(segment)
+        )
     if language == "de" and any(map(segment.__contains__, _FRACTION_SIGNS)):
         for word in _GERMAN_FRACTIONS.finditer(segment):
             yield (

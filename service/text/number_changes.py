@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from babel import Locale, UnknownLocaleError
 
+from dragoman.text.dates import ENGLISH_MONTHS, find_dates
 from dragoman.text.digits import MINUS, read_language
 from dragoman.text.numbers_in_words import find_numbers_in_words
 from dragoman.types import Pair
@@ -164,6 +165,8 @@ class NumberForms:
                 if short is not None and short == short_numbers(target):
                     return NO_CHANGES
         own = [*in_words, *self._items(source, source_objects, self.source)]
+        if self.reads_digits and self.source.language == "de":
+            _name_months(own, source, target)
         found = self._items(target, target_objects, self.target)
         if in_words:
             found += self._in_words(target, target_objects, self.target)
@@ -275,6 +278,19 @@ def _item_of(text: str, number: Number, written: str, signs: _Signs) -> _Item:
 
 def _in_ascii(number: str) -> str:
     return "".join(str(int(one)) if one.isdecimal() else one for one in number.translate(_PLAIN))
+
+
+def _name_months(own: Iterable[_Item], source: str, target: str) -> None:
+    """Compare only the day of a date without a year if the translation has the month's name."""
+    days = {
+        date.span.start: str(date.day)
+        for date in find_dates(source)
+        if ENGLISH_MONTHS[date.month - 1] in target
+    }
+    for item in own:
+        day = days.get(item.number.start)
+        if day is not None:
+            item.plain, item.value, item.value_key = day, _Value((day,), None, is_certain=True), day
 
 
 def _match(own: Iterable[_Item], own_keys: _Keys, found: Iterable[_Item], keys: _Keys) -> None:

@@ -91,6 +91,7 @@ def test_no_change_of_a_number_is_missed_and_the_targets_signs_are_none(source: 
         ("Minus 5 Grad, minus 2,5 %", "-2.5 %, minus 5 degrees", "de en"),
         ("5 minus 3 ist 2", "5 minus 3 is 2", "de en"),
         ("minus 5 Grad", "moins 5 degrés", "de fr"),
+        ("Vom 24.12. bis 3.5., Kapitel 2.4.", "Until 3 May from December 24th, chapter 2.4.", "de en"),
     ],
 )
 def test_numbers_that_are_written_another_way_are_kept(source: str, target: str, languages: str) -> None:
@@ -119,6 +120,8 @@ def test_numbers_that_are_written_another_way_are_kept(source: str, target: str,
         ("Es waren dreihundertzwölf.", "There were twelve.", "de en"),
         ("Es sind minus 5 Grad.", "It's at least 5 degrees.", "de en"),
         ("Twenty-one of a hundred and five", "21 von 150", "en de"),
+        ("Bis 24.12. geschlossen", "Closed until 14 December", "de en"),
+        ("Bis 24.12. geschlossen", "Closed until 24 November", "de en"),
     ],
 )
 def test_numbers_that_are_changed_or_left_out_are_missing(source: str, target: str, languages: str) -> None:

@@ -1,4 +1,4 @@
-"""Times reach the model in digits, and their links the words of the text."""
+"""Times and dates reach the model as it reads them best, and their links the words of the text."""
 
 import pytest
 
@@ -25,6 +25,8 @@ GERMAN = [
     ("um halb acht.", "um 7:30 Uhr."),
     ("um 14.30 Uhr, von 9.05 bis 11.45 Uhr, 24.45 Euro", "um 14:30 Uhr, von 9:05 bis 11:45 Uhr, 24.45 Euro"),
     ("Viertel nach sechs, drei viertel eins, zehn vor elf Uhr", "6:15 Uhr, 12:45 Uhr, 10:50 Uhr"),
+    ("Am 24.12. und 5.1. zu", "Am 24. Dezember und 5. Januar zu"),
+    ("Vom 1.-15.8. oder Sa., 12.10., BIS 31.03.", "Vom 1.-15. August oder Sa., 12. Oktober, BIS 31. März."),
 ]
 UNCHANGED = [
     "At 18:00.",
@@ -42,7 +44,9 @@ UNCHANGED = [
     ("text", "read", "pair"),
     [*((*one, EN_DE) for one in CHANGED), *((*one, Pair("de", "en")) for one in GERMAN)],
 )
-def test_times_are_read_in_digits(text: str, read: str, pair: Pair) -> None:
+def test_times_are_read_in_digits_and_dates_with_the_name_of_their_month(
+    text: str, read: str, pair: Pair
+) -> None:
     found = with_digits(text, pair)
 
     assert found is not None
@@ -55,9 +59,10 @@ def test_other_numbers_are_read_as_they_are(text: str) -> None:
     assert with_digits(text, EN_DE) is None
 
 
-def test_other_languages_are_read_as_they_are() -> None:
+def test_other_languages_and_what_only_looks_like_a_time_or_date_are_read_as_they_are() -> None:
     assert with_digits("It is 6 pm.", Pair("en", "fr")) is None
     assert with_digits("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
+    assert with_digits("Am 24.12.2025, Kapitel 3.5., am 32.1., am 1.13., am 1.1.1", Pair("de", "en")) is None
 
 
 @pytest.mark.parametrize(
