@@ -217,7 +217,7 @@ class Translator:
         remaining, num_read, most = iter(texts), 0, min(read_ahead, READ_TOGETHER)
         try:
             while some := list(islice(remaining, most)):
-                pause = cancelling_pause_of(sum(map(len, some)), request.is_cancelled)
+                pause = cancelling_pause_of(max(map(len, some)), request.is_cancelled)
                 in_progress += self._submitter.submit_all(
                     some, num_read, resolved, self._scheduler.enqueue, pause
                 )
