@@ -68,7 +68,8 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stub.write_text(
         '#include "kernels.h"\n'
         "namespace dragoman {\n"
-        'extern const Kernels AVX_VNNI_KERNELS{"none"}, AVX512_KERNELS{"none"};\n'
+        'extern const Kernels AMX_KERNELS{"none"}, AVX_VNNI_KERNELS{"none"}, AVX512_KERNELS{"none"};\n'
+        "bool may_use_amx() { return false; }\n"
         "}\n"
     )
     sources = [stub, *(SOURCES / f"{stem}.cpp" for stem in stems)]
