@@ -5,9 +5,6 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dragoman.bundle import Bundle
 from dragoman.contract import DECODER_FILE, ENCODER_FILE
 from dragoman.cpus import has_vnni
@@ -25,6 +22,7 @@ from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
 from dragoman.providers import ONNXRUNTIME, Kernels, SessionOptions
 from dragoman.scheduling.policy import Capacity
+from dragoman.shortlist import Shortlist
 from dragoman.text.stemming import is_inflected
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Method, SearchKind
@@ -52,8 +50,8 @@ class Backend(Protocol):
         """Why the engine's own kernels do not run the graphs; "" if they do, or were not to."""
         ...
 
-    def encode(self, sources: Sequence[Sequence[int]], candidates: Sequence[NDArray[np.int64]]) -> Any:
-        """Encode sources, with the shortlist of each if there are any."""
+    def encode(self, sources: Sequence[Sequence[int]]) -> Any:
+        """Return the encoder's output for sources, with the candidates of each if there is a shortlist."""
         ...
 
     def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[Any]:
@@ -70,16 +68,14 @@ class NativeBackend:
 
     why_not_native = ""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle, shortlist: Shortlist | None) -> None:
         with compacted_memory():
-            self._model = NativeModel(bundle)
+            self._model = NativeModel(bundle, shortlist=shortlist)
         self._encoder = NativeEncoder(self._model)
         self.kernels = self._model.kernels
 
-    def encode(
-        self, sources: Sequence[Sequence[int]], candidates: Sequence[NDArray[np.int64]]
-    ) -> EncodedSources:
-        return self._encoder.run(sources, candidates)
+    def encode(self, sources: Sequence[Sequence[int]]) -> EncodedSources:
+        return self._encoder.run(sources)
 
     def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[EncodedSources]:
         if kind.method is Method.SEARCH:
@@ -91,7 +87,11 @@ class NativeBackend:
 
 
 def open_backend(
-    bundle: Bundle, session: SessionOptions, kernels: Kernels, target: TargetVocabulary
+    bundle: Bundle,
+    session: SessionOptions,
+    kernels: Kernels,
+    target: TargetVocabulary,
+    shortlist: Shortlist | None,
 ) -> Backend:
     """Load the graphs.
 
@@ -100,6 +100,7 @@ def open_backend(
         session: where onnxruntime runs them; its kernels are for one thread on the CPU, or a GPU.
         kernels: `auto` for the engine's kernels wherever they can run the bundle.
         target: the target vocabulary.
+        shortlist: None if every token may be used.
 
     Raises:
         BundleError: the graphs cannot be loaded.
@@ -111,10 +112,12 @@ def open_backend(
         logger.warning(INT4_WITHOUT_VNNI, bundle.path)
 
     def open_own(bundle: Bundle) -> Backend:
-        return _open_cuda(bundle, session, target, kernels) if session.is_gpu else NativeBackend(bundle)
+        if session.is_gpu:
+            return _open_cuda(bundle, session, target, kernels)
+        return NativeBackend(bundle, shortlist)
 
     native = _try_native(open_own, bundle, session, kernels)
-    backend = _open_onnx(bundle, session, native) if isinstance(native, str) else native
+    backend = _open_onnx(bundle, session, native, shortlist) if isinstance(native, str) else native
     reason = backend.why_not_native and f"; the engine's own kernels cannot run it: {backend.why_not_native}"
     logger.info("%s runs on %s%s", bundle.path, backend.kernels, reason)
     return backend
@@ -144,11 +147,13 @@ def _open_cuda(
     return CudaBackend(bundle, session, target, kernels)
 
 
-def _open_onnx(bundle: Bundle, session: SessionOptions, why_not_native: str) -> Backend:
+def _open_onnx(
+    bundle: Bundle, session: SessionOptions, why_not_native: str, shortlist: Shortlist | None
+) -> Backend:
     # Native kernels do without onnxruntime, which takes 40 ms and 20 MB to import.
     from dragoman.graphs.backend import OnnxBackend  # noqa: PLC0415
 
-    return OnnxBackend(bundle, session, why_not_native)
+    return OnnxBackend(bundle, session, why_not_native, shortlist)
 
 
 def find_kernels(bundle: Bundle, session: SessionOptions, kernels: Kernels) -> tuple[str, str]:
@@ -248,8 +253,9 @@ class SearchModel:
             tokenizer.text_of,
             is_inflected,
         )
-        self._backend = open_backend(bundle, session, kernels, self._target)
-        self._shortlist = open_shortlist(bundle)
+        shortlist = open_shortlist(bundle)
+        self.has_shortlist = shortlist is not None
+        self._backend = open_backend(bundle, session, kernels, self._target, shortlist)
         self._search_once(bundle)
 
     def _search_once(self, bundle: Bundle) -> None:
@@ -271,10 +277,6 @@ class SearchModel:
             raise BundleError(str(bundle.path), (problem,)) from error
 
     @property
-    def has_shortlist(self) -> bool:
-        return self._shortlist is not None
-
-    @property
     def kernels(self) -> str:
         """Name of what runs the graphs: `onnxruntime`, or the engine's kernels for this processor."""
         return self._backend.kernels
@@ -285,10 +287,8 @@ class SearchModel:
         return self._backend.why_not_native
 
     def encode(self, sources: Sequence[Sequence[int]]) -> Any:
-        """Return the encoder's output for sources, with their shortlists if there are any."""
-        listed = self._shortlist
-        candidates = [] if listed is None else [listed.candidates(source) for source in sources]
-        return self._backend.encode(sources, candidates)
+        """Return the encoder's output for sources, with the candidates of each if there is a shortlist."""
+        return self._backend.encode(sources)
 
     def capacity(self, replicas: int) -> Capacity | None:
         """Return the limits of each replica that the backend sets itself, if it does."""

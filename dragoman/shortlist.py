@@ -49,7 +49,7 @@ class Shortlist:
     """[source_vocab + 1]: piece s lists listed[offsets[s]:offsets[s + 1]]."""
     listed: Ids
     """[num_listed], ascending within a piece."""
-    _bounds: list[int] = field(init=False, repr=False)
+    _bounds: memoryview = field(init=False, repr=False)
     _is_always: NDArray[np.bool_] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Shortlist:
         is_always = np.zeros(self.target_vocab, np.bool_)
         is_always[self.always] = True
         object.__setattr__(self, "_is_always", is_always)
-        object.__setattr__(self, "_bounds", self.offsets.tolist())  # lists are faster to read item by item
+        object.__setattr__(self, "_bounds", self.offsets.data)  # faster to read item by item
 
     @property
     def source_vocab(self) -> int:

@@ -3,10 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
 import onnxruntime
 import torch
-from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
 from dragoman.cuda.memory import MAX_BEAMS
@@ -82,15 +80,15 @@ class CudaBackend:
         self._model = CudaModel(bundle, target, device)
         for beam_size in sorted({1, min(MAX_BEAMS, bundle.manifest.decoding.beam_size)}):
             self._model.prepare(beam_size)
-        self._onnx = OnnxBackend(bundle, session if _has_cuda() else SessionOptions(session.threads), "")
+        onnx_session = session if _has_cuda() else SessionOptions(session.threads)
+        self._onnx = OnnxBackend(bundle, onnx_session, "", None)  # fp16 bundles have no shortlists
 
     def capacity(self, replicas: int) -> Capacity:
         """Return the limits of each replica."""
         return self._model.plan.capacity(replicas)
 
-    def encode(self, sources: SourceIds, candidates: Sequence[NDArray[np.int64]]) -> SourceIds:
+    def encode(self, sources: SourceIds) -> SourceIds:
         """Return the sources: lanes encode what has joined, in batches of their own."""
-        del candidates  # fp16 bundles have no shortlists
         return sources
 
     def open_lane(self, kind: SearchKind, target: TargetVocabulary) -> AnyLane[SourceIds]:
@@ -116,7 +114,7 @@ class _OnnxLane:
         return self._lane.num_steps
 
     def join(self, sources: Sequence[Source], encoded: SourceIds) -> None:
-        self._lane.join(sources, self._onnx.encode(encoded, ()))
+        self._lane.join(sources, self._onnx.encode(encoded))
 
     def step(self, max_steps: int = 1) -> list[FinishedSource]:
         return self._lane.step(max_steps)

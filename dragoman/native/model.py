@@ -25,6 +25,7 @@ from dragoman.native.onnx_file import OnnxFileError, read_graph
 from dragoman.native.program import GraphReader, check_attention, read_decoder, read_encoder
 from dragoman.native.registers import Assignment, assign
 from dragoman.native.shapes import check_shapes
+from dragoman.shortlist import Shortlist
 
 PRECISION = "int8"
 
@@ -88,12 +89,15 @@ def read_programs(bundle: Bundle, kernels: str | None = None) -> Programs:
 class NativeModel:
     """Programs and weights in the library. Safe to use from several threads; lives as long as its users."""
 
-    def __init__(self, bundle: Bundle, kernels: str | None = None) -> None:
+    def __init__(
+        self, bundle: Bundle, kernels: str | None = None, shortlist: Shortlist | None = None
+    ) -> None:
         """Load a bundle.
 
         Args:
             bundle: verified.
             kernels: name of the kernels; None for the best that the processor has.
+            shortlist: copied; None if every token may be used.
 
         Raises:
             NotSupported: the library cannot run the bundle here.
@@ -119,6 +123,8 @@ class NativeModel:
         self._set_embedding(_Place.DECODER, decoder.embedding, encoder.embedding.table)
         self._set_output(output, decoder.embedding.table, registers[states])
         self._set_lists(output.suppressed, manifest.alignment.heads)
+        if shortlist is not None:
+            self._add_shortlist(shortlist)
 
     def _add_layers(self, layers: Layers) -> None:
         add_linear, add_norm = self.library.dragoman_add_linear, self.library.dragoman_add_norm
@@ -198,6 +204,21 @@ class NativeModel:
         check(
             self.library.dragoman_set_lists(
                 self.pointer, tokens.ctypes.data, len(tokens), chosen.ctypes.data, len(chosen)
+            )
+        )
+
+    def _add_shortlist(self, shortlist: Shortlist) -> None:
+        always, offsets, listed = (
+            _contiguous(array, np.uint32) for array in (shortlist.always, shortlist.offsets, shortlist.listed)
+        )
+        check(
+            self.library.dragoman_add_shortlist(
+                self.pointer,
+                always.ctypes.data,
+                len(always),
+                offsets.ctypes.data,
+                shortlist.source_vocab,
+                listed.ctypes.data,
             )
         )
 

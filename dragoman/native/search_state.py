@@ -19,7 +19,7 @@ Ids = NDArray[np.int64]
 
 
 class EncodedSource:
-    """A source's cross K/V and shortlist in the library."""
+    """A source's cross K/V and candidates in the library."""
 
     def __init__(self, model: NativeModel, pointer: int, length: int) -> None:
         self.pointer = pointer
@@ -49,12 +49,11 @@ class NativeEncoder:
     def __init__(self, model: NativeModel) -> None:
         self._model = model
 
-    def run(self, sources: Sequence[Sequence[int]], candidates: Sequence[Ids] = ()) -> EncodedSources:
-        """Encode sources together, without padding.
+    def run(self, sources: Sequence[Sequence[int]]) -> EncodedSources:
+        """Encode sources together, without padding, and select their candidates if the model has a shortlist.
 
         Args:
             sources: B lists of ids, each ending in the end-of-sentence id.
-            candidates: each source's shortlist, int64, ascending; empty if every token may be used.
         """
         model = self._model
         lengths = np.array([len(source) for source in sources], np.int32)
@@ -69,13 +68,6 @@ class NativeEncoder:
             EncodedSource(model, pointer, length)
             for pointer, length in zip(pointers, lengths.tolist(), strict=True)
         ]
-        for source, listed in zip(encoded, candidates, strict=bool(candidates)):
-            array = np.ascontiguousarray(listed, np.int64)
-            check(
-                model.library.dragoman_set_shortlist(
-                    model.pointer, source.pointer, array.ctypes.data, len(array)
-                )
-            )
         return EncodedSources(encoded)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dragoman.bundle import open_bundle
 from dragoman.decoding.constraints import Constraints, PhraseForm, RequiredPhrase
@@ -17,10 +16,12 @@ from dragoman.loading import open_tokenizers
 from dragoman.native.library import best_kernels
 from dragoman.providers import Kernels, SessionOptions
 from dragoman.search_model import open_backend
+from dragoman.shortlist import Shortlist
 from dragoman.types import Method, SearchKind
 from tests.decoding.fake_lanes import run_to_end
 from tests.engine.conftest import FP32, INT8, MODELS, TINY
 from tests.processor import require_exact_rows
+from tests.shortlist.random_shortlists import random_shortlist
 
 BUNDLES: list[tuple[Path, Kernels]] = [
     *((path, "onnxruntime") for path in (FP32, INT8, TINY / "bundle-int4", MODELS / "de-en")),
@@ -51,22 +52,19 @@ class Engine:
         self.target = TargetVocabulary(
             ids.eos, self.manifest.sizes.target_vocab, tokenizer.byte_ids, tokenizer.text_of
         )
-        self.backend = open_backend(bundle, SessionOptions(), kernels, self.target)
+        self.backend = open_backend(bundle, SessionOptions(), kernels, self.target, self.shortlist())
 
     def open_lane(self, kind: SearchKind) -> AnyLane[Any]:
         return self.backend.open_lane(kind, self.target)
 
     def join(self, lane: AnyLane[Any], sources: list[Source]) -> None:
-        candidates = [self.shortlist(source) for source in sources]
-        lane.join(sources, self.backend.encode([source.ids for source in sources], candidates))
+        lane.join(sources, self.backend.encode([source.ids for source in sources]))
 
-    def shortlist(self, source: Source) -> NDArray[np.int64]:
-        """Some of the tokens, of another number for each source, the end of sentence among them."""
-        rng = np.random.default_rng(list(source.ids))
-        vocab_size = self.target.size
-        num_listed = int(rng.integers(40, vocab_size // 2))
-        listed: NDArray[np.int64] = rng.choice(vocab_size, num_listed, replace=False)
-        return np.union1d(listed, [self.target.eos_id])
+    def shortlist(self) -> Shortlist:
+        """Return some of the tokens, of another number for each source, the end of sentence among them."""
+        rng, vocab_size = np.random.default_rng(3), self.target.size
+        always = np.append(rng.choice(vocab_size, 40, replace=False), self.target.eos_id)
+        return random_shortlist(rng, self.manifest.sizes.source_vocab, vocab_size, always, max_listed=40)
 
     def random_sources(self, rng: np.random.Generator, beam_size: int) -> list[Source]:
         """Mostly short, some as long as the model takes; targets from 1 token to past the first capacity."""

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,13 @@ from dragoman.native.instructions import NotSupported
 from dragoman.native.model import NativeModel
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
+from dragoman.shortlist import Shortlist
 from dragoman.types import SearchKind
 
 NUM_ROUNDS = 12
 NUM_GRAPHS = 40
+SHARES = (0, 0.01, 0.3, 1)
+"""Of all tokens, on the lists of source pieces."""
 Rng = np.random.Generator
 
 
@@ -33,9 +37,11 @@ class Exercise:
     """Random uses of a bundle."""
 
     def __init__(self, bundle: Bundle, kernels: str, rng: Rng) -> None:
-        self.model, self.manifest, self.rng = NativeModel(bundle, kernels), bundle.manifest, rng
-        self.encoder = NativeEncoder(self.model)
+        self.manifest, self.rng = bundle.manifest, rng
         self.target_vocab = bundle.manifest.sizes.target_vocab
+        self.open_model = partial(NativeModel, bundle, kernels)
+        self.model = self.open_model(self.random_shortlist())
+        self.encoder = NativeEncoder(self.model)
 
     def run(self) -> None:
         for _ in range(NUM_ROUNDS):
@@ -44,17 +50,25 @@ class Exercise:
         self.step_past_the_last_position()
         self.raise_errors()
 
+    def random_shortlist(self) -> Shortlist:
+        """Return a shortlist whose pieces list none to all tokens, the later ones more."""
+        tokens, pieces = np.arange(self.target_vocab), range(self.manifest.sizes.source_vocab)
+        lists = [
+            tokens[self.rng.random(len(tokens)) < SHARES[piece * len(SHARES) // len(pieces)]]
+            for piece in pieces
+        ]
+        offsets = np.cumsum([0, *map(len, lists)])
+        return Shortlist.of(tokens[:0], offsets, np.concatenate(lists), self.target_vocab)
+
     def encode(self, num_sources: int) -> EncodedSources:
-        """Encode short and long sources, with shortlists of none to all tokens."""
+        """Encode short and long sources, with candidates of none to all tokens."""
         vocab, longest = self.manifest.sizes.source_vocab, self.manifest.limits.max_source_tokens
         lengths = self.rng.integers(1, min(70, longest) + 1, num_sources)
-        sources = [self.rng.integers(0, vocab, length).tolist() for length in lengths]
-        tokens = np.arange(self.target_vocab)
-        listed = [
-            tokens[self.rng.random(len(tokens)) < share]
-            for share in self.rng.choice([0, 0.01, 0.3, 1], num_sources)
+        ends = self.rng.integers(1, len(SHARES) + 1, num_sources) * vocab // len(SHARES)
+        sources = [
+            self.rng.integers(0, end, length).tolist() for end, length in zip(ends, lengths, strict=True)
         ]
-        return self.encoder.run(sources, listed)
+        return self.encoder.run(sources)
 
     def random_kind(self) -> SearchKind:
         return SearchKind(int(self.rng.integers(1, 7)), bool(self.rng.integers(2)))
@@ -128,17 +142,17 @@ class Exercise:
             found.join(self.encode(2))
             return found
 
-        for id_ in (-1, self.target_vocab, 2**62, -(2**62)):
+        free_encoder = NativeEncoder(self.open_model())
+        for id_ in (-1, self.target_vocab, 2**63 - 1, -(2**63)):
             wrong = np.full(4, id_)
-            listed = np.array([id_])
             self.expect(IndexError, lambda: steps().step(wrong, 3))  # noqa: B023 -- called at once
             self.expect(IndexError, lambda: steps().step_with(np.full(4, 5), 3, wrong[:, None]))  # noqa: B023
             self.expect(IndexError, lambda: steps().select(wrong))  # noqa: B023
             self.expect(IndexError, lambda: self.encoder.run([[5, id_]]))  # noqa: B023
-            self.expect(IndexError, lambda: self.encoder.run([[5]], [listed]))  # noqa: B023
+            self.expect(IndexError, lambda: free_encoder.run([[5, id_]]))  # noqa: B023
         self.expect(IndexError, lambda: self.encoder.run([[]]))
         self.expect(IndexError, lambda: self.encoder.run([[5] * 5000]))
-        self.expect(ValueError, lambda: self.encoder.run([[5]], [np.arange(3)] * 2))
+        self.raise_errors_of_shortlists()
         self.expect(ValueError, lambda: steps().step(np.full(3, 5), 3))
         self.expect(ValueError, lambda: steps().step_with(np.full(4, 5), 3, np.full((3, 1), 5)))
         self.expect(ValueError, lambda: steps().step(np.full(4, 5), -1))
@@ -146,6 +160,16 @@ class Exercise:
         lane = NativeSearchLane(self.model, SearchKind(2), target)
         source = Source([5], TargetLimits(9, 0), (2,), prefix=(self.target_vocab,))
         self.expect(IndexError, lambda: lane.join([source], self.encode(1)))
+
+    def raise_errors_of_shortlists(self) -> None:
+        """Shortlists for another model name tokens that this one lacks, or lack its pieces."""
+        none, lacking, larger = np.arange(0), np.array([self.target_vocab]), self.target_vocab + 1
+        for always, listed in ((lacking, none), (none, lacking)):
+            other = Shortlist.of(always, np.array([0, len(listed)]), listed, larger)
+            self.expect(IndexError, lambda: self.open_model(other))  # noqa: B023 -- called at once
+        encoder = NativeEncoder(self.open_model(Shortlist.of(none, np.zeros(6, np.int64), none, larger)))
+        encoder.run([[4]])
+        self.expect(IndexError, lambda: encoder.run([[4, 5]]))
 
     @staticmethod
     def expect(error: type[Exception], action: Callable[[], object]) -> None:

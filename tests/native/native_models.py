@@ -7,13 +7,14 @@ import numpy as np
 from dragoman.bundle import open_bundle
 from dragoman.native.model import NativeModel
 from dragoman.native.search_state import NativeEncoder, NativeSteps
+from dragoman.shortlist import Shortlist
 from dragoman.types import SearchKind
 from tests.parity.random_bundles import Ids, Logprobs
 
 
-def open_native(folder: Path) -> tuple[NativeModel, NativeEncoder]:
+def open_native(folder: Path, shortlist: Shortlist | None = None) -> tuple[NativeModel, NativeEncoder]:
     """Open a bundle on the kernels."""
-    model = NativeModel(open_bundle(folder))
+    model = NativeModel(open_bundle(folder), shortlist=shortlist)
     return model, NativeEncoder(model)
 
 

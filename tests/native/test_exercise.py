@@ -103,12 +103,14 @@ from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.native.model import NativeModel
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import NativeEncoder, NativeSteps
+from dragoman.shortlist import Shortlist
 from dragoman.types import SearchKind
 
 bundle = open_bundle(Path(sys.argv[1]))
-model = NativeModel(bundle)
-encoder, target = NativeEncoder(model), TargetVocabulary(3, bundle.manifest.sizes.target_vocab, {}, str)
-listed = [np.arange(4, 90)] * 8
+sizes = bundle.manifest.sizes
+offsets, none = np.zeros(sizes.source_vocab + 1, np.int64), np.arange(0)
+model = NativeModel(bundle, shortlist=Shortlist.of(np.arange(4, 90), offsets, none, sizes.target_vocab))
+encoder, target = NativeEncoder(model), TargetVocabulary(3, sizes.target_vocab, {}, str)
 
 def resident_bytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
@@ -116,11 +118,11 @@ def resident_bytes():
 def run_round():
     steps, lane = NativeSteps(model, SearchKind(4, True)), NativeSearchLane(model, SearchKind(4), target)
     sources = [[5, 6, 7, 8] * 5 + [3]] * 8
-    steps.join(encoder.run(sources, listed))
+    steps.join(encoder.run(sources))
     for _ in range(50):
         steps.step(np.full(32, 5), 5)
         steps.select(np.repeat(np.arange(8) * 4, 4))
-    lane.join([Source([3], TargetLimits(50, 50), (2,)) for _ in sources], encoder.run(sources, listed))
+    lane.join([Source([3], TargetLimits(50, 50), (2,)) for _ in sources], encoder.run(sources))
     lane.step(49)
     try:
         encoder.run([[-1]])

@@ -18,6 +18,7 @@ from dragoman.native.search_state import NativeEncoder, NativeSteps
 from dragoman.types import SearchKind
 from tests.native.compiled import HERE, SOURCES, compile_program, require, require_header, run_program
 from tests.processor import x86_kernels
+from tests.shortlist.random_shortlists import random_shortlist
 
 BITS = HERE / "kernel_bits.cpp"
 MODEL = HERE.parents[1] / "models" / "de-en"
@@ -100,7 +101,10 @@ def test_kernels_that_this_processor_lacks_are_rejected() -> None:
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one instruction set")
 def test_all_kernels_of_this_processor_translate_alike_to_the_last_bit() -> None:
     bundle = open_bundle(MODEL)
-    found = [list(steps_of_a_changing_batch(NativeModel(bundle, name))) for name in x86_kernels()]
+    rng, sizes = np.random.default_rng(3), bundle.manifest.sizes
+    shortlist = random_shortlist(rng, sizes.source_vocab, sizes.target_vocab, np.arange(0), 50)
+    models = [NativeModel(bundle, name, shortlist) for name in x86_kernels()]
+    found = [list(steps_of_a_changing_batch(model)) for model in models]
 
     assert best_kernels() == x86_kernels()[0]
     for other in found[1:]:
@@ -114,10 +118,10 @@ def steps_of_a_changing_batch(model: NativeModel) -> Iterator[tuple[NDArray[np.f
     for is_shortlisted in (False, True):
         steps, num_sources = NativeSteps(model, SearchKind(2, is_shortlisted)), 0
         for joining, staying in ((1, 1), (5, 6), (0, 3), (9, 12), (2, 14), (0, 4), (3, 7), (0, 1)):
-            lengths, sizes = rng.integers(1, 60, joining), rng.integers(0, 1500, joining)
-            sources = [[*rng.integers(4, 4000, length).tolist(), 3] for length in lengths]
-            listed = [np.sort(rng.choice(16000, size, replace=False)) for size in sizes]
-            steps.join(NativeEncoder(model).run(sources, listed))
+            sources = [
+                [*rng.integers(4, 4000, length).tolist(), 3] for length in rng.integers(1, 60, joining)
+            ]
+            steps.join(NativeEncoder(model).run(sources))
             num_sources += joining
             last_ids = rng.integers(4, 4000, 2 * num_sources)
             logprobs, ids = steps.step(last_ids, 50)

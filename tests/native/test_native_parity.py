@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.native.search_state import NativeSteps
+from dragoman.shortlist import Shortlist
 from dragoman.types import SearchKind
 from export.reference import ReferenceGraphs
 from tests.native.native_models import native_logprobs_by_steps, open_native
@@ -33,6 +34,7 @@ from tests.parity.random_bundles import (
     write,
 )
 from tests.parity.test_variants import SHAPES, say_the_same
+from tests.shortlist.random_shortlists import random_shortlist
 
 WIDTHS: list[dict[str, Any]] = [
     {"heads": 3, "d_model": 24, "ffn": 20},
@@ -112,12 +114,6 @@ def test_tokens_with_a_bias_of_minus_infinity_are_impossible(tmp_path: Path) -> 
     assert rounded_rows(found, expected).mean() <= SHARE_ROUNDED
 
 
-def shortlist(source: list[int]) -> Ids:
-    """Some tokens, of another number for each source."""
-    rng = np.random.default_rng(source)
-    return np.union1d(rng.choice(VOCAB, int(rng.integers(5, 60)), replace=False), [EOS])
-
-
 def best_listed(logprobs: Logprobs, ids: Ids, listed: list[Ids], num_best: int) -> tuple[Logprobs, Ids]:
     """Return the best of the tokens on each row's list, [R, K], from the log-probabilities of all tokens.
 
@@ -137,19 +133,22 @@ class Rows:
 
     def __init__(self, folder: Path, is_shortlisted: bool) -> None:  # noqa: FBT001 -- a parameter of the test
         self.encoder, decoder = open_graphs(folder)
-        model, self.native_encoder = open_native(folder)
+        self.rng = np.random.default_rng(17)
+        always = np.array([EOS, *range(7, VOCAB, 20)])
+        self.shortlist = random_shortlist(self.rng, VOCAB, VOCAB, always, max_listed=4)
+        model, self.native_encoder = open_native(folder, self.shortlist)
         self.is_shortlisted = is_shortlisted
         self.expected = decoder.open_steps(SearchKind(2))
         self.native = NativeSteps(model, SearchKind(2, is_shortlisted))
-        self.rng = np.random.default_rng(17)
         self.listed: list[Ids] = []  # of each row
         self.is_rounded: list[NDArray[np.bool_]] = []
 
     def join(self, sources: list[list[int]]) -> None:
         self.expected.join(self.encoder.run(sources))
-        listed = [shortlist(source) for source in sources] if self.is_shortlisted else []
-        self.native.join(self.native_encoder.run(sources, listed))
-        self.listed += [each for each in listed or [np.arange(VOCAB)] * len(sources) for _ in range(2)]
+        self.native.join(self.native_encoder.run(sources))
+        for source in sources:
+            listed = self.shortlist.candidates(source) if self.is_shortlisted else np.arange(VOCAB)
+            self.listed += [listed] * 2
 
     def select(self, *rows: int) -> None:
         for each in (self.expected, self.native):
@@ -226,12 +225,14 @@ def test_suppressed_tokens_of_a_shortlist_keep_their_probability(
 ) -> None:
     """The others have what they have in a model that suppresses none."""
     monkeypatch.setattr(ReferenceGraphs, "greedy", say_the_same)
-    free, bound = (open_native(exported(shape, "int8")) for shape in ({}, {"suppressed_ids": (9, 17, 40)}))
-    sources, listed = [[5, 6, 7, EOS]], [np.arange(7, 60)]
+    shortlist = Shortlist.of(np.arange(7, 60), np.zeros(VOCAB + 1, np.int64), np.arange(0), VOCAB)
+    free, bound = (
+        open_native(exported(shape, "int8"), shortlist) for shape in ({}, {"suppressed_ids": (9, 17, 40)})
+    )
     found = []
     for model, encoder in (free, bound):
         steps = NativeSteps(model, SearchKind(1, is_shortlisted=True))
-        steps.join(encoder.run(sources, listed))
+        steps.join(encoder.run([[5, 6, 7, EOS]]))
         logprobs, ids = steps.step(np.array([2]), 53)
         found.append(dict(zip(ids[0].tolist(), logprobs[0].tolist(), strict=True)))
     before, after = found

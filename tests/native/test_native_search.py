@@ -17,6 +17,7 @@ from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import NativeEncoder, NativeSteps
 from dragoman.types import Hypothesis, SearchKind
 from tests.decoding.random_joins import EOS, FIRST_WORD, START, Joins, RandomSources
+from tests.shortlist.random_shortlists import random_shortlist
 
 TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
 VOCABULARY = 360
@@ -29,7 +30,9 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def model() -> NativeModel:
-    return NativeModel(open_bundle(TINY))
+    always = np.array([EOS, *range(FIRST_WORD, VOCABULARY, 10)])
+    shortlist = random_shortlist(np.random.default_rng(3), VOCABULARY, VOCABULARY, always, max_listed=20)
+    return NativeModel(open_bundle(TINY), shortlist=shortlist)
 
 
 def random_target(rng: random.Random) -> TargetVocabulary:
@@ -38,12 +41,6 @@ def random_target(rng: random.Random) -> TargetVocabulary:
         return TargetVocabulary(EOS, VOCABULARY)
     pieces = rng.sample(range(FIRST_WORD, VOCABULARY), VOCABULARY // 3)
     return TargetVocabulary(EOS, VOCABULARY, {piece: rng.randrange(256) for piece in pieces})
-
-
-def shortlist(source: Source) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return candidates that depend on nothing but the source."""
-    rng = np.random.default_rng([abs(id_) for id_ in source.ids])
-    return np.union1d(rng.choice(VOCABULARY, 100, replace=False), [EOS]).astype(np.int64)
 
 
 def run(
@@ -56,8 +53,7 @@ def run(
     while waiting or lane.sources:
         while waiting and waiting[0][0] <= step:
             sources = list(waiting.pop(0)[1])
-            lists = [shortlist(source) for source in sources] if lane.kind.is_shortlisted else []
-            lane.join(sources, encoder.run([source.ids for source in sources], lists))
+            lane.join(sources, encoder.run([source.ids for source in sources]))
         for slot, source in enumerate(lane.sources):
             seen.setdefault(source, []).append(lane.best_ids(slot))
         if lane.sources:

@@ -227,6 +227,12 @@ int32_t dragoman_set_lists(Model *model, const int32_t *suppressed, int64_t num_
     });
 }
 
+// always [num_always], offsets [num_pieces + 1], listed [offsets[num_pieces]]: see `shortlist.py`; after the output
+int32_t dragoman_add_shortlist(Model *model, const uint32_t *always, int64_t num_always, const uint32_t *offsets,
+                               int64_t num_pieces, const uint32_t *listed) {
+    return guarded([&] { add_shortlist(*model, always, num_always, offsets, num_pieces, listed); });
+}
+
 // Measures times from now on, or no longer.
 void dragoman_measure_times(Model *model, int32_t are_measured) { model->times.are_measured = are_measured; }
 
@@ -241,10 +247,6 @@ int32_t dragoman_times(const Model *model, int64_t *nanoseconds, int64_t count) 
 int32_t dragoman_encode(Model *model, const int64_t *ids, const int32_t *lengths, int64_t num_sources,
                         Source **sources) {
     return guarded([&] { encode(*model, ids, lengths, num_sources, sources); });
-}
-
-int32_t dragoman_set_shortlist(const Model *model, Source *source, const int64_t *ids, int64_t num_ids) {
-    return guarded([&] { set_shortlist(*model, *source, ids, num_ids); });
 }
 
 void dragoman_release(Source *source) { release(source); }

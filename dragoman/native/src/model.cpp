@@ -16,6 +16,7 @@ constexpr size_t ALIGNMENT = 64;
 constexpr size_t HUGE_PAGE = size_t{2} << 20;
 constexpr int64_t MAX_ENCODED_ROWS = 256; // together: their vectors stay in a core's cache
 constexpr size_t MAX_IDLE_WORKSPACES = 4;
+constexpr int64_t MAX_UINT16_VOCAB = 1 << 16;
 
 size_t aligned(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
@@ -251,11 +252,63 @@ std::unique_ptr<Source> new_source(const Model &model, int64_t length) {
     return source;
 }
 
+template <class Id> void mark(std::vector<uint64_t> &bits, const Id *tokens, const Id *end) {
+    for (; tokens != end; tokens++) bits[*tokens / 64] |= uint64_t{1} << *tokens % 64;
+}
+
+// Returns a bit for each target token that a source can need.
+std::vector<uint64_t> mark_candidates(const Shortlist &shortlist, const int64_t *ids, int64_t num_ids) {
+    std::vector<uint64_t> bits = shortlist.always;
+    const int64_t num_pieces = static_cast<int64_t>(shortlist.offsets.size()) - 1;
+    const uint16_t *listed = shortlist.listed.data();
+    const uint32_t *listed_in_large = shortlist.listed_in_large.data();
+    for (int64_t i = 0; i < num_ids; i++) {
+        if (ids[i] < 0 || ids[i] >= num_pieces) throw std::out_of_range("an id is outside the shortlist's vocabulary");
+        const uint32_t begin = shortlist.offsets[ids[i]], end = shortlist.offsets[ids[i] + 1];
+        if (shortlist.listed_in_large.empty())
+            mark(bits, listed + begin, listed + end);
+        else
+            mark(bits, listed_in_large + begin, listed_in_large + end);
+    }
+    return bits;
+}
+
+void select_candidates(const Model &model, Source &source, const int64_t *ids) {
+    const std::vector<uint64_t> bits = mark_candidates(model.shortlist, ids, source.length);
+    for (uint64_t word : bits) source.num_listed += __builtin_popcountll(word);
+    const int64_t space = padded(source.num_listed, LANES);
+    source.ids.assign(space, 0);
+    source.correction.assign(space, 0);
+    source.scale.assign(space, 0.0f);
+    source.bias.assign(space, -__builtin_inff());
+    int64_t place = 0;
+    for (size_t i = 0; i < bits.size(); i++) {
+        for (uint64_t left = bits[i]; left; left &= left - 1, place++) {
+            const int64_t token = i * 64 + __builtin_ctzll(left);
+            source.ids[place] = static_cast<int32_t>(token);
+            source.correction[place] = model.output_correction[token];
+            source.scale[place] = model.output_scale[token];
+            source.bias[place] = model.output_bias[token];
+        }
+    }
+    const auto end = source.ids.begin() + source.num_listed;
+    for (int32_t token : model.suppressed) {
+        const auto found = std::lower_bound(source.ids.begin(), end, token);
+        if (found != end && *found == token)
+            source.suppressed_places.push_back(static_cast<int32_t>(found - source.ids.begin()));
+    }
+}
+
 } // namespace
 
 void encode(Model &model, const int64_t *ids, const int32_t *lengths, int64_t num_sources, Source **sources) {
     std::vector<std::unique_ptr<Source>> made;
-    for (int64_t i = 0; i < num_sources; i++) made.push_back(new_source(model, lengths[i]));
+    const int64_t *next = ids;
+    for (int64_t i = 0; i < num_sources; i++) {
+        made.push_back(new_source(model, lengths[i]));
+        if (!model.shortlist.offsets.empty()) select_candidates(model, *made.back(), next);
+        next += lengths[i];
+    }
     for (int64_t i = 0; i < num_sources; i++) sources[i] = made[i].get();
     std::unique_ptr<Workspace> workspace = take_workspace(model);
     EncoderRun run(model, *workspace);
@@ -271,27 +324,20 @@ void encode(Model &model, const int64_t *ids, const int32_t *lengths, int64_t nu
     for (auto &source : made) source.release();
 }
 
-void set_shortlist(const Model &model, Source &source, const int64_t *ids, int64_t num_ids) {
-    const int64_t space = padded(num_ids, LANES);
-    source.num_listed = num_ids;
-    source.ids.assign(space, 0);
-    source.correction.assign(space, 0);
-    source.scale.assign(space, 0.0f);
-    source.bias.assign(space, -__builtin_inff());
-    for (int64_t i = 0; i < num_ids; i++) {
-        const int64_t id = ids[i];
-        if (id < 0 || id >= model.num_outputs) throw std::out_of_range("an id is outside the vocabulary");
-        source.ids[i] = static_cast<int32_t>(id);
-        source.correction[i] = model.output_correction[id];
-        source.scale[i] = model.output_scale[id];
-        source.bias[i] = model.output_bias[id];
-    }
-    source.suppressed_places.clear();
-    for (int32_t token : model.suppressed) {
-        const auto end = source.ids.begin() + num_ids;
-        const auto found = std::find(source.ids.begin(), end, token);
-        if (found != end) source.suppressed_places.push_back(static_cast<int32_t>(found - source.ids.begin()));
-    }
+void add_shortlist(Model &model, const uint32_t *always, int64_t num_always, const uint32_t *offsets,
+                   int64_t num_pieces, const uint32_t *listed) {
+    const uint32_t *end = listed + offsets[num_pieces];
+    const auto is_outside = [&model](uint32_t token) { return token >= model.num_outputs; };
+    if (std::any_of(always, always + num_always, is_outside) || std::any_of(listed, end, is_outside))
+        throw std::out_of_range("an id is outside the vocabulary");
+    Shortlist &shortlist = model.shortlist;
+    shortlist.always.assign(padded(model.num_outputs, 64) / 64, 0);
+    mark(shortlist.always, always, always + num_always);
+    shortlist.offsets.assign(offsets, offsets + num_pieces + 1);
+    if (model.num_outputs > MAX_UINT16_VOCAB)
+        shortlist.listed_in_large.assign(listed, end);
+    else
+        shortlist.listed.assign(listed, end);
 }
 
 } // namespace dragoman

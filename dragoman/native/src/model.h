@@ -114,6 +114,14 @@ struct ModelSizes {
     int64_t alignment_layer;
 };
 
+// Target tokens that a source can need, by source token; see `shortlist.py`. Without offsets there is none.
+struct Shortlist {
+    std::vector<uint64_t> always;          // a bit for each target token
+    std::vector<uint32_t> offsets;         // of each source token's list, and the end
+    std::vector<uint16_t> listed;          // tokens, if two bytes are enough for all
+    std::vector<uint32_t> listed_in_large; // tokens of a larger vocabulary
+};
+
 struct Model {
     const Kernels *kernels = nullptr;
     ModelSizes sizes{};
@@ -130,6 +138,7 @@ struct Model {
     float *output_scale = nullptr, *output_bias = nullptr;
     int32_t *output_correction = nullptr;
     std::vector<int32_t> suppressed;
+    Shortlist shortlist;
     // Workspaces of encoder runs that have ended.
     std::mutex idle_lock;
     std::vector<std::unique_ptr<Workspace>> idle;
@@ -138,13 +147,14 @@ struct Model {
     int64_t layer_bytes() const { return cache_bytes(sizes.heads, sizes.head_size); }
 };
 
-// An encoded source: its cross K/V and its shortlist. Shared by the rows that read it.
+// An encoded source: its cross K/V and its candidates. Shared by the rows that read it.
 struct Source {
     std::atomic<int64_t> references{1};
     int64_t length = 0;
     std::vector<const int8_t *> blocks; // of each layer in turn
     std::unique_ptr<int8_t, void (*)(void *)> keys_values{nullptr, nullptr};
-    // The shortlist: tokens, and constants of the output projection for them; empty if there is none.
+    // Target tokens that it can need, ascending, and constants of the output projection for them; empty if it may
+    // need all.
     int64_t num_listed = 0;
     std::vector<int32_t> ids, correction, suppressed_places;
     std::vector<float> scale, bias;
@@ -158,7 +168,8 @@ void run_plain(const Model &model, const Program &program, const Instruction &in
 void embed_row(const Model &model, const Program &program, float *out, int64_t id, int64_t position);
 void release(Source *source);
 void encode(Model &model, const int64_t *ids, const int32_t *lengths, int64_t num_sources, Source **sources);
-void set_shortlist(const Model &model, Source &source, const int64_t *ids, int64_t num_ids);
+void add_shortlist(Model &model, const uint32_t *always, int64_t num_always, const uint32_t *offsets,
+                   int64_t num_pieces, const uint32_t *listed);
 
 // Self K/V of 16 positions of all layers. Hypotheses with the same beginning share its full blocks.
 struct Block {
