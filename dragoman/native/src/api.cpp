@@ -233,17 +233,6 @@ int32_t dragoman_add_shortlist(Model *model, const uint32_t *always, int64_t num
     return guarded([&] { add_shortlist(*model, always, num_always, offsets, num_pieces, listed); });
 }
 
-// Measures times from now on, or no longer.
-void dragoman_measure_times(Model *model, int32_t are_measured) { model->times.are_measured = are_measured; }
-
-// Writes what was measured, [2][count]: the encoder's times, then the decoder's.
-int32_t dragoman_times(const Model *model, int64_t *nanoseconds, int64_t count) {
-    return guarded([&] {
-        if (count != Times::COUNT) throw std::logic_error("other kinds of instructions");
-        for (const auto &program : model->times.nanoseconds) nanoseconds = std::copy_n(program, count, nanoseconds);
-    });
-}
-
 int32_t dragoman_encode(Model *model, const int64_t *ids, const int32_t *lengths, int64_t num_sources,
                         Source **sources) {
     return guarded([&] { encode(*model, ids, lengths, num_sources, sources); });

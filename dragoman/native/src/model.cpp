@@ -168,7 +168,6 @@ class EncoderRun {
             longest = std::max(longest, sources[i]->length);
         }
         workspace_.fit(program, num_rows, source_scratch(longest, model_.sizes.head_size));
-        Timer timer(model_.times, false);
         for (const Instruction &instruction : program.instructions) {
             switch (instruction.kind) {
             case Instruction::EMBED:
@@ -183,7 +182,6 @@ class EncoderRun {
             default:
                 run_plain(model_, program, instruction, workspace_, num_rows);
             }
-            timer.lap(instruction.kind);
         }
     }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,7 +28,6 @@ struct Instruction {
         CROSS_ATTENTION, // target = attention to the row's own source; source is Q
         RECUR,           // target = output of cell `index`; source is the new value and the gate, joined
         WRITE_CROSS,     // writes source, K and V joined, as the row's position of cross K/V of layer `index`
-        NUM_KINDS,
     };
     int32_t kind, source, target, other, index;
     int32_t zero, activation;
@@ -81,34 +79,6 @@ class WeightMemory {
     size_t used_ = 0;
 };
 
-// Nanoseconds that each program spent on each kind of instruction, then on scoring tokens and on choosing them.
-struct Times {
-    static constexpr int SCORE = Instruction::NUM_KINDS, CHOOSE = SCORE + 1, COUNT = SCORE + 2;
-    std::atomic<bool> are_measured{false};
-    std::atomic<int64_t> nanoseconds[2][COUNT]{};
-};
-
-// Adds the time since its last lap; does nothing unless times are measured.
-class Timer {
-  public:
-    Timer(Times &times, bool is_decoder)
-        : nanoseconds_(times.are_measured.load(std::memory_order_relaxed) ? times.nanoseconds[is_decoder] : nullptr) {
-        if (nanoseconds_) last_ = Clock::now();
-    }
-
-    void lap(int kind) {
-        if (!nanoseconds_) return;
-        const Clock::time_point now = Clock::now();
-        nanoseconds_[kind] += std::chrono::duration_cast<std::chrono::nanoseconds>(now - last_).count();
-        last_ = now;
-    }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    std::atomic<int64_t> *nanoseconds_;
-    Clock::time_point last_{};
-};
-
 struct ModelSizes {
     int64_t width, heads, head_size, decoder_layers, num_cells;
     int64_t alignment_layer;
@@ -142,7 +112,6 @@ struct Model {
     // Workspaces of encoder runs that have ended.
     std::mutex idle_lock;
     std::vector<std::unique_ptr<Workspace>> idle;
-    mutable Times times;
 
     int64_t layer_bytes() const { return cache_bytes(sizes.heads, sizes.head_size); }
 };
@@ -243,13 +212,13 @@ class Steps {
     const Model &model() const { return model_; }
 
   private:
-    void run(const int64_t *last_ids, const AttentionResult *attention, Timer &timer);
+    void run(const int64_t *last_ids, const AttentionResult *attention);
     void prepare_cache(Row &row);
     void attend_self(const Instruction &instruction);
     void attend_cross(const Instruction &instruction, const AttentionResult *attention);
-    void score_shortlists(LogitsReader &reader, Timer &timer);
+    void score_shortlists(LogitsReader &reader);
     void join_lists();
-    void score_all(LogitsReader &reader, Timer &timer);
+    void score_all(LogitsReader &reader);
     Block *new_block();
     void drop(Row &row);
 

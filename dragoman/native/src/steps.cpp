@@ -101,18 +101,17 @@ void Steps::prepare_cache(Row &row) {
 
 void Steps::step(const int64_t *last_ids, LogitsReader *reader, bool scores_all, const AttentionResult *attention) {
     if (rows_.empty()) return;
-    Timer timer(model_.times, true);
-    run(last_ids, attention, timer);
+    run(last_ids, attention);
     if (reader) {
         if (is_shortlisted_ && !scores_all)
-            score_shortlists(*reader, timer);
+            score_shortlists(*reader);
         else
-            score_all(*reader, timer);
+            score_all(*reader);
     }
     for (Row &row : rows_) row.length++;
 }
 
-void Steps::run(const int64_t *last_ids, const AttentionResult *attention, Timer &timer) {
+void Steps::run(const int64_t *last_ids, const AttentionResult *attention) {
     const Program &program = model_.decoder;
     const int64_t width = padded(model_.sizes.width, WIDTH_MULTIPLE);
     int64_t longest = 0;
@@ -142,7 +141,6 @@ void Steps::run(const int64_t *last_ids, const AttentionResult *attention, Timer
         default:
             run_plain(model_, program, instruction, workspace_, num_rows());
         }
-        timer.lap(instruction.kind);
     }
 }
 
@@ -237,7 +235,7 @@ void Steps::join_lists() {
     if (is_anew) most_joined_ = 2 * joined_lists_.size();
 }
 
-void Steps::score_shortlists(LogitsReader &reader, Timer &timer) {
+void Steps::score_shortlists(LogitsReader &reader) {
     const uint8_t *states = workspace_.bytes(model_.output_register);
     const Kernels &kernels = *model_.kernels;
     const bool is_joined = kernels.rows_scored_together && num_rows() >= kernels.rows_scored_together;
@@ -274,14 +272,12 @@ void Steps::score_shortlists(LogitsReader &reader, Timer &timer) {
             const Logits logits{values, source.num_listed, source.ids.data(),
                                 kernels.log_sum_exp(values, source.num_listed)};
             for (int32_t place : source.suppressed_places) values[place] = -__builtin_inff();
-            timer.lap(Times::SCORE);
             reader.read(row, logits);
-            timer.lap(Times::CHOOSE);
         }
     }
 }
 
-void Steps::score_all(LogitsReader &reader, Timer &timer) {
+void Steps::score_all(LogitsReader &reader) {
     const uint8_t *states = workspace_.bytes(model_.output_register);
     const Kernels &kernels = *model_.kernels;
     const int64_t stride = padded(model_.num_outputs, LANES);
@@ -297,9 +293,7 @@ void Steps::score_all(LogitsReader &reader, Timer &timer) {
                              stride);
         const Logits logits{values, model_.num_outputs, nullptr, kernels.log_sum_exp(values, model_.num_outputs)};
         for (int32_t token : model_.suppressed) values[token] = -__builtin_inff();
-        timer.lap(Times::SCORE);
         reader.read(row, logits);
-        timer.lap(Times::CHOOSE);
     }
 }
 
