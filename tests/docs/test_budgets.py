@@ -9,8 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 3998,
-    "dragoman": 10935,
-    "export": 9282,
+    "dragoman": 11207,
+    "export": 9280,
     "requirements": 176,
     "service": 1291,
     "service/accounts": 704,
@@ -26,9 +26,9 @@ BUDGETS: Mapping[str, int] = {
     "service/page": 58,
     "service/schema": 163,
     "service/telemetry": 507,
-    "service/text": 3861,
+    "service/text": 3873,
     "service/translation": 903,
-    "tests": 40306,
+    "tests": 40618,
     "training": 3880,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""
