@@ -25,7 +25,7 @@ UNSUPPORTED_FROM = 0.5
 letters of a script that it was not trained on; foreign names in a sentence stay below the limit."""
 MAX_RUNAWAY_TOKENS = 512
 """Maximum number of target tokens if the caller sets none; a quarter more for a source nearly as long."""
-ENCODED_TOGETHER = 256
+ENCODED_TOGETHER = 128
 """Maximum segments that are encoded between two calls of `pause`: they take a few milliseconds."""
 
 
