@@ -163,8 +163,8 @@ class Exercise:
 
     def raise_errors_of_shortlists(self) -> None:
         """Shortlists for another model name tokens that this one lacks, or lack its pieces."""
-        none, incomplete, larger = np.arange(0), np.array([self.target_vocab]), self.target_vocab + 1
-        for always, listed in ((incomplete, none), (none, incomplete)):
+        none, outside, larger = np.arange(0), np.array([self.target_vocab]), self.target_vocab + 1
+        for always, listed in ((outside, none), (none, outside)):
             other = Shortlist.of(always, np.array([0, len(listed)]), listed, larger)
             self.expect(IndexError, lambda: self.open_model(other))  # noqa: B023 -- called at once
         encoder = NativeEncoder(self.open_model(Shortlist.of(none, np.zeros(6, np.int64), none, larger)))
