@@ -13,8 +13,12 @@ from dragoman.text.numbers_in_words import find_numbers_in_words
 from dragoman.text.respelling import RespelledSegment
 from dragoman.types import Pair, Span
 
-MINUS = re.compile(r"(?<![\d)] )(?<!\b\w )\bminus (?=\d)", re.IGNORECASE)
-"""Before a negative number; no subtraction."""
+MINUS = re.compile(
+    r"(?<![\d)] )(?<!(?<!['\N{RIGHT SINGLE QUOTATION MARK}])\b\w )"
+    r"(?<!\bplus )(?<!\bor )(?<!\boder )\bminus (?=\d)",
+    re.IGNORECASE,
+)
+"""Before a negative number; no subtraction, nor `plus or minus`."""
 _CODES = {"eng": "en", "deu": "de", "ger": "de"}
 _GERMAN_FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner? )?Dreiviertelstunde\b")
 _FRACTION_SIGNS = ("nderthalb", "reiviertelstunde")

@@ -1,7 +1,7 @@
 """Numbers that German and English texts write in words: `dreihundertzwölf`, `twelve hundred and five`.
 
 Only those that the bundled models seldom translate right: numbers of several parts from 100, in English from
-21; ordinal numbers from 21 to 99; `nineteen eighty-four`, `forty-hour`.
+21; ordinal numbers from 21 to 99; `nineteen eighty-four`, `forty-hour`; all after `minus`.
 """
 
 import re
@@ -46,9 +46,13 @@ _ENGLISH_WORDS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _JOINT = re.compile("[ -]and[ -]|[ -]")
+_MINUS = re.compile(r"(?:([\w)'\N{RIGHT SINGLE QUOTATION MARK}]+)[ ])?\b(minus )\Z", re.IGNORECASE)
+"""With the word before it, if there is one."""
+_BEFORE_OTHER_MINUS = frozenset({"or", "oder", "plus"})
+_LONGEST_WORD = 40
 _SIGNS = {
-    "de": ("hundert", "tausend", "igste"),
-    "en": ("hundred", "housand", "ty-", "teen ", "twenty ", "tieth"),
+    "de": ("hundert", "tausend", "igste", "minus "),
+    "en": ("hundred", "housand", "ty-", "teen ", "twenty ", "tieth", "minus "),
 }
 """One of them is in every text that has such a number."""
 _SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
@@ -122,22 +126,40 @@ def find_numbers_in_words(text: str, language: str) -> Iterator[NumberInWords]:
     """
     if not any(map(text.lower().__contains__, _SIGNS.get(language, ()))):
         return
-    pattern, read = (_GERMAN_WORD, _read_german) if language == "de" else (_ENGLISH_WORDS, _read_english)
+    is_german = language == "de"
+    pattern, read, known = (
+        (_GERMAN_WORD, _read_german, _IN_GERMAN)
+        if is_german
+        else (_ENGLISH_WORDS, _read_english, _IN_ENGLISH)
+    )
     for words in pattern.finditer(text):
-        found = read(words)
+        minus = _MINUS.search(text, max(0, words.start() - _LONGEST_WORD), words.start())
+        is_negative = minus is not None and _is_sign(minus[1] or "", known)
+        found = read(words, is_negative=is_negative)
+        if found is not None and minus is not None and is_negative and not found.is_ordinal:
+            found = found._replace(span=Span(minus.start(2), found.span.end), value=-found.value)
         if found is not None:
             yield found
 
 
-def _read_german(word: re.Match[str]) -> NumberInWords | None:
+def _is_sign(before: str, known: _Words) -> bool:
+    """Return whether a `minus` after this word is a sign; else it subtracts, or follows `plus or`."""
+    word = before.lower()
+    if not word:
+        return True
+    is_word = len(word) > 1 and word[-1].isalpha()
+    return is_word and word not in _BEFORE_OTHER_MINUS and not known.parts(word)
+
+
+def _read_german(word: re.Match[str], *, is_negative: bool) -> NumberInWords | None:
     ordinal = _GERMAN_ORDINAL.match(word.string, word.start())
     number = word[0] if ordinal is None else ordinal[1]
     parts = _IN_GERMAN.parts(number.lower().replace("dreissig", "dreißig"))
-    is_read = len(parts) > 1 if ordinal is None else _TWENTY < sum(parts) < _HUNDRED
+    is_read = len(parts) > 1 - is_negative if ordinal is None else _TWENTY < sum(parts) < _HUNDRED
     return NumberInWords(Span(*word.span()), sum(parts), ordinal is not None) if is_read else None
 
 
-def _read_english(words: re.Match[str]) -> NumberInWords | None:
+def _read_english(words: re.Match[str], *, is_negative: bool) -> NumberInWords | None:
     below_100 = _IN_ENGLISH.below_100
     if words["century"]:
         year = below_100[words["year"].lower().replace("-", "")]
@@ -149,7 +171,7 @@ def _read_english(words: re.Match[str]) -> NumberInWords | None:
     number, last = words["cardinal"].lower(), words["ordinal"]
     ordinal_one = "" if last is None else _CARDINALS[last.lower()]
     parts = _IN_ENGLISH.parts(_JOINT.sub("", number) + ordinal_one)
-    is_compound = len(parts) > 1 or "-" in number or last is not None
+    is_compound = len(parts) > 1 - is_negative or "-" in number or last is not None
     is_joined = words["noun"] is not None and _TWENTY <= sum(parts) < _HUNDRED
     if words["other"] or not parts or not (is_compound or is_joined):
         return None

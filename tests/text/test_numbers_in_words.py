@@ -100,6 +100,7 @@ def test_a_number_in_words_has_its_value(number: int, joint: str, spell: Callabl
         ("Zwölftausenddreihundert Euro", "12.300 Euro"),
         ("Im einundzwanzigsten Jahrhundert, ihr Dreißigster", "Im 21. Jahrhundert, ihr Dreißigster"),
         ("Minus 5 bis minus 2,5 Grad, 5 minus 3, n minus 1", "-5 bis -2,5 Grad, 5 minus 3, n minus 1"),
+        ("Minus zwanzig, bei minus zwei Grad, MINUS HUNDERTZWÖLF", "-20, bei -2 Grad, -112"),
         ("Anderthalb Stunden, nach einer Dreiviertelstunde", "Eineinhalb Stunden, nach 45 Minuten"),
     ],
 )
@@ -124,6 +125,8 @@ def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
         ("In nineteen eighty-four, in Twenty Twenty-One", "In 1984, in 2021"),
         ("Twelve hundred and five, at half past seven", "1205, at 7:30"),
         ("One hundred and five past ten", "105 past ten"),
+        ("At minus ten, minus twenty-one; minus forty", "At -10, -21; -40"),
+        ("It's minus two, here it's minus 5 (minus four)", "It's -2, here it's -5 (-4)"),
     ],
 )
 def test_english_numbers_are_read_in_digits(text: str, read: str) -> None:
@@ -135,6 +138,8 @@ def test_english_numbers_are_read_in_digits(text: str, read: str) -> None:
 
 IN_WORDS = """\
 mehrere hunderttausend, hundertprozentig, Hunderte, Tausendundeine Nacht, zweihunderttausend
+zehn minus fünf, plus oder minus zwei, n minus zwei, 5 minus zwei, plus minus 5, minus zwanzigste
+ten minus five, plus or minus two, x minus two, (15) minus two, minus five and a half, plus or minus 5
 zwanzig, zum Dreißigsten, the second, two hundred and twenty second delay, one hundred and two hundred
 two and a half thousand, five hundred
 ninety-nine point five, three hundred and a half, at nineteen thirty, one-two, fifty-fifty, ten-minute
