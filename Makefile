@@ -12,7 +12,8 @@ SHORTLIST ?= models/de-en/shortlist.bin
 INPUTS ?= 2000
 VENV := .venv
 BIN := $(VENV)/bin
-TESTS := -m "not slow" --numprocesses 2 --dist loadfile
+# A process that replaces one that died may wait for ever (pytest-xdist with loadfile).
+TESTS := -m "not slow" --numprocesses 2 --dist loadfile --max-worker-restart 0
 
 .DEFAULT_GOAL := help
 .PHONY: help serve train test coverage test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock platforms audit bench bench-quick bench-page page clean

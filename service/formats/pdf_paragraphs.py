@@ -86,7 +86,8 @@ _HEADING_RATIO = 1.15
 _NEIGHBOURS = 4
 """Number of lines before and after a line that show how wide its column is."""
 _INDENT_EM = 0.8
-_SPACE_EM = 0.25
+_SPACE_EM = 0.36
+"""Width of a space in wide fonts such as Verdana; with less, lines that are full seem to have room."""
 _DEFAULT_PITCH_EM = 1.3
 _MAX_PITCH_EM = 3.0
 _USUAL_PITCH_EM = 1.7
