@@ -102,7 +102,10 @@ class Preparer:
         Returns:
             Per text what was prepared, or the error: it cannot be translated, or one of its terms.
         """
-        encoder = SegmentEncoder(self._tokenizer, self._respeller, pair, options, term_finder is not None)
+        # Terms are annotated where the text that the model reads has the segment's offsets.
+        encoder = SegmentEncoder(
+            self._tokenizer, self._respeller, pair, options, may_add_quote_spaces=term_finder is None
+        )
         documents = [_segment(text, pair.source, options) for text in texts]
         sentences = [
             sentence

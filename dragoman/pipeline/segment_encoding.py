@@ -1,11 +1,11 @@
-"""Encode segments as the model reads them: times and numbers in digits, words in capitals respelled."""
+"""Encode segments as the model reads them: reworded, and with words in capitals respelled."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dragoman.decoding.options import DecodingOptions
-from dragoman.text.digits import with_digits
 from dragoman.text.respelling import RespelledSegment, Respeller
+from dragoman.text.rewording import reword
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Pair
 
@@ -20,7 +20,7 @@ class EncodedSegment:
     respelled: RespelledSegment | None = None
     """The text that the ids encode; None for the segment."""
     as_written: "EncodedSegment | None" = None
-    """The same without other respelled words than digits, if the better translation of the two is chosen."""
+    """The same without respelled words, if the better translation of the two is chosen."""
 
 
 class SegmentEncoder:
@@ -32,13 +32,14 @@ class SegmentEncoder:
         respeller: Respeller,
         pair: Pair,
         options: DecodingOptions,
-        has_terms: bool,  # noqa: FBT001 -- a fact that is handed on, not a mode
+        *,
+        may_add_quote_spaces: bool,
     ) -> None:
         self._tokenizer = tokenizer
         self._respeller = respeller
         self._pair = pair
         self._options = options
-        self._has_terms = has_terms
+        self._may_add_quote_spaces = may_add_quote_spaces
         self._encoded: dict[str, EncodedSegment] = {}
 
     def __getitem__(self, segment: str) -> EncodedSegment:
@@ -54,23 +55,23 @@ class SegmentEncoder:
         for segment in dict.fromkeys(segments):
             if segment in self._encoded:
                 continue
-            in_digits = with_digits(segment, self._pair)
-            read = segment if in_digits is None else in_digits.text
+            reworded = reword(segment, self._pair)
+            read = segment if reworded is None else reworded.text
             respelled = self._respell(read)
-            found.append((segment, in_digits, respelled))
+            found.append((segment, reworded, respelled))
             if respelled is not None:
                 texts.append(respelled.text)
             if respelled is None or not respelled.is_in_capitals:
                 texts.append(read)
         ids = iter(self._tokenizer.encode(texts))
-        for segment, in_digits, respelled in found:
+        for segment, reworded, respelled in found:
             if respelled is None:
-                self._encoded[segment] = EncodedSegment(next(ids), in_digits)
+                self._encoded[segment] = EncodedSegment(next(ids), reworded)
                 continue
             self._encoded[segment] = EncodedSegment(
                 next(ids),
-                respelled if in_digits is None else respelled.of_respelled(in_digits),
-                None if respelled.is_in_capitals else EncodedSegment(next(ids), in_digits),
+                respelled if reworded is None else respelled.of_respelled(reworded),
+                None if respelled.is_in_capitals else EncodedSegment(next(ids), reworded),
             )
 
     def _respell(self, segment: str) -> RespelledSegment | None:
@@ -78,9 +79,8 @@ class SegmentEncoder:
         options = self._options
         if options.target_prefix:  # the model continues it in the case that it has
             return None
-        # Terms are annotated where the text that the model reads has the segment's offsets.
         respelled = self._respeller.respell(
-            segment, self._pair.source, may_add_quote_spaces=not self._has_terms
+            segment, self._pair.source, may_add_quote_spaces=self._may_add_quote_spaces
         )
         if respelled is None or respelled.is_in_capitals or options.sampling is None:
             return respelled

@@ -10,6 +10,7 @@ import sentencex
 
 from dragoman.errors import InputError
 from dragoman.languages import primary_subtag
+from dragoman.text.abbreviations import goes_on
 from dragoman.text.boundaries import Boundaries
 from dragoman.types import Splitting
 
@@ -254,13 +255,15 @@ def _trim_span(text: str, start: int, end: int) -> Iterator[Span]:
 def _sentence_ends(line: str, code: str) -> list[int]:
     """Return sentence ends, after any following white space; the line's own end is the last."""
     ends = [*_splitter_ends(line, code)]
-    if code not in _DOTTED_ORDINALS or len(ends) == 1:
+    if len(ends) == 1:
         return ends
     # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences in one segment.
+    has_ordinals = code in _DOTTED_ORDINALS
     return [
         end
         for start, end in pairwise((0, *ends))
-        if end == len(line) or not _ORDINAL_AT_END.search(line[start:end])
+        if end == len(line)
+        or not (goes_on(line, end, code) or (has_ordinals and _ORDINAL_AT_END.search(line[start:end])))
     ]
 
 

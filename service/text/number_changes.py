@@ -10,8 +10,8 @@ from typing import NamedTuple
 from babel import Locale, UnknownLocaleError
 
 from dragoman.text.dates import ENGLISH_MONTHS, find_dates
-from dragoman.text.digits import MINUS, read_language
 from dragoman.text.numbers_in_words import find_numbers_in_words
+from dragoman.text.rewording import MINUS, read_language
 from dragoman.types import Pair
 from service.text.number_words import count_number_words, is_ordinal
 from service.text.numbers import Number, NumberKind, find_numbers, mask, short_numbers

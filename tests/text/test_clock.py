@@ -3,7 +3,7 @@
 import pytest
 
 from dragoman import DecodingOptions, Translator
-from dragoman.text.digits import with_digits
+from dragoman.text.rewording import reword
 from dragoman.types import Pair, Span
 from tests.engine.conftest import MODELS
 
@@ -26,7 +26,7 @@ GERMAN = [
     ("um 14.30 Uhr, von 9.05 bis 11.45 Uhr, 24.45 Euro", "um 14:30 Uhr, von 9:05 bis 11:45 Uhr, 24.45 Euro"),
     ("Viertel nach sechs, drei viertel eins, zehn vor elf Uhr", "6:15 Uhr, 12:45 Uhr, 10:50 Uhr"),
     ("Am 24.12. und 5.1. zu", "Am 24. Dezember und 5. Januar zu"),
-    ("Vom 1.-15.8. oder Sa., 12.10., BIS 31.03.", "Vom 1.-15. August oder Sa., 12. Oktober, BIS 31. März."),
+    ("Vom 1.-15.8. oder Sa., 12.10., BIS 3.3.", "Vom 1.-15. August oder Samstag, 12. Oktober, BIS 3. März."),
 ]
 UNCHANGED = [
     "At 18:00.",
@@ -47,7 +47,7 @@ UNCHANGED = [
 def test_times_are_read_in_digits_and_dates_with_the_name_of_their_month(
     text: str, read: str, pair: Pair
 ) -> None:
-    found = with_digits(text, pair)
+    found = reword(text, pair)
 
     assert found is not None
     assert found.text == read
@@ -56,13 +56,13 @@ def test_times_are_read_in_digits_and_dates_with_the_name_of_their_month(
 
 @pytest.mark.parametrize("text", UNCHANGED)
 def test_other_numbers_are_read_as_they_are(text: str) -> None:
-    assert with_digits(text, EN_DE) is None
+    assert reword(text, EN_DE) is None
 
 
 def test_other_languages_and_what_only_looks_like_a_time_or_date_are_read_as_they_are() -> None:
-    assert with_digits("It is 6 pm.", Pair("en", "fr")) is None
-    assert with_digits("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
-    assert with_digits("Am 24.12.2025, Kapitel 3.5., am 32.1., am 1.13., am 1.1.1", Pair("de", "en")) is None
+    assert reword("It is 6 pm.", Pair("en", "fr")) is None
+    assert reword("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
+    assert reword("Am 24.12.2025, Kapitel 3.5., am 32.1., am 1.13., am 1.1.1", Pair("de", "en")) is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Times, dates and numbers as models read them best: `6 p.m.` as `18:00` for German, `dreihundertzwölf` as
-`312`, `24.12.` as `24. Dezember`.
+"""Times, dates, numbers and abbreviations as models read them best: `6 p.m.` as `18:00` for German,
+`dreihundertzwölf` as `312`, `24.12.` as `24. Dezember`, `evtl.` as `eventuell`.
 """
 
 import re
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from dragoman.languages import primary_subtag
+from dragoman.text.abbreviations import find_abbreviations
 from dragoman.text.clock import find_times
 from dragoman.text.dates import GERMAN_MONTHS, find_dates
 from dragoman.text.numbers_in_words import find_numbers_in_words
@@ -24,8 +25,8 @@ _GERMAN_FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner?
 _FRACTION_SIGNS = ("nderthalb", "reiviertelstunde")
 
 
-def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
-    """Return a segment with times, dates and numbers so written; None if the model may read it as it is."""
+def reword(segment: str, pair: Pair) -> RespelledSegment | None:
+    """Return a segment with all of them so written; None if the model may read it as it is."""
     language = read_language(pair)
     if language is None:
         return None
@@ -46,22 +47,22 @@ def with_digits(segment: str, pair: Pair) -> RespelledSegment | None:
 
 @lru_cache(256)
 def read_language(pair: Pair) -> str | None:
-    """Return the source language, `de` or `en`, if its numbers are read in digits; None for other pairs."""
+    """Return the source language, `de` or `en`, if its texts are reworded; None for other pairs."""
     source, target = (_CODES.get(code, code) for code in map(primary_subtag, pair))
     return source if {source, target} == {"de", "en"} else None
 
 
 def _find(segment: str, language: str) -> Iterator[tuple[Span, str]]:
     yield from find_times(segment, language)
+    yield from find_abbreviations(segment, language)
     for number in find_numbers_in_words(segment, language):
         yield number.span, number.digits(language)
     if "inus " in segment or "INUS " in segment:
         yield from ((Span(*minus.span()), "-") for minus in MINUS.finditer(segment))
-    if language == "de":
-        yield from (
-            (date.span, f"{date.day}. {GERMAN_MONTHS[date.month - 1]}") for date in find_dates(segment)
-        )
-    if language == "de" and any(map(segment.__contains__, _FRACTION_SIGNS)):
+    if language != "de":
+        return
+    yield from ((date.span, f"{date.day}. {GERMAN_MONTHS[date.month - 1]}") for date in find_dates(segment))
+    if any(map(segment.__contains__, _FRACTION_SIGNS)):
         for word in _GERMAN_FRACTIONS.finditer(segment):
             yield (
                 Span(*word.span()),
