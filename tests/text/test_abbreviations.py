@@ -63,7 +63,7 @@ def test_every_abbreviation_of_the_table_is_read_in_its_place(
         ("en", "Within 1 hr, at 60 mph", "Within 1 hour, at 60 miles per hour"),
         ("en", "Wait 5 min. for min. 2 people.", "Wait 5 minutes for minimum 2 people."),
         ("en", "No. 5 of No. 7", "Nr. 5 of No. 7"),
-        ("en", "Milk w/o sugar", "Milk without sugar"),
+        ("en", "Milk w/o sugar at $1.50/lb", "Milk without sugar at $1.50 per pound"),
     ],
 )
 def test_abbreviations_are_read_with_the_number_the_capital_and_the_dot_that_they_had(
