@@ -22,7 +22,7 @@ _STARTS = (
 )
 """Words with a capital that begin a sentence if they follow an abbreviation."""
 _SENTENCE = rf"{_SPACE}(?:{_STARTS})\b"
-_WORD_START = rf"(?<![\w.])(?<!\b{_LETTER}\.{_SPACE})"
+_WORD_START = r"(?<![\w.])"
 _PLACES = {
     "at_start": (r"\A", rf"(?={_SPACE}?\d)"),
     "before_date": (_WORD_START, rf"(?={_SPACE}\d\d?[.:])"),
@@ -135,12 +135,17 @@ def _any_of(abbreviations: Iterable[str]) -> str:
 
 
 def _pattern(abbreviation: str) -> str:
-    """Return the pattern of one; that of a single letter does not fit before another one: `k. u. k.`."""
+    """Return the pattern of one; a single letter is none beside another one, as in `k. u. k.`."""
     escaped = re.escape(abbreviation).replace(r"\ ", f"{_SPACE}?").replace(r"\-", _DASH)
     if not abbreviation.endswith("."):
-        return rf"{escaped}(?!\w)"
-    is_letter = _num_letters(abbreviation) == 1
-    return rf"{escaped}(?!{_SPACE}?{_LETTER}\b)" if is_letter else rf"{escaped}(?!{_LETTER})"
+        return rf"{escaped}(?!\.?\w)"
+    if abbreviation[1] == ".":
+        escaped = rf"(?<!\b{_LETTER}\.{_SPACE}){escaped}"
+    return (
+        rf"{escaped}(?!{_SPACE}?{_LETTER}\b)"
+        if _num_letters(abbreviation) == 1
+        else rf"{escaped}(?!{_LETTER})"
+    )
 
 
 def _key(abbreviation: str) -> str:

@@ -40,6 +40,8 @@ _IN_GERMAN = re.compile(
 _DOTTED = re.compile(
     r"(?<![\d.,:])([01]?\d|2[0-4])\.([0-5]\d)(?=(?: ?(?:[-\N{EN DASH}]|bis|und) ?\d\d?\.\d\d)? ?Uhr\b)"
 )
+_HOURS = re.compile(r"(?<![\d.,:])(\d\d?) ?[-\N{EN DASH}] ?(?=\d\d? ?Uhr\b)")
+"""The first of two hours, which models leave without `Uhr` if a dash is between them."""
 _GERMAN_SIGNS = ("halb", "viertel", "fünf ", "zehn ", "zwanzig ")
 _HALF_SIGN = re.compile(r"\d[ \N{NO-BREAK SPACE}]?[apAP][.mM]")
 
@@ -57,6 +59,7 @@ def find_times(segment: str, language: str) -> Times:
             yield from _said(_IN_GERMAN.finditer(segment), " Uhr")
         if "Uhr" in segment:
             yield from ((Span(*time.span()), f"{time[1]}:{time[2]}") for time in _DOTTED.finditer(segment))
+            yield from ((Span(*hour.span()), f"{hour[1]} bis ") for hour in _HOURS.finditer(segment))
         return
     if " past" in lower or "quarter to" in lower:
         yield from _said(_IN_ENGLISH.finditer(segment), "")

@@ -55,6 +55,7 @@ _ENUMERATION = re.compile(
 )
 """Matches the start of a list item or heading: "1. ", "a) ", "2.3 ", a bullet."""
 _ORDINAL_AT_END = re.compile(r"(?<![\w.,:])\d{1,2}\.\s*\Z")
+_DATE_AT_END = re.compile(r"(?<![\w.,:])\d{1,2}\. ?\d{1,2}\.\s*\Z")
 _DOTTED_ORDINALS = frozenset(
     [
         "bs",
@@ -257,14 +258,22 @@ def _sentence_ends(line: str, code: str) -> list[int]:
     ends = [*_splitter_ends(line, code)]
     if len(ends) == 1:
         return ends
-    # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences in one segment.
-    has_ordinals = code in _DOTTED_ORDINALS
     return [
         end
         for start, end in pairwise((0, *ends))
         if end == len(line)
-        or not (goes_on(line, end, code) or (has_ordinals and _ORDINAL_AT_END.search(line[start:end])))
+        or not (goes_on(line, end, code) or (code in _DOTTED_ORDINALS and _is_ordinal(line, start, end)))
     ]
+
+
+def _is_ordinal(line: str, start: int, end: int) -> bool:
+    """Return whether an ordinal number seems to end a sentence: most do not, as in `Im 19. Jahrhundert`.
+
+    A sentence cut in two reads worse than two sentences in one segment. Dates end some: `am 3.5.`
+    """
+    if _ORDINAL_AT_END.search(line[start:end]):
+        return True
+    return _DATE_AT_END.search(line[start:end]) is not None and (line[end].islower() or line[end] == "(")
 
 
 def _splitter_ends(line: str, code: str) -> Iterator[int]:

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 3998,
-    "dragoman": 11321,
+    "dragoman": 11330,
     "export": 9280,
     "requirements": 176,
     "service": 1291,
@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 507,
     "service/text": 3873,
     "service/translation": 903,
-    "tests": 40668,
+    "tests": 40670,
     "training": 3880,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

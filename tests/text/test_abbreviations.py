@@ -53,7 +53,7 @@ def test_every_abbreviation_of_the_table_is_read_in_its_place(
     [
         ("de", "Evtl. komme ich i.d.R. später.", "Eventuell komme ich in der Regel später."),
         ("de", "Preis (inkl. MwSt.): 5 €", "Preis (inklusive MwSt.): 5 €"),
-        ("de", "Mo.\N{EN DASH}Fr. 9-18 Uhr", "Montag bis Freitag 9-18 Uhr"),
+        ("de", "Mo.\N{EN DASH}Fr. 9-18 Uhr", "Montag bis Freitag 9 bis 18 Uhr"),
         ("de", "1 Std. 30 Min. Fahrt", "1 Stunde 30 Minuten Fahrt"),
         ("de", "Es dauert 21 Std.", "Es dauert 21 Stunden."),
         ("de", "Das Buch hat 300 S. Es ist gut.", "Das Buch hat 300 Seiten. Es ist gut."),
@@ -97,10 +97,12 @@ def test_what_only_looks_like_an_abbreviation_is_read_as_it_is(language: str, te
         ("en", "It's approx. Monday. He has max. Five.", 2),
         ("en", "He lost 20 lbs. in a year.", 1),
         ("en", "He lost 20 lbs. In a year he wins.", 2),
+        ("de", "Die Rechnung vom 3.5. über 5 Euro und vom 4. 5. (Montag) ist da.", 1),
+        ("de", "Er kommt am 3.5. Danach gehen wir.", 2),
         ("fr", "Il a zzgl. Versand.", 2),
     ],
 )
-def test_sentences_go_on_after_abbreviations_that_end_none(
+def test_sentences_go_on_after_abbreviations_and_dates_that_end_none(
     language: str, text: str, num_sentences: int
 ) -> None:
     assert len(segment(text, language).segments) == num_sentences
