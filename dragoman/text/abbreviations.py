@@ -27,7 +27,7 @@ _PLACES = {
     "at_start": (r"\A", rf"(?={_SPACE}?\d)"),
     "before_date": (_WORD_START, rf"(?={_SPACE}\d\d?[.:])"),
     "before_number": (_WORD_START, rf"(?={_SPACE}?\d)"),
-    "after_number": (rf"(?:(?<=\d)|(?<=\d{_SPACE}))", ""),
+    "after_number": (rf"(?:(?<=\d)|(?<=\d{_SPACE})|(?<=[%$][ds]{_SPACE}))", ""),
     "before_name": (_WORD_START, rf"(?={_SPACE}[A-ZÄÖÜ])(?!{_SENTENCE})"),
     "before_words": (_WORD_START, r"(?=\W*\w)"),
     "anywhere": (_WORD_START, ""),

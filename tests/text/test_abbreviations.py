@@ -60,7 +60,7 @@ def test_every_abbreviation_of_the_table_is_read_in_its_place(
         ("de", "Siehe S. 12.", "Siehe Seite 12."),
         ("de", "Fr. Meier kommt Fr. 12.5. um 8.", "Frau Meier kommt Freitag 12. Mai um 8."),
         ("en", "It costs $3.2bn, or 1 lb.", "It costs $3.2 billion, or 1 pound."),
-        ("en", "Within 1 hr, at 60 mph", "Within 1 hour, at 60 miles per hour"),
+        ("en", "Within 1 hr, at %1$s mph", "Within 1 hour, at %1$s miles per hour"),
         ("en", "Wait 5 min. for min. 2 people.", "Wait 5 minutes for minimum 2 people."),
         ("en", "No. 5 of No. 7", "Nr. 5 of No. 7"),
         ("en", "Milk w/o sugar at $1.50/lb", "Milk without sugar at $1.50 per pound"),
