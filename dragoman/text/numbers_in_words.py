@@ -124,8 +124,10 @@ def find_numbers_in_words(text: str, language: str) -> Iterator[NumberInWords]:
         text: any.
         language: `de` or `en`; no number of another one is known.
     """
-    if not any(map(text.lower().__contains__, _SIGNS.get(language, ()))):
+    lower = text.lower()
+    if not any(map(lower.__contains__, _SIGNS.get(language, ()))):
         return
+    has_minus = "minus " in lower
     is_german = language == "de"
     pattern, read, known = (
         (_GERMAN_WORD, _read_german, _IN_GERMAN)
@@ -133,7 +135,8 @@ def find_numbers_in_words(text: str, language: str) -> Iterator[NumberInWords]:
         else (_ENGLISH_WORDS, _read_english, _IN_ENGLISH)
     )
     for words in pattern.finditer(text):
-        minus = _MINUS.search(text, max(0, words.start() - _LONGEST_WORD), words.start())
+        before = max(0, words.start() - _LONGEST_WORD) if has_minus else words.start()
+        minus = _MINUS.search(text, before, words.start())
         is_negative = minus is not None and _is_sign(minus[1] or "", known)
         found = read(words, is_negative=is_negative)
         if found is not None and minus is not None and is_negative and not found.is_ordinal:
