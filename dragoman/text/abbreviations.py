@@ -1,4 +1,4 @@
-"""Abbreviations that models translate wrong unless they read them in full: `evtl.`, `2 Std.`, `S. 12`.
+"""Abbreviations and units that models translate wrong unless they read other words: `evtl.`, `2 Std.`.
 
 `abbreviations.toml` has them.
 """
@@ -60,7 +60,7 @@ class _Abbreviations:
 
 
 def find_abbreviations(text: str, language: str) -> Iterator[tuple[Span, str]]:
-    """Yield the abbreviations of a text, in order, with what models read best.
+    """Yield the abbreviations and units of a text, in order, with what models read best.
 
     Args:
         text: any.
@@ -79,7 +79,7 @@ def find_abbreviations(text: str, language: str) -> Iterator[tuple[Span, str]]:
         yield Span(start, end - ends_sentence), read
 
 
-def goes_on(text: str, end: int, language: str) -> bool:
+def sentence_goes_on(text: str, end: int, language: str) -> bool:
     """Return whether the sentence goes on after an abbreviation, and any white space, that end there."""
     known = _abbreviations(primary_subtag(language))
     start = max(0, end - _MAX_CHARACTERS)
@@ -96,6 +96,7 @@ def goes_on(text: str, end: int, language: str) -> bool:
 
 @lru_cache(256)
 def _abbreviations(language: str) -> _Abbreviations | None:
+    """Return the abbreviations of a language; None if the table has none."""
     table = tomllib.loads(files("dragoman.text").joinpath("abbreviations.toml").read_text("utf-8"))
     if language not in table:
         return None
@@ -141,11 +142,8 @@ def _pattern(abbreviation: str) -> str:
         return rf"{escaped}(?!\.?\w)"
     if abbreviation[1] == ".":
         escaped = rf"(?<!\b{_LETTER}\.{_SPACE}){escaped}"
-    return (
-        rf"{escaped}(?!{_SPACE}?{_LETTER}\b)"
-        if _num_letters(abbreviation) == 1
-        else rf"{escaped}(?!{_LETTER})"
-    )
+    following = rf"{_SPACE}?{_LETTER}\b" if _num_letters(abbreviation) == 1 else _LETTER
+    return rf"{escaped}(?!{following})"
 
 
 def _key(abbreviation: str) -> str:

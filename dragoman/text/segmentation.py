@@ -10,7 +10,7 @@ import sentencex
 
 from dragoman.errors import InputError
 from dragoman.languages import primary_subtag
-from dragoman.text.abbreviations import goes_on
+from dragoman.text.abbreviations import sentence_goes_on
 from dragoman.text.boundaries import Boundaries
 from dragoman.types import Splitting
 
@@ -258,11 +258,12 @@ def _sentence_ends(line: str, code: str) -> list[int]:
     ends = [*_splitter_ends(line, code)]
     if len(ends) == 1:
         return ends
+    has_ordinals = code in _DOTTED_ORDINALS
     return [
         end
         for start, end in pairwise((0, *ends))
         if end == len(line)
-        or not (goes_on(line, end, code) or (code in _DOTTED_ORDINALS and _is_ordinal(line, start, end)))
+        or not (sentence_goes_on(line, end, code) or (has_ordinals and _is_ordinal(line, start, end)))
     ]
 
 
