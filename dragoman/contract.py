@@ -30,8 +30,9 @@ FORMAT_VERSION = 5
 ENCODER_FILE = "encoder.onnx"
 DECODER_FILE = "decoder.onnx"
 
-SHORTLIST_PRECISIONS = ("int8", "int4")
-"""Precisions whose graphs use the shortlist inputs; others have these inputs too, but look at all tokens."""
+INT8 = "int8"
+"""The precision with calibrated ranges, whose graphs use the shortlist inputs; others have these inputs too,
+but look at all tokens."""
 
 SOURCE_WIDTH_MULTIPLE = 8
 """The source axis S is padded to a multiple of this. onnxruntime's attention takes another code path for odd

@@ -1,7 +1,7 @@
 """Parts of a translator other than its graphs: read from a bundle, or chosen for the hardware."""
 
 from dragoman.bundle import Bundle
-from dragoman.contract import SHORTLIST_PRECISIONS
+from dragoman.contract import INT8
 from dragoman.cpus import available_cpus
 from dragoman.errors import BundleError
 from dragoman.manifest import Manifest, TokenizerFiles
@@ -102,9 +102,8 @@ def open_shortlist(bundle: Bundle) -> Shortlist | None:
     manifest = bundle.manifest
     if SHORTLIST_FILE not in manifest.files:
         return None
-    if manifest.precision not in SHORTLIST_PRECISIONS:
-        precisions = " and ".join(SHORTLIST_PRECISIONS)
-        problem = f"{SHORTLIST_FILE} is for {precisions} bundles, but this one is {manifest.precision}"
+    if manifest.precision != INT8:
+        problem = f"{SHORTLIST_FILE} is for {INT8} bundles, but this one is {manifest.precision}"
         raise BundleError(str(bundle.path), (problem,))
     sizes = manifest.sizes
     path = bundle.file(SHORTLIST_FILE)

@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeVar
 
 from dragoman.bundle import Bundle
 from dragoman.contract import DECODER_FILE, ENCODER_FILE
-from dragoman.cpus import has_vnni
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
@@ -31,10 +30,6 @@ logger = logging.getLogger(__name__)
 Loaded = TypeVar("Loaded")
 CUDA_PACKAGES = ("torch", "triton")
 GRAPHS = (ENCODER_FILE, DECODER_FILE)
-INT4_WITHOUT_VNNI = (
-    "%s is int4 and this processor has no VNNI: a translation may depend on what else is translated; use int8"
-)
-"""Of `MatMulNBits`, which then adds up a row that stands alone in another order than one of several."""
 
 
 class Backend(Protocol):
@@ -108,8 +103,6 @@ def open_backend(
         ProviderError: a provider cannot be used.
     """
     _check_weights(bundle)
-    if bundle.manifest.precision == "int4" and not has_vnni():
-        logger.warning(INT4_WITHOUT_VNNI, bundle.path)
 
     def open_own(bundle: Bundle) -> Backend:
         if session.is_gpu:

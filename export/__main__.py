@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         "--precision",
         choices=PRECISIONS,
         default=PRECISIONS[0],
-        help="int8 (default) for CPUs; int4 for small batches on CPUs; fp16 for GPUs; fp32 as trained",
+        help="int8 (default) for CPUs; fp16 for GPUs; fp32 as trained",
     )
     parser.add_argument("--name", help="name of the bundle; default: the name of its folder")
     for side in ("source", "target"):
@@ -125,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--calibration",
         type=Path,
-        help="source text to calibrate int8 and int4 on, one sentence per line; default: --sentences",
+        help="source text to calibrate int8 on, one sentence per line; default: --sentences",
     )
     parser.add_argument(
         "--sentences",

@@ -1,4 +1,4 @@
-"""What int8 and int4 graphs fix at export: ranges of activations, and moments of inputs."""
+"""What int8 graphs fix at export: ranges of activations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,12 +27,10 @@ class ActivationRange:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Everything that int8 and int4 graphs fix at export."""
+    """Everything that int8 graphs fix at export."""
 
     ranges: Mapping[str, ActivationRange]
     """Range of the input of every product, by the name of its first layer, or `OUTPUT`."""
-    moments: Mapping[str, NDArray[np.float64]]
-    """Mean of x xᵀ over the inputs x of the requested layers, [K, K]."""
     scales: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     """Scales [N] of weights that are whole multiples of them, by the name of the layer, or by `encoder.` or
     `decoder.` and the table's name in the graph. Other weights get scales of their own."""

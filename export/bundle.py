@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from dragoman.bundle import file_sha256
-from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, CacheDType
+from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, INT8, CacheDType
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
 from dragoman.graphs.process_memory import give_back_free_memory
@@ -37,7 +37,7 @@ from export.balance import balance_caches, balance_feed_forward, balance_quantis
 from export.calibration import Sample, SamplePair, calibrate, translate_samples
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
-from export.graph.precision import CALIBRATED, make_writers
+from export.graph.precision import make_writers
 from export.graph.precision.protocol import OUTPUT
 from export.model_config import ModelConfig
 from export.model_weights import OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE, Floats, ModelWeights
@@ -123,7 +123,7 @@ def write_bundle(
         original: the model to write.
         precision: one of `export.graph.precision.PRECISIONS`.
         metadata: contents of the manifest beyond the model's own.
-        samples: sources to calibrate int8 and int4 on; other precisions ignore them.
+        samples: sources to calibrate int8 on; other precisions ignore them.
         external_from_bytes: weight size from which a graph keeps its weights in a separate file.
 
     Raises:
@@ -192,7 +192,7 @@ def _write_graphs(
 ) -> CacheDType:
     """Write both graphs and return the dtype of the K/V caches."""
     calibration = None
-    if precision in CALIBRATED:
+    if precision == INT8:
         model, calibration = _balance_and_calibrate(model, precision, samples)
     writers = make_writers(precision, calibration)
     write_encoder(model, writers.encoder).save(folder / ENCODER_FILE, external_from_bytes)
@@ -230,7 +230,7 @@ def _balance_and_calibrate(
         balanced = balance_caches(model, steps)
         if precision == "int8":
             balanced = balance_feed_forward(balanced)
-        calibration = calibrate(balanced, pairs, has_moments=precision == "int4", advance=bar.update)
+        calibration = calibrate(balanced, pairs, advance=bar.update)
     return balanced, calibration
 
 
@@ -259,7 +259,7 @@ def _keep_quantisation(
         f"decoder.{OUTPUT}.weight": OUTPUT_TABLE,
     }
     in_graphs = {name: kept.scales[table] for name, table in tables.items() if table in kept.scales}
-    return balanced, Calibration(ranges, {}, {**kept.scales, **in_graphs})
+    return balanced, Calibration(ranges, {**kept.scales, **in_graphs})
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

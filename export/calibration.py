@@ -95,7 +95,6 @@ def calibrate(
     model: ModelWeights,
     pairs: Sequence[SamplePair],
     *,
-    has_moments: bool = False,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Calibration:
     """Measure the activation ranges of a model.
@@ -106,28 +105,19 @@ def calibrate(
     Args:
         model: the model.
         pairs: sources and targets to run.
-        has_moments: whether to compute moments of the layers of a decoder step; K inputs cost 8 K² bytes.
         advance: called with the number of pairs that are done; each is run twice.
     """
     graphs = ReferenceGraphs(model, reads_inputs=True)
     extremes = {name: _ExtremeValues() for name in graphs.layers}
     _collect(graphs, pairs, lambda name, values: extremes[name].read(values), advance)
     histograms = {name: _Histogram(found.largest) for name, found in extremes.items()}
-    moments = {name: _Moments() for name in graphs.step_layers} if has_moments else {}
 
-    def read(name: str, values: Floats) -> None:
-        histograms[name].read(values)
-        if name in moments:
-            moments[name].read(values)
-
-    _collect(graphs, pairs, read, advance)
+    _collect(graphs, pairs, lambda name, values: histograms[name].read(values), advance)
     ranges = {
         name: _range(found, histograms[name], is_signed=found.smallest < 0 or name == OUTPUT)
         for name, found in extremes.items()
     }
-    return Calibration(
-        ranges | state_ranges(model.config), {name: found.mean for name, found in moments.items()}
-    )
+    return Calibration(ranges | state_ranges(model.config))
 
 
 def _cached_maxima(
@@ -213,22 +203,6 @@ class _Histogram:
         magnitudes = np.abs(values[values != 0])
         bins = np.minimum((magnitudes * (NUM_BINS / self.largest)).astype(np.int64), NUM_BINS - 1)
         self.counts += np.bincount(bins, minlength=NUM_BINS)
-
-
-class _Moments:
-    """Mean of x xᵀ over all vectors x."""
-
-    def __init__(self) -> None:
-        self._sum: Any = np.float64(0)
-        self._count = 0
-
-    def read(self, vectors: Floats) -> None:
-        self._sum = self._sum + vectors.T @ vectors
-        self._count += len(vectors)
-
-    @property
-    def mean(self) -> NDArray[np.float64]:
-        return np.asarray(self._sum / self._count)
 
 
 def _collect(

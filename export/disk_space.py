@@ -8,8 +8,8 @@ from export.bundle import ExportError
 from export.model_config import ModelConfig
 from export.model_weights import SOURCE_TABLE, weight_shapes
 
-BYTES_OF_WEIGHT = {"fp32": 4, "fp16": 2, "int8": 1, "int4": 1}
-"""Bytes of a weight, at most: in int4, tables have 8 bits."""
+BYTES_OF_WEIGHT = {"fp32": 4, "fp16": 2, "int8": 1}
+"""Bytes of a weight, at most."""
 OTHERS_SHARE = 0.1
 """Share of scales, tokenizers and other files."""
 

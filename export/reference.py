@@ -98,11 +98,6 @@ class ReferenceGraphs:
         """Names of all linear layers, and `OUTPUT`; layers that are one product have the first one's name."""
         return [*self._encoder_inputs, *self._decoder_inputs]
 
-    @property
-    def step_layers(self) -> list[str]:
-        """Names of those in a decoder step, without `OUTPUT`."""
-        return [name for name in self._decoder_inputs if name != OUTPUT]
-
     def greedy(
         self, sources: Sequence[Ids], begin: Ids, limits: Sequence[int]
     ) -> tuple[list[list[int]], DecoderRows]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import read_bundle
-from dragoman.contract import SHORTLIST_PRECISIONS
+from dragoman.contract import INT8
 from dragoman.languages import Languages
 from dragoman.manifest import AlignmentHeads, ModelLimits
 from dragoman.manifest_json import AlignmentStep
@@ -28,7 +28,6 @@ from export.bundle import (
 )
 from export.calibration import Sample
 from export.disk_space import check_space
-from export.graph.precision import CALIBRATED
 from export.model_card import NO_LIMITS, render_card
 from export.original import Original, RequestedLanguages
 from export.samples import SampleText, choose_texts, generate_text
@@ -118,10 +117,8 @@ def export_model(options: ExportOptions, log: Callable[[str], None]) -> Path:
 
 
 def _check_options(options: ExportOptions) -> None:
-    if options.shortlist_of and options.precision not in SHORTLIST_PRECISIONS:
-        raise ExportError(
-            f"--shortlist-of: needs --precision {' or '.join(SHORTLIST_PRECISIONS)}, not {options.precision}"
-        )
+    if options.shortlist_of and options.precision != INT8:
+        raise ExportError(f"--shortlist-of: needs --precision {INT8}, not {options.precision}")
     if options.with_pytorch:
         try:
             import_module("export.pytorch")
@@ -169,7 +166,7 @@ def _write(
         log("no built-in text is in the model's languages, so text is generated; --sentences gives real text")
         texts = [generate_text(original, scratch)]
     samples: list[Sample] = []
-    if options.precision in CALIBRATED:
+    if options.precision == INT8:
         calibration = texts
         if options.calibration is not None:
             calibration = choose_texts(original.languages, options.calibration, options.model)
@@ -178,7 +175,7 @@ def _write(
     write_bundle(staging, original, options.precision, facts, samples)
     if options.shortlist_of:
         copy_shortlist(staging, options.shortlist_of)
-    elif original.shortlist is not None and options.precision in SHORTLIST_PRECISIONS:
+    elif original.shortlist is not None and options.precision == INT8:
         write_shortlist(staging, original.shortlist, {"from": "the model's own files"})
     manifest = read_bundle(staging).manifest
     put_card(staging, manifest, render_card(manifest, known_limits))

@@ -45,11 +45,11 @@ RANDOM_SOURCES = 4
 """Maximum number of sources of a random batch that run together: each row has a number for every token."""
 SEED = 7
 MAX_LOGPROB_DIFFERENCE = {"fp32": 1e-4, "fp16": 0.1}
-MAX_RMS_DIFFERENCE = {"int8": 0.5, "int4": 1.0}
-"""Bounds on the root mean square of the differences: int8 and int4 round weights and activations, so that of
+MAX_RMS_DIFFERENCE = {"int8": 0.5}
+"""Bounds on the root mean square of the differences: int8 rounds weights and activations, so that of
 millions of log-probabilities after random tokens a few differ by some nats. The bounds catch a broken graph;
 scores judge the rest."""
-MIN_EQUAL_SENTENCES = {"fp32": 1.0, "fp16": 0.9, "int8": 0.6, "int4": 0.4}
+MIN_EQUAL_SENTENCES = {"fp32": 1.0, "fp16": 0.9, "int8": 0.6}
 """Share of sentences whose greedy output must equal the model's, token by token, up to a tie."""
 MAX_TIE_DIFFERENCE = 1e-5
 """Difference of two log-probabilities below which rounding decides between their tokens."""

@@ -4,8 +4,6 @@ import ctypes
 import platform
 from pathlib import Path
 
-import pytest
-
 CPU_INFO = Path("/proc/cpuinfo")
 
 
@@ -37,9 +35,3 @@ def _may_use_tiles() -> bool:
     """Ask Linux for the state of AMX, as the kernels do; some sandboxes refuse."""
     arch_prctl, ask_for_state, tile_data = 158, 0x1023, 18
     return not ctypes.CDLL(None).syscall(arch_prctl, ask_for_state, tile_data)
-
-
-def require_exact_rows(precision: str) -> None:
-    """Skip a test of equality to the last bit that `precision` does not keep on this processor."""
-    if precision == "int4" and not has_vnni():
-        pytest.skip("no VNNI: see docs/explanation/decisions/0008-four-bits-for-few-rows.md")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import open_bundle
-from dragoman.contract import SHORTLIST_PRECISIONS
+from dragoman.contract import INT8
 from dragoman.errors import BundleError
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
@@ -47,9 +47,8 @@ def main() -> int:
 def _build(folder: Path, arguments: argparse.Namespace, settings: ShortlistSettings) -> None:
     """Build the shortlist: translate, align, select, measure, write."""
     bundle = open_bundle(folder)
-    if bundle.manifest.precision not in SHORTLIST_PRECISIONS:
-        takers = " or ".join(SHORTLIST_PRECISIONS)
-        raise ExportError(f"this bundle is {bundle.manifest.precision}, but shortlists need {takers}")
+    if bundle.manifest.precision != INT8:
+        raise ExportError(f"this bundle is {bundle.manifest.precision}, but shortlists need {INT8}")
     if not bundle.manifest.languages.is_single_pair:
         raise ExportError("shortlists need a bundle with a single language pair")
     source_tokenizer, _ = open_tokenizers(bundle)

@@ -42,9 +42,7 @@ def import_model(  # noqa: PLR0913 -- the command's options
         str | None,
         typer.Option(metavar="LANGUAGES", help="Target languages, such as en. Default: the model's."),
     ] = None,
-    precision: Annotated[
-        str, typer.Option(help="int8 for CPUs, int4 for small batches on CPUs, fp16 for GPUs, or fp32.")
-    ] = "int8",
+    precision: Annotated[str, typer.Option(help="int8 for CPUs, fp16 for GPUs, or fp32.")] = "int8",
     sentences: Annotated[
         Path | None,
         typer.Option(

@@ -225,8 +225,8 @@ def test_two_bundles_are_one_model_if_their_records_are(
 
 
 def test_weights_to_compare_with_are_those_as_trained() -> None:
-    with pytest.raises(CardError, match="is a bundle in int4, not in fp32"):
-        check_same_model(read_bundle(TINY / "bundle-int8"), read_bundle(TINY / "bundle-int4"))
+    with pytest.raises(CardError, match="is a bundle in int8, not in fp32"):
+        check_same_model(read_bundle(TINY / "bundle-int8"), read_bundle(TINY / "bundle-int8"))
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUDGETS: Mapping[str, int] = {
     "bench": 3998,
-    "dragoman": 11333,
-    "export": 9280,
+    "dragoman": 11328,
+    "export": 9166,
     "requirements": 176,
     "service": 1291,
     "service/accounts": 704,
     "service/api": 3920,
     "service/batch": 1220,
-    "service/cli": 1466,
+    "service/cli": 1464,
     "service/cluster": 432,
     "service/formats": 6435,
     "service/glossaries": 473,
@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 507,
     "service/text": 3873,
     "service/translation": 903,
-    "tests": 40670,
+    "tests": 40523,
     "training": 3880,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

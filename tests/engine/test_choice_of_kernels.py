@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import KernelsError, Translator, search_model
+from dragoman import KernelsError, Translator
 from dragoman.bundle import open_bundle
 from dragoman.native.library import best_kernels
 from dragoman.providers import Kernels, SessionOptions
 from dragoman.search_model import find_kernels, has_native_kernels
-from tests.engine.conftest import FP32, INT8, TINY
+from tests.engine.conftest import FP32, INT8
 
 pytestmark = pytest.mark.skipif(not best_kernels(), reason="the kernels are not built, or not for this CPU")
 FEWER_THREADS = "a replica has one thread with them, not 2"
@@ -88,15 +88,3 @@ def test_native_kernels_run_here_what_they_can_unless_the_session_or_the_process
     assert not has_native_kernels(SessionOptions(providers=("cuda", "cpu")), kernels)
     monkeypatch.setattr("dragoman.search_model.best_kernels", lambda: "")
     assert not has_native_kernels(SessionOptions(), kernels)
-
-
-@pytest.mark.parametrize(("processor", "num_warnings"), [("AVX2", 1), ("VNNI", 0)])
-def test_int4_on_a_processor_without_vnni_is_loaded_with_a_warning(
-    processor: str, num_warnings: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(search_model, "has_vnni", lambda: processor == "VNNI")
-
-    with Translator.open(TINY / "bundle-int4", replicas=1) as translator:
-        assert translator.translate("Ja.").text == "Yes."
-
-    assert ["use int8" in line for line in caplog.messages] == [True] * num_warnings

@@ -17,7 +17,7 @@ from onnx import numpy_helper
 
 from dragoman import Translator
 from dragoman.bundle import file_sha256, open_bundle, read_bundle
-from dragoman.contract import SHORTLIST_PRECISIONS
+from dragoman.contract import INT8
 from dragoman.languages import Languages, TargetLanguage
 from dragoman.manifest import DecodingDefaults, FileRecord, ModelLimits
 from dragoman.types import Pair
@@ -31,7 +31,7 @@ from export.bundle import (
     write_bundle,
     write_manifest,
 )
-from export.graph.precision import CALIBRATED, PRECISIONS, make_writers, quantise_channels
+from export.graph.precision import PRECISIONS, make_writers, quantise_channels
 from export.model import ModelConfig
 from export.samples import SampleText
 from export.validation import (
@@ -149,7 +149,7 @@ def test_limits_beyond_the_models_positions_and_unsupported_defaults_are_rejecte
         (
             CHECKPOINT,
             ("--precision", "fp16", "--shortlist-of", TINY),
-            "needs --precision int8 or int4, not fp16",
+            "needs --precision int8, not fp16",
         ),
         (TINY, (), f"{TINY}: contains no supported model; supported are"),
     ],
@@ -174,9 +174,7 @@ def test_validation_accepts_an_exported_bundle_by_pytorch(tmp_path: Path) -> Non
     assert report.max_logprob_difference <= 1e-4
 
 
-@pytest.mark.parametrize(
-    ("precision", "cache_dtype"), [("int8", "int8"), ("int4", "int8"), ("fp16", "float16")]
-)
+@pytest.mark.parametrize(("precision", "cache_dtype"), [("int8", "int8"), ("fp16", "float16")])
 def test_the_command_writes_every_precision(
     precision: str, cache_dtype: str, tmp_path: Path, run_main: RunMain
 ) -> None:
@@ -209,17 +207,16 @@ def test_an_unknown_precision_is_rejected_by_name(
         make_writers("int2", None)
 
 
-@pytest.mark.parametrize("precision", CALIBRATED)
-def test_integer_precisions_need_calibration_text(precision: str, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=f"{precision} calibration needs sentences"):
-        write_bundle(tmp_path, tiny_original(), precision, facts(), [])
+def test_int8_needs_calibration_text(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="int8 calibration needs sentences"):
+        write_bundle(tmp_path, tiny_original(), INT8, facts(), [])
 
 
 def test_bundles_have_shortlists_in_the_precisions_whose_graphs_read_them() -> None:
-    calibration = Calibration({}, {})
+    calibration = Calibration({})
     supporting = [name for name in PRECISIONS if make_writers(name, calibration).decoder.can_use_shortlists]
 
-    assert supporting == list(SHORTLIST_PRECISIONS)
+    assert supporting == [INT8]
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def test_a_provider_that_does_not_start_is_never_replaced_by_the_cpu(
 
 
 @pytest.mark.usefixtures("_all_are_there")
-@pytest.mark.parametrize("precision", ["int8", "int4", "fp32"])
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
 def test_a_gpu_takes_fp16_alone(bundle: Bundle, precision: str) -> None:
     with pytest.raises(BundleError, match=rf"precision {precision} does not run on cuda.*--precision fp16"):
         open_session(

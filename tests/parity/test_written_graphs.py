@@ -171,29 +171,3 @@ def test_fp16_weights_are_16_bit_and_the_best_tokens_are_chosen_in_32_bit(bundle
     cast = makers[softmax.input[0]]
     assert cast.op_type == "Cast"
     assert cast.attribute[0].i == TensorProto.FLOAT
-
-
-def test_int4_quantises_all_decoder_step_layers_and_no_encoder_layer(bundle: Path) -> None:
-    manifest = open_bundle(bundle).manifest
-    if manifest.precision != "int4":
-        pytest.skip("of int4 only")
-    encoder, decoder = load_graphs(bundle)
-    of_target = {
-        "attention": ("self_attention.query", "self_attention.output"),
-        "ssru": ("self_recurrence.cell",),
-    }
-    maps = [
-        f"decoder.{layer}.{name}.weight"
-        for layer in (0, 1)
-        for name in (
-            *of_target[manifest.autoregression],
-            "cross_attention.query",
-            "cross_attention.output",
-            "feed_forward.inner",
-            "feed_forward.outer",
-        )
-    ]
-
-    assert [node.input[1] for node in all_nodes(decoder) if node.op_type == "MatMulNBits"] == maps
-    assert "MatMulNBits" not in {node.op_type for node in all_nodes(encoder)}
-    assert all(weight.data_type == TensorProto.UINT8 for weight in decoder.initializer if weight.name in maps)

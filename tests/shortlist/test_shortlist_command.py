@@ -60,7 +60,7 @@ def test_the_command_adds_a_shortlist_that_covers_the_models_output(
         ("int8", ["--pairs", "nowhere.tsv"], 1, "nowhere.tsv"),
         ("int8", ["--pairs", PAIRS, "--num-always", "0"], 2, "num_always is 0"),
         ("int8", [], 2, "0 pairs to learn from"),
-        ("fp32", ["--pairs", PAIRS], 1, "this bundle is fp32, but shortlists need int8 or int4"),
+        ("fp32", ["--pairs", PAIRS], 1, "this bundle is fp32, but shortlists need int8"),
     ],
 )
 def test_a_rejected_shortlist_leaves_the_bundle_unchanged(

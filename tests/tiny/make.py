@@ -4,7 +4,6 @@ It learns pairs.tsv by heart, which takes a minute, and writes
   checkpoint/    what `python -m training` would write
   bundle-fp32/   exported from it
   bundle-int8/
-  bundle-int4/
 All are committed, so that tests of the engine need neither torch nor a training.
 """
 
@@ -72,7 +71,7 @@ def export(checkpoint: Path) -> None:
     pairs = read_pairs(CONFIG.data.corpora[0], CONFIG.data, seed=1)
     pieces = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])
     samples = [Sample([*source, config.eos_id], (config.bos_id,)) for source in pieces]
-    for precision in ("fp32", "int8", "int4"):
+    for precision in ("fp32", "int8"):
         limits = ModelLimits(max_source_tokens=48, max_target_tokens=64)
         facts = BundleMetadata(f"tiny-{precision}", LICENCE, limits)
         with staged_folder(HERE / f"bundle-{precision}") as staging:

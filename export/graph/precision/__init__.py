@@ -5,16 +5,13 @@ from typing import NamedTuple
 from export.activation_ranges import Calibration
 from export.graph.precision.float16 import Float16
 from export.graph.precision.float32 import Float32
-from export.graph.precision.int4 import Int4
 from export.graph.precision.int8 import Int8, quantise_channels
 from export.graph.precision.protocol import LinearLayer, OutputProjection, Precision, Weights
 
 __all__ = [
-    "CALIBRATED",
     "PRECISIONS",
     "Float16",
     "Float32",
-    "Int4",
     "Int8",
     "LinearLayer",
     "OutputProjection",
@@ -25,10 +22,8 @@ __all__ = [
     "quantise_channels",
 ]
 
-PRECISIONS = ("int8", "int4", "fp16", "fp32")
+PRECISIONS = ("int8", "fp16", "fp32")
 """Precisions of bundles; the first is the default."""
-CALIBRATED = ("int8", "int4")
-"""Precisions with ranges that are measured on text."""
 
 
 class Writers(NamedTuple):
@@ -41,11 +36,9 @@ class Writers(NamedTuple):
 def make_writers(name: str, calibration: Calibration | None) -> Writers:
     """Return new writers for the two graphs of a bundle.
 
-    int4 is for steps of few rows. The encoder reads all tokens of a source at once, so it stays int8.
-
     Args:
         name: one of `PRECISIONS`.
-        calibration: calibration of the model; required for `CALIBRATED`.
+        calibration: calibration of the model; required for int8.
 
     Raises:
         ValueError: the name is unknown, or a required calibration is missing.
@@ -58,4 +51,4 @@ def make_writers(name: str, calibration: Calibration | None) -> Writers:
         raise ValueError(
             f"precision {name} is unknown or lacks a calibration; known are {', '.join(PRECISIONS)}"
         )
-    return Writers(Int8(calibration), Int4(calibration) if name == "int4" else Int8(calibration))
+    return Writers(Int8(calibration), Int8(calibration))

@@ -62,7 +62,7 @@ class Int8:
     def linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
         ranges = self._calibration.ranges
         if len({ranges[name] for name, _, _ in layers if name in ranges}) > 1:
-            products = [Int8.linear(self, graph, value, [layer]) for layer in layers]
+            products = [self.linear(graph, value, [layer]) for layer in layers]
             return graph.op("Concat", *products, attributes={"axis": -1})
         (name, *_), _, biases = zip(*layers, strict=True)
         quantised, scales = self._round([layer[:2] for layer in layers])
@@ -73,7 +73,7 @@ class Int8:
         return self._product(graph, value, table, ranges[name], constants)
 
     def cached_linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
-        projected = Int8.linear(self, graph, value, layers)  # in 8 bits for `Int4`, too
+        projected = self.linear(graph, value, layers)
         zero = graph.weight("int8.0", np.array(0, np.int8))
         return graph.op("QuantizeLinear", projected, graph.scalar(CACHE_STEP), zero)
 
