@@ -33,7 +33,6 @@ from service.jobs.job_service import JobService, open_job_service
 from service.jobs.job_storage import JobStorage, open_job_storage
 from service.memories.memory_service import MemoryService
 from service.memories.store import MemoryStore
-from service.model_admin import ModelAdmin
 from service.model_watcher import ModelWatcher
 from service.page.routes import page_options, page_routes
 from service.readiness import Readiness
@@ -115,7 +114,6 @@ def create_app(
     if requires_key:
         app.include_router(document_routes(app, authenticator))
     documents = _open_documents(settings, jobs)
-    admin = ModelAdmin(settings.model_folders, settings.model_index, watcher) if settings.admin_api else None
     services = Services(
         translation_service,
         authenticator,
@@ -126,7 +124,6 @@ def create_app(
         file_work,
         jobs,
         documents,
-        admin,
         lambda: readiness.is_draining,
     )
     apis = enabled_apis(services)

@@ -1,4 +1,4 @@
-"""Errors of downloading and removing models; each message says what to do."""
+"""Errors of downloading models; each message says what to do."""
 
 from service.errors import RETRY_AFTER, ErrorKind, ServiceError
 
@@ -12,13 +12,6 @@ class ModelIndexError(ServiceError):
     problem: str
 
 
-class NoModelIndex(ServiceError):  # noqa: N818 -- clear without the suffix, like those below
-    """The settings name no index."""
-
-    MESSAGE = "no index of models is configured; the operator sets model_index"
-    kind = ErrorKind.FORBIDDEN
-
-
 class UnknownModel(ServiceError):  # noqa: N818 -- as above
     """There is no such model in the index, or none in the models folder."""
 
@@ -30,34 +23,17 @@ class UnknownModel(ServiceError):  # noqa: N818 -- as above
 class ModelExists(ServiceError):  # noqa: N818 -- as above
     """A model with this name exists."""
 
-    MESSAGE = "{name} exists; remove it, or use --replace (in the HTTP API: `replace`)"
+    MESSAGE = "{name} exists; remove its folder, or use --replace"
     kind = ErrorKind.CONFLICT
     name: str
 
 
 class ModelBusy(ServiceError):  # noqa: N818 -- as above
-    """The model is being downloaded or removed, here or by another process."""
+    """The model is being downloaded, here or by another process."""
 
-    MESSAGE = "{name} is being downloaded or removed; try again later"
+    MESSAGE = "{name} is being downloaded; try again later"
     kind = ErrorKind.CONFLICT
     name: str
-
-
-class ModelIsBundled(ServiceError):  # noqa: N818 -- as above
-    """The model belongs to the installed package."""
-
-    MESSAGE = "{name} is bundled and cannot be removed; the setting model chooses the models"
-    kind = ErrorKind.FORBIDDEN
-    name: str
-
-
-class TooManyDownloads(ServiceError):  # noqa: N818 -- as above
-    """As many downloads as possible are running."""
-
-    MESSAGE = "{limit} downloads are running, as many as possible; try again later"
-    kind = ErrorKind.OVERLOADED
-    headers = RETRY_AFTER
-    limit: int
 
 
 class NotEnoughModelSpace(ServiceError):  # noqa: N818 -- as above

@@ -1,4 +1,4 @@
-"""An index of models to download, the download of one, and its removal.
+"""An index of models to download, and the download of one.
 
 docs/reference/model-loading.md describes the file.
 """
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Annotated, BinaryIO
 from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
@@ -101,7 +100,7 @@ def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnB
 
     Raises:
         ModelIndexError: a file cannot be read, or is not the one that the index promises.
-        ModelBusy: the model is being downloaded or removed.
+        ModelBusy: the model is being downloaded.
         NotEnoughSpace: the disk has no room for the files that are still missing.
         ModelsNotWritable: a file cannot be written.
     """
@@ -111,25 +110,6 @@ def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnB
             return _download(location, model, models_dir, on_bytes)
     except OSError as error:
         raise ModelsNotWritable(error.strerror or str(error)) from error
-
-
-def take_away(name: str, models_dir: Path) -> Path:
-    """Move a model to a new hidden folder in the models folder, in one step; return that folder.
-
-    Raises:
-        UnknownModel: there is no such model any more.
-        ModelBusy: the model is being downloaded or removed.
-        ModelsNotWritable: the models folder cannot be written.
-    """
-    try:
-        with _locked(models_dir, name):
-            if not (models_dir / name).is_dir():
-                raise UnknownModel(f"{name} is not in the models folder")
-            hidden = Path(mkdtemp(prefix=f".{name}.removed-", dir=models_dir))
-            (models_dir / name).rename(hidden / name)
-    except OSError as error:
-        raise ModelsNotWritable(error.strerror or str(error)) from error
-    return hidden
 
 
 @contextmanager

@@ -18,7 +18,7 @@ LINK_VALUE = re.compile(r"(tcp|udp|sctp)://.+:(\d+)")
 SECURITY = frozenset(
     (
         "requires_key", "database_url", "metrics", "discovery", "rate_limit", "rate_storage_url",
-        "trusted_proxies", "cors_origins", "admin_api", "reload_endpoint", "file_isolation",
+        "trusted_proxies", "cors_origins", "reload_endpoint", "file_isolation",
         "file_memory_bytes", "file_cpu_s", "file_timeout_s", "webhook_secret",
         "webhook_previous_secret", "webhook_private", "log_texts", "log_addresses",
         "segment_cache", "host", "uds", "uds_mode", "max_body_bytes", "max_document_bytes",

@@ -12,7 +12,6 @@ from service.http.file_work import FileWork
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
 from service.memories.memory_service import MemoryService
-from service.model_admin import ModelAdmin
 from service.model_watcher import ModelWatcher
 from service.settings import Settings
 from service.translation.translation_service import TranslationService
@@ -34,8 +33,6 @@ class Services:
     """The job service; None if jobs are disabled."""
     documents: DocumentService | None = None
     """The document service; None if files are translated only as jobs, or not at all."""
-    model_admin: ModelAdmin | None = None
-    """Downloads and removes models; None if clients may not request that."""
     is_stopping: Callable[[], bool] = lambda: False
     """Returns whether the server is stopping, so that responses without an end must end."""
 

@@ -110,9 +110,6 @@ class Settings(BaseSettings):
     reload_endpoint: bool = False
     """Whether `POST /v1/models/reload` scans them too. With `requires_key` it needs a key with the scope
     `admin`; otherwise anybody who reaches the server may call it."""
-    admin_api: bool = False
-    """Whether keys with the scope `admin` may download and remove models:
-    docs/reference/http-model-admin.md."""
     host: str = "127.0.0.1"
     """Address to listen on; `0.0.0.0` listens on all."""
     port: int = Field(default=8000, ge=0, le=65535)
@@ -281,18 +278,6 @@ class Settings(BaseSettings):
         for name, access in (("metrics", self.metrics), ("discovery", self.discovery)):
             if access == "key" and not has_keys:
                 raise ValueError(f"{name}: `key` requires API keys; set database_url or requires_key")
-        return self
-
-    @model_validator(mode="after")
-    def _check_admin_api(self) -> Self:
-        if not self.admin_api:
-            return self
-        if not (self.requires_key or self.database_url is not None):
-            raise ValueError("admin_api: requires API keys; set database_url or requires_key")
-        if "native" not in split_names(self.apis):
-            raise ValueError("admin_api: is part of the API `native`; add it to apis")
-        if self.model is not None:
-            raise ValueError("admin_api: with model, no other models are served; remove one of the two")
         return self
 
     @model_validator(mode="after")

@@ -16,7 +16,6 @@ KEEP_LINES = "\b"
 GROUPS: Mapping[str, str] = {
     "Models": """
         model models_dir model_index preload memory_budget_bytes pivots detection watch_s reload_endpoint
-        admin_api
     """,
     "Engine": "providers kernels replicas threads queue_size segment_cache_size segment_cache",
     "Network": """

@@ -12,9 +12,9 @@ BUDGETS: Mapping[str, int] = {
     "dragoman": 11328,
     "export": 9166,
     "requirements": 176,
-    "service": 1291,
+    "service": 1159,
     "service/accounts": 704,
-    "service/api": 3920,
+    "service/api": 3822,
     "service/batch": 1220,
     "service/cli": 1464,
     "service/cluster": 432,
@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "service/telemetry": 507,
     "service/text": 3873,
     "service/translation": 903,
-    "tests": 40523,
+    "tests": 40288,
     "training": 3880,
 }
 """Maximum number of code lines, by folder; a folder below another counts for itself alone."""

@@ -10,7 +10,6 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman import FinishReason
-from service.api.native.model_admin import DownloadModelRequest, ManagedModelOut, ModelDownloadOut
 from service.api.native.models import ModelOut, ReachOut, ReloadResponse
 from service.api.native.requests import (
     DetectRequest,
@@ -32,14 +31,14 @@ from tests.openapi.full_document import full_document
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 API, STREAMING, ANALYSIS = "http-api.md", "http-streaming.md", "http-scoring-and-detection.md"
-ERRORS, ADMIN = "errors.md", "http-model-admin.md"
+ERRORS = "errors.md"
 ENDPOINTS = [
     (API, "HTTP API"),
     ("http-glossaries-and-memories.md", "Glossaries"),
     ("http-glossaries-and-memories.md", "Translation memories"),
 ]
 """Pages that list endpoints, with the heading above the list."""
-PAGES = [API, STREAMING, ANALYSIS, ERRORS, ADMIN, "request-limits.md", "routing.md", "model-loading.md"]
+PAGES = [API, STREAMING, ANALYSIS, ERRORS, "request-limits.md", "routing.md", "model-loading.md"]
 MAX_WORDS = 1200
 NAMES = re.compile(r"`([a-z_]+)`")
 FOREIGN = re.compile(r"libretranslate|deepl|google|openai")
@@ -97,7 +96,6 @@ REQUESTS = [
     (STREAMING, "Streaming translations", "field", StreamRequest, tuple(TranslateRequest.model_fields)),
     (ANALYSIS, "Score", "field", ScoreRequest, ()),
     (ANALYSIS, "Detect", "field", DetectRequest, ()),
-    (ADMIN, "Download a model", "field", DownloadModelRequest, ()),
 ]
 
 
@@ -128,8 +126,6 @@ NAMED = [
     (ANALYSIS, "List models", "field of `models`", set(ModelOut.model_fields)),
     (ANALYSIS, "List languages", "field of `reaches`", set(ReachOut.model_fields)),
     (ANALYSIS, "Reload models", "field of the response", set(ReloadResponse.model_fields)),
-    (ADMIN, "List models and downloads", "field of `models`", set(ManagedModelOut.model_fields)),
-    (ADMIN, "List models and downloads", "field of `downloads`", set(ModelDownloadOut.model_fields)),
     (ERRORS, "Errors", "field", set(ErrorBody.model_fields)),
 ]
 

@@ -22,7 +22,6 @@ def full_document() -> dict[str, Any]:
             **{name: field.get_default(call_default_factory=True) for name, field in fields.items()},
             "apis": ",".join(APIS),
             "reload_endpoint": True,
-            "admin_api": True,
             "database_url": f"sqlite:///{folder}/dragoman.db",
             "jobs_files": folder,
         }

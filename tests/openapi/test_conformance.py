@@ -47,7 +47,7 @@ def lines(_context: object, value: object) -> bytes:
 def open_server(folder: Path) -> Iterator[str]:
     """The address of a server with all APIs and every switch on; its files are in `folder`."""
     database = f"sqlite:///{folder / 'dragoman.db'}"
-    switches = {"reload_endpoint": True, "admin_api": True, "detection": "on", "suggestions": "on"}
+    switches = {"reload_endpoint": True, "detection": "on", "suggestions": "on"}
     with double_server(folder, models_dir=folder / "models", database_url=database, **switches) as served:
         yield str(served[0].base_url)
 
@@ -71,7 +71,7 @@ SHOWN = [
     (path, kind)
     for path, methods in DOCUMENT["paths"].items()
     for kind in methods.get("post", {}).get("requestBody", {}).get("content", {})
-    if kind in {JSON, FORM} and "{" not in path and path != "/v1/admin/models"
+    if kind in {JSON, FORM} and "{" not in path
 ]
 """Paths and kinds of bodies. One route wants a key, those of documents a document."""
 

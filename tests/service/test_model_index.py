@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from dragoman.bundle import file_sha256, open_bundle
-from service.model_errors import ModelIndexError
+from service import model_index
+from service.model_errors import ModelBusy, ModelIndexError, ModelsNotWritable, NotEnoughModelSpace
 from service.model_index import download, read_index
 from tests.service.conftest import TINY_BUNDLE
 
@@ -152,3 +154,51 @@ def test_an_index_that_cannot_be_used_is_rejected(tmp_path: Path, content: str, 
 
     with pytest.raises(ModelIndexError, match=problem):
         read_index(str(path))
+
+
+def test_another_process_that_downloads_the_model_is_not_disturbed(tmp_path: Path) -> None:
+    publish(tmp_path / "published")
+    models, model = tmp_path / "models", read_index(str(tmp_path / "published")).named("tiny")
+    models.mkdir()
+
+    with FileLock(models / ".tiny.lock"), pytest.raises(ModelBusy, match="tiny is being downloaded"):
+        download(str(tmp_path / "published"), model, models, lambda _: None)
+
+    download(str(tmp_path / "published"), model, models, lambda _: None)
+    assert [path.name for path in models.iterdir()] == ["tiny"]
+
+
+def test_only_missing_bytes_need_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = publish(tmp_path / "published")
+    location, models = str(tmp_path / "published"), tmp_path / "models"
+    model = read_index(location).named("tiny")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
+
+    with pytest.raises(NotEnoughModelSpace, match=r"tiny needs \d+ more bytes of disk space, but only 1"):
+        download(location, model, models, lambda _: None)
+
+    for path in published.iterdir():
+        shutil.copy(path, models / ".tiny.partial")
+    assert download(location, model, models, lambda _: None) == models / "tiny"
+
+
+def test_a_disk_that_fills_up_fails_the_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    publish(tmp_path / "published")
+    model = read_index(str(tmp_path / "published")).named("tiny")
+    monkeypatch.setattr(model_index, "_complete", fail)
+
+    with pytest.raises(ModelsNotWritable, match="folder: No space left on device"):
+        download(str(tmp_path / "published"), model, tmp_path / "models", lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "../models", "/etc", "a/../a", ".a", "a\0", "a\n", "ä", "-x", "a" * 101, ""]
+)
+def test_no_name_of_an_index_leads_out_of_the_models_folder(tmp_path: Path, name: str) -> None:
+    write_index(tmp_path, entry(name=name))
+
+    with pytest.raises(ModelIndexError, match=r"models\.0\.name"):
+        read_index(str(tmp_path))

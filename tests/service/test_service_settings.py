@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from service.service_links import describe_ignored
 from service.settings import ENV_PREFIX, Settings, SettingsError, load_settings, split_names
 
-ADMIN = {"admin_api": True, "requires_key": True}
 NOT_OCTAL = ("999", "0o660", "66", "rw-")
 NO_PREFIXES = ("translator", "/translator/", "/", "/a b", "//a", "/a?b")
 
@@ -63,7 +62,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     sizes = {"file_memory_bytes": 2**30}
     given |= {name: str(size) for name, size in sizes.items()}
     # A server has no port as well as a socket, and no one model where models are managed.
-    names = Settings.model_fields.keys() - {"uds", "admin_api"}
+    names = Settings.model_fields.keys() - {"uds"}
     for name in names:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))
     switches = {"reload_endpoint", "requires_key", "reuse_port", "log_addresses", "log_texts"}
@@ -73,7 +72,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
 
     loaded = load_settings().model_dump(mode="json")
 
-    expected = {name: given.get(name, 7) for name in names} | sizes | {"uds": None, "admin_api": False}
+    expected = {name: given.get(name, 7) for name in names} | sizes | {"uds": None}
     expected |= dict.fromkeys(
         ("webhook_secret", "webhook_previous_secret"), "**********"
     )  # nobody is shown them
@@ -119,9 +118,6 @@ def test_a_value_that_does_not_fit_is_named(monkeypatch: pytest.MonkeyPatch, nam
     [
         ({"metrics": "key"}, "set database_url or requires_key"),
         ({"discovery": "key"}, "set database_url or requires_key"),
-        ({"admin_api": True}, "admin_api: requires API keys; set database_url or requires_key"),
-        ({**ADMIN, "apis": "deepl"}, "admin_api: is part of the API `native`"),
-        ({**ADMIN, "model": "a"}, "admin_api: with model, no other models are served"),
         ({"uds": "a.sock", "host": "::1"}, "uds: .*remove host, or uds"),
         ({"uds": "a.sock", "port": 9}, "uds: .*remove port, or uds"),
         ({"uds": "a.sock", "reuse_port": True}, "uds: .*remove reuse_port, or uds"),
