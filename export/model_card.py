@@ -20,6 +20,7 @@ EXPORT_FIELDS = frozenset({KIND_FIELD, SHAPE_FIELD, SHORTLIST_FIELD, CONFIDENCE_
 VARIANTS_FIELD = "variants"
 """Field of a test set's scores that lists those of each measured precision and search."""
 NO_LIMITS = "No known limits were written down for this model."
+OWN_TERMS = "The licence above is that of the weights. The texts keep their own:"
 GREEDY = 1
 NOT_MEASURED = "-"
 
@@ -183,7 +184,7 @@ def _facts(manifest: Manifest) -> list[tuple[str, object]]:
 
 def _training(training: Mapping[str, Any]) -> str:
     data, runs = _render_runs(training, _data_table), _render_runs(training, _training_table)
-    return f"## Training data\n\n{data}\n\n## Training\n\n{runs}"
+    return f"## Training data\n\n{OWN_TERMS}\n\n{data}\n\n## Training\n\n{runs}"
 
 
 def _imported(manifest: Manifest) -> str:

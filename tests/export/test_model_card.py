@@ -58,6 +58,7 @@ def full_score(*variants: dict[str, Any]) -> dict[str, Any]:
 def test_a_model_of_one_run_shows_its_data_and_steps_without_numbering() -> None:
     card = render_card(trained(record(500, "everyday")), "Many.")
 
+    assert "that of the weights. The texts keep their own:" in card
     assert "| everyday | 100% | CC0-1.0 |" in card
     assert "| steps | 500 |" in card
     assert "Run 1" not in card
