@@ -106,6 +106,8 @@ class Corpus(RecipeTable):
     files: tuple[Path, ...] = ()
     generated_pairs: Count | None = None
     """Number of generated German and English lines, not from files: numbers, dates, things to copy, words."""
+    noun_readings: Count | None = None
+    """Number of generated German and English sentences for each noun of `word_lists/nouns.txt`."""
     max_pairs: Count | None = None
     """Maximum number of pairs drawn from the files with the seed; unset: all of them."""
     weight: Positive
@@ -119,8 +121,10 @@ class Corpus(RecipeTable):
 
     @model_validator(mode="after")
     def _check_origin(self) -> "Corpus":
-        if bool(self.files) == (self.generated_pairs is not None):
-            raise ValueError("give either files or generated_pairs")
+        if [bool(self.files), self.generated_pairs is not None, self.noun_readings is not None].count(
+            True
+        ) != 1:
+            raise ValueError("give either files, generated_pairs or noun_readings")
         return self
 
 
@@ -174,9 +178,9 @@ class DataSettings(RecipeTable):
     def _check_corpus_languages(self) -> "DataSettings":
         languages = (self.source_language, self.target_language)
         for corpus in self.corpora:
-            if corpus.generated_pairs is not None and set(languages) != {GERMAN, ENGLISH}:
+            if not corpus.files and set(languages) != {GERMAN, ENGLISH}:
                 raise ValueError(
-                    f"corpus {corpus.name}: generated_pairs are {GERMAN} and {ENGLISH}, "
+                    f"corpus {corpus.name}: generated pairs are {GERMAN} and {ENGLISH}, "
                     f"not {languages[0]} and {languages[1]}"
                 )
             for key in ("spelt_umlauts", "swiss_spelling"):

@@ -16,6 +16,7 @@ from training.start import data_seed, write_start_record
 from training.token_corpus import TokenCorpus, tokenise
 from training.variants.copies import add_variants
 from training.variants.lines import generated_pairs
+from training.variants.nouns import noun_sentences
 from training.variants.terms import TermDictionary
 from training.vocabulary import copy_vocabularies, load_vocabularies, train_vocabularies
 
@@ -74,10 +75,12 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[TextPair]:
         CorpusError: there is no usable pair, or a file cannot be used.
     """
     pairs: Iterable[TextPair]
-    if corpus.generated_pairs is None:
-        pairs = read_pairs(corpus, config.data, data_seed(config))
-    else:
+    if corpus.generated_pairs is not None:
         pairs = generated_pairs(corpus.generated_pairs, data_seed(config), config.data.source_language)
+    elif corpus.noun_readings is not None:
+        pairs = noun_sentences(corpus.noun_readings, data_seed(config), config.data.source_language)
+    else:
+        pairs = read_pairs(corpus, config.data, data_seed(config))
     is_empty = True
     for pair in pairs:
         is_empty = False

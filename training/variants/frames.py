@@ -53,7 +53,11 @@ _PLACEHOLDERS: Weighted[Maker[str]] = ((5, brace_placeholder), (3, percent_place
 
 def fill_template(rng: Random) -> Bilingual:
     """Fill the slots of a random template; the n-th slot of a kind gets the same thing on both sides."""
-    frame = rng.choice(TEMPLATES)
+    return fill_slots(rng.choice(TEMPLATES), rng)
+
+
+def fill_slots(frame: Bilingual, rng: Random) -> Bilingual:
+    """Fill the slots of a template."""
     german, english = frame.german, frame.english
     for slot in _SLOT.findall(frame.german):
         filling = SLOTS[slot](rng)
