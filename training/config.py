@@ -67,6 +67,10 @@ class Variants(RecipeTable):
     """German source with ss for ß."""
     typo: Fraction = 0.0
     """Source with a letter doubled, dropped or swapped, one in about forty characters."""
+    number_words: Fraction = 0.0
+    """German or English source with a number in words whose digits the target has."""
+    spoken_times: Fraction = 0.0
+    """German or English source with a time in words or with a.m. or p.m.; the target has it in digits."""
 
     # Both sides change in the same way.
     upper: Fraction = 0.0

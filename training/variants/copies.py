@@ -21,6 +21,7 @@ from training.variants.inserts import (
     quoted,
     repeated,
 )
+from training.variants.spoken import number_words, spoken_times
 from training.variants.terms import TermDictionary, terms
 from training.variants.tokens import tokens_of
 
@@ -105,6 +106,8 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
         "spelt_umlauts": _of_source(noise.spelt_umlauts if languages[0] == GERMAN else _no_copy),
         "swiss_spelling": _of_source(noise.swiss_spelling if languages[0] == GERMAN else _no_copy),
         "typo": _of_source(noise.typo),
+        "number_words": _of_source(lambda pair, rng: number_words(pair, rng, languages[0])),
+        "spoken_times": _of_source(lambda pair, rng: spoken_times(pair, rng, languages[0])),
         "quoted": lambda pair, rng: quoted(pair, rng, languages),
         "list_mark": list_mark,
         "repeated": repeated,

@@ -3,6 +3,7 @@
 Both sides always have the same number: `14:30 Uhr` is `14:30`, never `2:30 pm`.
 """
 
+import re
 import string
 from dataclasses import dataclass
 from random import Random
@@ -36,10 +37,13 @@ def bilingual_list(name: str) -> tuple[Bilingual, ...]:
 
 _DECIMALS = (1, 1, 2)
 """Numbers of decimals. Never three: `1.234` is over a thousand in German and just over one in English."""
-_UNITS = words("km m cm mm kg g mg t l ml km/h °C MB GB TB kB kWh W V Hz GHz m² ha dB px")
+UNITS = words("km m cm mm kg g mg t l ml km/h °C MB GB TB kB kWh W V Hz GHz m² ha dB px")
 HOURS_OF_A_CLOCK = 12
+HUNDRED = 100
+THOUSAND = 1000
+SEPARATED_FROM = 10_000
 _COUNTED = bilingual_list("counted")
-_SMALL_NUMBERS = bilingual_list("numbers")
+SMALL_NUMBERS = bilingual_list("numbers")
 """Zero to nineteen."""
 _TENS = bilingual_list("tens")
 """Twenty to ninety."""
@@ -90,7 +94,7 @@ def counted(rng: Random) -> Bilingual:
 
 def measure(rng: Random) -> Bilingual:
     """Make a number with the symbol of a unit."""
-    number, unit = any_number(rng), rng.choice(_UNITS)
+    number, unit = any_number(rng), rng.choice(UNITS)
     space = rng.choice((" ", " ", " ", ""))
     return Bilingual(f"{number.german}{space}{unit}", f"{number.english}{space}{unit}")
 
@@ -131,13 +135,60 @@ def clock(rng: Random) -> Bilingual:
 
 def number_word(rng: Random) -> Bilingual:
     """Make a number in words, from `null`, `zero` to `neunundneunzig`, `ninety-nine`."""
-    value = rng.randrange(100)
-    if value < len(_SMALL_NUMBERS):
-        return _SMALL_NUMBERS[value]
+    return _below_100(rng.randrange(100))
+
+
+def in_words(value: int, rng: Random) -> Bilingual:
+    """Write a whole number below a million in words, as different speakers do."""
+    if value < HUNDRED:
+        return _below_100(value)
+    german, english, base = (
+        ("tausend", "thousand", THOUSAND) if value >= THOUSAND else ("hundert", "hundred", HUNDRED)
+    )
+    count, rest = divmod(value, base)
+    first = in_words(count, rng)
+    german_first = re.sub("eins$", "ein", first.german)
+    if count == 1 and rng.random() < 1 / 2:
+        german_first, first = "", Bilingual("", rng.choice(("a", "one")))
+    joint = rng.choice((" and ", " ")) if rest < HUNDRED else rng.choice((" ", ", ", " "))
+    last = in_words(rest, rng) if rest else Bilingual("", "")
+    return Bilingual(
+        f"{german_first}{german}{last.german}",
+        f"{first.english} {english}{joint if rest else ''}{re.sub('^a ', 'one ', last.english)}",
+    )
+
+
+def ordinal(rng: Random) -> Bilingual:
+    """Make an ordinal number in digits."""
+    value = rng.randint(2, rng.choice((12, 31, 99)))
+    ending = "th" if value // 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+    return Bilingual(f"{value}.", f"{value}{ending}")
+
+
+def large_count(rng: Random) -> Bilingual:
+    """Make a whole number from 2 to 999,999, with separators from 10,000 on and some below."""
+    value = rng.randint(2, 10 ** rng.randint(2, 6) - 1)
+    return whole(value) if value >= SEPARATED_FROM or rng.random() < 1 / 3 else Bilingual.alike(str(value))
+
+
+def below_zero(rng: Random) -> Bilingual:
+    return Bilingual.alike(f"-{rng.randint(2, 40)}")
+
+
+def moment(rng: Random) -> Bilingual:
+    """Make a time without seconds, mostly with minutes that speakers give a name."""
+    hour, minute = rng.randint(0, 23), 5 * rng.randrange(12)
+    minute = rng.choice((0, 15, 30, 30, 45, minute, minute, rng.randrange(60)))
+    return Bilingual.alike(f"{hour}:{minute:02d}")
+
+
+def _below_100(value: int) -> Bilingual:
+    if value < len(SMALL_NUMBERS):
+        return SMALL_NUMBERS[value]
     number, ones = _TENS[value // 10 - 2], value % 10
     if not ones:
         return number
-    small = _SMALL_NUMBERS[ones]
+    small = SMALL_NUMBERS[ones]
     first = "ein" if ones == 1 else small.german
     return Bilingual(f"{first}und{number.german}", f"{number.english}-{small.english}")
 

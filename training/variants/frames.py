@@ -7,14 +7,18 @@ no inflection depends on them.
 import re
 from random import Random
 
-from training.variants.dates import WEEKDAYS, day_and_month, full_date, in_figures, weekday_and_date
+from training.variants.dates import WEEKDAYS, day, day_and_month, full_date, in_figures, weekday_and_date
 from training.variants.drawing import Maker, Weighted, pick, word_list
 from training.variants.formats import (
     Bilingual,
     any_number,
+    below_zero,
     bilingual_list,
     clock,
     counted,
+    large_count,
+    moment,
+    ordinal,
     percentage,
     price,
     time,
@@ -128,5 +132,10 @@ SLOTS: dict[str, Maker[Bilingual]] = {
     "fulldate": full_date,
     "shortdate": day_and_month,
     "weekdaydate": weekday_and_date,
+    "count": large_count,
+    "ordinal": ordinal,
+    "below": below_zero,
+    "moment": moment,
+    "year": _alike(lambda rng: str(day(rng).year)),
     "weekday": lambda rng: rng.choice(WEEKDAYS),
 }

@@ -19,7 +19,7 @@ from random import Random
 
 from training.corpus import TextPair
 from training.variants.drawing import stream, word_list
-from training.variants.formats import Bilingual, bilingual_list
+from training.variants.formats import SMALL_NUMBERS, Bilingual
 from training.variants.frames import fill_slots
 
 SHARE_PLURAL = 0.35
@@ -27,7 +27,6 @@ SHARE_OF_COUNT_IN_DIGITS = 1 / 3
 
 _SLOT = re.compile("<([^>]+)>")
 _FORMS = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
-_SMALL_NUMBERS = bilingual_list("numbers")
 _VOWEL = re.compile("au|a|o|u")
 _VOWELS = re.compile("[aeiouäöüy]+", re.IGNORECASE)
 _SIBILANTS = ("s", "ß", "x", "z", "sch", "st")
@@ -328,7 +327,7 @@ def _inflected(frame: Frame, phrases: Mapping[str, Phrase], rng: Random) -> Bili
     english = _FORMS.sub(lambda forms: forms[2 if first.is_plural_in_english else 1], english)
     count = Bilingual.alike(str(rng.randint(2, 99)))
     if rng.random() > SHARE_OF_COUNT_IN_DIGITS:
-        count = rng.choice(_SMALL_NUMBERS[2:13])
+        count = rng.choice(SMALL_NUMBERS[2:13])
     pairs = " pairs of" if first.noun.is_always_plural else ""
     german, english = german.replace("#", count.german), english.replace("#", count.english + pairs)
     return Bilingual(german[0].upper() + german[1:], english[0].upper() + english[1:])
