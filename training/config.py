@@ -111,7 +111,8 @@ class Corpus(RecipeTable):
     generated_pairs: Count | None = None
     """Number of generated German and English lines, not from files: numbers, dates, things to copy, words."""
     noun_readings: Count | None = None
-    """Number of generated German and English sentences for each noun of `word_lists/nouns.txt`."""
+    """Number of generated German and English sentences for each noun of `word_lists/nouns.txt`, and for each
+    compound of them in data.term_files."""
     max_pairs: Count | None = None
     """Maximum number of pairs drawn from the files with the seed; unset: all of them."""
     weight: Positive

@@ -78,7 +78,9 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[TextPair]:
     if corpus.generated_pairs is not None:
         pairs = generated_pairs(corpus.generated_pairs, data_seed(config), config.data.source_language)
     elif corpus.noun_readings is not None:
-        pairs = noun_sentences(corpus.noun_readings, data_seed(config), config.data.source_language)
+        pairs = noun_sentences(
+            corpus.noun_readings, data_seed(config), config.data.source_language, _term_pairs(config)
+        )
     else:
         pairs = read_pairs(corpus, config.data, data_seed(config))
     is_empty = True
@@ -93,11 +95,16 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[TextPair]:
 
 def read_terms(config: TrainingConfig, direction: Direction) -> TermDictionary | None:
     """Read the dictionaries of `data.term_files` in a direction; return None if there are none."""
-    data = config.data
-    if not data.term_files:
+    if not config.data.term_files:
         return None
-    corpus = Corpus(name="terms", files=data.term_files, weight=1.0, licence="")
-    return TermDictionary(orient_pairs(read_pairs(corpus, data, data_seed(config)), direction, config))
+    return TermDictionary(orient_pairs(_term_pairs(config), direction, config))
+
+
+def _term_pairs(config: TrainingConfig) -> Iterator[TextPair]:
+    if not config.data.term_files:
+        return iter(())
+    corpus = Corpus(name="terms", files=config.data.term_files, weight=1.0, licence="")
+    return read_pairs(corpus, config.data, data_seed(config))
 
 
 def orient_pairs(

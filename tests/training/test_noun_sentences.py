@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dragoman.text.normalization import normalise_segment
 from training.corpus import TextPair, is_clean
 from training.variants.formats import Bilingual
-from training.variants.nouns import Noun, Phrase, english_plural_of, noun_sentences, read_nouns
+from training.variants.noun_phrases import Noun, Phrase, english_plural_of
+from training.variants.nouns import compounds, noun_sentences, read_nouns
 
 NOUNS = {noun.german: noun for noun in read_nouns()}
 ADJECTIVES = st.sampled_from(
@@ -188,3 +189,20 @@ def test_a_pronoun_points_back_with_the_gender_of_its_noun(sentences: list[TextP
 )
 def test_regular_english_plurals(singular: str, plural: str) -> None:
     assert english_plural_of(singular) == plural
+
+
+def test_compounds_of_two_nouns_are_nouns_with_the_gender_and_plural_of_the_last() -> None:
+    terms = [
+        ("Gartenzaun", "garden fence"), ("Gartenzäune", "garden fences"),
+        ("Küchenmesser", "kitchen knife"), ("Küchenmesser", "kitchen knives"),
+        ("Handschere", "claw"), ("Handscheren", "claws"),  # the translation does not end in `scissors`
+        ("Berghütte", "mountain hut"),  # without plural
+        ("Seltsamzaun", "strange fence"), ("Seltsamzäune", "strange fences"),  # the first part is no noun
+    ]  # fmt: skip
+
+    found = {noun.german: noun for noun in compounds(NOUNS.values(), [Bilingual(*term) for term in terms])}
+
+    assert found.keys() == {"Gartenzaun", "Küchenmesser"}
+    assert found["Gartenzaun"].groups == NOUNS["Zaun"].groups
+    knife = found["Küchenmesser"]
+    assert (knife.gender, knife.plural, knife.english_plural) == ("n", "Küchenmesser", "kitchen knives")

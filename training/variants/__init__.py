@@ -3,6 +3,7 @@
     drawing    random streams, each a function of the seed and a name; reads `word_lists/`
     tokens     tokens without the punctuation around them, and tokens that both sides share
     noise      carelessly written sources
+    spoken     sources with numbers and times in words
     things     text that a translation copies: placeholders, addresses, code, emoji
     formats    numbers, prices and times in German and English
     inserts    things inserted into both sides of a pair
@@ -11,6 +12,8 @@
     copies     the copies that are made of a pair
     dates, frames, lines
                the generated corpus
+    noun_phrases, nouns
+               sentences with everyday nouns
 
 `python -m training.show_variants RECIPE` shows the copies that a recipe makes of its corpora.
 """

@@ -13,76 +13,26 @@ frame to nouns in the singular, in the plural, or without plural. `#` is a numbe
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from random import Random
 
+from training.config import GERMAN
 from training.corpus import TextPair
 from training.variants.drawing import stream, word_list
 from training.variants.formats import SMALL_NUMBERS, Bilingual
 from training.variants.frames import fill_slots
+from training.variants.noun_phrases import Noun, Phrase, english_plural_of
 
 SHARE_PLURAL = 0.35
 SHARE_OF_COUNT_IN_DIGITS = 1 / 3
+MIN_PART_LEN = 3
 
 _SLOT = re.compile("<([^>]+)>")
 _FORMS = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 _VOWEL = re.compile("au|a|o|u")
-_VOWELS = re.compile("[aeiouäöüy]+", re.IGNORECASE)
-_SIBILANTS = ("s", "ß", "x", "z", "sch", "st")
 _UMLAUTS = {"au": "äu", "a": "ä", "o": "ö", "u": "ü"}
 _GENDERS = {"r": "m", "R": "m", "e": "f", "s": "n", "p": "p"}
-_CASES = {"er": "nominative", "en": "accusative", "em": "dative", "es": "genitive"}
-"""Case of a determiner by its ending in the masculine singular."""
-_STRONG = {
-    "nominative": {"m": "er", "f": "e", "n": "es", "p": "e"},
-    "accusative": {"m": "en", "f": "e", "n": "es", "p": "e"},
-    "dative": {"m": "em", "f": "er", "n": "em", "p": "en"},
-    "genitive": {"m": "es", "f": "er", "n": "es", "p": "er"},
-}
-_DEFINITE = {
-    "nominative": {"m": "der", "f": "die", "n": "das", "p": "die"},
-    "accusative": {"m": "den", "f": "die", "n": "das", "p": "die"},
-    "dative": {"m": "dem", "f": "der", "n": "dem", "p": "den"},
-    "genitive": {"m": "des", "f": "der", "n": "des", "p": "der"},
-}
-_CONTRACTED = {
-    "im": {"m": "im", "f": "in der", "n": "im", "p": "in den"},
-    "am": {"m": "am", "f": "an der", "n": "am", "p": "an den"},
-    "zum": {"m": "zum", "f": "zur", "n": "zum", "p": "zu den"},
-}
-_LIKE_EIN = frozenset({"ein", "kein", "mein", "dein", "sein", "ihr", "unser"})
-_WITHOUT_ENDING = frozenset({("m", "nominative"), ("n", "nominative"), ("n", "accusative")})
-"""Genders and cases of ein, kein, mein without an ending, after which an adjective has the strong one."""
-_PRONOUNS = {
-    "er": {"m": "er", "f": "sie", "n": "es", "p": "sie"},
-    "ihn": {"m": "ihn", "f": "sie", "n": "es", "p": "sie"},
-    "ihm": {"m": "ihm", "f": "ihr", "n": "ihm", "p": "ihnen"},
-}
-_ENGLISH_PRONOUNS = {
-    "he": {"m": "he", "f": "she", "n": "it", "p": "they"},
-    "him": {"m": "him", "f": "her", "n": "it", "p": "them"},
-}
-_ENGLISH_PLURALS = {"this": "these", "that": "those"}
-
-
-@dataclass(frozen=True, slots=True)
-class Noun:
-    """A German noun with its translation; `plural` is None for a noun without plural."""
-
-    german: str
-    gender: str
-    plural: str | None
-    english: str
-    english_plural: str
-    groups: tuple[str, ...]
-    is_weak: bool = False
-    is_always_plural: bool = False
-    """Whether the translation has no singular: `scissors`."""
-
-    @property
-    def is_countable(self) -> bool:
-        return self.plural is not None and self.gender != "p"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,116 +41,6 @@ class Frame:
     """`sg`, `pl`, `mass`, or empty."""
     german: str
     english: str
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """A noun in one number, with an adjective."""
-
-    noun: Noun
-    is_plural: bool
-    adjective: Bilingual
-
-    @property
-    def gender(self) -> str:
-        return "p" if self.is_plural else self.noun.gender
-
-    @property
-    def is_plural_in_english(self) -> bool:
-        return self.noun.is_always_plural or (self.is_plural and self.noun.is_countable)
-
-    def in_german(self, slot: str) -> str:
-        """Return the noun phrase or pronoun of a slot."""
-        first, *rest = slot.split(" ")
-        if not rest:
-            return _like(first, _PRONOUNS[first.lower()][self.gender])
-        case = _case_of(first.lower())
-        determiner, ending = self._determiner(first.lower(), case)
-        words = [determiner] if determiner else []
-        for word in rest[:-1]:
-            # A fixed adjective is written with the weak ending of its masculine form.
-            base = self.adjective.german if word == "A" else word.removesuffix(_weak_ending("m", case))
-            words.append(_stem(base) + ending)
-        return _like(first, " ".join([*words, self._german_noun(case)]))
-
-    def in_english(self, slot: str) -> str:
-        """Return the noun phrase or pronoun of a slot."""
-        first, *rest = slot.split(" ")
-        gender = "p" if self.is_plural_in_english else self.noun.gender
-        if first.lower() in _ENGLISH_PRONOUNS:
-            return _like(first, _ENGLISH_PRONOUNS[first.lower()][gender])
-        noun = self.noun.english_plural if self.is_plural_in_english else self.noun.english
-        words = [self.adjective.english if word == "A" else word for word in rest[:-1]]
-        phrase = " ".join([*words, noun])
-        determiner = first.lower()
-        if not rest:
-            return noun
-        if determiner == "a":
-            return _like(first, self._indefinite(phrase))
-        if self.is_plural_in_english:
-            determiner = _ENGLISH_PLURALS.get(determiner, determiner)
-        return _like(first, f"{determiner} {phrase}")
-
-    def _indefinite(self, phrase: str) -> str:
-        if self.noun.is_always_plural and self.noun.is_countable and not self.is_plural:
-            return f"a pair of {phrase}"
-        if self.is_plural_in_english or not self.noun.is_countable:
-            return phrase
-        return f"an {phrase}" if re.match("(?!u(?:ni|se))[aeiouAEI]", phrase) else f"a {phrase}"
-
-    def _german_noun(self, case: str) -> str:
-        noun = self.noun
-        if self.is_plural:
-            plural = noun.plural or noun.german
-            return plural + "n" if case == "dative" and plural[-1] not in "ns" else plural
-        if noun.is_weak and case != "nominative":
-            return noun.plural or noun.german
-        if case == "genitive" and noun.gender in "mn":
-            is_long = len(_VOWELS.findall(noun.german)) == 1 or noun.german.endswith(_SIBILANTS)
-            return noun.german + ("es" if is_long else "s")
-        return noun.german
-
-    def _determiner(self, first: str, case: str) -> tuple[str, str]:
-        """Return a masculine determiner's form for this phrase, and the ending of an adjective after it."""
-        gender = self.gender
-        stem = _stem_of(first)
-        weak, strong = _weak_ending(gender, case), _STRONG[case][gender]
-        if first == "-" or (stem == "ein" and (gender == "p" or not self.noun.is_countable)):
-            return "", "en" if strong == "es" and case == "genitive" else strong
-        if first in _CONTRACTED:
-            return _CONTRACTED[first][gender], weak
-        if stem == "d":
-            return _DEFINITE[case][gender], weak
-        if stem in _LIKE_EIN and (gender, case) in _WITHOUT_ENDING:
-            return stem, strong
-        return stem + strong, weak
-
-
-def _stem_of(determiner: str) -> str:
-    """Return a masculine determiner without its ending: `d`, `dies`, `ein`."""
-    return determiner if determiner in _LIKE_EIN else re.sub("e[rnms]$", "", determiner)
-
-
-def _case_of(determiner: str) -> str:
-    """Return the case that a masculine determiner has; nominative and accusative are alike without one."""
-    if determiner in _CONTRACTED:
-        return "dative"
-    return "nominative" if determiner in {*_LIKE_EIN, "-"} else _CASES[determiner[-2:]]
-
-
-def _weak_ending(gender: str, case: str) -> str:
-    """Return the ending of an adjective after a determiner that shows gender and case."""
-    is_short = case == "nominative" or (case == "accusative" and gender in "fn")
-    return "e" if is_short and gender != "p" else "en"
-
-
-def _stem(adjective: str) -> str:
-    """Return an adjective as it is before an ending: `teur`, `müd`."""
-    return re.sub("euer$", "eur", adjective).removesuffix("e")
-
-
-def _like(pattern: str, text: str) -> str:
-    return text[:1].upper() + text[1:] if pattern[:1].isupper() else text
 
 
 def read_nouns() -> tuple[Noun, ...]:
@@ -241,15 +81,6 @@ def _plural(noun: str, plural: str) -> str | None:
     return noun + plural.strip('"-')
 
 
-def english_plural_of(noun: str) -> str:
-    """Return the regular plural of an English noun."""
-    if re.search("[^aeiou]y$", noun):
-        return f"{noun[:-1]}ies"
-    if noun.endswith(("s", "x", "ch", "sh", "potato", "tomato", "mosquito")):
-        return f"{noun}es"
-    return f"{noun}s"
-
-
 def _sections(name: str) -> Mapping[str, list[str]]:
     """Read a word list with headings between brackets."""
     found: dict[str, list[str]] = {}
@@ -262,11 +93,21 @@ def _sections(name: str) -> Mapping[str, list[str]]:
     return found
 
 
-def noun_sentences(readings: int, seed: int, source_language: str) -> Iterator[TextPair]:
-    """Yield sentences in which each noun is drawn `readings` times; all nouns come before any comes again."""
+def noun_sentences(
+    readings: int, seed: int, source_language: str, dictionary: Iterable[TextPair] = ()
+) -> Iterator[TextPair]:
+    """Yield sentences in which each noun is drawn `readings` times; all nouns come before any comes again.
+
+    Args:
+        readings: number of sentences of each noun.
+        seed: decides every sentence.
+        source_language: language of the sources, German or English.
+        dictionary: terms; those that are compounds of two nouns of the list are further nouns.
+    """
     rng = stream(seed, "nouns")
-    book = _Frames()
     nouns = list(read_nouns())
+    nouns += compounds(nouns, (_bilingual(pair, source_language) for pair in dictionary))
+    book = _Frames(nouns)
     for _ in range(readings):
         rng.shuffle(nouns)
         for noun in nouns:
@@ -276,7 +117,7 @@ def noun_sentences(readings: int, seed: int, source_language: str) -> Iterator[T
 class _Frames:
     """The frames, and the adjectives and other nouns that fill their slots."""
 
-    def __init__(self) -> None:
+    def __init__(self, nouns: Iterable[Noun]) -> None:
         self._frames = {
             group: [_frame(line) for line in lines] for group, lines in _sections("noun_frames").items()
         }
@@ -285,7 +126,7 @@ class _Frames:
             for group, lines in _sections("adjectives").items()
         }
         self._neighbours: dict[tuple[str, ...], list[Noun]] = {}
-        for noun in read_nouns():
+        for noun in nouns:
             self._neighbours.setdefault(noun.groups, []).append(noun)
 
     def sentence(self, noun: Noun, rng: Random) -> Bilingual:
@@ -304,6 +145,61 @@ class _Frames:
         group = next(group for group in reversed(noun.groups) if group in self._adjectives)
         adjective = rng.choice(self._adjectives[group])
         return Phrase(noun, noun.gender == "p" or (is_plural and noun.is_countable), adjective)
+
+
+def compounds(nouns: Iterable[Noun], dictionary: Iterable[Bilingual]) -> list[Noun]:
+    """Return the terms, such as `Gartenzaun` and `garden fence`, that consist of two of the nouns.
+
+    A compound has the gender, the plural and the groups of its last part; its translation ends in that of the
+    last part. The dictionary must have its plural too, so that it is no rare word.
+    """
+    known = {noun.german: noun for noun in nouns}
+    heads = {noun.german.lower(): noun for noun in known.values() if noun.is_countable}
+    starts = {
+        start
+        for noun in known.values()
+        for word in (noun.german.lower(), (noun.plural or noun.german).lower())
+        for start in (word, f"{word}s", f"{word}n", word.removesuffix("e"))
+    }
+    terms: dict[str, list[str]] = {}
+    for term in dictionary:
+        terms.setdefault(term.german, []).append(term.english)
+    found: list[Noun] = []
+    for german in terms.keys() - known.keys():
+        lower = german.lower()
+        splits = (end for end in range(MIN_PART_LEN, len(german) - MIN_PART_LEN + 1) if lower[:end] in starts)
+        end = next((end for end in splits if lower[end:] in heads), None)
+        if end is None:
+            continue
+        head = heads[lower[end:]]
+        plural = german[:end] + (head.plural or "").lower()
+        ending = f" {head.english}"
+        english = next((term for term in terms[german] if term.endswith(ending) and _is_plain(term)), None)
+        if english is not None and plural in terms:
+            start = english.removesuffix(head.english)
+            found.append(
+                replace(
+                    head,
+                    german=german,
+                    plural=plural,
+                    english=english,
+                    english_plural=start + head.english_plural,
+                )
+            )
+    return sorted(found, key=lambda noun: noun.german)
+
+
+def _is_plain(term: str) -> bool:
+    """Return whether a term is at most three words of letters."""
+    return re.fullmatch(r"[a-zA-Z-]+(?: [a-zA-Z-]+){1,2}", term) is not None
+
+
+def _bilingual(pair: TextPair, source_language: str) -> Bilingual:
+    return (
+        Bilingual(pair.source, pair.target)
+        if source_language == GERMAN
+        else Bilingual(pair.target, pair.source)
+    )
 
 
 def _limits(noun: Noun) -> frozenset[str]:
