@@ -67,6 +67,8 @@ class Variants(RecipeTable):
     """German source with ss for ß."""
     typo: Fraction = 0.0
     """Source with a letter doubled, dropped or swapped, one in about forty characters."""
+    abbreviated: Fraction = 0.0
+    """German or English source with abbreviations for one or two long words."""
     number_words: Fraction = 0.0
     """German or English source with a number in words whose digits the target has."""
     spoken_times: Fraction = 0.0

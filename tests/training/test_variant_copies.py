@@ -15,8 +15,8 @@ SENTENCES = [
 ]
 CONTROLS = {"terms", "formality", "informal", "neutral_formality"}
 """They have a test module of their own."""
-UNFITTING = {"quotes", "repeated", "spoken_times"}
-"""Variants that fit no sentence: they have neither quotation marks nor minutes, and more than two words."""
+UNFITTING = {"abbreviated", "quotes", "repeated", "spoken_times"}
+"""Variants that fit no sentence: they lack quotation marks, minutes, long words and have many words."""
 ALL = {name: 0.2 for name in Variants.model_fields if name not in {"single_words", *CONTROLS}}
 
 

@@ -3,6 +3,7 @@
     drawing    random streams, each a function of the seed and a name; reads `word_lists/`
     tokens     tokens without the punctuation around them, and tokens that both sides share
     noise      carelessly written sources
+    abbreviated  sources with abbreviations, and words that look like them
     spoken     sources with numbers and times in words
     things     text that a translation copies: placeholders, addresses, code, emoji
     formats    numbers, prices and times in German and English

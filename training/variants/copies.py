@@ -10,6 +10,7 @@ from training.config import GERMAN, Corpus, Variants
 from training.controls import BACK_TRANSLATED, mark
 from training.corpus import TextPair
 from training.variants import noise
+from training.variants.abbreviated import abbreviated
 from training.variants.drawing import stream
 from training.variants.formality import formality, informal, neutral_formality
 from training.variants.inserts import (
@@ -106,6 +107,7 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
         "spelt_umlauts": _of_source(noise.spelt_umlauts if languages[0] == GERMAN else _no_copy),
         "swiss_spelling": _of_source(noise.swiss_spelling if languages[0] == GERMAN else _no_copy),
         "typo": _of_source(noise.typo),
+        "abbreviated": _of_source(lambda pair, rng: abbreviated(pair, rng, languages[0])),
         "number_words": _of_source(lambda pair, rng: number_words(pair, rng, languages[0])),
         "spoken_times": _of_source(lambda pair, rng: spoken_times(pair, rng, languages[0])),
         "quoted": lambda pair, rng: quoted(pair, rng, languages),

@@ -132,6 +132,7 @@ SLOTS: dict[str, Maker[Bilingual]] = {
     "fulldate": full_date,
     "shortdate": day_and_month,
     "weekdaydate": weekday_and_date,
+    "few": _alike(lambda rng: str(rng.randint(2, 90))),
     "count": large_count,
     "ordinal": ordinal,
     "below": below_zero,

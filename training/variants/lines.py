@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from random import Random
 
 from training.corpus import TextPair
+from training.variants.abbreviated import word_at_end
 from training.variants.dates import any_date
 from training.variants.drawing import Maker, Weighted, pick, stream
 from training.variants.formats import (
@@ -60,9 +61,10 @@ def _with_mark(line: Bilingual, mark: str) -> Bilingual:
 
 
 _KINDS: Weighted[Maker[Bilingual]] = (
-    (6, fill_template),
+    (9, fill_template),
     (3, thing_alone),
     (2, word_alone),
+    (1, word_at_end),
     (2, any_date),
     (1, any_number),
     (1, counted),
