@@ -6,6 +6,7 @@
     abbreviated  sources with abbreviations, and words that look like them
     spoken     sources with numbers and times in words
     things     text that a translation copies: placeholders, addresses, code, emoji
+    names      names of people, towns, streets and products
     formats    numbers, prices and times in German and English
     inserts    things inserted into both sides of a pair
     terms      sources with the required translation of terms

@@ -8,7 +8,7 @@ import re
 from random import Random
 
 from training.variants.dates import WEEKDAYS, day, day_and_month, full_date, in_figures, weekday_and_date
-from training.variants.drawing import Maker, Weighted, pick, word_list
+from training.variants.drawing import Maker, Weighted, pick
 from training.variants.formats import (
     Bilingual,
     any_number,
@@ -22,6 +22,15 @@ from training.variants.formats import (
     percentage,
     price,
     time,
+)
+from training.variants.names import (
+    first_name,
+    full_name,
+    last_name,
+    product,
+    street,
+    street_address,
+    town_in_both,
 )
 from training.variants.verbatim import (
     account,
@@ -47,8 +56,6 @@ from training.variants.verbatim import (
     version,
 )
 
-FIRST_NAMES = word_list("first_names")
-LAST_NAMES = word_list("last_names")
 TEMPLATES = bilingual_list("templates")
 
 _SLOT = re.compile("⟨([a-z]+)⟩")
@@ -73,7 +80,7 @@ def fill_slots(frame: Bilingual, rng: Random) -> Bilingual:
 def person(rng: Random) -> Bilingual:
     """Make a first name, a placeholder or a mention."""
     kinds: Weighted[Maker[str]] = (
-        (4, lambda rng: rng.choice(FIRST_NAMES)),
+        (4, first_name),
         (1, lambda rng: made_up_word(rng).capitalize()),
         (3, _placeholder),
         (1, mention),
@@ -81,8 +88,8 @@ def person(rng: Random) -> Bilingual:
     return Bilingual.alike(pick(rng, kinds)(rng))
 
 
-def _last_name(rng: Random) -> str:
-    kinds: Weighted[Maker[str]] = ((3, lambda rng: rng.choice(LAST_NAMES)), (1, _placeholder))
+def _addressee(rng: Random) -> str:
+    kinds: Weighted[Maker[str]] = ((3, last_name), (1, _placeholder))
     return pick(rng, kinds)(rng)
 
 
@@ -101,8 +108,13 @@ def _alike(maker: Maker[str]) -> Maker[Bilingual]:
 
 SLOTS: dict[str, Maker[Bilingual]] = {
     "person": person,
-    "fullname": _alike(lambda rng: f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"),
-    "lastname": _alike(_last_name),
+    "firstname": _alike(first_name),
+    "fullname": _alike(full_name),
+    "town": town_in_both,
+    "street": _alike(street),
+    "streetaddress": _alike(street_address),
+    "product": _alike(product),
+    "lastname": _alike(_addressee),
     "placeholder": _alike(_placeholder),
     "marked": _alike(_marked),
     "link": _alike(url),

@@ -9,6 +9,7 @@ from training.config import ENGLISH, GERMAN
 from training.corpus import TextPair
 from training.variants.drawing import Maker, Weighted, pick
 from training.variants.formats import Bilingual, long_amount, percentage, price, repeated_digits, time
+from training.variants.names import any_name
 from training.variants.noise import QUOTATION_MARKS
 from training.variants.tokens import WordToken, replaced, shared_tokens
 from training.variants.verbatim import ADJACENT, FOR_NAMES, FOR_NUMBERS, around
@@ -20,6 +21,8 @@ SHARE_OF_TWO = 0.3
 """Share of the pairs with two or more shared tokens in which two tokens are replaced."""
 SHARE_AROUND = 0.25
 """Share of names that are put between tags instead of being replaced."""
+SHARE_OF_NAMES = 0.6
+"""Share of the other replaced names that become another name."""
 SHARE_AMOUNTS = 0.5
 """Share of numbers that are replaced by a long one, in each side's own format."""
 SHARE_LOCAL = 0.15
@@ -163,6 +166,8 @@ def _in_place_of(token: WordToken, rng: Random, languages: Languages) -> TextPai
         text = pick(rng, FOR_NUMBERS)(rng)
     elif not token.is_code and rng.random() < SHARE_AROUND:
         text = around(token.core, rng)
+    elif not token.is_code and rng.random() < SHARE_OF_NAMES:
+        text = any_name(rng)
     else:
         text = pick(rng, FOR_NAMES)(rng)
     return TextPair(text, text)
