@@ -67,6 +67,10 @@ class Variants(RecipeTable):
     """German source with ss for ß."""
     typo: Fraction = 0.0
     """Source with a letter doubled, dropped or swapped, one in about forty characters."""
+    upper_word: Fraction = 0.0
+    """Source with one word in capitals."""
+    chat: Fraction = 0.0
+    """Short German or English source as in a chat."""
     abbreviated: Fraction = 0.0
     """German or English source with abbreviations for one or two long words."""
     number_words: Fraction = 0.0
@@ -94,6 +98,9 @@ class Variants(RecipeTable):
     single_words: Annotated[int, Field(ge=0)] = 0
     """Number of extra copies of each pair of single words; some lose their final punctuation mark."""
 
+    joined: Fraction = 0.0
+    """A pair and the next one of its file in one line, unless they differ in the form of address."""
+
     # Controls: the source requests a property of the target. They need vocabulary.has_controls.
     terms: Fraction = 0.0
     """Source with the required translation next to some of its terms, from data.term_files."""
@@ -119,6 +126,8 @@ class Corpus(RecipeTable):
     """Maximum number of pairs drawn from the files with the seed; unset: all of them."""
     weight: Positive
     """Share of training pairs drawn from this corpus, relative to the other corpora."""
+    has_counts: bool = False
+    """Whether the tag of each line is a count; the pair is read as often as the count's square root says."""
     back_translated: str | None = None
     """Language that a model has written. Its text is only ever the source, after the control piece
     `BACK_TRANSLATED` (Caswell et al. 2019, arXiv:1906.06442)."""

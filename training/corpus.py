@@ -1,9 +1,11 @@
 """Parallel text on disk: reading and cleaning."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, repeat
+from math import isqrt
 from pathlib import Path
 from random import Random
 
@@ -35,11 +37,17 @@ def read_pairs(corpus: Corpus, data: DataSettings, seed: int) -> Iterator[TextPa
     """
     seen: set[bytes] = set()
     for path, chosen in zip(corpus.files, _draw_lines(corpus, seed), strict=True):
-        for pair in _read_file(path, chosen, is_reversed=data.is_reversed):
+        for pair, tag, where in _read_file(path, chosen, is_reversed=data.is_reversed):
             key = hashlib.blake2b(f"{pair.source}\t{pair.target}".encode(), digest_size=12).digest()
             if key not in seen and is_clean(pair, data.max_length_ratio):
                 seen.add(key)
-                yield pair
+                yield from repeat(pair, _num_readings(tag, where) if corpus.has_counts else 1)
+
+
+def _num_readings(count: str, where: str) -> int:
+    if not re.fullmatch("[1-9][0-9]*", count):
+        raise CorpusError(f"{where}: the tag {count!r} must be a number of occurrences, as has_counts says")
+    return isqrt(int(count))
 
 
 def is_clean(pair: TextPair, max_length_ratio: float) -> bool:
@@ -63,10 +71,14 @@ def _draw_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
     return found
 
 
-def _read_file(path: Path, chosen: set[int] | None, *, is_reversed: bool) -> Iterator[TextPair]:
+def _read_file(
+    path: Path, chosen: set[int] | None, *, is_reversed: bool
+) -> Iterator[tuple[TextPair, str, str]]:
+    """Yield each pair with its tag, which is empty if there is none, and where it stands."""
     for number, line in enumerate(_lines(path), start=1):
         if chosen is None or number in chosen:
-            yield _parse(line, f"{path}:{number}", is_reversed=is_reversed)
+            where = f"{path}:{number}"
+            yield *_parse(line, where, is_reversed=is_reversed), where
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -80,7 +92,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise CorpusError(f"{path}: not readable after line {number}: {error}") from error
 
 
-def _parse(line: bytes, where: str, *, is_reversed: bool) -> TextPair:
+def _parse(line: bytes, where: str, *, is_reversed: bool) -> tuple[TextPair, str]:
     try:
         columns = line.decode("utf8").rstrip("\n").split("\t")
     except UnicodeDecodeError as error:
@@ -88,4 +100,5 @@ def _parse(line: bytes, where: str, *, is_reversed: bool) -> TextPair:
     if len(columns) not in {COLUMNS_WITHOUT_TAG, COLUMNS_WITH_TAG}:
         raise CorpusError(f"{where}: {len(columns)} columns between tabs, expected (tag,) source, target")
     source, target = (normalise_segment(column) for column in columns[-2:])
-    return TextPair(target, source) if is_reversed else TextPair(source, target)
+    tag = columns[0] if len(columns) == COLUMNS_WITH_TAG else ""
+    return TextPair(target, source) if is_reversed else TextPair(source, target), tag

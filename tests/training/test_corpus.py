@@ -14,8 +14,10 @@ from training.corpus import TextPair, is_clean, read_pairs
 from training.errors import CorpusError
 
 
-def read(*paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0) -> list[TextPair]:
-    corpus = Corpus(name="x", files=paths, weight=1.0, licence="CC0-1.0")
+def read(
+    *paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0, has_counts: bool = False
+) -> list[TextPair]:
+    corpus = Corpus(name="x", files=paths, weight=1.0, licence="CC0-1.0", has_counts=has_counts)
     data = DataSettings(
         source_language="de",
         target_language="en",
@@ -111,3 +113,22 @@ def test_pairs_with_an_empty_or_far_longer_side_are_skipped(tmp_path: Path) -> N
     assert read(path, max_length_ratio=2.0) == [TextPair("Hund", "x" * 28)]
     assert is_clean(TextPair("x" * 28, "Hund"), 2.0)
     assert not is_clean(TextPair("x" * 29, "Hund"), 2.0)
+
+
+def test_a_pair_with_a_count_is_read_as_often_as_its_square_root(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("1\tHund\tdog\n3\tKatze\tcat\n17\tMaus\tmouse\n", encoding="utf8")
+
+    assert [pair.target for pair in read(path, has_counts=True)] == ["dog", "cat", *["mouse"] * 4]
+    assert [pair.target for pair in read(path)] == ["dog", "cat", "mouse"]
+
+
+@pytest.mark.parametrize("line", ["tag\tKatze\tcat", "0\tKatze\tcat", "-4\tKatze\tcat", "Katze\tcat"])
+def test_a_tag_that_must_be_a_count_and_is_none_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text(f"1\tHund\tdog\n{line}\n", encoding="utf8")
+
+    message = message_of(CorpusError, lambda: read(path, has_counts=True))
+
+    assert message.startswith(f"{path}:2: the tag ")
+    assert "must be a number of occurrences" in message

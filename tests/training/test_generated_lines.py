@@ -13,8 +13,8 @@ from training.corpus import TextPair, is_clean
 from training.variants import dates, formats
 from training.variants.drawing import Maker, stream
 from training.variants.formats import Bilingual
-from training.variants.frames import SLOTS, TEMPLATES
-from training.variants.lines import DICTIONARY, INTERFACE, PHRASES, generated_pairs, thing_alone
+from training.variants.frames import INTERFACE, SLOTS, TEMPLATES
+from training.variants.lines import DICTIONARY, PHRASES, generated_pairs, thing_alone
 
 COUNT = 4000
 seeds = st.integers(0, 10**6)

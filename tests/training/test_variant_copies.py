@@ -9,13 +9,14 @@ from tests.training.conftest import GERMAN_TO_ENGLISH, copies_of, corpus_of
 from training.config import Variants
 from training.corpus import TextPair
 from training.variants.copies import add_variants, copied
+from training.variants.inserts import Languages
 
 SENTENCES = [
     TextPair(f"Der größere Hund sah Tom um {n} Uhr.", f"The Dog saw Tom at {n}.") for n in range(400)
 ]
 CONTROLS = {"terms", "formality", "informal", "neutral_formality"}
 """They have a test module of their own."""
-UNFITTING = {"abbreviated", "quotes", "repeated", "spoken_times"}
+UNFITTING = {"abbreviated", "chat", "quotes", "repeated", "spoken_times"}
 """Variants that fit no sentence: they lack quotation marks, minutes, long words and have many words."""
 ALL = {name: 0.2 for name in Variants.model_fields if name not in {"single_words", *CONTROLS}}
 
@@ -71,6 +72,28 @@ def test_an_additional_variant_does_not_change_the_copies_of_the_others() -> Non
     together = copies_of(SENTENCES, {**ALL, "typo": 0.3, "lower_source": 0.1})
 
     assert alone == [found for found in together if found[1] in {"typo", "lower_source"}]
+
+
+def joined_copies(*pairs: tuple[str, str], languages: Languages = GERMAN_TO_ENGLISH) -> list[TextPair]:
+    found = copies_of([TextPair(*pair) for pair in pairs], {"joined": 0.999999}, languages=languages)
+    return [copy for _, _, copy in found]
+
+
+def test_neighbours_are_joined_in_order_with_one_form_of_address() -> None:
+    sie = ("Setzen Sie sich.", "Sit down."), ("Wie heißen Sie?", "What is your name?")
+    du = ("Wo wohnst du?", "Where do you live?")
+
+    assert joined_copies(*sie) == [
+        TextPair("Setzen Sie sich. Wie heißen Sie?", "Sit down. What is your name?")
+    ]
+    assert joined_copies(sie[1], du) == []
+    swapped = [(english, german) for german, english in (*sie, du)]
+    assert joined_copies(*swapped[1:], languages=("en", "de")) == []
+    assert len(joined_copies(*swapped[:2], languages=("en", "de"))) == 1
+
+
+def test_only_sentences_are_joined() -> None:
+    assert joined_copies(("Speichern", "Save"), ("Wie geht es?", "How is it?"), ("Gut.", "Fine")) == []
 
 
 def test_no_copy_is_empty() -> None:

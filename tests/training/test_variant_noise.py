@@ -144,3 +144,30 @@ def test_a_typo_may_spell_a_sound_in_another_way() -> None:
     results = {noise.typo(TextPair("vielleicht", "maybe"), rng) for rng in rngs(200)}
 
     assert {"veilleicht", "villeicht", "viellieicht"} & results
+
+
+def test_one_word_that_the_target_does_not_contain_is_in_capitals() -> None:
+    pair = TextPair("Das ist für Anna sehr wichtig.", "That is very important to Anna.")
+    results = {noise.upper_word(pair, rng) for rng in rngs(200)}
+
+    assert "Das ist für Anna sehr WICHTIG." in results
+    assert all(result is not None and "Anna" in result for result in results)
+    assert all(
+        sum(old != new for old, new in zip(pair.source.split(), str(result).split(), strict=True)) == 1
+        for result in results
+    )
+
+
+def test_a_chat_message_is_short_forms_in_lower_case_mostly_without_marks() -> None:
+    english = {noise.chat(TextPair("Are you coming tomorrow?", "x"), rng, "en") for rng in rngs(200)}
+    german = {noise.chat(TextPair("Ich habe keine Zeit.", "x"), rng, "de") for rng in rngs(200)}
+
+    assert {"r u coming tmrw", "are you coming tmr?"} <= english
+    assert "hab keine zeit" in german
+    assert all(result is None or result == result.lower() for result in (*english, *german))
+
+
+@pytest.mark.parametrize("language", ["de", "en", "fr"])
+def test_long_sentences_and_those_without_short_forms_are_no_chat(language: str) -> None:
+    for source in ("Die Katze schläft.", "The cat sleeps.", "you have " * 10):
+        assert {noise.chat(TextPair(source, "x"), rng, language) for rng in rngs()} == {None}

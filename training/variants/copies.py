@@ -12,7 +12,7 @@ from training.corpus import TextPair
 from training.variants import noise
 from training.variants.abbreviated import abbreviated
 from training.variants.drawing import stream
-from training.variants.formality import formality, informal, neutral_formality
+from training.variants.formality import address_forms, formality, informal, neutral_formality
 from training.variants.inserts import (
     Languages,
     copied_beside,
@@ -30,6 +30,7 @@ NamedCopy = tuple[str, TextPair]
 """The name of a variant and the copy."""
 MakeCopy = Callable[[TextPair, Random], TextPair | None]
 
+_ENDS_SENTENCE = re.compile(r"\w.*[.!?][\"'”“»«)]?$")
 _LAST_MARKS = re.compile(r"[.!?:…]+$")
 
 
@@ -70,7 +71,8 @@ def copied(
         for name, make in _makers(languages, dictionary).items()
         if (share := getattr(variants, name)) > 0.0
     ]
-    words_rng = stream(seed, f"{corpus.name} single_words")
+    words_rng, joined_rng = (stream(seed, f"{corpus.name} {name}") for name in ("single_words", "joined"))
+    earlier = None
     for pair in pairs:
         lower, upper, no_stop = rng.random(3)
         copies = list(_case_and_stop_copies(pair, variants, (lower, upper, no_stop)))
@@ -79,7 +81,25 @@ def copied(
                 copies.append((name, copy))
         if variants.single_words and _is_single_word(pair):
             copies += [("single_words", _word_copy(pair, words_rng)) for _ in range(variants.single_words)]
+        if (
+            earlier is not None
+            and joined_rng.random() < variants.joined
+            and (both := joined(earlier, pair)) is not None
+        ):
+            requested = formality(both, languages) if joined_rng.random() < variants.formality / 2 else None
+            copies.append(("joined", requested or both))
+        earlier = pair
         yield pair, copies
+
+
+def joined(first: TextPair, second: TextPair) -> TextPair | None:
+    """Put two pairs into one line; None if one is no sentence or they differ in the form of address."""
+    sides = (first.source, second.source), (first.target, second.target)
+    if not all(_ENDS_SENTENCE.search(text) for side in sides for text in side):
+        return None
+    if any(len(set().union(*map(address_forms, side))) > 1 for side in sides):
+        return None
+    return TextPair(*(" ".join(side) for side in sides))
 
 
 def _case_and_stop_copies(
@@ -107,6 +127,8 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
         "spelt_umlauts": _of_source(noise.spelt_umlauts if languages[0] == GERMAN else _no_copy),
         "swiss_spelling": _of_source(noise.swiss_spelling if languages[0] == GERMAN else _no_copy),
         "typo": _of_source(noise.typo),
+        "upper_word": _of_source(noise.upper_word),
+        "chat": _of_source(lambda pair, rng: noise.chat(pair, rng, languages[0])),
         "abbreviated": _of_source(lambda pair, rng: abbreviated(pair, rng, languages[0])),
         "number_words": _of_source(lambda pair, rng: number_words(pair, rng, languages[0])),
         "spoken_times": _of_source(lambda pair, rng: spoken_times(pair, rng, languages[0])),

@@ -1,5 +1,6 @@
 """Random streams, each a function of the seed and a name, and the lists to draw from."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -31,3 +32,15 @@ def words(text: str) -> tuple[str, ...]:
 def word_list(name: str) -> tuple[str, ...]:
     """Read a list from `word_lists/`, one entry per line."""
     return tuple((_WORD_LISTS / f"{name}.txt").read_text(encoding="utf8").splitlines())
+
+
+def sectioned_list(name: str) -> dict[str, list[str]]:
+    """Read a word list with headings between brackets."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in word_list(name):
+        if heading := re.fullmatch(r"\[([a-z ]+)\]", line):
+            lines = found.setdefault(heading[1], [])
+        else:
+            lines.append(line)
+    return found

@@ -56,6 +56,8 @@ from training.variants.verbatim import (
     version,
 )
 
+INTERFACE = bilingual_list("interface")
+"""Buttons, labels and headings."""
 TEMPLATES = bilingual_list("templates")
 
 _SLOT = re.compile("⟨([a-z]+)⟩")
@@ -144,6 +146,7 @@ SLOTS: dict[str, Maker[Bilingual]] = {
     "fulldate": full_date,
     "shortdate": day_and_month,
     "weekdaydate": weekday_and_date,
+    "button": lambda rng: rng.choice(INTERFACE),
     "few": _alike(lambda rng: str(rng.randint(2, 90))),
     "count": large_count,
     "ordinal": ordinal,

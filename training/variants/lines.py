@@ -19,11 +19,9 @@ from training.variants.formats import (
     price,
     time,
 )
-from training.variants.frames import fill_template
+from training.variants.frames import INTERFACE, fill_template
 from training.variants.verbatim import ALONE
 
-INTERFACE = bilingual_list("interface")
-"""Buttons, labels and headings."""
 PHRASES = bilingual_list("phrases")
 """Spoken phrases; an exclamation mark or a full stop may follow."""
 DICTIONARY = bilingual_list("dictionary")
@@ -63,7 +61,7 @@ def _with_mark(line: Bilingual, mark: str) -> Bilingual:
 _KINDS: Weighted[Maker[Bilingual]] = (
     (9, fill_template),
     (3, thing_alone),
-    (2, word_alone),
+    (3, word_alone),
     (1, word_at_end),
     (2, any_date),
     (1, any_number),

@@ -6,16 +6,21 @@ No function changes white space: it is folded to single spaces both before train
 # ruff: noqa: RUF001 -- quotation marks of all kinds
 
 import re
+from functools import lru_cache
 from random import Random
 
 from training.config import ENGLISH, GERMAN
 from training.corpus import TextPair
-from training.variants.drawing import words
-from training.variants.tokens import WordToken, is_code, tokens_of
+from training.variants.drawing import sectioned_list, words
+from training.variants.tokens import WordToken, is_code, replaced, tokens_of
 
 TITLE_WORDS = range(3, 15)
 CHARACTERS_A_TYPO = range(20, 61)
 MIN_TYPO_WORD_LEN = 4
+MIN_WORDS_BESIDE_CAPITALS = 3
+MAX_CHAT_WORDS = 16
+SHARE_OF_CHAT_WORDS = 0.7
+"""Share of the words with a short form that have it in a chat."""
 SHARE_MISSPELT = 0.4
 """Share of typing mistakes that spell a sound in another way, where the word has one."""
 SHARE_CARELESS = 0.3
@@ -120,6 +125,45 @@ def swiss_spelling(pair: TextPair, _rng: Random) -> str | None:
     if any("ß" in word and word in pair.target for word in _words_with_umlauts(pair.source)):
         return None
     return _if_changed(pair.source.replace("ß", "ss"), pair)
+
+
+def upper_word(pair: TextPair, rng: Random) -> str | None:
+    """Write one word of the source in capitals, for emphasis, unless the target contains it."""
+    fitting = [
+        token
+        for token in tokens_of(pair.source)
+        if len(token.core) > 1 and _LETTERS.fullmatch(token.core) and token.core not in pair.target
+    ]
+    if len(fitting) < MIN_WORDS_BESIDE_CAPITALS:
+        return None
+    token = rng.choice(fitting)
+    return _if_changed(replaced(pair.source, token, token.core.upper()), pair)
+
+
+def chat(pair: TextPair, rng: Random, language: str) -> str | None:
+    """Write a short source as in a chat: abbreviated, in lower case, mostly without marks."""
+    short_forms = _chat_words(language)
+    lower = lower_source(pair) or pair.source.lower()
+    if len(lower.split(" ")) > MAX_CHAT_WORDS or is_code(lower) or not short_forms:
+        return None
+    pattern = re.compile(
+        rf"(?<![\w'’])(?:{'|'.join(sorted(map(re.escape, short_forms), key=len, reverse=True))})(?![\w'’])"
+    )
+    source = pattern.sub(
+        lambda found: rng.choice(short_forms[found[0]]) if rng.random() < SHARE_OF_CHAT_WORDS else found[0],
+        lower.replace("’", "'"),
+    )
+    if source == lower.replace("’", "'"):
+        return None
+    without_marks = _LAST_MARK.sub("", source)
+    return rng.choice((source, without_marks, without_marks, without_marks.replace(",", "")))
+
+
+@lru_cache(4)
+def _chat_words(language: str) -> dict[str, list[str]]:
+    """Return the short forms of words in chats, by their usual form in lower case."""
+    lines = sectioned_list("chat").get(language, [])
+    return {usual: short.split(", ") for usual, short in (line.split(" = ") for line in lines)}
 
 
 def typo(pair: TextPair, rng: Random) -> str | None:

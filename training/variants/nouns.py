@@ -19,7 +19,7 @@ from random import Random
 
 from training.config import GERMAN
 from training.corpus import TextPair
-from training.variants.drawing import stream, word_list
+from training.variants.drawing import sectioned_list, stream
 from training.variants.formats import SMALL_NUMBERS, Bilingual
 from training.variants.frames import fill_slots
 from training.variants.noun_phrases import Noun, Phrase, english_plural_of
@@ -46,7 +46,9 @@ class Frame:
 def read_nouns() -> tuple[Noun, ...]:
     """Read the nouns of `word_lists/`."""
     return tuple(
-        _noun(line, tuple(heading.split())) for heading, lines in _sections("nouns").items() for line in lines
+        _noun(line, tuple(heading.split()))
+        for heading, lines in sectioned_list("nouns").items()
+        for line in lines
     )
 
 
@@ -81,18 +83,6 @@ def _plural(noun: str, plural: str) -> str | None:
     return noun + plural.strip('"-')
 
 
-def _sections(name: str) -> Mapping[str, list[str]]:
-    """Read a word list with headings between brackets."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in word_list(name):
-        if heading := re.fullmatch(r"\[([a-z ]+)\]", line):
-            lines = found.setdefault(heading[1], [])
-        else:
-            lines.append(line)
-    return found
-
-
 def noun_sentences(
     readings: int, seed: int, source_language: str, dictionary: Iterable[TextPair] = ()
 ) -> Iterator[TextPair]:
@@ -119,11 +109,11 @@ class _Frames:
 
     def __init__(self, nouns: Iterable[Noun]) -> None:
         self._frames = {
-            group: [_frame(line) for line in lines] for group, lines in _sections("noun_frames").items()
+            group: [_frame(line) for line in lines] for group, lines in sectioned_list("noun_frames").items()
         }
         self._adjectives = {
             group: [Bilingual(*line.split(" = ")) for line in lines]
-            for group, lines in _sections("adjectives").items()
+            for group, lines in sectioned_list("adjectives").items()
         }
         self._neighbours: dict[tuple[str, ...], list[Noun]] = {}
         for noun in nouns:
