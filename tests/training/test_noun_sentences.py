@@ -206,3 +206,10 @@ def test_compounds_of_two_nouns_are_nouns_with_the_gender_and_plural_of_the_last
     assert found["Gartenzaun"].groups == NOUNS["Zaun"].groups
     knife = found["Küchenmesser"]
     assert (knife.gender, knife.plural, knife.english_plural) == ("n", "Küchenmesser", "kitchen knives")
+
+
+def test_each_noun_is_listed_once_and_has_frames_and_adjectives() -> None:
+    nouns = read_nouns()
+
+    assert len(nouns) == len(NOUNS) > 1700
+    assert all(noun.groups for noun in nouns)

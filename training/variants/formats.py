@@ -120,6 +120,15 @@ def price(rng: Random) -> Bilingual:
     )
 
 
+def small_price(rng: Random) -> Bilingual:
+    """Make a price below a thousand euros, pounds or dollars, as everyday things have."""
+    value, sign = rng.randint(1, rng.choice((9, 99, 999))), rng.choice("€€€$£")
+    amount = decimal(100 * value + rng.choice((99, 95, 90, 50, 49)), 2)
+    if rng.random() < 1 / 3:
+        amount = Bilingual.alike(str(value))
+    return Bilingual(f"{amount.german} {sign}", f"{sign}{amount.english}")
+
+
 def time(rng: Random) -> Bilingual:
     """Make a time on the 24-hour clock, which is the same in both languages."""
     hour, minute = rng.randrange(24), rng.choice((0, 15, 30, 45, rng.randrange(60)))

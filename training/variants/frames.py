@@ -21,6 +21,7 @@ from training.variants.formats import (
     ordinal,
     percentage,
     price,
+    small_price,
     time,
 )
 from training.variants.names import (
@@ -135,6 +136,7 @@ SLOTS: dict[str, Maker[Bilingual]] = {
     "amount": any_number,
     "counted": counted,
     "price": price,
+    "smallprice": small_price,
     "percentage": percentage,
     "time": time,
     "clock": clock,
