@@ -8,7 +8,7 @@ with all hidden, which cannot fail
 pieces -- joining --> the translation -- checks --> kept, or the source instead
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -56,12 +56,12 @@ class TextPlan:
         whole = MarkedPart(self._source, own_span, marks, context.source, context.pause)
         self._first = show(whole, hidden)
         self._slots: list[Piece | ShownText] = [self._first]
-        if context.splitting is not Splitting.SENTENCES:
-            self._slots = list(_between_breaks(whole, hidden))
         self._taken: list[Translation] = []
         self._outcome: TextOutcome | None = None
         self._streaming: SegmentCutter | None = None
         self._num_streamed = 0
+        if context.splitting is not Splitting.SENTENCES:
+            self._set_slots(_between_breaks(whole, hidden))
 
     @property
     def calls(self) -> list[ShownText]:
@@ -97,10 +97,7 @@ class TextPlan:
         slots: list[Piece | ShownText] = []
         for slot in self._slots:
             slots += self._advance(slot, next(remaining)) if isinstance(slot, ShownText) else [slot]
-        self._slots = slots
-        pieces = [slot for slot in slots if isinstance(slot, Piece)]
-        if len(pieces) == len(slots):
-            self._outcome = self._finish(pieces)
+        self._set_slots(slots)
 
     def take_segment(self, segment: SegmentTranslation) -> SegmentTranslation | None:
         """Return the next segment of the only first call as one of the text; None from a wrong one on.
@@ -125,7 +122,7 @@ class TextPlan:
     def can_stream(self) -> bool:
         """Whether `take_segment` may be called."""
         has_puts = any(each.put is not None for each in self._source.objects)
-        return len(self._slots) == 1 and not has_puts
+        return len(self._slots) == len(self.calls) == 1 and not has_puts
 
     def _is_right(self, translation: Translation) -> bool:
         return self._first.is_plain and is_right(self._first, translation, self._context)
@@ -142,10 +139,17 @@ class TextPlan:
             self._context.pause()
         yield cutter.rest()
 
+    def _set_slots(self, slots: Iterable[Piece | ShownText]) -> None:
+        """Set the parts of the text, and the outcome if there is nothing to translate in any."""
+        self._slots = list(slots)
+        pieces = [slot for slot in self._slots if isinstance(slot, Piece)]
+        if len(pieces) == len(self._slots):
+            self._outcome = self._finish(pieces)
+
     def _finish(self, pieces: Sequence[Piece]) -> TextOutcome:
         joined = join_pieces(self._source, pieces)
         failed = tuple(failure for piece in pieces for failure in piece.failed)
-        if len(self._taken) > 1:
+        if len(self._taken) != 1:
             return self._checked(joined.marked, joint_translation(self._taken, joined), failed)
         [first] = self._taken
         others = (self._restored(other) for other in first.alternatives[1:])

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.types import Translation
+from dragoman.types import Splitting, Translation
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
+from service.text.modes import PlaceholderMode
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.outcome import TextOutcome
 from service.text.text_plan import plan_text
@@ -48,6 +49,43 @@ def test_an_element_is_translated_as_a_placeholder_is(sentences: list[list[str]]
     assert translated.replace("<code>ls</code>", "{app}").replace("<br>", "\n") == (
         f"<p>{translate(text).marked.text}</p>"
     )
+
+
+BLANKS = [" ", "\t", "\u00a0", "\n", "\r\n", "\\n", "\\n", "\\r\\n", "\\n"]
+WITHOUT_WORDS = st.lists(
+    st.sampled_from(BLANKS) | st.sampled_from(["<br/>", "{app}", "%s", "<b></b>", "<x/>", "<!-- c -->"]),
+    max_size=3,
+).map("".join)
+"""Texts of blanks, breaks and objects only."""
+FORMS = {
+    "plain": "{}",
+    "icu": "{{n, plural, one {{{}}} other {{{}}}}}",
+    "icu with words": "{{n, plural, one {{{}}} other {{Hunde}}}}",
+    "markup": "<p>{}</p><p>{}</p>",
+    "markup with words": "<p>{}</p><p>Hunde</p>{}",
+}
+CONTEXTS = st.builds(
+    TextContext,
+    st.just("de"),
+    st.just("en"),
+    is_message=st.booleans(),
+    splitting=st.sampled_from(Splitting),
+    placeholders=st.sampled_from(PlaceholderMode),
+    has_prefix=st.booleans(),
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=200)
+@given(WITHOUT_WORDS, WITHOUT_WORDS, CONTEXTS, st.sampled_from(MarkupLanguage))
+def test_a_text_without_words_has_an_outcome_and_stays_however_it_is_split(
+    form: str, one: str, two: str, context: TextContext, language: MarkupLanguage
+) -> None:
+    text = FORMS[form].format(one, two)
+    if "markup" in form:
+        assert parse(text, MarkupOptions(language)).translate(as_it_is, context) == text
+    else:
+        assert outcome(MarkedText(text), as_it_is, context).marked.text == text
 
 
 PIECES = ["<b>", "</b>", "<i>", "</i>", "<code>x</code>", "{app}", "<!-- c -->", " ", " ", ". ", "<br>", "%s"]

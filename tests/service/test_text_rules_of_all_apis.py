@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
+from dragoman.types import Splitting
 from tests.jobs.conftest import run_job
 from tests.protection.test_text_rules import WORDS
 from tests.routing.doubles import write_bundle
-from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, OPENAI, Api
+from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, NATIVE, OPENAI, Api
 from tests.service.conftest import QUICK_FILES, Run, events_of, ready_client, router_of
 from tests.service.doubles import BadTranslator, open_bad
 
@@ -193,6 +194,43 @@ def test_touching_links_part_and_marks_are_there_once_and_nest(
     assert re.fullmatch(r"<p>.*<b>.*<i>.*</i>.*</b>.*<br>.*</p>", marked)
     assert Counter(re.findall(r"<[^>]+>|\{app\}", marked)) == Counter(re.findall(r"<[^>]+>|\{app\}", MARKED))
     assert html.unescape(marked).count("&") == 1
+
+
+WITHOUT_WORDS = [" ", "\n", "\\n", "<br>", "{app}", "{n, plural, one {} other {{app}}}"]
+OPTIONS: list[tuple[Api, dict[str, str]]] = [
+    *[(NATIVE, {"splitting": splitting}) for splitting in Splitting],
+    *[(DEEPL, {"split_sentences": splitting}) for splitting in ("0", "1", "nonewlines")],
+    *[(api, {}) for api in APIS],
+]
+
+
+@pytest.mark.parametrize(("api", "options"), OPTIONS)
+def test_texts_without_words_stay_however_a_request_has_them_split(
+    client: httpx.Client, api: Api, options: dict[str, str]
+) -> None:
+    for text in WITHOUT_WORDS:
+        assert api.translate(client, text, **options) == text
+
+
+@pytest.mark.parametrize("splitting", Splitting)
+def test_texts_without_words_take_no_other_text_of_a_request_with_them(
+    client: httpx.Client, run_badly: Run, splitting: Splitting
+) -> None:
+    [dogs] = native(client, run_badly, ["Die Hunde"])
+    texts = [*WITHOUT_WORDS, "", "Die Hunde"]
+    body = {"text": texts, "splitting": splitting, **PAIR}
+    found = posted(client, "/v1/translate", body).json()
+    _, streamed_last = events_of(posted(client, "/v1/translate/stream", body))[-1]
+    for answer in (found, streamed_last):
+        assert [each["text"] for each in answer["translations"]] == [*texts[:-1], dogs]
+
+
+@pytest.mark.parametrize("way", [name for name, way in WAYS.items() if way.is_html])
+def test_paragraphs_without_words_stay(client: httpx.Client, run_badly: Run, way: str) -> None:
+    [dogs] = native(client, run_badly, ["Die Hunde"])
+    for text in ("", " ", "\\n", "<br>", "{app}"):
+        [translated] = WAYS[way].translate(client, run_badly, [f"<p>Die Hunde</p><p>{text}</p>"])
+        assert translated == f"<p>{dogs}</p><p>{text}</p>"
 
 
 FLAGGED = "Der Zusatz sehr."
