@@ -65,7 +65,8 @@ class Choice:
 
     name: str
     kind: ChoiceKind
-    offset: int
+    offset: str
+    """Digits, without zeros before them; empty without one."""
     branches: tuple[tuple[str, "Nodes"], ...]
     """Selector (`one`, `=1`, `female`) and content of each branch, in the order of the message."""
 
@@ -171,7 +172,7 @@ class _Parser:
         selectors = [selector for selector, _ in branches]
         if "other" not in selectors or len(set(selectors)) < len(selectors):
             raise self.error(f"{name} needs one branch `other`, and no branch twice")
-        return Choice(name, kind, 0 if offset is None else int(offset[1]), tuple(branches))
+        return Choice(name, kind, "" if offset is None else offset[1].lstrip("0"), tuple(branches))
 
     def _name(self) -> str:
         """Return a name that is known to be here, and skip the comma after it."""

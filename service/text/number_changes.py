@@ -101,7 +101,10 @@ class _Signs:
         """Return a number with the signs of the language."""
         digits = "".join(value.groups)
         if len(value.groups) > 1:
-            digits = f"{int(digits):,}".replace(",", self.group)
+            first = len(digits) % 3 or 3
+            digits = self.group.join(
+                (digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3)))
+            )
         return digits if value.fraction is None else f"{digits}{self.decimal}{value.fraction}"
 
 
@@ -188,11 +191,8 @@ class NumberForms:
         It stays if it has no sign, if it is an identifier or a word, and if its form is not certain: `3.11`
         in English is a version, too.
         """
-        if number.kind is NumberKind.IN_WORDS:
-            in_words = find_numbers_in_words(text, self.source.language)
-            return next(one for one in in_words if one.span.start == number.start).digits(
-                self.target.language
-            )
+        if number.in_words is not None:
+            return number.in_words.digits(self.target.language)
         if number.kind is not NumberKind.NUMBER or not self.target.decimal:
             return None
         item = _item(text, number, self.source)
@@ -224,7 +224,7 @@ class NumberForms:
         if not self.reads_digits:
             return []
         return [
-            _item_of(text, Number(*one.span, NumberKind.IN_WORDS), str(one.value), signs)
+            _item_of(text, Number(*one.span, NumberKind.IN_WORDS, one), str(one.value), signs)
             for one in find_numbers_in_words(mask(text, objects) if objects else text, signs.language)
         ]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from dragoman.text.numbers_in_words import NumberInWords
 from service.text.searching import find_all, never_pause
 
 
@@ -32,6 +33,8 @@ class Number(NamedTuple):
     start: int
     end: int
     kind: NumberKind
+    in_words: NumberInWords | None = None
+    """Its value if it is one in words."""
 
 
 _L = r"0-9A-Za-z\u00c0-\u024f\u0370-\u052f"

@@ -97,7 +97,7 @@ def test_quoted_text_stays_quoted_and_apostrophes_are_written_as_in_the_source()
     single = "{n, plural, other {geht's}}"
 
     assert parse_icu(_shouted(doubled)) == (
-        Choice("n", ChoiceKind.PLURAL, 0, tuple(
+        Choice("n", ChoiceKind.PLURAL, "", tuple(
             (name, (Text("{EIN WORT} GEHT'S # "), Argument("{n}"))) for name in ("one", "other")
         )),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from dragoman.types import Splitting, Translation
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
 from service.text.modes import PlaceholderMode
-from service.text.options import MarkupLanguage, MarkupOptions
+from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
 from service.text.outcome import TextOutcome
 from service.text.text_plan import plan_text
 from tests.markup.marked import outcome, parse
@@ -86,6 +86,46 @@ def test_a_text_without_words_has_an_outcome_and_stays_however_it_is_split(
         assert parse(text, MarkupOptions(language)).translate(as_it_is, context) == text
     else:
         assert outcome(MarkedText(text), as_it_is, context).marked.text == text
+
+
+NUMBERS = st.sampled_from(
+    ["tausendeins", "achtzigtausendzwei", "minus ", "1111", "1.234,5", "%s", "%2$s", " ", "Hunde"]
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(NUMBERS, min_size=1, max_size=6).map("".join))
+def test_placeholders_that_touch_numbers_in_words_are_kept_whatever_numbers_are_lost(text: str) -> None:
+    translated = outcome(MarkedText(text), lambda shown: as_it_is(re.sub(r"[^%$s]", "", shown)), CONTEXT)
+
+    assert Counter(re.findall(r"%(?:2\$)?s", translated.marked.text)) == Counter(
+        re.findall(r"%(?:2\$)?s", text)
+    )
+
+
+MANY_DIGITS = st.sampled_from(["7", "0" * 5000, "1" * 5000, "\u0663" * 5000, "1" + ",234" * 2000])
+AROUND_DIGITS = [
+    "{{n, plural, offset:{} one {{a}} other {{b}}}}",
+    "{{n, plural, ={} {{a}} other {{# b}}}}",
+    "{{n, selectordinal, offset: {} other {{# b}}}}",
+    *("{}", "-{}", "%{}$s", "%{}d", "{{{}}}", "&#{};", "{} Uhr", "{}.{}.", "{}:{}", "{} km", "x{}y", "<g{}>"),
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(AROUND_DIGITS), MANY_DIGITS, MANY_DIGITS, st.sampled_from([None, *MarkupLanguage]))
+def test_a_number_may_have_any_number_of_digits(
+    form: str, one: str, two: str, language: MarkupLanguage | None
+) -> None:
+    text = form.format(one, two)
+    if language is None:
+        outcome(MarkedText(text), translate_badly, CONTEXT)
+        return
+    try:
+        document = parse(f"<p>{text}</p>", MarkupOptions(language))
+    except MarkupError:
+        return
+    document.translate(translate_badly, CONTEXT)
 
 
 PIECES = ["<b>", "</b>", "<i>", "</i>", "<code>x</code>", "{app}", "<!-- c -->", " ", " ", ". ", "<br>", "%s"]
