@@ -71,9 +71,9 @@ def _with_half(segment: str) -> Times:
     """Yield the times with a.m. or p.m. on a clock of 24 hours."""
     for found in _WITH_HALF.finditer(segment):
         half = found["half"].lower()
-        hour = int(found[5]) % _NOON
+        hour = int(found[5]) % _NOON  # at most 2 digits
         if found["to"]:
-            first = int(found[2]) % _NOON
+            first = int(found[2]) % _NOON  # at most 2 digits
             own_half = half if first < hour else "a" if half == "p" else "p"
             yield (
                 Span(found.start(2), found.start("to")),

@@ -45,4 +45,5 @@ def find_dates(text: str) -> Iterator[Date]:
             if dates[group]:
                 day, month, _ = dates[group].split(".")
                 start, end = dates.span(group)
-                yield Date(Span(start, end - (end == len(text))), int(day), int(month))
+                span = Span(start, end - (end == len(text)))
+                yield Date(span, int(day), int(month))  # at most 2 digits

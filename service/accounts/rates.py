@@ -52,7 +52,7 @@ class RateLimits:
             windows = parse_many(text)
         except ValueError as error:
             raise RatesInvalid("rate_limit", f"{text!r} must have the form `20/minute; 1000/hour`") from error
-        if any(int(number) == 0 for number in re.findall(r"[0-9]+", text)):
+        if re.search(r"(?<![0-9])0+(?![0-9])", text):
             raise RatesInvalid("rate_limit", f"{text!r} contains 0; omit the setting for no limit")
         # With the shortest first, a request rejected by a short window does not fill a long one for hours.
         return cls(tuple(sorted(windows, key=RateLimitItem.get_expiry)))

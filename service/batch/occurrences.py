@@ -24,5 +24,7 @@ class OccurrenceCounts:
 
     def of(self, key: bytes) -> int:
         """Return the number of occurrences of an entry; 0 if it was not added."""
-        found = self._database.execute("SELECT times FROM entries WHERE key = ?", (key,)).fetchone()
-        return 0 if found is None else int(found[0])
+        found: tuple[int] | None = self._database.execute(
+            "SELECT times FROM entries WHERE key = ?", (key,)
+        ).fetchone()
+        return 0 if found is None else found[0]

@@ -144,6 +144,7 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 _AN_ERROR = re.compile(r"[\w.]+(Error|Exception): ")
 LOOK_S = 0.2
 """Seconds between two checks whether the job is to stop."""
+MAX_PORT_DIGITS = 5
 CONNECT_TIMEOUT_S = 10.0
 """Seconds to wait until a cluster answers."""
 STOP_TIMEOUT_S = 30.0
@@ -192,8 +193,9 @@ def connect(options: ClusterOptions) -> Iterator[None]:
 def _check_reachable(address: str) -> None:
     """Connect to the cluster's address once, and fail early: Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
-    if host and port.isdecimal():
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT_S):
+    if host and port.isdecimal() and len(port) <= MAX_PORT_DIGITS:
+        host_and_port = host.strip("[]"), int(port)  # at most 5 digits
+        with socket.create_connection(host_and_port, timeout=CONNECT_TIMEOUT_S):
             pass
 
 

@@ -21,6 +21,7 @@ MAX_RECORD_CHARACTERS = 10_000_000
 
 _MAX_SHOWN = 400
 
+_NUMBER = re.compile("[0-9]{1,9}")
 _QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 _CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 
@@ -68,7 +69,7 @@ class DelimitedFormat(BytesFormat):
         selected: dict[int, str] = {}
         for column in self._columns:
             if _is_number(column):
-                position = int(column) - 1
+                position = int(column) - 1  # at most 9 digits
                 if not 0 <= position < len(first):
                     raise FileFormatError(f"column {column} not found: line 1 has {len(first)} columns")
             elif first.count(column) != 1:
@@ -227,4 +228,4 @@ def _quote_cell(text: str) -> bytes:
 
 
 def _is_number(column: str) -> bool:
-    return column.isascii() and column.isdecimal()
+    return _NUMBER.fullmatch(column) is not None

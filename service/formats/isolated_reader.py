@@ -62,7 +62,7 @@ def main() -> None:
     signal.signal(signal.SIGPROF, lambda *_: os.nice(COSTLY_NICENESS - NICENESS))
     signal.setitimer(signal.ITIMER_PROF, COSTLY_CPU_S)
     try:
-        with os.fdopen(int(sys.argv[1]), "rb") as source:
+        with os.fdopen(int(sys.argv[1]), "rb") as source:  # at most 10 digits, of our own process
             _execute(request, source, requests, replies)
         replies.write(frame(FrameKind.DONE))
     except BrokenPipeError:

@@ -139,8 +139,9 @@ def _expand_spaces(items: Iterator[InlineItem], prefix: str) -> Iterator[InlineI
         number = note.removeprefix(_SPACES_NOTE) if note.startswith(_SPACES_NOTE) else ""
         if number and not is_after_space:
             yield InlineItem(TokenKind.TEXT, " ")
-            if int(number) > 1:
-                yield InlineItem(TokenKind.POINT, raw=_spaces(int(number) - 1, prefix))
+            num_following = int(number) - 1  # at most 4 digits
+            if num_following > 0:
+                yield InlineItem(TokenKind.POINT, raw=_spaces(num_following, prefix))
         else:
             yield replace(item, note=None) if number else item
         if item.kind is TokenKind.TEXT and item.text:
@@ -158,7 +159,7 @@ def _num_spaces(element: Element) -> int:
     said = element.attribute("c", _TEXT) or "1"
     if not said.isascii() or not said.isdecimal() or len(said) > 4:  # noqa: PLR2004 -- up to 9,999 spaces
         raise FileFormatError(f"{element.open[:80]!r} has an invalid number of spaces; save it again")
-    return int(said)
+    return int(said)  # at most 4 digits
 
 
 def _non_text_item(element: Element, raw: str) -> InlineItem:

@@ -32,7 +32,7 @@ _CHARSET = re.compile(
     rb"^(?:msgstr\s)?\"(?:[^\"\n]*\\n)?Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)",
     re.MULTILINE | re.IGNORECASE,
 )
-_FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")
+_FIELD = re.compile(r"\s*msgstr(?:\[(\d{1,3})\])?\s*\"")
 _CONTINUED = re.compile(r"\s*\"")
 _MAYBE_TEXT = re.compile(r"\s*(?:msg|\")")
 _TEXT = re.compile(r'(?:msg[a-z_]+(?:\[\d{1,3}\])?\s*)?"(?:[^"\\]|\\.)*"')
@@ -182,7 +182,8 @@ def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
         start, i = i, i + 1
         while i < len(lines) and _CONTINUED.match(lines[i]):
             i += 1
-        yield _Field(int(found[1] or 0), found[0].strip().removesuffix('"').rstrip(), start, i)
+        number = int(found[1] or 0)  # at most 3 digits
+        yield _Field(number, found[0].strip().removesuffix('"').rstrip(), start, i)
 
 
 def _translation_unit(found: Sequence[TextRun | InlineItem], tag: str, raw: str, line_end: str) -> TextUnit:
@@ -203,5 +204,5 @@ def _translation_unit(found: Sequence[TextRun | InlineItem], tag: str, raw: str,
 def _wrap_translation(text: str, tag: str) -> list[str]:
     """Return the lines of a translation, wrapped as gettext wraps them."""
     lines = str(polib.POEntry(msgid=".", msgstr=text)).rstrip("\n").split("\n")
-    first = next(i for i, line in enumerate(lines) if line.startswith("msgstr "))
+    first = [line.startswith("msgstr ") for line in lines].index(True)
     return [tag + lines[first].removeprefix("msgstr"), *lines[first + 1 :]]

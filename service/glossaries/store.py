@@ -109,7 +109,8 @@ class GlossaryStore:
         """Return the entries of a pair; None means the only one. Raises UnknownDictionary."""
         dictionaries = {each.pair: each for each in self.read_dictionaries(owner, glossary_id)}
         if pair is None and len(dictionaries) == 1:
-            return next(iter(dictionaries.values()))
+            [only] = dictionaries.values()
+            return only
         return _require(dictionaries, pair)
 
     def replace(

@@ -139,7 +139,8 @@ class Fields:
             elif len(values) > 1:
                 raise field_error(name, f"occurs {len(values)} times; send it once")
             else:
-                objects.setdefault(int(found["position"]), {})[found["field"]] = values[0]
+                position = int(found["position"])  # at most 4 digits
+                objects.setdefault(position, {})[found["field"]] = values[0]
         if not objects:
             return self
         if array in self:
@@ -210,7 +211,7 @@ class Fields:
         if not isinstance(value, list):
             raise self.error(name, "must be a string or an array of strings")
         if not {str}.issuperset(map(type, value)):  # by a loop, 100,000 texts would block the event loop
-            position = next(i for i, each in enumerate(value) if not isinstance(each, str))
+            position = [isinstance(each, str) for each in value].index(False)
             raise self.error(f"{name}[{position}]", "must be a string")
         return tuple(value)
 
@@ -222,7 +223,7 @@ class Fields:
         if isinstance(value, str):
             digits = value.strip().removeprefix("-")
             if digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS:
-                return int(value)
+                return int(value)  # at most 18 digits
         raise self.error(name, "must be a whole number")
 
     def boolean(self, name: str) -> bool | None:

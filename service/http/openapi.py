@@ -52,7 +52,7 @@ _RETRY_AFTER: Mapping[str, Any] = {
     "schema": {"type": "integer", "minimum": 1},
 }
 _CHALLENGE: Mapping[str, Any] = {"description": "How to send a key.", "schema": {"type": "string"}}
-HEADERS: Mapping[int, Mapping[str, Any]] = {
+HEADERS: Mapping[int | str, Mapping[str, Any]] = {
     401: {"WWW-Authenticate": _CHALLENGE},
     429: {"Retry-After": _RETRY_AFTER},
     503: {"Retry-After": _RETRY_AFTER},
@@ -161,7 +161,7 @@ def error_responses(
         documented[status] = {
             **({"content": {JSON: {"schema": reference_to(model)}}} if documented else {"model": model}),
             "description": ". ".join(reasons),
-            **({"headers": dict(HEADERS[int(status)])} if int(status) in HEADERS else {}),
+            **({"headers": dict(HEADERS[status])} if status in HEADERS else {}),
         }
     return documented
 

@@ -172,4 +172,4 @@ def _reached_address(address: IpAddress) -> IpAddress:
         return address
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
-    return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else address
+    return ipaddress.IPv4Address(address.packed[-4:]) if address in _NAT64 else address

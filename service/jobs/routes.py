@@ -61,11 +61,13 @@ def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
     first, last = requested["first"], requested["last"]
     if not first and not last:
         return whole
+    end = int(last or 0)  # at most 18 digits
     if not first:  # a number of bytes from the end
-        start, stop = max(size_bytes - int(last), 0), size_bytes
+        start, stop = max(size_bytes - end, 0), size_bytes
     else:
-        start, stop = int(first), min(int(last) + 1, size_bytes) if last else size_bytes
-        if last and int(last) < start:
+        start = int(first)  # at most 18 digits
+        stop = min(end + 1, size_bytes) if last else size_bytes
+        if last and end < start:
             return whole
     if start >= size_bytes:
         raise RangeNotSatisfiable

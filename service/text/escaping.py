@@ -58,5 +58,5 @@ def _character(reference: re.Match[str]) -> str:
     if reference["name"]:
         return _NAMED[reference["name"]]
     digits = reference["hexadecimal"] or reference["decimal"]
-    # Python parses at most 4,300 digits, but a number may begin with any number of zeros.
-    return chr(int(digits.lstrip("0") or "0", 16 if reference["hexadecimal"] else 10))
+    significant = digits.lstrip("0") or "0"
+    return chr(int(significant, 16 if reference["hexadecimal"] else 10))  # at most 7 digits, says the parser

@@ -1,6 +1,7 @@
 """Which numbers of a text its translation lacks, and how a number is written in another language."""
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -236,7 +237,8 @@ class NumberForms:
         for item in own:
             if item.is_matched or not item.plain.isdecimal() or len(item.plain) > 2:  # noqa: PLR2004 -- digits
                 continue
-            key = (int(item.plain), is_ordinal(item.text, item.number.end, self.source.language))
+            number = int(item.plain)  # at most 2 digits
+            key = (number, is_ordinal(item.text, item.number.end, self.source.language))
             if words[key] > 0:
                 words[key] -= 1
                 item.is_matched = True
@@ -277,7 +279,7 @@ def _item_of(text: str, number: Number, written: str, signs: _Signs) -> _Item:
 
 
 def _in_ascii(number: str) -> str:
-    return "".join(str(int(one)) if one.isdecimal() else one for one in number.translate(_PLAIN))
+    return "".join(str(unicodedata.decimal(one, one)) for one in number.translate(_PLAIN))
 
 
 def _name_months(own: Iterable[_Item], source: str, target: str) -> None:
@@ -360,7 +362,7 @@ def _clock(item: _Item) -> _Clock | None:
     if found is None:
         return None
     word = _CLOCK_WORD.match(item.text, item.number.end - len(found[3] or ""))
-    hour, minute = int(found[1]), found[2] or "00"
+    hour, minute = int(found[1]), found[2] or "00"  # at most 2 digits
     is_time = word is not None or ":" in item.plain or "h" in item.plain
     if not is_time or hour > 24 or minute >= "60":  # noqa: PLR2004 -- hours, minutes
         return None

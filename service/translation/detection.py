@@ -96,7 +96,7 @@ def other_language(text: str, source: str, served: Sequence[str]) -> DetectedSou
     if unserved is not None:
         return unserved
     found = {one.language: one for one in detect(text, among)}
-    best = next(iter(found.values()))
+    best, *_ = found.values()
     named = found.get(source, NOTHING)
     return best if best.confidence > MIN_OTHER_RATIO * named.confidence else None
 

@@ -161,7 +161,7 @@ class Inference:
         """
         for name in self._preloaded:
             try:
-                pair = next(self.router.routes.named(name).languages.pairs())
+                pair, *_ = self.router.routes.named(name).languages.pairs()
                 route = self.router.route(*pair, name)
                 [outcome] = await self.run([EngineCall(route, WARM_UP_TEXT)])
             except Exception:

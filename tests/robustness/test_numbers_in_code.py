@@ -64,7 +64,7 @@ def may_be_text(value: ast.expr) -> bool:
 def failing_searches(source: str) -> Iterator[int]:
     """Yield the lines with a search that raises StopIteration where nothing is found."""
     for call in calls(ast.parse(source), "next"):
-        if len(call.args) == 1 and not isinstance(call.args[0], ast.Name):
+        if len(call.args) == 1 and not isinstance(call.args[0], ast.Name | ast.Attribute):
             yield call.lineno
 
 

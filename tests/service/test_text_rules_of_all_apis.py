@@ -198,7 +198,7 @@ def test_touching_links_part_and_marks_are_there_once_and_nest(
 
 WITHOUT_WORDS = [" ", "\n", "\\n", "<br>", "{app}", "{n, plural, one {} other {{app}}}"]
 OPTIONS: list[tuple[Api, dict[str, str]]] = [
-    *[(NATIVE, {"splitting": splitting}) for splitting in Splitting],
+    *[(NATIVE, {"splitting": splitting.value}) for splitting in Splitting],
     *[(DEEPL, {"split_sentences": splitting}) for splitting in ("0", "1", "nonewlines")],
     *[(api, {}) for api in APIS],
 ]

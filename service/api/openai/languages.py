@@ -134,7 +134,10 @@ def names_language(text: str, names: LanguageNames) -> bool:
 def model_names(catalogue: Catalogue) -> list[str]:
     """Return the names of models to list: any languages, each target, and the pairs of bilingual models."""
     pairs = [
-        next(offer.languages.pairs()) for offer in catalogue.routes.offers if offer.languages.is_single_pair
+        pair
+        for offer in catalogue.routes.offers
+        if offer.languages.is_single_pair
+        for pair in offer.languages.pairs()
     ]
     names = [PREFIX, *(f"{PREFIX}-{AUTO}-{target}" for target in catalogue.routes.targets())]
     return [*names, *sorted({f"{PREFIX}-{pair.source}-{pair.target}" for pair in pairs})]
