@@ -22,7 +22,7 @@ from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSt
 from dragoman.providers import ONNXRUNTIME, Kernels, SessionOptions
 from dragoman.scheduling.policy import Capacity
 from dragoman.shortlist import Shortlist
-from dragoman.text.stemming import is_inflected
+from dragoman.text.inflections import is_inflected
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Method, SearchKind
 

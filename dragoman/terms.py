@@ -19,7 +19,7 @@ class Term:
     """
 
     source: str
-    """The term, found in a text by words, in any case and inflection."""
+    """The term in its dictionary form, found in a text by words, in any inflection."""
     targets: tuple[str, ...] = ()
     """Allowed translations, the preferred one first; the model chooses. If empty, the words of the text are
     kept as they are."""

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from dragoman.decoding.constrained import has_phrase
 from dragoman.decoding.constraints import Constraints, PhraseForm, RequiredPhrase
@@ -16,8 +17,8 @@ from dragoman.errors import InputError
 from dragoman.manifest import TermControls
 from dragoman.scripts import is_word_character
 from dragoman.terms import Term, Terminology
-from dragoman.text.stemming import stem
-from dragoman.text.term_index import TermIndex, TermMatch, split_words
+from dragoman.text.inflections import is_inflected, is_plural, plurals_of
+from dragoman.text.term_index import TermIndex, TermMatch, is_noun, split_words
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Pair, Span
 
@@ -26,7 +27,7 @@ MAX_CACHED_FINDERS = 64
 MAX_INFLECTED_FORMS = 16
 """Maximum number of forms that are taken from the vocabulary for a term."""
 BUCKET_CHARACTERS = 3
-"""Characters that inflected forms of a word share at least; only such words are compared by stem."""
+"""Characters that inflected forms of a word share at least; only such words are compared."""
 _OPENING = "("
 """Text after which a word begins without a space."""
 
@@ -72,7 +73,7 @@ class TermFinder:
     def __init__(self, terminology: Terminology, pair: Pair, model: "TermModel") -> None:
         self._model = model
         self._pair = pair
-        self._index = TermIndex(terminology.terms, pair.source)
+        self._index = TermIndex.of_sources(terminology.terms, pair)
         self._forbidden = tuple(phrase.strip().casefold() for phrase in terminology.forbidden)
         self._phrase = lru_cache(maxsize=1024)(self._make_phrase)
 
@@ -85,8 +86,18 @@ class TermFinder:
         matches = self._index.find(segment)
         if not matches and not self._forbidden:
             return None
-        keys = Counter((one.term, one.surface if _keeps_case(one) else "") for one in matches)
-        phrases = tuple(self._phrase(term, surface) for term, surface in keys)
+        targets = [self._targets(segment, one) for one in matches]
+        # Any form counts for a singular: beside one, a plural must not count for both.
+        singulars = {one.term for one, own in zip(matches, targets, strict=True) if own == one.term.targets}
+        keys = Counter(
+            (
+                one.term,
+                one.surface if _keeps_case(one) else "",
+                one.term.targets if one.term in singulars else own,
+            )
+            for one, own in zip(matches, targets, strict=True)
+        )
+        phrases = tuple(self._phrase(*key) for key in keys)
         required = tuple(
             RequiredPhrase(phrase.forms, count) for phrase, count in zip(phrases, keys.values(), strict=True)
         )
@@ -112,7 +123,9 @@ class TermFinder:
             ids.append(controls.begin)
             spans.append(Span(match.span.start, match.span.start))
             self._add(segment, match.span, ids, spans)
-            (translation,) = self._model.source.encode([_preferred(match)])
+            given = self._targets(segment, match)
+            preferred = given[0] if len(given) == 1 else _preferred(match)
+            (translation,) = self._model.source.encode([preferred])
             inserted = [controls.translation, *translation, controls.end]
             ids += inserted
             spans += [match.span] * len(inserted)
@@ -129,18 +142,30 @@ class TermFinder:
             found = self._model.source.source_spans(part)
             spans += (Span(start + one.start, start + one.end) for one in found)
 
-    def _make_phrase(self, term: Term, surface: str) -> _Phrase:
+    def _targets(self, segment: str, match: TermMatch) -> tuple[str, ...]:
+        """Return the allowed translations of a term: their plurals where the segment has one."""
+        term, language = match.term, self._pair.target
+        own, found = (split_words(text)[-1][1] for text in (term.source, match.surface))
+        before = segment[: match.span.end - len(found)]
+        if is_noun(term, self._pair) is False or not is_plural(own, found, before, self._pair.source):
+            return term.targets
+        return tuple(plural for target in term.targets for plural in _plurals(target, language))
+
+    def _make_phrase(self, term: Term, surface: str, targets: tuple[str, ...]) -> _Phrase:
         """Return the forms of a term's translation; `surface` is "" unless the segment's spelling matters."""
         if not term.targets:
             return _Phrase(tuple(self._forms([surface], [surface])), None, surface)
-        spellings = dict.fromkeys(term.targets)
+        spellings = dict.fromkeys(targets)
         if surface:
-            spellings |= dict.fromkeys(target.upper() for target in term.targets)
+            spellings |= dict.fromkeys(target.upper() for target in targets)
         spellings |= dict.fromkeys(spelling[0].upper() + spelling[1:] for spelling in spellings)
         for spelling in tuple(spellings):
             spellings |= dict.fromkeys(self._model.inflected(spelling, self._pair.target))
-        index = TermIndex([Term(target) for target in term.targets], self._pair.target)
-        return _Phrase(tuple(self._forms(spellings, term.targets)), index, "")
+        forms = tuple(self._forms(spellings, term.targets))
+        if not forms:  # no plural can be spelled
+            return self._make_phrase(term, surface, term.targets)
+        index = TermIndex.of_targets(targets, self._pair.target, is_noun=is_noun(term, self._pair) is True)
+        return _Phrase(forms, index, "")
 
     def _forms(self, spellings: Iterable[str], given: Collection[str]) -> Iterator[PhraseForm]:
         """Yield the forms that the vocabulary can spell. Raises InputError if it cannot spell a given one."""
@@ -177,10 +202,8 @@ class TermModel:
         if not all(map(is_word_character, spelling)) or len(spelling) < BUCKET_CHARACTERS:
             return []
         bucket = self._words().get(spelling[:BUCKET_CHARACTERS], ())
-        own = stem(spelling, language)
-        return [word for word in bucket if word != spelling and stem(word, language) == own][
-            :MAX_INFLECTED_FORMS
-        ]
+        found = (word for word in bucket if word != spelling and is_inflected(language, spelling, word))
+        return list(islice(found, MAX_INFLECTED_FORMS))
 
     def _whole_words(self) -> dict[str, list[str]]:
         """Return the pieces of the target vocabulary that are whole words, by their first characters."""
@@ -195,6 +218,14 @@ class TermModel:
 def _keeps_case(match: TermMatch) -> bool:
     """Return whether it matters how the segment spells a term: it is kept, or it is in capital letters."""
     return not match.term.targets or (len(match.surface) > 1 and match.surface.isupper())
+
+
+def _plurals(phrase: str, language: str) -> list[str]:
+    """Return what may be the plural of a phrase, by its last word; the phrase itself if nothing is known."""
+    at, word = split_words(phrase)[-1]
+    return [phrase[:at] + plural + phrase[at + len(word) :] for plural in plurals_of(word, language)] or [
+        phrase
+    ]
 
 
 def _preferred(match: TermMatch) -> str:

@@ -39,7 +39,7 @@ def stem(word: str, language: str) -> str:
         return str(stemmer.stemWord(lower))
 
 
-def is_inflected(language: str, word: str, other: str) -> bool:
+def has_same_stem(language: str, word: str, other: str) -> bool:
     """Return whether two words have the same stem."""
     return stem(word, language) == stem(other, language)
 

@@ -12,7 +12,7 @@ from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.terms import Terminology
 from dragoman.text.term_index import TermIndex, TermMatch
-from dragoman.types import Span, Splitting
+from dragoman.types import Pair, Span, Splitting
 from service.text.modes import PlaceholderMode
 from service.text.searching import never_pause
 
@@ -103,7 +103,7 @@ class UnknownWords:
         """Return the terms of a text that have a translation, in order."""
         if self.terminology is None:
             return ()
-        matches = _term_index(self.terminology, self.route.pair.source).find(text)
+        matches = _term_index(self.terminology, self.route.pair).find(text)
         return [self._found(match) for match in matches if match.term.targets]
 
     def _found(self, match: TermMatch) -> FoundTerm:
@@ -129,5 +129,5 @@ def _without_overlaps(spans: Iterable[Span], others: Sequence[Span]) -> list[Spa
 
 
 @lru_cache(CACHED_TERMINOLOGIES)
-def _term_index(terminology: Terminology, language: str) -> TermIndex:
-    return TermIndex(terminology.terms, language)
+def _term_index(terminology: Terminology, pair: Pair) -> TermIndex:
+    return TermIndex.of_sources(terminology.terms, pair)

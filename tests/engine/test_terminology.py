@@ -29,6 +29,7 @@ SENTENCES = {
     "Bitte löschen Sie die Datei.": ["document"],
     "Der Vorstand sprach mit dem Hund von Zorblax.": ["executive board", "platypus", "Zorblax"],
     "Die Tür und noch eine Tür.": ["gate", "gate"],
+    "Die Türen sind offen, aber diese Tür ist zu.": ["gate", "gate"],
 }
 
 
@@ -100,6 +101,47 @@ def test_every_segment_of_a_text_has_its_terms(to_english: Translator) -> None:
     assert len(translation.segments) == len(SENTENCES)
     for segment, required in zip(translation.segments, SENTENCES.values(), strict=True):
         assert all(phrase.lower() in segment.text.lower() for phrase in required)
+
+
+NOUNS = [
+    ("Wärmepumpe", "Wärmepumpen", "heat pump", "heat pumps"),
+    ("Gutschein", "Gutscheine", "voucher", "vouchers"),
+    ("Pflegekraft", "Pflegekräfte", "nurse", "nurses"),
+    ("Regal", "Regale", "shelf", "shelves"),
+    ("Batterie", "Batterien", "battery", "batteries"),
+]
+
+
+@pytest.mark.parametrize(("german", "plural", "english", "expected"), NOUNS)
+def test_a_plural_of_a_term_is_translated_by_a_plural(
+    to_english: Translator, german: str, plural: str, english: str, expected: str
+) -> None:
+    terms = with_terms(Terminology((Term(german, (english,)),)))
+    for frame in ("Die neuen {} sind gut.", "Wir haben drei {} gekauft."):
+        text = to_english.translate(frame.format(plural), terms).text
+
+        assert expected in text.lower(), text
+
+
+def test_a_german_plural_is_one_that_the_model_knows() -> None:
+    with Translator.open(MODELS / "en-de", replicas=1) as to_german:
+        for german, plural, english, plural_in_english in NOUNS:
+            terms = with_terms(Terminology((Term(english, (german,)),)))
+            text = to_german.translate(f"The old {plural_in_english} are good.", terms).text
+
+            assert plural in text, text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "term"),
+    [("Das ist nicht gut.", "Nichte"), ("Er kann das nicht wollen.", "Wolle"), ("Kann ich gehen?", "Kanne")],
+)
+def test_a_term_with_the_stem_of_another_word_changes_nothing(
+    to_english: Translator, sentence: str, term: str
+) -> None:
+    found = to_english.translate(sentence, with_terms(Terminology((Term(term, ("platypus",)),))))
+
+    assert found == to_english.translate(sentence)
 
 
 def test_a_forbidden_phrase_is_in_no_translation(to_english: Translator) -> None:
