@@ -24,6 +24,8 @@ CHECKSUM_SIZE_BYTES = 8
 MAX_KEYS = 512
 """Maximum number of keys in one statement."""
 SHOWN_DIFFERENCES = 3
+_TRANSLATED = "translated characters"
+"""Name of the row with the number of characters translated so far; the facts of a job have other names."""
 
 _COLUMNS = [
     TRANSLATIONS.c[name] for name in ("key", "text", "problem", "is_cut", "origin", "confidence", "checksum")
@@ -80,17 +82,38 @@ class Journal:
                     found[row["key"]] = read_outcome(row)
         return found
 
-    def commit(self, outcomes: Mapping[bytes, TextOutcome]) -> None:
+    def commit(self, outcomes: Mapping[bytes, TextOutcome], num_characters: int = 0) -> None:
         """Store all outcomes of a chunk durably, or none of them if this raises.
 
         Outcomes already in the journal stay: the same entry has the same outcome.
+
+        Args:
+            outcomes: outcomes by key.
+            num_characters: number of characters translated so far. A resumed job counts from 0 again, so
+                that a smaller number than the stored one changes nothing.
         """
-        if not outcomes:
-            return
         rows = [_row(self.job, key, outcome) for key, outcome in outcomes.items()]
+        if not rows and not num_characters:
+            return
         with self.store.writing() as connection:
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-            insert_rows(connection, dialect.insert(TRANSLATIONS).on_conflict_do_nothing(), rows)
+            if rows:
+                insert_rows(connection, dialect.insert(TRANSLATIONS).on_conflict_do_nothing(), rows)
+            if num_characters:
+                count = dialect.insert(FACTS).values(
+                    job=self.job, name=_TRANSLATED, value=str(num_characters)
+                )
+                count = count.on_conflict_do_update(
+                    index_elements=FACTS.primary_key,
+                    set_={"value": count.excluded.value},
+                    where=sa.cast(FACTS.c.value, sa.BigInteger) < num_characters,
+                )
+                connection.execute(count)
+
+    def num_characters(self) -> int:
+        """Return the number of characters translated so far, as last committed."""
+        with self.store.reading() as connection:
+            return translated_characters(connection, self.job)
 
     def num_outcomes(self) -> int:
         """Count the distinct entries in the journal."""
@@ -105,8 +128,15 @@ class Journal:
                 connection.execute(sa.delete(table).where(table.c.job == self.job))
 
 
+def translated_characters(connection: sa.Connection, job: str) -> int:
+    """Return the number of characters of a job translated so far, in a transaction."""
+    is_count = (FACTS.c.job == job) & (FACTS.c.name == _TRANSLATED)
+    return int(connection.execute(sa.select(FACTS.c.value).where(is_count)).scalar() or 0)
+
+
 def _facts(connection: sa.Connection, job: str) -> dict[str, str]:
-    rows = connection.execute(sa.select(FACTS.c.name, FACTS.c.value).where(FACTS.c.job == job))
+    is_fact = (FACTS.c.job == job) & (FACTS.c.name != _TRANSLATED)
+    rows = connection.execute(sa.select(FACTS.c.name, FACTS.c.value).where(is_fact))
     return {row.name: row.value for row in rows}
 
 

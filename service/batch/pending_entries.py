@@ -47,10 +47,13 @@ class PendingEntriesPass:
     num_translated: int = 0
     """Number of distinct entries translated so far."""
     _waiting: dict[bytes, int] = field(default_factory=dict)
-    _under_way: deque[bytes] = field(default_factory=deque)
+    _under_way: deque[tuple[bytes, int]] = field(default_factory=deque)
+    """Key and number of characters of each entry in progress."""
     _uncommitted: dict[bytes, TextOutcome] = field(default_factory=dict)
     _num_done: int = 0
     _num_failed: int = 0
+    _num_characters: int = 0
+    """Characters of the translated entries, repeated ones each time."""
     _committed_at_s: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,7 +67,7 @@ class PendingEntriesPass:
         outcomes = translator.translate(self._pending(files, pair))
         try:
             for outcome in outcomes:
-                self._record_outcome(self._under_way.popleft(), outcome)
+                self._record_outcome(*self._under_way.popleft(), outcome)
                 self._check_stop()
         except JournalFailed:
             raise
@@ -87,7 +90,7 @@ class PendingEntriesPass:
             pending = self._select_pending(window)
             self._report_progress()
             for key, entry in pending:
-                self._under_way.append(key)
+                self._under_way.append((key, len(entry.text)))
                 yield entry
 
     def _select_pending(self, window: Sequence[EntryLookup]) -> list[tuple[bytes, Entry]]:
@@ -95,7 +98,7 @@ class PendingEntriesPass:
         for key, entry, kept in window:
             outcome = kept or self._uncommitted.get(key)
             if outcome is not None:
-                self._count(outcome, 1)
+                self._count(outcome, 1, len(entry.text))
             elif key in self._waiting:
                 self._waiting[key] += 1
             else:
@@ -103,8 +106,8 @@ class PendingEntriesPass:
                 pending.append((key, entry))
         return pending
 
-    def _record_outcome(self, key: bytes, outcome: TextOutcome) -> None:
-        self._count(outcome, self._waiting.pop(key))
+    def _record_outcome(self, key: bytes, num_characters: int, outcome: TextOutcome) -> None:
+        self._count(outcome, self._waiting.pop(key), num_characters)
         self._uncommitted[key] = outcome
         self.num_translated += 1
         self._report_progress()
@@ -117,13 +120,16 @@ class PendingEntriesPass:
             raise JobCancelled
 
     def _commit(self) -> None:
-        self.journal.commit(self._uncommitted)
+        self.journal.commit(self._uncommitted, self._num_characters)
         self._uncommitted.clear()
         self._committed_at_s = self.monotonic()
 
-    def _count(self, outcome: TextOutcome, times: int) -> None:
+    def _count(self, outcome: TextOutcome, times: int, num_characters: int) -> None:
         self._num_done += times
-        self._num_failed += times if outcome.is_source else 0
+        if outcome.is_source:
+            self._num_failed += times
+        else:
+            self._num_characters += times * num_characters
 
     def _report_progress(self) -> None:
         self.on_progress(

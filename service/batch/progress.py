@@ -30,6 +30,8 @@ class BatchReport:
     """Distinct entries translated in this run; 0 if a resumed run only had to write files."""
     num_flagged: int = 0
     """Translated entries that failed a check, such as a number that changed, and are to be reviewed."""
+    failed_characters: int = 0
+    """Characters of the entries that could not be translated."""
 
 
 OnProgress = Callable[[BatchProgress], object]

@@ -158,6 +158,7 @@ class _OutputTexts:
             self.problems.add(self.file, entry, "cut", CUT)
         if outcome.is_source:
             self.report.num_failed += 1
+            self.report.failed_characters += len(entry.text)
             self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem or "", check)
             if self.job.options.on_failure is OnFailure.EMPTY:
                 return ""

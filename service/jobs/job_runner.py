@@ -20,7 +20,7 @@ from service.accounts.database import Database
 from service.batch.entry_translator import translator_for
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.files import JobFile, read_entries, survey
-from service.batch.journal import Journal, look_up
+from service.batch.journal import Journal
 from service.batch.memory_translator import MemoryTranslator
 from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import read_beginning
@@ -32,7 +32,7 @@ from service.formats.limits import FileLimits
 from service.formats.registry import depends_on_languages, open_format
 from service.glossaries.terminology import RequestTerminology
 from service.jobs.errors import UnknownJob
-from service.jobs.job import Job, JobRequest, RunProgress, StoredFile
+from service.jobs.job import ClaimKind, Job, JobRequest, RunProgress, StoredFile
 from service.jobs.job_storage import JobStorage
 from service.memories.errors import MemoryInvalid, UnknownMemory
 from service.memories.memory_service import exact_targets
@@ -76,13 +76,40 @@ class JobOutput:
     """Characters of entries that could not be translated."""
 
 
+@dataclass(frozen=True, slots=True)
+class TimeSlices:
+    """Length of a job's turn, after which it is interrupted if another key's job waits."""
+
+    first_s: float = 10.0
+    """Seconds with a worker for keys of which no job is running."""
+    further_s: float = 60.0
+    """Seconds of translation with any other worker."""
+
+
 class ProgressReporter:
     """Progress of a job, written by the job's thread and read by another."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._began: tuple[float, int] | None = None
+        self._claimed_s = monotonic()
+        self._first_translated_s: float | None = None
         self.progress = RunProgress(0, 0)
+
+    def is_turn_over(self, claimed: ClaimKind, slices: TimeSlices) -> bool:
+        """Return whether the job has had its turn, and must be interrupted if another job waits.
+
+        Args:
+            claimed: kind of jobs that the worker claims.
+            slices: length of a turn. Except in the first one, a job translates at least as long as it took to
+                begin, as the next worker reads its file again.
+        """
+        now_s = self._monotonic()
+        if claimed is ClaimKind.FIRST_OF_KEY:
+            return now_s - self._claimed_s >= slices.first_s
+        if (first_s := self._first_translated_s) is None:
+            return False
+        return now_s - first_s >= max(slices.further_s, first_s - self._claimed_s)
 
     def set_source(self, language: str) -> None:
         """Record the detected language of the file."""
@@ -91,6 +118,8 @@ class ProgressReporter:
     def update(self, progress: BatchProgress) -> None:
         """Record progress. The rate excludes what an earlier worker translated."""
         now_s = self._monotonic()
+        if progress.num_translated and self._first_translated_s is None:
+            self._first_translated_s = now_s
         if self._began is None:
             self._began = now_s, progress.num_done
         began_s, num_before = self._began
@@ -185,24 +214,15 @@ class JobRunner:
             logger.warning("job %s starts again from the beginning: %s", job.id, error)
             journal.forget()
             report = run()
-        refund = 0
-        if report.num_failed:
-            refund = job.num_characters - _translated_characters(file, journal)
         kept = errors if errors.is_file() else None
-        failed, flagged = report.num_failed, report.num_flagged
-        return JobOutput(file.target, kept, failed, flagged, first_failure(errors), max(refund, 0))
-
-    def translated_characters(self, job: Job, source: Path) -> int:
-        """Count the characters of the translated entries of an unfinished job.
-
-        Raises:
-            InputError: no model translates this any more.
-            BatchError: the file cannot be read.
-            StoreError: the database cannot be used.
-        """
-        stop = Event()
-        file = self._job_file(job.job_request, source, self._pair(job.job_request, source, stop), stop)
-        return _translated_characters(file, self.journal(job.id))
+        return JobOutput(
+            file.target,
+            kept,
+            report.num_failed,
+            report.num_flagged,
+            first_failure(errors),
+            min(report.failed_characters, job.num_characters),
+        )
 
     def _translator(self, pair: Pair, job: Job, options: TranslationOptions, stop: Event) -> EntryTranslator:
         return translator_for(
@@ -286,15 +306,6 @@ def keep(blob: str, file: Path) -> StoredFile:
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return StoredFile(blob, file.stat().st_size, digest)
-
-
-def _translated_characters(file: JobFile, journal: Journal) -> int:
-    return sum(
-        len(entry.text)
-        for window in look_up(journal, read_entries(file), file.pair)
-        for _, entry, outcome in window
-        if outcome is not None and not outcome.is_source
-    )
 
 
 def sweep(storage: JobStorage, runner: JobRunner, note_progress: Callable[[], None] = lambda: None) -> None:

@@ -22,10 +22,10 @@ from service.http.file_work import FileWork
 from service.http.threads import run_in_thread
 from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
-from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove
+from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove, remove_files
 from service.jobs.job_storage import JobStorage
 from service.jobs.request_fields import require_pair
-from service.jobs.worker import INPUT, TERMS, JobWorkers, remove_input
+from service.jobs.worker import INPUT, TERMS, JobWorkers
 from service.settings import Settings
 from service.telemetry.counters import WorkerCounters
 from service.translation.request import AUTO
@@ -128,8 +128,8 @@ class JobService:
     async def cancel(self, job: Job) -> Job:
         """Cancel a job; a job that has ended stays as it is."""
         job = await run_storage_call(lambda: self.storage.store.cancel(job))
-        if job.has_ended:  # it was queued, so no worker will remove its file
-            await run_storage_call(lambda: remove_input(self.storage.blobs, job))
+        if job.state is JobState.CANCELLED:  # it was queued, so no worker will remove its files
+            await run_storage_call(lambda: remove_files(self.storage, self.runner, job))
         return job
 
     async def remove(self, job: Job) -> None:

@@ -12,6 +12,7 @@ from service.accounts.accounts import SYSTEM_CLOCK, Clock
 from service.accounts.database import Database, hold_lock
 from service.accounts.keys import month_of
 from service.accounts.usage import Charge, charge_in_transaction, refund_in_transaction
+from service.batch.journal import translated_characters
 from service.jobs import tables
 from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyBytes, TooManyJobs, UnknownJob
 from service.jobs.job import (
@@ -35,7 +36,6 @@ UPLOAD_S = 3600.0
 """Seconds after which files without a job belong to nobody: their job was never added."""
 MAX_IDS = 500
 """Maximum number of ids in one statement."""
-_UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 DEFAULT_LIMITS = JobLimits()
 
@@ -140,20 +140,17 @@ class JobStore:
     def claim(self, worker: str, claimed: ClaimKind = ClaimKind.ANY) -> Job | None:
         """Claim a queued job, or one whose worker is silent; return None if there is none.
 
-        The key with the fewest running jobs comes first, with its oldest job.
+        The key with the fewest running jobs comes first, and of several the one that has waited longest,
+        with its oldest job. For `FIRST_OF_KEY`, keys of which no job has begun come before the others.
 
         Args:
             worker: name of the claim, unique among all claims.
             claimed: kind of jobs to claim.
         """
         now = self.clock.now()
-        is_left = sa.and_(JOBS.c.state == JobState.RUNNING, JOBS.c.leased_until <= now)
-        free = sa.or_(JOBS.c.state == JobState.QUEUED, is_left)
-        if claimed is ClaimKind.DOCUMENTS:
-            free = sa.and_(free, JOBS.c.document_key_sha256.is_not(None))
-        elif claimed is ClaimKind.FIRST_OF_KEY:
-            free = sa.and_(free, tables.num_running(now) == 0)
-        order = (tables.num_running(now), JOBS.c.id)
+        free = tables.is_free(claimed, now)
+        precedence = tables.has_begun() if claimed is ClaimKind.FIRST_OF_KEY else tables.num_running(now)
+        order = (precedence, tables.waiting_since(), JOBS.c.id)
         first = sa.select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
         with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
             if connection.execute(sa.select(JOBS.c.id).where(free).limit(1)).first() is None:
@@ -178,6 +175,22 @@ class JobStore:
                 given_up = {"state": JobState.FAILED, "problem": UNREADABLE, "finished_at": now}
                 connection.execute(mine.values(given_up))
                 return None
+
+    def is_job_waiting(self, claimed: ClaimKind, wait_s: float) -> bool:
+        """Return whether a job waits for which a worker must interrupt its own, once its turn is over.
+
+        Args:
+            claimed: kind of jobs that the worker claims. `FIRST_OF_KEY` is interrupted only for keys of which
+                no job has begun, and others for keys of which no job is running.
+            wait_s: seconds for which the job has waited: workers that are free have taken younger ones.
+        """
+        now = self.clock.now()
+        is_next = ~tables.has_begun() if claimed is ClaimKind.FIRST_OF_KEY else tables.num_running(now) == 0
+        queued_at = sa.func.coalesce(JOBS.c.leased_until, JOBS.c.created_at)
+        has_waited = queued_at <= now - timedelta(seconds=wait_s)
+        waiting = sa.select(JOBS.c.id).where(tables.is_free(claimed, now), has_waited, is_next).limit(1)
+        with self.database.reading() as connection:
+            return connection.execute(waiting).first() is not None
 
     def has_too_many_setbacks(self, job: Job) -> bool:
         """Return whether a job must fail because too many attempts at it stopped without progress."""
@@ -213,6 +226,8 @@ class JobStore:
     def release(self, job_id: str, worker: str, num_setbacks: int = 0) -> None:
         """Put a job back into the queue, for any worker to resume. Do nothing if another worker has it.
 
+        Its key goes behind the others.
+
         Args:
             job_id: id of the job.
             worker: worker that has the job.
@@ -221,7 +236,7 @@ class JobStore:
         given = {
             "state": JobState.QUEUED,
             "worker": None,
-            "leased_until": None,
+            "leased_until": self.clock.now(),  # end of its turn
             "num_setbacks": JOBS.c.num_setbacks + num_setbacks,
         }
         with self.database.writing() as connection:
@@ -252,12 +267,13 @@ class JobStore:
                 raise UnknownJob
             job = tables.as_job(row)
             mine = sa.update(JOBS).where(JOBS.c.id == job.id)
-            if job.state is JobState.QUEUED and not job.num_done:
-                ending = JobOutcome(JobState.CANCELLED, refund_characters=job.num_characters)
+            if job.state is JobState.QUEUED:
+                num_charged = 0 if job.is_document else translated_characters(connection, job.id)
+                refund = max(job.num_characters - num_charged, 0)
+                ending = JobOutcome(JobState.CANCELLED, refund_characters=refund)
                 connection.execute(mine.values(self._ended_values(job, ending, now)))
                 self._refund(connection, job, ending)
             elif not job.has_ended:
-                # A worker must first count what was translated.
                 connection.execute(mine.values(is_cancelling=True))
             return tables.as_job(connection.execute(wanted).one())
 
@@ -284,7 +300,7 @@ class JobStore:
 
     def filter_unfinished(self, job_ids: Collection[str]) -> set[str]:
         """Return the ids of jobs that have not ended."""
-        return self._filter_ids(job_ids, JOBS.c.state.in_(_UNFINISHED))
+        return self._filter_ids(job_ids, JOBS.c.state.in_(tables.UNFINISHED))
 
     def is_old(self, job_id: str) -> bool:
         """Return whether an id is so old that its job, if any, has been added by now."""
@@ -317,7 +333,7 @@ class JobStore:
         has_document_key = JOBS.c.document_key_sha256.is_not(None)
         alike = has_document_key if is_document else ~has_document_key
         waiting = sa.select(sa.func.count()).where(
-            tables.has_key(key_id), alike, JOBS.c.state.in_(_UNFINISHED)
+            tables.has_key(key_id), alike, JOBS.c.state.in_(tables.UNFINISHED)
         )
         if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
             raise TooManyJobs(self.limits.max_jobs_of_key)

@@ -10,11 +10,13 @@ from pydantic import TypeAdapter
 from dragoman.errors import InputError
 from service.accounts.database import Database
 from service.jobs.errors import JobUnreadable
-from service.jobs.job import Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
+from service.jobs.job import ClaimKind, Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
 from service.schema.tables import JOBS
 
 JOBS_LOCK = 0x_D8A6_0AB5
 """Advisory lock in PostgreSQL that serialises programs that add jobs."""
+
+UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 _REQUESTS = TypeAdapter(JobRequest)
 _JOBS = TypeAdapter(Job)
@@ -43,6 +45,33 @@ def num_running(now: datetime) -> sa.ScalarSelect[int]:
     is_worked_on = sa.and_(others.c.state == JobState.RUNNING, others.c.leased_until > now)
     is_same_key = others.c.key_id.is_not_distinct_from(JOBS.c.key_id)
     return sa.select(sa.func.count()).where(is_worked_on, is_same_key).correlate(JOBS).scalar_subquery()
+
+
+def is_free(claimed: ClaimKind, now: datetime) -> sa.ColumnElement[bool]:
+    """Return whether a worker for jobs of this kind may claim a row."""
+    is_left = sa.and_(JOBS.c.state == JobState.RUNNING, JOBS.c.leased_until <= now)
+    is_claimable = sa.or_(JOBS.c.state == JobState.QUEUED, is_left)
+    if claimed is ClaimKind.DOCUMENTS:
+        return sa.and_(is_claimable, JOBS.c.document_key_sha256.is_not(None))
+    if claimed is ClaimKind.FIRST_OF_KEY:
+        return sa.and_(is_claimable, num_running(now) == 0)
+    return is_claimable
+
+
+def has_begun() -> sa.ColumnElement[bool]:
+    """Return whether an unfinished job of the same key as a row's is running or was interrupted."""
+    others = JOBS.alias()
+    is_begun = sa.and_(others.c.state.in_(UNFINISHED), others.c.started_at.is_not(None))
+    is_same_key = others.c.key_id.is_not_distinct_from(JOBS.c.key_id)
+    return sa.exists().where(is_begun, is_same_key).correlate(JOBS)
+
+
+def waiting_since() -> sa.ColumnElement[datetime]:
+    """Return since when the key of a queued row waits: the end of its last turn, or else its creation."""
+    others = JOBS.alias()
+    is_same_key = others.c.key_id.is_not_distinct_from(JOBS.c.key_id)
+    ends = sa.select(sa.func.max(others.c.leased_until)).where(others.c.state == JobState.QUEUED, is_same_key)
+    return sa.func.coalesce(ends.correlate(JOBS).scalar_subquery(), JOBS.c.created_at)
 
 
 def is_leased_to(job_id: str, worker: str) -> sa.ColumnElement[bool]:

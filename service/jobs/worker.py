@@ -1,7 +1,8 @@
 """Workers: they claim jobs one after the other, extend their leases, end them and clean up.
 
 Each job runs on its own thread; the event loop sends its heartbeats. If a worker is silent for longer than
-its lease, another takes over the job from the last chunk in the journal. A loop that fails is restarted.
+its lease, another takes over the job from the last chunk in the journal. A job that has had its turn returns
+to the queue if another key's job waits: see `TimeSlices`. A loop that fails is restarted.
 """
 
 import asyncio
@@ -34,8 +35,8 @@ from service.http.errors import SERVER_FAILED, log_unexpected
 from service.http.threads import run_in_thread, run_on_daemon_thread
 from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
 from service.jobs.job import FILE_GONE, MANY_SETBACKS, MODEL_FAILED, ClaimKind, Job, JobOutcome, JobState
-from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, keep, sweep
-from service.jobs.job_storage import BlobStore, JobStorage
+from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, TimeSlices, keep, sweep
+from service.jobs.job_storage import JobStorage
 from service.jobs.long_polling import EndWaiter
 from service.jobs.store import JobStore
 from service.jobs.webhooks import WebhookQueue, WebhookSender
@@ -52,6 +53,8 @@ BEATS_PER_LEASE = 10
 SWEEP_S = 60.0
 SETBACK_PAUSE_POLLS = 5
 """Pause, in polls, after a failure that may be temporary, such as a full disk."""
+WAIT_POLLS = 2
+"""Age of a job, in polls, from which no worker is free for it, so that others are interrupted."""
 STOP_S = 10.0
 """Seconds for which a stopping server waits for its jobs to break off."""
 INPUT = "input"
@@ -70,10 +73,14 @@ class _Assignment:
     worker: str
     loop: str
     """Name of the worker's loop."""
+    claimed: ClaimKind
+    """Kind of jobs that the loop claims."""
     progress_reporter: ProgressReporter = field(default_factory=ProgressReporter)
     stop: Event = field(default_factory=Event)
     is_lost: Event = field(default_factory=Event)
     """Set when another worker has the job: this one must not change it any more."""
+    is_turn_over: Event = field(default_factory=Event)
+    """Set when the job goes back to the queue because another key's job waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +103,7 @@ class JobWorkers:
     counters: WorkerCounters = field(default_factory=WorkerCounters)
     poll_s: float = field(default=POLL_S, kw_only=True)
     stop_s: float = field(default=STOP_S, kw_only=True)
+    slices: TimeSlices = field(default_factory=TimeSlices, kw_only=True)
     waiting: EndWaiter = field(init=False)
     _wake_events: list[asyncio.Event] = field(default_factory=list)
     """One event for each loop that claims jobs, so that none clears it for the others."""
@@ -167,7 +175,7 @@ class JobWorkers:
             job = await self._claim(worker, claimed)
             self.counters.beat(name)
             if job is not None:
-                outcome = await self._work_on(_Assignment(job, worker, name))
+                outcome = await self._work_on(_Assignment(job, worker, name, claimed))
                 self.waiting.notify(job.id)
                 if outcome.ended is not None:
                     self.counters.jobs.add(outcome.ended)
@@ -212,7 +220,10 @@ class JobWorkers:
             await run_in_thread(lambda: self._store.release(job_id, assignment.worker))
 
     async def _send_heartbeats(self, assignment: _Assignment) -> None:
-        """Send heartbeats, and retry failed ones. Stop the job if it is cancelled or its lease is over."""
+        """Send heartbeats, and retry failed ones.
+
+        Stop the job if it is cancelled, or its lease or its turn is over.
+        """
         last_s = time.monotonic()
         while True:
             await asyncio.sleep(min(self.poll_s, self._store.lease_s / BEATS_PER_LEASE))
@@ -222,6 +233,9 @@ class JobWorkers:
                 is_to_end = await run_in_thread(
                     partial(self._store.beat, job_id, assignment.worker, progress)
                 )
+                if await self._must_give_way(assignment):
+                    assignment.is_turn_over.set()
+                    assignment.stop.set()
             except LeaseLost:
                 assignment.is_lost.set()
                 assignment.stop.set()
@@ -237,6 +251,12 @@ class JobWorkers:
             if is_to_end:
                 assignment.stop.set()
 
+    async def _must_give_way(self, assignment: _Assignment) -> bool:
+        claimed, wait_s = assignment.claimed, WAIT_POLLS * self.poll_s
+        if not assignment.progress_reporter.is_turn_over(claimed, self.slices):
+            return False
+        return await run_in_thread(lambda: self._store.is_job_waiting(claimed, wait_s))
+
     def _run(self, assignment: _Assignment) -> _Outcome:
         """Run a job on its own thread. Whatever happens, the job ends or goes back to the queue."""
         job, worker = assignment.job, assignment.worker
@@ -249,7 +269,7 @@ class JobWorkers:
             logger.warning("%s", error)
             return _Outcome()
         except Exception as error:  # noqa: BLE001 -- the job is retried, and others must not be affected
-            is_failure = not self._is_ending
+            is_failure = not (self._is_ending or assignment.is_turn_over.is_set())
             if not isinstance(error, _TEMPORARY_ERRORS):
                 log_unexpected(error)
             level = logging.WARNING if is_failure else logging.INFO
@@ -269,13 +289,13 @@ class JobWorkers:
         everything = job.num_characters
         if self._store.has_too_many_setbacks(job):  # even reading its file may be what fails
             return JobOutcome(JobState.FAILED, problem=MANY_SETBACKS, refund_characters=everything)
+        if job.is_cancelling:
+            return self._unfinished_outcome(job, JobState.CANCELLED)
         try:
             source = self.storage.blobs.local(f"{job.id}/{INPUT}", folder)
             terms = self._read_terms(job, folder)
         except FileNotFoundError:
             return JobOutcome(JobState.FAILED, problem=FILE_GONE, refund_characters=everything)
-        if job.is_cancelling:
-            return self._unfinished_outcome(job, source, JobState.CANCELLED)
         try:
             finished = self.runner.run(
                 job, source, folder, assignment.progress_reporter, assignment.stop, terms
@@ -285,11 +305,11 @@ class JobWorkers:
                 raise LeaseLost(job.id) from None
             if not self._store.again(job).is_cancelling:
                 raise
-            return self._unfinished_outcome(job, source, JobState.CANCELLED)
+            return self._unfinished_outcome(job, JobState.CANCELLED)
         except _TEMPORARY_ERRORS:
             raise
         except Exception as error:  # noqa: BLE001 -- reported to the owner; the next job is not affected
-            return self._unfinished_outcome(job, source, JobState.FAILED, _problem_for_owner(error))
+            return self._unfinished_outcome(job, JobState.FAILED, _problem_for_owner(error))
         return self._store_output(assignment, finished)
 
     def _read_terms(self, job: Job, folder: Path) -> RequestTerminology | None:
@@ -333,15 +353,8 @@ class JobWorkers:
             detected_source=source,
         )
 
-    def _unfinished_outcome(
-        self, job: Job, source: Path, state: JobState, problem: str | None = None
-    ) -> JobOutcome:
-        try:
-            num_translated = 0 if job.is_document else self.runner.translated_characters(job, source)
-        except (StoreError, OSError):
-            raise
-        except Exception:  # noqa: BLE001 -- the job's problem is known already
-            num_translated = 0  # nothing was translated if the file cannot be read
+    def _unfinished_outcome(self, job: Job, state: JobState, problem: str | None = None) -> JobOutcome:
+        num_translated = 0 if job.is_document else self.runner.journal(job.id).num_characters()
         return JobOutcome(
             state, problem=problem, refund_characters=max(job.num_characters - num_translated, 0)
         )
@@ -352,7 +365,9 @@ class JobWorkers:
         logger.info("job %s is %s", job.id, ending.state)
         # If the process dies here, these are removed together with the job.
         self.runner.journal(job.id).forget()
-        remove_input(blobs, job)
+        blobs.remove_one(f"{job.id}/{INPUT}")
+        if job.num_terms is not None:
+            blobs.remove_one(f"{job.id}/{TERMS}")
 
     async def _sweep_loop(self, name: str) -> None:
         while True:
@@ -365,13 +380,6 @@ class JobWorkers:
                 logger.error("cannot remove old jobs: %s", error)  # noqa: TRY400 -- as above
             self.counters.beat(name, SWEEP_S + HEARTBEAT_S)
             await asyncio.sleep(SWEEP_S)
-
-
-def remove_input(blobs: BlobStore, job: Job) -> None:
-    """Remove a job's file and its terms. Raises OSError."""
-    blobs.remove_one(f"{job.id}/{INPUT}")
-    if job.num_terms is not None:
-        blobs.remove_one(f"{job.id}/{TERMS}")
 
 
 def _loggable(error: Exception) -> str:

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from dragoman.types import Pair
 from service.batch.errors import InputChanged, InputProblem, JobCancelled, JournalDamaged, OtherJob
-from service.batch.journal import Journal
+from service.batch.journal import Journal, entry_key
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import BatchJob, reports_failures, run_job
@@ -72,7 +73,10 @@ def test_each_distinct_line_is_translated_once_and_keeps_its_position(
     assert written(job) == [line if line == "unusable" else line.upper() for line in lines]
     assert translator.requested == list(dict.fromkeys(lines))
     failed, cut = lines.count("unusable"), lines.count("cut")
-    assert report == BatchReport(len(lines), failed, cut, len(set(lines)))
+    failed_characters = failed * len("unusable")
+    assert report == BatchReport(
+        len(lines), failed, cut, len(set(lines)), failed_characters=failed_characters
+    )
     assert job.problems_path.exists() == bool(failed or cut)
     assert reports_failures(job.problems_path) == bool(failed)
 
@@ -109,11 +113,16 @@ def test_a_failed_entry_keeps_its_position_and_is_reported(tmp_path: Path, journ
     assert seen[1].items() >= {"file": "a.txt", "outcome": "cut", "place": "line 4", "text": "cut"}.items()
 
 
-def stop_after(job: BatchJob, journal: Journal, outcomes: int) -> None:
+def run_until(job: BatchJob, journal: Journal, outcomes: int) -> None:
+    """Run a job until a number of outcomes, or until it is done."""
     stop = threading.Event()
     translator = translating(lambda number: stop.set() if number == outcomes else None)
+    run_job(job, translator, journal, stop=stop)
+
+
+def stop_after(job: BatchJob, journal: Journal, outcomes: int) -> None:
     with pytest.raises(JobCancelled):
-        run_job(job, translator, journal, stop=stop)
+        run_until(job, journal, outcomes)
 
 
 def test_a_stopped_job_keeps_what_was_translated_and_asks_for_the_rest_alone(
@@ -131,6 +140,33 @@ def test_a_stopped_job_keeps_what_was_translated_and_asks_for_the_rest_alone(
 
     assert second.requested == LINES[50:]
     assert written(job) == [line.upper() for line in LINES]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(
+    st.lists(st.sampled_from(["a", "bb", "ccc", "unusable", "dddd", "eeeee"]), min_size=1, max_size=40),
+    st.lists(st.integers(1, 9), max_size=3),
+)
+def test_the_journal_has_the_number_of_translated_characters_however_often_the_job_stops(
+    tmp_path: Path, lines: list[str], stops: list[int]
+) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", lines), chunk_entries=2)
+    keys = {line: entry_key(Entry(line, ""), PAIR) for line in lines}
+
+    with journal_in(tmp_path) as journal:
+        journal.forget()
+        counts = [0]
+        for outcomes in stops:
+            with suppress(JobCancelled):
+                run_until(job, journal, outcomes)
+            kept = journal.outcomes(list(keys.values()))
+            translated = [line for line in lines if keys[line] in kept and line != "unusable"]
+            counts.append(journal.num_characters())
+            assert sum(map(len, set(translated))) <= counts[-1] <= sum(map(len, translated))
+        run_job(job, UpperCase(), journal)
+
+        assert counts == sorted(counts)
+        assert journal.num_characters() == sum(len(line) for line in lines if line != "unusable")
 
 
 def test_a_translator_that_fails_loses_nothing_of_what_it_did(job: BatchJob, journal: Journal) -> None:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select, update
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, select, update
 
 from dragoman import DecodingOptions
 from dragoman.types import Formality
@@ -289,6 +291,76 @@ def test_the_key_with_the_fewest_running_jobs_is_next(
 
     expected = [(many, 0), (None, 0), (few, 0), (many, 1), (None, 1), (few, 1), (many, 2)]
     assert order == [ids[each] for each in expected]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
+@given(
+    nums_jobs=st.lists(st.integers(1, 3), min_size=2, max_size=5),
+    kind=st.sampled_from([ClaimKind.ANY, ClaimKind.FIRST_OF_KEY]),
+)
+def test_interrupted_jobs_give_each_key_its_turn(
+    store: JobStore, database: Database, times: Times, nums_jobs: list[int], kind: ClaimKind
+) -> None:
+    with database.writing() as connection:
+        connection.execute(delete(JOBS))
+    keys = [KeyStore(database).create(KeyOptions("someone"), NOON).key.id for _ in nums_jobs]
+    oldest = {key_id: add(store, key_id).id for key_id in keys}
+    pass_s(times, 1)
+    for key_id, num_jobs in zip(keys, nums_jobs, strict=True):
+        for _ in range(num_jobs - 1):
+            add(store, key_id)
+
+    for _ in range(3):
+        turns = dict[str | None, str]()
+        for _ in keys:
+            pass_s(times, 1)
+            job = claimed(store, kind=kind)
+            turns[job.key_id] = job.id
+            store.release(job.id, "worker")
+        assert turns == oldest
+
+
+def test_workers_for_first_jobs_prefer_keys_of_which_none_has_begun(
+    store: JobStore, new_key_id: Iterator[str], times: Times
+) -> None:
+    begun, new = next(new_key_id), next(new_key_id)
+    for key_id in (begun, begun, new):
+        add(store, key_id)
+        pass_s(times, 1)
+    store.release(claimed(store).id, "worker")
+    pass_s(times, 1)
+
+    assert claimed(store, "first", ClaimKind.FIRST_OF_KEY).key_id == new
+    assert claimed(store, "second", ClaimKind.FIRST_OF_KEY).key_id == begun
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits"),
+    [
+        (ClaimKind.ANY, {"new": True, "interrupted": True, "running": False}),
+        (ClaimKind.DOCUMENTS, {"new": True, "interrupted": True, "running": False}),
+        (ClaimKind.FIRST_OF_KEY, {"new": True, "interrupted": False, "running": False}),
+    ],
+)
+def test_a_job_waits_for_a_worker_unless_its_key_has_a_turn(
+    store: JobStore, new_key_id: Iterator[str], times: Times, kind: ClaimKind, waits: dict[str, bool]
+) -> None:
+    for state, is_waiting in waits.items():
+        key_id = next(new_key_id)
+        if state != "new":
+            add(store, key_id)
+            job = claimed(store)
+        if state == "interrupted":
+            store.release(job.id, "worker")
+        document = add(store, key_id, is_document=True)
+        pass_s(times, 5)
+
+        assert not store.is_job_waiting(kind, 6)
+        assert store.is_job_waiting(kind, 5) is is_waiting
+        for unfinished in (*store.page(key_id, 9), document):
+            store.cancel(unfinished)
+        if state == "running":
+            store.end(job, "worker", JobOutcome(JobState.CANCELLED))
 
 
 def test_jobs_with_an_expired_lease_do_not_count_as_running(

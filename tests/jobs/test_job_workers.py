@@ -1,16 +1,24 @@
 """Whose jobs are: charged to their key; and workers: they clear up, retry, and stop with the server."""
 
+import asyncio
 import errno
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from service.jobs.job import StoredFile, new_job_id
-from service.jobs.job_runner import JobRunner, sweep
+from service.accounts.key_store import KeyStore
+from service.accounts.keys import KeyOptions
+from service.jobs.job import Job, JobState, StoredFile, new_job_id
+from service.jobs.job_runner import JobRunner, TimeSlices, sweep
 from service.jobs.job_storage import FolderBlobs, JobStorage
 from service.jobs.store import UPLOAD_S
+from service.jobs.worker import JobWorkers
+from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import (
     ServeJobs,
@@ -25,8 +33,9 @@ from tests.jobs.conftest import (
     used,
     with_key,
 )
+from tests.jobs.working import NotingTranslator, open_storage
 from tests.routing.doubles import until
-from tests.service.conftest import ready_client, router_of
+from tests.service.conftest import TINY_BUNDLE, ready_client, router_of
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
 
@@ -168,9 +177,35 @@ def test_a_stopping_server_requeues_its_job_which_is_charged_for_its_finished_pa
     idle = serve_double(jobs_at_a_time=0)
     idle.headers.update(headers)
     assert look(idle, job["id"])["state"] == "queued"
-    assert idle.delete(f"/v1/jobs/{job['id']}").json()["is_cancelling"]
+    assert idle.delete(f"/v1/jobs/{job['id']}").json()["state"] == "cancelled"
+    assert_charged_for_its_part(keys, idle, job)
 
-    client = serve_double()
-    client.headers.update(headers)
-    assert ended(client, job["id"])["state"] == "cancelled"
-    assert_charged_for_its_part(keys, client, job)
+
+def test_long_jobs_of_more_keys_than_workers_all_advance_and_delay_no_other_key(tmp_path: Path) -> None:
+    with ExitStack() as opened:
+        storage = open_storage(f"sqlite:///{tmp_path / 'jobs.db'}", tmp_path / "files", opened, timedelta(0))
+        router = opened.enter_context(router_of(NotingTranslator(tmp_path / "noted"), TINY_BUNDLE))
+        runner = JobRunner(router, storage.store.database, DetectionMode.OFF, 8)
+
+        def add(num_lines: int) -> Job:
+            """A job of a new key."""
+            key = KeyStore(storage.store.database).create(KeyOptions("test"), datetime.now(UTC)).key
+            new = new_job(storage.store, key.id)
+            (tmp_path / "sent").write_text("".join(f"line {number}\n" for number in range(num_lines)))
+            storage.blobs.put(f"{new.id}/input", tmp_path / "sent")
+            return storage.store.add(replace(new, num_entries=num_lines))
+
+        def has_advanced(job: Job) -> bool:
+            return runner.journal(job.id).num_outcomes() > 0
+
+        async def run() -> None:
+            workers = JobWorkers(storage, runner, 1, poll_s=0.05, slices=TimeSlices(0.0, 0.0))
+            async with workers.working():
+                await asyncio.to_thread(until, lambda: all(map(has_advanced, long_jobs)))
+                short = await asyncio.to_thread(add, 1)
+                await workers.waiting.wait_for_end(short)
+                assert storage.store.again(short).state is JobState.DONE
+                assert not any(storage.store.again(job).has_ended for job in long_jobs)
+
+        long_jobs = [add(100_000) for _ in range(6)]
+        asyncio.run(run())
