@@ -32,7 +32,7 @@ def client_file_limits(settings: Settings) -> FileLimits | None:
             "file_isolation: this platform cannot limit memory and CPU time of reading a file (no Python "
             "module `resource`); set file_isolation to off if all clients are trusted"
         )
-    return file_limits(settings)
+    return replace(file_limits(settings), max_bytes=max(settings.max_job_bytes, settings.max_document_bytes))
 
 
 def file_limits(settings: Settings) -> FileLimits:

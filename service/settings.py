@@ -183,7 +183,7 @@ class Settings(BaseSettings):
     """Number of texts of a job that are in the engine at a time. More are faster while there are no other
     requests, but make these wait longer."""
     max_job_bytes: int = Field(default=100 * 2**20, ge=1)
-    """Maximum bytes of the file of a job."""
+    """Maximum bytes of the file of a job, and of what it unpacks to."""
     file_isolation: Literal["on", "off"] = "on"
     """Whether clients' files are read and written in separate processes, within the limits below. Use `off`
     only if you trust every client."""

@@ -56,7 +56,7 @@ class ArchiveFormat(ABC):
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        with opened(source) as archive:
+        with opened(source, self.options.max_bytes) as archive:
             for member in self.members(archive):
                 with archive.open(member.name) as content:
                     yield from entries_of(member.parts(content))
@@ -67,7 +67,7 @@ class ArchiveFormat(ABC):
         Members keep their order, names, times and attributes; those without text keep their content. The
         compressed bytes may differ.
         """
-        with opened(source) as archive, ZipFile(target, "w") as copy:
+        with opened(source, self.options.max_bytes) as archive, ZipFile(target, "w") as copy:
             copy.comment = archive.comment
             changed: dict[str, bytes] = {}
             for member in self.members(archive):  # in reading order; members are stored in another one
@@ -90,8 +90,12 @@ def member_elements(
 
 
 @contextmanager
-def opened(source: BinaryIO) -> Iterator[ZipFile]:
+def opened(source: BinaryIO, max_bytes: int | None = None) -> Iterator[ZipFile]:
     """Open an archive whose members passed all checks.
+
+    Args:
+        source: the archive.
+        max_bytes: maximum size of all members together, if less than `MAX_TOTAL_BYTES`.
 
     Raises:
         FileFormatError: the archive is damaged, encrypted or unpacks to too much. Damage that shows only when
@@ -99,7 +103,7 @@ def opened(source: BinaryIO) -> Iterator[ZipFile]:
     """
     try:
         with _zip_file(source) as archive:
-            _check(archive, source)
+            _check(archive, source, min(MAX_TOTAL_BYTES, max_bytes or MAX_TOTAL_BYTES))
             yield archive
     except (BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         raise FileFormatError(f"it is not a valid zip archive: {error}; save it again") from error
@@ -147,7 +151,7 @@ def _without_sizes(extra: bytes) -> bytes:
     return kept
 
 
-def _check(archive: ZipFile, source: BinaryIO) -> None:
+def _check(archive: ZipFile, source: BinaryIO, max_bytes: int) -> None:
     infos = archive.infolist()
     if len(infos) > MAX_MEMBERS:
         raise FileFormatError(f"it has {len(infos)} members; the limit is {MAX_MEMBERS}; split it")
@@ -164,8 +168,8 @@ def _check(archive: ZipFile, source: BinaryIO) -> None:
         raise FileFormatError("it is not a valid zip archive: members are outside of it; save it again")
     if packed_bytes > size_bytes:
         raise FileFormatError("its members overlap; save it again")
-    if total_bytes > MAX_TOTAL_BYTES:
-        raise FileFormatError(f"it unpacks to {total_bytes} bytes; the limit is {MAX_TOTAL_BYTES}; split it")
+    if total_bytes > max_bytes:
+        raise FileFormatError(f"it unpacks to {total_bytes} bytes; the limit is {max_bytes}; split it")
     if total_bytes > MIN_RATIO_CHECK_BYTES and total_bytes > MAX_RATIO * packed_bytes:
         raise FileFormatError(
             f"it unpacks to {total_bytes} bytes, more than the limit of {MAX_RATIO} times its size"

@@ -5,6 +5,7 @@ The compressed bytes depend on the content alone: they include no name and no ti
 
 import gzip
 import io
+import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -42,6 +43,8 @@ class CompressedFormat:
     """One of `registry.COMPRESSIONS`."""
     is_streamed: bool
     """Whether the inner format reads the file sequentially and never seeks."""
+    max_bytes: int | None = None
+    """Maximum unpacked size; None: `MAX_BUFFERED_BYTES`, and none for a file that is read sequentially."""
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
@@ -55,18 +58,15 @@ class CompressedFormat:
 
     @contextmanager
     def _open_decompressed(self, source: BinaryIO) -> Iterator[BinaryIO]:
-        with io.BufferedReader(ChunkReader(_decompressed(source, self.suffix)), _BUFFER_BYTES) as streamed:
+        max_bytes = self.max_bytes or (None if self.is_streamed else MAX_BUFFERED_BYTES)
+        chunks = _decompressed(source, self.suffix, max_bytes)
+        with io.BufferedReader(ChunkReader(chunks), _BUFFER_BYTES) as streamed:
             plain = cast("BinaryIO", streamed)
             if self.is_streamed:
                 yield plain
                 return
             with tempfile.TemporaryFile() as whole:
-                while chunk := plain.read(_BUFFER_BYTES):
-                    if whole.tell() + len(chunk) > MAX_BUFFERED_BYTES:
-                        raise FileFormatError(
-                            f"it unpacks to more than {MAX_BUFFERED_BYTES:,} bytes; unpack it first"
-                        )
-                    whole.write(chunk)
+                shutil.copyfileobj(plain, whole, _BUFFER_BYTES)
                 whole.seek(0)
                 yield cast("BinaryIO", whole)
 
@@ -84,8 +84,8 @@ class _CountingReader:
         return chunk
 
 
-def _decompressed(source: BinaryIO, suffix: str) -> Iterator[bytes]:
-    """Yield the unpacked content of a file; raise FileFormatError for damage and beyond `MAX_RATIO`."""
+def _decompressed(source: BinaryIO, suffix: str, max_bytes: int | None) -> Iterator[bytes]:
+    """Yield the unpacked content of a file; raise FileFormatError for damage and beyond a limit."""
     counted = _CountingReader(source)
     size_bytes = 0
     try:
@@ -95,6 +95,10 @@ def _decompressed(source: BinaryIO, suffix: str) -> Iterator[bytes]:
                 raise FileFormatError(
                     f"it unpacks to more than {MAX_RATIO} times its size; "
                     "if this is intended, unpack it first"
+                )
+            if max_bytes is not None and size_bytes > max_bytes:
+                raise FileFormatError(
+                    f"it unpacks to more than {max_bytes:,} bytes; split it, or unpack it first"
                 )
             yield chunk
     except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:

@@ -53,6 +53,8 @@ class FileOptions:
     """Columns of tables, or keys of JSON lines, to translate; empty for the format's default."""
     output: str = ""
     """Suffix of the file to write, if the format is written as another; empty for the format's default."""
+    max_bytes: int | None = None
+    """Maximum bytes that a compressed file or an archive may unpack to, if less than its format allows."""
 
 
 class FileFormat(Protocol):

@@ -8,6 +8,7 @@ from enum import Enum, StrEnum
 from typing import Any
 
 from service.formats.entries import Entry, FileOptions, entry_of
+from service.formats.limits import FileLimits
 from service.text.marked_text import MarkedText
 
 HEADER = struct.Struct(">cQ")
@@ -35,6 +36,8 @@ class FrameKind(Enum):
     """From the reader, last: what is wrong with the file."""
     OVER_MEMORY = b"M"
     """From the reader, last: it ran out of memory."""
+    DISK_FULL = b"F"
+    """From the reader, last: the disk for temporary files is full."""
     UNEXPECTED = b"X"
     """From the reader, last: a traceback."""
     DONE = b"D"
@@ -63,8 +66,9 @@ class ReaderTask:
     file_name: str
     """Name whose suffix determines the format; for records, their kind."""
     options: FileOptions
-    memory_bytes: int
+    limits: FileLimits
     cpu_s: float
+    """CPU time in seconds that a file of this size may use."""
     is_seekable: bool = False
     """Whether the output file is seekable."""
 
@@ -72,9 +76,9 @@ class ReaderTask:
 def unpack_task(content: bytes | bytearray) -> ReaderTask:
     """Return the task of which `asdict` was packed."""
     found = unpack(content)
-    options = found.pop("options")
+    options, limits = found.pop("options"), FileLimits(**found.pop("limits"))
     columns = tuple(options.pop("columns"))
-    return ReaderTask(options=FileOptions(**options, columns=columns), **found)
+    return ReaderTask(options=FileOptions(**options, columns=columns), limits=limits, **found)
 
 
 def frame(kind: FrameKind, content: bytes = b"") -> bytes:

@@ -3,12 +3,14 @@
 It takes the request on standard input, replies on standard output, and imports only parsers.
 """
 
+import errno
 import io
 import json
 import os
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -24,7 +26,7 @@ from service.formats.frames import (
     unpack,
     unpack_task,
 )
-from service.formats.limits import apply_limits
+from service.formats.limits import COSTLY_CPU_S, apply_limits
 from service.formats.registry import open_format
 from service.formats.review_marks import unpack_text
 
@@ -38,8 +40,6 @@ MAX_PLACE_CHARACTERS = 1000
 """Maximum length of an entry's location, which may include names from the file."""
 NICENESS = 5
 """Its parent process and the engine go first: with all CPUs in use, it gets about a quarter of one."""
-COSTLY_CPU_S = 0.25
-"""CPU time in seconds from which a file is costly; most need less."""
 COSTLY_NICENESS = 12
 """With all CPUs in use, the reader of a costly file gets about 6 % of one; several had half of all."""
 _BATCH_ENTRIES = 64
@@ -57,9 +57,12 @@ def main() -> None:
     os.dup2(2, 1)  # output of a library must not mix with replies
     _, content = read_frame(requests.read)
     request = unpack_task(content)
-    apply_limits(request.memory_bytes, request.cpu_s)
+    limits = request.limits
+    slice_cpu_s = limits.slice_cpu_s or request.cpu_s
+    apply_limits(limits.memory_bytes, min(request.cpu_s, slice_cpu_s), limits.max_bytes)
     os.nice(NICENESS)
-    signal.signal(signal.SIGPROF, lambda *_: os.nice(COSTLY_NICENESS - NICENESS))
+    is_ended = slice_cpu_s <= COSTLY_CPU_S
+    signal.signal(signal.SIGPROF, signal.SIG_DFL if is_ended else _become_costly)
     signal.setitimer(signal.ITIMER_PROF, COSTLY_CPU_S)
     try:
         with os.fdopen(int(sys.argv[1]), "rb") as source:  # at most 10 digits, of our own process
@@ -71,15 +74,29 @@ def main() -> None:
         replies.write(frame(FrameKind.PROBLEM, pack(error.problem)))
     except MemoryError:
         replies.write(frame(FrameKind.OVER_MEMORY))
-    except Exception:  # noqa: BLE001 -- the parent raises it again
-        import traceback  # noqa: PLC0415 -- few readers need it, and each would load it
+    except Exception as error:  # noqa: BLE001 -- the parent raises it again
+        replies.write(_error_frame(error))
 
-        replies.write(frame(FrameKind.UNEXPECTED, pack(traceback.format_exc())))
+
+def _become_costly(*_: object) -> None:
+    os.nice(COSTLY_NICENESS - NICENESS)
+
+
+def _error_frame(error: Exception) -> bytes:
+    """Return the message about an error that no parser raises by itself."""
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return frame(FrameKind.DISK_FULL)
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        problem = "it takes more bytes on disk to read than a file may have; split it"
+        return frame(FrameKind.PROBLEM, pack(problem))
+    import traceback  # noqa: PLC0415 -- few readers need it, and each would load it
+
+    return frame(FrameKind.UNEXPECTED, pack("".join(traceback.format_exception(error))))
 
 
 def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies: io.FileIO) -> None:
     source.seek(0)
-    options = request.options
+    options = replace(request.options, max_bytes=request.limits.max_bytes)
     match TaskKind(request.kind):
         case TaskKind.RECORDS:
             from service.formats.records import RecordKind, parse_records  # noqa: PLC0415 -- the same
@@ -93,7 +110,7 @@ def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies:
                 texts = _texts(requests, replies)
                 open_format(request.file_name, options).write(source, texts, cast("BinaryIO", buffered))
         case TaskKind.COUNT:
-            _send_counts(replies, open_format(request.file_name, options).read(source))
+            _send_counts(replies, open_format(request.file_name, options).read(source), options.max_bytes)
         case TaskKind.READ:
             entries = open_format(request.file_name, options).read(source)
             _send(replies, ((pack_entry(entry), _entry_characters(entry)) for entry in entries))
@@ -112,12 +129,20 @@ def _send(replies: io.FileIO, items: Iterator[tuple[list[Any], int]]) -> None:
     replies.write(frame(FrameKind.ENTRIES, pack(batch)))
 
 
-def _send_counts(replies: io.FileIO, entries: Iterator[Entry]) -> None:
-    """Send how many entries there are so far, now and then and at the end."""
+def _send_counts(replies: io.FileIO, entries: Iterator[Entry], max_bytes: int | None) -> None:
+    """Send how many entries there are so far, now and then and at the end.
+
+    Raises:
+        FileFormatError: a file that repeats some of its bytes has more text than a plain file may have.
+    """
     num_entries = num_characters = 0
     for entry in entries:
         num_entries += 1
         num_characters += _entry_characters(entry)
+        if max_bytes is not None and num_entries + num_characters > max_bytes:
+            raise FileFormatError(
+                f"it has more than {max_bytes:,} texts and characters together, the limit of a file; split it"
+            )
         if num_entries % _COUNTED_ENTRIES == 0:
             replies.write(frame(FrameKind.COUNTS, pack([num_entries, num_characters])))
     replies.write(frame(FrameKind.COUNTS, pack([num_entries, num_characters])))

@@ -31,7 +31,7 @@ from service.formats.frames import (
     unpack,
     unpack_entry,
 )
-from service.formats.limits import FileLimitError, FileLimits
+from service.formats.limits import COSTLY_CPU_S, FileLimitError, FileLimits
 from service.formats.records import Record, RecordKind, parse_records
 from service.formats.review_marks import pack_text
 
@@ -54,12 +54,16 @@ class ReaderStoppedError(Exception):
     """The reader process could not start, or was stopped from outside; the file is not at fault."""
 
 
+class ReaderSliceOverError(Exception):
+    """The process has used up its slice of CPU time; it is to be started again later, with a longer one."""
+
+
 @dataclass(frozen=True, slots=True)
 class IsolatedFormat:
     """A `FileFormat` that runs each call in a process of its own.
 
-    Sources must be regular files. Raises the errors of the format, `FileLimitError`, `ReaderError` and
-    `ReaderStoppedError`.
+    Sources must be regular files. Raises the errors of the format, `FileLimitError`, `ReaderError`,
+    `ReaderSliceOverError` and `ReaderStoppedError`.
     """
 
     inner: FileFormat
@@ -105,11 +109,11 @@ class IsolatedFormat:
             kind,
             self.file_name,
             self.options,
-            self.limits.memory_bytes,
+            self.limits,
             self.limits.cpu_s_of(os.fstat(source.fileno()).st_size),
             is_seekable,
         )
-        return _running_reader(task, source, self.limits, self.stop)
+        return _running_reader(task, source, self.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +135,15 @@ class RecordReader:
 
         Raises:
             FileFormatError: the file cannot be read, or exceeds a limit.
-            ReaderError, ReaderStoppedError: see there.
+            ReaderError, ReaderSliceOverError, ReaderStoppedError: see there.
         """
         if self.limits is None:
             yield from parse_records(kind, source, languages)
             return
         cpu_s = self.limits.cpu_s_of(source.seek(0, os.SEEK_END))
         source.flush()  # the other process has the same file, but not the buffer of this one
-        task = ReaderTask(TaskKind.RECORDS, kind, FileOptions(*languages), self.limits.memory_bytes, cpu_s)
-        with _running_reader(task, source, self.limits, self.stop) as reader:
+        task = ReaderTask(TaskKind.RECORDS, kind, FileOptions(*languages), self.limits, cpu_s)
+        with _running_reader(task, source, self.stop) as reader:
             for found, content in reader.frames():
                 if found is FrameKind.ENTRIES:
                     yield from unpack(content)
@@ -150,13 +154,11 @@ TRUSTED = RecordReader()
 
 
 @contextmanager
-def _running_reader(
-    task: ReaderTask, source: BinaryIO, limits: FileLimits, stop: Event
-) -> Iterator["_ReaderProcess"]:
+def _running_reader(task: ReaderTask, source: BinaryIO, stop: Event) -> Iterator["_ReaderProcess"]:
     process = _start_reader(source.fileno())
     try:
         size_bytes = os.fstat(source.fileno()).st_size
-        reader = _ReaderProcess(process, limits, task.cpu_s, limits.wait_s_of(size_bytes), stop)
+        reader = _ReaderProcess(process, task, task.limits.wait_s_of(size_bytes), stop)
         reader.send(FrameKind.REQUEST, asdict(task))
         yield reader
     finally:
@@ -171,14 +173,14 @@ class _ReaderProcess:
     """Connection to a reader process through its pipes."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], limits: FileLimits, cpu_s: float, wait_s: float, stop: Event
+        self, process: subprocess.Popen[bytes], task: ReaderTask, wait_s: float, stop: Event
     ) -> None:
         if process.stdin is None or process.stdout is None:
             raise ReaderError("the reader process has no pipes")
         self._process = process
         self._stdin, self._stdout = process.stdin, process.stdout.fileno()
-        self._limits = limits
-        self._cpu_s = cpu_s
+        self._limits = task.limits
+        self._cpu_s = task.cpu_s
         self._wait_s = wait_s
         self._waited_s = 0.0
         self._stop = stop
@@ -194,8 +196,9 @@ class _ReaderProcess:
 
         Raises:
             FileFormatError: the file cannot be read, or exceeds a limit.
-            ReaderFailed: a parser has a bug.
-            ReaderStoppedError: the process was stopped from outside.
+            ReaderError: a parser has a bug.
+            ReaderSliceOverError: the process has used up its slice of CPU time.
+            ReaderStoppedError: the process was stopped from outside, or a disk is full.
         """
         while True:
             kind, content = read_frame(self._read)
@@ -209,6 +212,8 @@ class _ReaderProcess:
                         f"reading it exceeds the limit of {self._limits.memory_bytes // _MIB:,} MiB of "
                         "memory per file; split it into smaller files"
                     )
+                case FrameKind.DISK_FULL:
+                    raise ReaderStoppedError("the disk for temporary files is full")
                 case FrameKind.UNEXPECTED:
                     raise ReaderError(unpack(content))
                 case _:
@@ -253,6 +258,11 @@ class _ReaderProcess:
         status = self._process.wait()
         if status >= 0:
             return ReaderError(f"the process that reads files ended with status {status}")
+        slice_cpu_s = self._limits.slice_cpu_s
+        if slice_cpu_s is not None and -status == (
+            signal.SIGPROF if slice_cpu_s <= COSTLY_CPU_S else signal.SIGXCPU
+        ):
+            return ReaderSliceOverError("the process that reads files has used up its CPU time")
         if -status == signal.SIGXCPU:
             return FileLimitError(
                 f"reading it exceeds the limit of {self._cpu_s:,.0f} s of CPU time for a file of its size; "

@@ -174,7 +174,7 @@ def open_format(
     if compression:
         from service.formats.compression import CompressedFormat  # noqa: PLC0415 -- see above
 
-        found = CompressedFormat(found, compression, kind.is_streamed)
+        found = CompressedFormat(found, compression, kind.is_streamed, options.max_bytes)
     if limits is None:
         return found
     from service.formats.isolation import IsolatedFormat  # noqa: PLC0415 -- see above

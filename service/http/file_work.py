@@ -1,24 +1,37 @@
 """Work on clients' files: on threads, a few at a time, and only while somebody waits for it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Event
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from service.accounts.keys import Caller
-from service.formats.isolation import ReaderStoppedError, RecordReader
-from service.formats.limits import FileLimits
+from service.formats.isolation import ReaderSliceOverError, ReaderStoppedError, RecordReader
+from service.formats.limits import COSTLY_CPU_S, FileLimits
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.fair_slots import FairSlots
 from service.http.threads import run_stoppable
 
-MAX_FILES = 4
-"""Maximum number of files that are checked or imported at the same time."""
-MAX_FILES_OF_CLIENT = 2
-"""The same of one client, so that others find a free slot whatever it sends."""
 COST_BYTES = 2**14
 """Bytes of a file that cost as much as the start of the process that reads it."""
 Result = TypeVar("Result")
+
+
+class FileTurn(NamedTuple):
+    """One of the turns that a file can have; each begins at the start of the file."""
+
+    cpu_s: float | None
+    """CPU time in seconds after which the file waits for its next turn; None for the last one."""
+    num_slots: int
+    """Maximum number of files that are checked or imported in this turn or a later one at the same time."""
+    max_of_client: int
+    """The same of one client."""
+
+
+TURNS = (FileTurn(COSTLY_CPU_S, 4, 2), FileTurn(4.0, 3, 1), FileTurn(None, 2, 1))
+"""Costly files never have all slots, so that a small one finds a free slot whatever others send."""
 
 
 @dataclass(slots=True, eq=False)
@@ -27,28 +40,47 @@ class FileWork:
 
     limits: FileLimits | None = None
     """Limits of the processes that read files; None to read them in this process."""
-    _slots: FairSlots = field(default_factory=lambda: FairSlots(MAX_FILES, MAX_FILES_OF_CLIENT))
+    _slots: Sequence[FairSlots] = field(
+        default_factory=lambda: [FairSlots(turn.num_slots, turn.max_of_client) for turn in TURNS]
+    )
 
-    async def run(self, caller: Caller, size_bytes: int, work: Callable[[Event], Result]) -> Result:
+    async def run(
+        self, caller: Caller, size_bytes: int, work: Callable[[FileLimits | None, Event], Result]
+    ) -> Result:
         """Run work on a thread when it is its turn. If the calling task is cancelled, the work stops.
+
+        Work on a costly file runs several times, and must change nothing before it has read the file.
 
         Args:
             caller: who gets the result.
             size_bytes: size of the file.
-            work: gets an event that is set when it must stop.
+            work: gets the limits of the process that reads the file, and an event that is set when it must
+                stop.
 
         Raises:
             ApiError: the process that reads the file could not start.
         """
-        async with self._slots.hold(caller.client, 1 + size_bytes // COST_BYTES):
-            try:
-                return await run_stoppable(work)
-            except ReaderStoppedError as error:
-                problem = "the file cannot be read at the moment; try again later"
-                raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER) from error
+        for number, turn in enumerate(TURNS):
+            limits = self.limits and replace(self.limits, slice_cpu_s=turn.cpu_s)
+            async with AsyncExitStack() as held:
+                for slots in reversed(self._slots[: number + 1]):
+                    await held.enter_async_context(slots.hold(caller.client, 1 + size_bytes // COST_BYTES))
+                try:
+                    return await run_stoppable(partial(work, limits))
+                except ReaderSliceOverError:
+                    continue
+                except ReaderStoppedError as error:
+                    raise unreadable_now() from error
+        raise AssertionError("the last turn has no end")
 
     async def import_records(
         self, caller: Caller, size_bytes: int, work: Callable[[RecordReader], Result]
     ) -> Result:
         """Do the same for work that reads records, or that stores many."""
-        return await self.run(caller, size_bytes, lambda stop: work(RecordReader(self.limits, stop)))
+        return await self.run(caller, size_bytes, lambda limits, stop: work(RecordReader(limits, stop)))
+
+
+def unreadable_now() -> ApiError:
+    """Return the error for a file that cannot be read because a resource of the server is missing."""
+    problem = "the file cannot be read at the moment; try again later"
+    return ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER)

@@ -16,9 +16,10 @@ from service.accounts.keys import Caller
 from service.batch.errors import BatchStopped, InputProblem
 from service.engine import translator_options
 from service.formats.entries import FileFormatError
+from service.formats.limits import FileLimits
 from service.glossaries.terminology import RequestTerminology
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
-from service.http.file_work import FileWork
+from service.http.file_work import FileWork, unreadable_now
 from service.http.threads import run_in_thread
 from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
@@ -114,9 +115,9 @@ class JobService:
         Return False for a file that cannot be read, which `add` rejects.
         """
 
-        def look(stop: Event) -> bool:
+        def look(runner: JobRunner, stop: Event) -> bool:
             with suppress(FileFormatError, InputProblem, InputError):
-                return self.runner.is_in_target(upload.job_request, upload.path, stop)
+                return runner.is_in_target(upload.job_request, upload.path, stop)
             return False
 
         return await self._run(upload, caller, look)
@@ -140,20 +141,25 @@ class JobService:
         name = upload.job_request.file_name
         try:
             return await self._run(
-                upload, caller, lambda stop: self.runner.check(upload.job_request, upload.path, stop)
+                upload, caller, lambda runner, stop: runner.check(upload.job_request, upload.path, stop)
             )
         except FileFormatError as error:
             raise FileRejected(name, error.problem) from error
         except InputProblem as error:
             raise FileRejected(name, "; ".join(problem for _, problem in error.problems)) from error
 
-    async def _run(self, upload: UploadedFile, caller: Caller, work: Callable[[Event], Result]) -> Result:
+    async def _run(
+        self, upload: UploadedFile, caller: Caller, work: Callable[[JobRunner, Event], Result]
+    ) -> Result:
         """Run work on a file in the caller's share. If the calling task is cancelled, the work stops."""
+
+        def run(limits: FileLimits | None, stop: Event) -> Result:
+            return work(replace(self.runner, limits=limits), stop)
+
         try:
-            return await self.file_work.run(caller, upload.path.stat().st_size, work)
+            return await self.file_work.run(caller, upload.path.stat().st_size, run)
         except BatchStopped as error:
-            problem = "the file cannot be read at the moment; try again later"
-            raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER) from error
+            raise unreadable_now() from error
 
     def _store_job(
         self, upload: UploadedFile, caller: Caller, counts: EntryCounts, most_characters: int | None

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from io import BytesIO
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -97,6 +98,14 @@ def test_an_unsound_archive_is_rejected_before_it_is_unpacked(
 
     with pytest.raises(FileFormatError, match=problem), opened(BytesIO(content)):
         pass
+
+
+def test_an_archive_has_the_limit_of_a_plain_file() -> None:
+    content = _archive(("content.xml", b"<o/>" + b" " * 96))
+
+    assert entries(OdtFormat(replace(OPTIONS, max_bytes=100)), content) == []
+    with pytest.raises(FileFormatError, match="unpacks to 100 bytes; the limit is 99"):
+        entries(OdtFormat(replace(OPTIONS, max_bytes=99)), content)
 
 
 def test_archives_in_archives_are_copied_and_not_opened() -> None:

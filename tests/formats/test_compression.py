@@ -92,9 +92,30 @@ def test_content_unpacked_as_a_whole_has_a_limit(suffix: str, monkeypatch: pytes
     monkeypatch.setattr(compression, "MAX_BUFFERED_BYTES", 100_000)
     content = compressed(b"a\n" * 50_001, suffix)
 
-    with pytest.raises(FileFormatError, match=r"^it unpacks to more than 100,000 bytes; unpack it first"):
+    with pytest.raises(
+        FileFormatError, match=r"^it unpacks to more than 100,000 bytes; split it, or unpack it"
+    ):
         entries(CompressedFormat(LINES, suffix, is_streamed=False), content)
     assert len(entries(CompressedFormat(LINES, suffix, is_streamed=True), content)) == 50_001
+
+
+@given(
+    size_bytes=st.integers(0, 2**19),
+    max_bytes=st.integers(1, 2**19),
+    suffix=st.sampled_from(COMPRESSIONS),
+    is_streamed=st.booleans(),
+)
+def test_a_compressed_file_has_the_limit_of_a_plain_one(
+    size_bytes: int, max_bytes: int, suffix: str, *, is_streamed: bool
+) -> None:
+    file_format = CompressedFormat(LINES, suffix, is_streamed, max_bytes)
+    content = compressed(b"a" * size_bytes, suffix)
+
+    if size_bytes <= max_bytes:
+        assert sum(len(entry.text) for entry in entries(file_format, content)) == size_bytes
+    else:
+        with pytest.raises(FileFormatError, match=rf"^it unpacks to more than {max_bytes:,} bytes"):
+            entries(file_format, content)
 
 
 @SUFFIXES

@@ -13,8 +13,14 @@ from threading import Event, Timer
 import pytest
 
 from service.formats.entries import Entry, FileFormat, FileFormatError
-from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStoppedError, RecordReader
-from service.formats.limits import FileLimitError, FileLimits
+from service.formats.isolation import (
+    IsolatedFormat,
+    ReaderError,
+    ReaderSliceOverError,
+    ReaderStoppedError,
+    RecordReader,
+)
+from service.formats.limits import COSTLY_CPU_S, FileLimitError, FileLimits
 from service.formats.records import RecordKind
 from service.formats.registry import open_format
 from service.formats.review_marks import marked_of
@@ -87,6 +93,39 @@ def test_a_file_that_costs_too_much_is_rejected_with_the_limit_named(
         os.truncate(tmp_path / "file", size_bytes or (tmp_path / "file").stat().st_size)
         with pytest.raises(FileLimitError, match=problem):
             list(_isolated("a.html", limits).read(source))
+
+
+@pytest.mark.parametrize("slice_cpu_s", [COSTLY_CPU_S, 1.0])
+def test_only_the_reader_of_a_costly_file_ends_with_its_slice(tmp_path: Path, slice_cpu_s: float) -> None:
+    reading = _isolated("a.html", FileLimits(slice_cpu_s=slice_cpu_s))
+    with saved(tmp_path, b"<b>x</b> " * 1_000_000) as source, pytest.raises(ReaderSliceOverError):
+        list(reading.read(source))
+    with saved(tmp_path, b"<b>x</b>") as source:
+        assert reading.count(source) == (1, 1)
+
+
+def test_repeated_text_has_the_limit_of_a_plain_file(tmp_path: Path) -> None:
+    reading = _isolated("a.txt", FileLimits(max_bytes=300))
+    with saved(tmp_path, b"xy\n" * 100) as source:
+        assert reading.count(source) == (100, 200)
+    with (
+        saved(tmp_path, b"xy\n" * 101) as source,
+        pytest.raises(FileFormatError, match="more than 300 texts"),
+    ):
+        reading.count(source)
+
+
+def test_a_reader_writes_no_larger_file_than_its_limit() -> None:
+    program = (
+        "import tempfile\nfrom service.formats.limits import apply_limits\n"
+        "apply_limits(2**30, 60.0, 1000)\n"
+        "with tempfile.TemporaryFile(buffering=0) as file:\n    print(file.write(bytes(2000)))\n"
+        "    file.write(b'x')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert done.stdout == "1000\n"
+    assert done.stderr.rstrip().endswith("File too large")
 
 
 def test_time_that_the_reader_takes_between_entries_does_not_count(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from service.formats import isolation
 from tests.jobs.conftest import ServeJobs, ended, new_memory, post, problem_of, run_job, send, tmx, unit
 from tests.service.conftest import ALL_APIS, fields_of
 
@@ -104,6 +105,23 @@ def test_a_body_that_is_not_a_form_with_a_file_is_rejected(
 def test_a_text_that_cannot_be_interrupted_soon_is_rejected(serve_double: ServeJobs) -> None:
     refused = post(serve_double(file_isolation="on"), b"ein haus " * 112_000)
     assert "line 1: the text has 1,008,000 characters, more than 1,000,000; split it" in problem_of(refused)
+
+
+def test_a_full_disk_for_temporary_files_is_no_fault_of_the_file(
+    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolation, "_MODULE", "tests.jobs.full_disk")
+    refused = post(serve_double(file_isolation="on"), gzip.compress(bytes(2**20)), "a.docx.gz")
+
+    assert (refused.status_code, refused.json()["error"]["type"]) == (503, "store_unavailable")
+    assert int(refused.headers["retry-after"]) > 0
+
+
+def test_a_compressed_file_has_the_limit_of_a_plain_one(serve_double: ServeJobs) -> None:
+    client = serve_double(file_isolation="on", max_job_bytes=2**20, max_document_bytes=1000)
+    content = gzip.compress(b"ein haus\n" * 2**17)
+
+    assert "it unpacks to more than 1,048,576 bytes" in problem_of(post(client, content, "a.txt.gz"))
 
 
 def test_a_rejected_file_is_removed(serve_double: ServeJobs, tmp_path: Path) -> None:

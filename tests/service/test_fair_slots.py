@@ -1,18 +1,26 @@
 """Slots that clients share, of which none can hold all; and equal work, which is done once."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
 import pytest
 
 from dragoman.pipeline.pacing import LARGE_CHARACTERS
+from service.accounts.keys import ANONYMOUS
+from service.formats.isolation import ReaderSliceOverError
+from service.formats.limits import FileLimits
 from service.http.fair_slots import FairSlots, SlotsOfLoop
+from service.http.file_work import TURNS, FileWork
 from service.http.shares import current_client
 from service.http.threads import run_in_thread, run_stoppable
 from service.translation.coalescing import Coalescer
 from service.translation.inference import Inference
+from tests.routing.doubles import until
 from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator
 
@@ -134,6 +142,58 @@ async def test_an_error_of_the_work_is_raised() -> None:
 
     with pytest.raises(ValueError, match="a problem"):
         await run_stoppable(work)
+
+
+class Files:
+    """Files whose readers use up their slices of CPU time, and at last run until they are told to end."""
+
+    def __init__(self) -> None:
+        self.work = FileWork(FileLimits())
+        self.running: list[str] = []
+        self.turns: Counter[str] = Counter()
+        self._end = Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def send(self, name: str, num_turns: int) -> asyncio.Task[None]:
+        """Send a file of the client that the name begins with; it is read in this many turns."""
+        caller = replace(ANONYMOUS, client=name.partition("-")[0])
+        self._tasks.append(
+            asyncio.create_task(self.work.run(caller, 1, partial(self._read, name, num_turns)))
+        )
+        return self._tasks[-1]
+
+    def _read(self, name: str, num_turns: int, limits: FileLimits | None, stop: Event) -> None:
+        del stop
+        self.turns[name] += 1
+        assert limits is not None
+        assert limits.slice_cpu_s == TURNS[self.turns[name] - 1].cpu_s
+        if self.turns[name] < num_turns:
+            raise ReaderSliceOverError
+        if num_turns == len(TURNS):
+            self.running.append(name)
+            self._end.wait()
+
+    async def end(self) -> None:
+        self._end.set()
+        await asyncio.gather(*self._tasks)
+
+
+@pytest.mark.parametrize("num_clients", [1, 2, 8])
+async def test_costly_files_of_any_number_of_clients_never_have_all_slots(num_clients: int) -> None:
+    files = Files()
+    costly = [f"{client}-{number}" for client in range(num_clients) for number in range(3)]
+    for name in costly:
+        files.send(name, len(TURNS))
+    num_running = min(num_clients, TURNS[-1].num_slots)
+    has_all = lambda: len(files.running) == num_running and len(files.turns) == len(costly)  # noqa: E731
+    await asyncio.to_thread(until, has_all)
+
+    for num_turns in range(1, len(TURNS)):
+        await files.send(f"other-{num_turns}", num_turns)
+        assert files.turns[f"other-{num_turns}"] == num_turns
+    assert len(files.running) == num_running
+    await files.end()
+    assert files.turns == {**dict.fromkeys(costly, len(TURNS)), "other-1": 1, "other-2": 2}
 
 
 async def test_slots_forget_clients_that_have_left() -> None:
