@@ -3,7 +3,6 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
-from tempfile import TemporaryDirectory
 
 import anyio
 from fastapi import FastAPI
@@ -30,7 +29,7 @@ from service.http.threads import run_in_thread
 from service.http.uploads import UploadLimits
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService, open_job_service
-from service.jobs.job_storage import JobStorage, open_job_storage
+from service.jobs.job_storage import JobStorage, ScratchFolder, open_job_storage
 from service.memories.memory_service import MemoryService
 from service.memories.store import MemoryStore
 from service.model_watcher import ModelWatcher
@@ -151,7 +150,7 @@ def _open_glossaries(
     """Open the glossaries: in the database of accounts, else in that of jobs, else in a temporary one."""
     database = accounts.database or (None if kept is None else kept.store.database)
     if database is None:
-        folder = resources.enter_context(TemporaryDirectory(prefix="dragoman-glossaries-"))
+        folder = ScratchFolder(resources).folder
         database = Database.open(f"sqlite:///{folder}/glossaries.db")
         resources.callback(database.close)
     limits = GlossaryLimits(

@@ -1,5 +1,6 @@
 """Storage of jobs (database, blobs, temporary files), opened from the settings."""
 
+import fcntl
 import logging
 import os
 import secrets
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from threading import Lock
 from typing import Any, BinaryIO
 
@@ -176,6 +177,7 @@ def _as_os_errors() -> Iterator[None]:
 
 
 FILES_FOLDER = "dragoman-jobs"
+SCRATCH_PREFIX = "dragoman-scratch-"
 OWN_DATABASE = "jobs.db"
 LOCATION_MISSING = "jobs_files: must name a file storage that all processes on the database can reach"
 
@@ -183,9 +185,18 @@ logger = logging.getLogger(__name__)
 
 
 class ScratchFolder:
-    """A temporary folder of this process, created on first use. Thread-safe."""
+    """A temporary folder of this process, created on first use. Thread-safe.
+
+    The process holds a lock on it, which ends with the process: folders without a lock are what killed
+    processes left.
+    """
 
     def __init__(self, opened: ExitStack) -> None:
+        """Remove the folders of killed processes, whose files are clients' texts."""
+        for left in Path(gettempdir()).glob(f"{SCRATCH_PREFIX}*"):
+            with _locked(left, fcntl.LOCK_EX | fcntl.LOCK_NB) as is_locked:
+                if is_locked:
+                    shutil.rmtree(left, ignore_errors=True)
         self._opened = opened
         self._folder: Path | None = None
         self._lock = Lock()
@@ -194,9 +205,28 @@ class ScratchFolder:
     def folder(self) -> Path:
         """The folder's path. Raises OSError if it cannot be created."""
         with self._lock:
-            if self._folder is None:
-                self._folder = Path(self._opened.enter_context(TemporaryDirectory(prefix="dragoman-jobs-")))
+            while self._folder is None:
+                made = TemporaryDirectory(prefix=SCRATCH_PREFIX)
+                self._opened.enter_context(_locked(Path(made.name), fcntl.LOCK_EX))
+                folder = Path(self._opened.enter_context(made))
+                if folder.is_dir():  # else a process that has just started took it for one that was left
+                    self._folder = folder
             return self._folder
+
+
+@contextmanager
+def _locked(folder: Path, operation: int) -> Iterator[bool]:
+    """Lock a folder for the block. Yield whether this succeeded; not all file systems have locks."""
+    with ExitStack() as opened:
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            opened.callback(os.close, descriptor)
+            fcntl.flock(descriptor, operation)
+        except OSError:
+            is_locked = False
+        else:
+            is_locked = True
+        yield is_locked
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What a process does that works on jobs until it is killed."""
 
 import asyncio
+import tempfile
 import time
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -45,6 +46,14 @@ def open_storage(url: str, files: Path, opened: ExitStack, ahead: timedelta) -> 
     opened.callback(database.close)
     store = JobStore(database, clock=Clock(lambda: datetime.now(UTC) + ahead), lease_s=LEASE.total_seconds())
     return JobStorage(store, open_blobs(str(files)), ScratchFolder(opened), None)
+
+
+def hold_folder(temporary: Path) -> None:
+    """Hold a temporary folder with a file until killed."""
+    tempfile.tempdir = str(temporary)
+    with ExitStack() as opened:
+        (ScratchFolder(opened).folder / "file").write_text("x", encoding="utf8")
+        time.sleep(3600)
 
 
 async def work(services: JobStorage, runner: JobRunner) -> None:
