@@ -1,6 +1,6 @@
 """The request that a caller hands to the engine with each text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.decoding.options import DecodingOptions
@@ -32,6 +32,8 @@ class EngineRequest:
     is_cancelled: Callable[[], bool] | None = None
     """Called by `translate_many` at least twice a second, while it prepares a text or waits for it; if true,
     the call raises `TranslationCancelled`. The future of a single text is cancelled instead."""
+    on_segmented: Callable[[Sequence[str]], object] | None = None
+    """Called once, before the callbacks below, with the segments that the text is split into."""
     on_segment: Callable[[SegmentTranslation], object] | None = None
     """Called with each segment once it and all segments before it are done."""
     on_token: Callable[[int, str], object] | None = None

@@ -119,6 +119,8 @@ class TextSubmitter:
         request, options = resolved.request, resolved.options
         make_piece = partial(self._postprocessor.piece, prepared, options=options)
         pending = PendingTranslation(prepared.document, options, make_piece, request.on_segment)
+        if request.on_segmented is not None:
+            request.on_segmented(prepared.document.segments)
         made: list[SegmentRequest] = []
         missing: list[SegmentRequest] = []
         found: list[Callable[[], object]] = []

@@ -94,7 +94,8 @@ def request_of_step(request: EngineRequest, route: Route, number: int) -> Engine
     request = replace(request, pair=route.steps[number].pair, flow=flow)
     if number == len(route.steps) - 1:
         return request
-    return replace(request, options=first_step_options(request.options), on_segment=None, on_token=None)
+    request = replace(request, on_segmented=None, on_segment=None, on_token=None)
+    return replace(request, options=first_step_options(request.options))
 
 
 def blame_pivot(error: InputError, route: Route) -> InputError:

@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import partial
 
 import anyio
@@ -37,6 +36,7 @@ from service.translation.request import (
     TranslationResult,
 )
 from service.translation.source_language import DetectionMode
+from service.translation.streaming import Delivery, Progress, SegmentDone, StreamDetail, with_callbacks
 
 BRIEF_TEXTS = 4
 BRIEF_CHARACTERS = 1000
@@ -55,45 +55,6 @@ def name_rejected_texts(field_name: Callable[[int], str]) -> Iterator[None]:
     except TextsRejectedError as error:
         fields = [FieldProblem(field=field_name(item), problem=problem) for item, problem in error.problems]
         raise invalid_input(fields, total=len(fields)) from error
-
-
-class StreamDetail(Enum):
-    """Granularity of a streamed translation."""
-
-    SEGMENTS = 1
-    TOKENS = 2
-    """Greedy search only, as a beam changes its mind."""
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentDone:
-    """A finished segment; all segments before it in its text are finished."""
-
-    item: int
-    """Position of its text in the request."""
-    number: int
-    """Position in its text."""
-    segment: SegmentTranslation
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentSoFar:
-    """The beginning of a segment, which replaces the beginning sent before."""
-
-    item: int
-    number: int
-    text: str
-
-
-Progress = SegmentDone | SegmentSoFar
-
-
-@dataclass(slots=True)
-class Delivery:
-    """The part of charged work that its caller has got."""
-
-    num_characters: int = 0
-    """Characters of the source."""
 
 
 @dataclass(slots=True, eq=False)
@@ -155,8 +116,8 @@ class TranslationService:
     ) -> AsyncGenerator[Progress | list[TranslationResult]]:
         """Yield progress of a request of plain texts, and at last the results.
 
-        Arguments and errors are those of `translate`. Ending the iteration cancels the work; segments that
-        were yielded stay charged.
+        Arguments and errors are those of `translate`. Ending the iteration cancels the work; segments of
+        which a part was yielded stay charged.
         """
         self._accept(request.texts, request.options.decoding.target_prefix)
         async with self.charged(request.num_characters, caller) as delivery:
@@ -169,8 +130,7 @@ class TranslationService:
                     if isinstance(progress, list):
                         results = progress
                     else:
-                        if isinstance(progress, SegmentDone):
-                            delivery.num_characters += len(progress.segment.source)
+                        delivery.add(progress)
                         yield progress
         # After the charge: a caller that stops here must not be refunded.
         yield await self._doubt_sources(request.texts, results)
@@ -227,7 +187,7 @@ class TranslationService:
             loop.call_soon_threadsafe(events.put_nowait, progress)
 
         calls = [
-            replace(call, request=_with_callbacks(call.request, plan, item, detail, notify))
+            replace(call, request=with_callbacks(call.request, plan, item, detail, notify))
             if len(plan.calls) == 1
             else call
             for item, plan in enumerate(plans)
@@ -379,23 +339,3 @@ def _take_outcomes(plans: Sequence[PlannedText], outcomes: Sequence[Outcome]) ->
     for plan in plans:
         plan.take_outcomes(remaining)
     return [call for plan in plans for call in plan.calls]
-
-
-def _with_callbacks(
-    request: EngineRequest,
-    plan: PlannedText,
-    item: int,
-    detail: StreamDetail,
-    notify: Callable[[Progress], None],
-) -> EngineRequest:
-    def on_segment(segment: SegmentTranslation) -> None:
-        taken = plan.take_segment(segment)
-        if taken is not None:
-            notify(SegmentDone(item, plan.num_streamed - 1, taken))
-
-    def on_token(number: int, text: str) -> None:
-        if (shown := plan.shown_beginning(text)) is not None:
-            notify(SegmentSoFar(item, number, shown))
-
-    tokens = on_token if detail is StreamDetail.TOKENS else None
-    return replace(request, on_segment=on_segment, on_token=tokens)

@@ -60,9 +60,13 @@ def test_nothing_to_translate_is_copied_at_once(tiny: Translator, text: str) -> 
 def test_segments_are_reported_in_order_each_once(tiny: Translator) -> None:
     reported: list[SegmentTranslation] = []
 
-    translation = tiny.submit(DOCUMENT, EngineRequest(on_segment=reported.append)).result(TIMEOUT_S)
+    sources: list[str] = []
+    request = EngineRequest(on_segmented=sources.extend, on_segment=reported.append)
+
+    translation = tiny.submit(DOCUMENT, request).result(TIMEOUT_S)
 
     assert tuple(reported) == translation.segments
+    assert [segment.source for segment in reported] == sources
     assert [segment.text for segment in reported] == SEGMENTS
     assert reported[2].finish_reason is FinishReason.COPIED
 

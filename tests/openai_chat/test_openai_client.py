@@ -15,7 +15,7 @@ from dragoman import DeadlineExceeded
 from service.api.openai.completions import Envelope, SentText, chunks
 from service.http.errors import to_any_api_error
 from service.translation.request import TranslationResult
-from service.translation.translation_service import Progress, SegmentDone
+from service.translation.streaming import Progress, SegmentDone
 from tests.openai_chat.conftest import PATH, Serve, body, error_of, openai_client
 from tests.routing.doubles import scored
 from tests.service.conftest import engine_server

@@ -253,6 +253,8 @@ class DoubleTranslator:
 
         def translate() -> Translation:
             outcome = self._translate(text, request.options)
+            if request.on_segmented is not None:
+                request.on_segmented([segment.source for segment in outcome.segments])
             tell(outcome, request.on_segment, request.on_token)
             return outcome
 

@@ -6,8 +6,8 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from dataclasses import asdict
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import httpx
@@ -23,10 +23,12 @@ from service.translation import inference, translation_service
 from service.translation.inference import MAX_PREPARING, Inference
 from service.translation.request import TranslationRequest
 from service.translation.source_language import DetectionMode
+from service.translation.streaming import StreamDetail
 from service.translation.translation_service import TranslationService
 from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import Serve, double_server, router_of, translate
 from tests.service.doubles import DoubleTranslator
+from tests.service.keys import Keys, id_of
 
 URL = "/v1/translate"
 
@@ -160,6 +162,28 @@ def translations(translator: DoubleTranslator, models_dir: Path) -> Iterator[Tra
         Accounts.open(None, requires_key=False) as accounts,
     ):
         yield TranslationService(Inference(router, TIMEOUT_S, ()), accounts, LIMITS, DetectionMode.OFF)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("num_events", range(1, 9))
+async def test_a_segment_is_charged_as_a_whole_with_its_first_token(
+    translator: DoubleTranslator, models_dir: Path, keys: Keys, num_events: int
+) -> None:
+    texts, key_id = ("ein haus\nder alte hund", "ja"), id_of(keys.make())
+    caller, request = replace(ANONYMOUS, key_id=key_id), TranslationRequest(texts, target="en", source="de")
+    begun = set[str]()
+    with (
+        router_of(translator, models_dir / "tiny") as router,
+        Accounts.open(keys.url, requires_key=True) as accounts,
+    ):
+        service = TranslationService(Inference(router, TIMEOUT_S, ()), accounts, LIMITS, DetectionMode.OFF)
+        async with aclosing(service.stream(request, caller, StreamDetail.TOKENS)) as events:
+            for _ in range(num_events):
+                event = await anext(events)
+                assert not isinstance(event, list)
+                begun.add(texts[event.item].split("\n")[event.number])
+
+        assert keys.usage(f"dragoman_{key_id}_x").characters == sum(map(len, begun))
 
 
 async def _translate(translations: TranslationService, *texts: str) -> list[str]:

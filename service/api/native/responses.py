@@ -13,7 +13,7 @@ from service.http.openapi import DocumentedModel, equal_fields, examples
 from service.memories.pairs import TextMatches
 from service.text.outcome import Check
 from service.translation.request import DetectedSource, TranslationResult
-from service.translation.translation_service import SegmentDone, SegmentSoFar
+from service.translation.streaming import SegmentDone, SegmentSoFar
 
 Span = Annotated[
     tuple[int, int],

@@ -27,7 +27,8 @@ from service.readiness import require_ready
 from service.services import Services
 from service.translation.memory import apply_memory
 from service.translation.request import TranslationRequest, TranslationResult
-from service.translation.translation_service import Progress, StreamDetail, name_rejected_texts
+from service.translation.streaming import Progress, StreamDetail
+from service.translation.translation_service import name_rejected_texts
 
 DESCRIPTION = """Server-sent events, each with a name and JSON data. `segment`: a finished segment, in the
 order of its text. `tokens`: the beginning of a segment; only with `stream_tokens`. `done`: all translations,

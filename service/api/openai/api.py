@@ -40,7 +40,7 @@ from service.readiness import require_ready
 from service.services import ApiDefinition, Services
 from service.translation.planned_text import TextsRejectedError
 from service.translation.request import TranslationRequest
-from service.translation.translation_service import StreamDetail
+from service.translation.streaming import StreamDetail
 
 MODELS_PATH = "/models"
 RESPONSES_PATH = "/responses"

@@ -12,7 +12,7 @@ from dragoman.types import FinishReason, SegmentTranslation
 from service.api.openai.errors import error_body
 from service.http.errors import ApiError
 from service.translation.request import TranslationResult
-from service.translation.translation_service import Progress, SegmentDone
+from service.translation.streaming import Progress, SegmentDone
 
 ID_BYTES = 12
 DONE = b"data: [DONE]\n\n"
