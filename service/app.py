@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 
 import anyio
+from anyio.abc import TaskGroup
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
@@ -40,6 +41,7 @@ from service.services import ApiDefinition, Services
 from service.settings import Settings, split_names
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.inference import Inference
+from service.translation.memory import keep_removing_leftovers
 from service.translation.source_language import DetectionMode
 from service.translation.translation_service import TranslationService
 from service.versions import installed_version
@@ -81,6 +83,7 @@ def create_app(
     except BaseException:
         resources.close()
         raise
+    memories = MemoryService(MemoryStore(glossaries.store.database))
     file_work = FileWork(client_file_limits(settings))
     jobs = (
         None
@@ -98,8 +101,7 @@ def create_app(
                     await _warm_up(translation_service, settings)
                 else:
                     tasks.start_soon(_warm_up, translation_service, settings)
-                if settings.watch_s:
-                    tasks.start_soon(watcher.scan_every, settings.watch_s)
+                _start_tidying(tasks, memories, watcher, settings.watch_s)
                 async with workers_running:
                     yield
                 tasks.cancel_scope.cancel()
@@ -119,7 +121,7 @@ def create_app(
         watcher,
         settings,
         glossaries,
-        MemoryService(MemoryStore(glossaries.store.database)),
+        memories,
         file_work,
         jobs,
         documents,
@@ -179,6 +181,13 @@ async def _warm_up(translation_service: TranslationService, settings: Settings) 
         # Python loads the names of all languages at once, and holds the interpreter for 0.15 s.
         await run_in_thread(lambda: english_name("en"))
     await translation_service.warm_up()
+
+
+def _start_tidying(tasks: TaskGroup, memories: MemoryService, watcher: ModelWatcher, watch_s: float) -> None:
+    """Start what is repeated until the server stops."""
+    tasks.start_soon(keep_removing_leftovers, memories)
+    if watch_s:
+        tasks.start_soon(watcher.scan_every, watch_s)
 
 
 def _create_fastapi(

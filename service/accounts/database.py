@@ -5,7 +5,7 @@ SQLite in one file by default; PostgreSQL by URL, which several machines can sha
 
 import logging
 import math
-import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from service.accounts.errors import DatabaseUrlInvalid, SchemaUnknown, StoreError
+from service.accounts.write_lock import WriteKind, WriteLock
 from service.schema.errors import SchemaError
 from service.schema.tables import HEAD
 from service.schema.upgrade import read_revision, upgrade_schema
@@ -24,6 +25,10 @@ from service.schema.upgrade import read_revision, upgrade_schema
 DEFAULT_URL = "sqlite:///dragoman.db"
 TIMEOUT_S = 5.0
 FORMS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+MAX_ROWS = 500
+"""Maximum rows that a statement may read or change while other writers wait."""
+MAX_WRITTEN_BYTES = 2**20
+"""Maximum bytes of the rows of a transaction that writes a part of many rows."""
 MAX_SQLITE_VARIABLES = 999
 """Maximum number of variables in a statement before SQLite 3.32."""
 _SCHEMA_LOCK = 0x_D8A6_0AA1
@@ -40,7 +45,7 @@ class Database:
     """File, or URL without the password, for messages."""
     engine: sa.Engine
     timeout_s: float
-    _write_lock: threading.Lock = field(default_factory=threading.Lock)
+    _write_lock: WriteLock = field(default_factory=WriteLock)
 
     @classmethod
     def open(cls, url: str, timeout_s: float = TIMEOUT_S) -> "Database":
@@ -87,8 +92,14 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
+    def writing(self, kind: WriteKind = WriteKind.OTHER) -> Iterator[sa.Connection]:
         """Open a transaction that is committed when the block ends, or rolled back if it raises.
+
+        All others wait for it: no statement may read or change more than `MAX_ROWS` rows, and nothing in the
+        block may take longer the more is stored or sent.
+
+        Args:
+            kind: charges go first.
 
         Raises:
             StoreError: the change cannot be made.
@@ -98,13 +109,17 @@ class Database:
                 yield connection
             return
         # SQLite allows one writer, and others poll. Within this process they queue for the lock instead.
-        if not self._write_lock.acquire(timeout=self.timeout_s):
+        until_s = time.monotonic() + self.timeout_s
+        if not self._write_lock.acquire(kind, self.timeout_s):
             raise StoreError(
                 self.name, f"it was locked by other writers for {self.timeout_s:g} s; try again later"
             )
         try:
             with self._typed_errors(), self.engine.connect() as connection:
-                connection.execution_options(is_writing=True)
+                # Both waits together, for this process and for others, take no longer than the timeout.
+                waits_s = until_s - time.monotonic(), self.timeout_s
+                busy_ms = [math.ceil(1000 * max(0, wait_s)) for wait_s in waits_s]
+                connection.execution_options(is_writing=True, busy_ms=busy_ms)
                 with connection.begin():
                     yield connection
         finally:
@@ -177,7 +192,7 @@ def _sqlite_engine(path: Path, timeout_s: float) -> sa.Engine:
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
         connect_args={"timeout": timeout_s, "isolation_level": None},  # only `_begin` sends BEGIN
-        pool_timeout=timeout_s,
+        max_overflow=-1,  # callers' threads are limited, and waited for a connection besides the lock
         hide_parameters=True,
     )
     # With WAL, a writer does not block readers; with synchronous FULL, a commit is on disk when it returns.
@@ -206,8 +221,15 @@ def _run_pragmas(connection: DBAPIConnection, *pragmas: str) -> None:
 def _begin(connection: sa.Connection) -> None:
     # If another transaction writes between a transaction's first read and its first write, SQLite rejects
     # that write at once, whatever the timeout.
-    is_writing = connection.get_execution_options().get("is_writing", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
+    options = connection.get_execution_options()
+    wait_ms, timeout_ms = options.get("busy_ms", (None, None))
+    if wait_ms is not None:
+        _run_pragmas(connection.connection, f"busy_timeout = {wait_ms}")
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("is_writing", False) else "BEGIN")
+    finally:
+        if timeout_ms is not None:
+            _run_pragmas(connection.connection, f"busy_timeout = {timeout_ms}")
 
 
 def _postgresql_engine(url: sa.URL, name: str, timeout_s: float) -> sa.Engine:

@@ -8,6 +8,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from service.accounts.database import Database
 from service.accounts.errors import QuotaExceeded, StoreError
+from service.accounts.write_lock import WriteKind
 from service.schema.tables import USAGE
 
 
@@ -49,7 +50,7 @@ class UsageStore:
             QuotaExceeded: the total would exceed the limit; nothing is counted.
             StoreError: the database cannot be used; nothing is counted.
         """
-        with self.database.writing() as connection:
+        with self.database.writing(WriteKind.CHARGE) as connection:
             charge_in_transaction(connection, charge, limit)
 
     def refund(self, charge: Charge) -> None:
@@ -58,7 +59,7 @@ class UsageStore:
         Raises:
             StoreError: the database cannot be used, or less than this was charged.
         """
-        with self.database.writing() as connection:
+        with self.database.writing(WriteKind.CHARGE) as connection:
             refund_in_transaction(connection, charge, self.database.name)
 
     def get_month(self, key_id: str, month: str) -> Usage:

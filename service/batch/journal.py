@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dragoman.types import Pair
-from service.accounts.database import Database, insert_rows
+from service.accounts.database import MAX_ROWS, Database, insert_rows
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.journal_file import JournalFile
 from service.formats.entries import Entry
@@ -21,7 +21,7 @@ from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin, TextOutcome
 
 CHECKSUM_SIZE_BYTES = 8
-MAX_KEYS = 512
+MAX_KEYS = MAX_ROWS
 """Maximum number of keys in one statement."""
 SHOWN_DIFFERENCES = 3
 _TRANSLATED = "translated characters"
@@ -122,10 +122,16 @@ class Journal:
             return connection.execute(query).scalar_one()
 
     def forget(self) -> None:
-        """Remove all outcomes and facts of the job."""
+        """Remove all outcomes and facts of the job, a part at a time: other writers wait for each."""
+        own = TRANSLATIONS.c.job == self.job
+        some = sa.select(TRANSLATIONS.c.key).where(own).limit(MAX_KEYS)
+        deletion = sa.delete(TRANSLATIONS).where(own, TRANSLATIONS.c.key.in_(some))
+        is_left = True
+        while is_left:
+            with self.store.writing() as connection:
+                is_left = connection.execute(deletion).rowcount > 0
         with self.store.writing() as connection:
-            for table in (TRANSLATIONS, FACTS):
-                connection.execute(sa.delete(table).where(table.c.job == self.job))
+            connection.execute(sa.delete(FACTS).where(FACTS.c.job == self.job))
 
 
 def translated_characters(connection: sa.Connection, job: str) -> int:

@@ -11,17 +11,21 @@ import sqlalchemy as sa
 
 from dragoman.types import Pair
 from service.accounts.database import Database, hold_lock
+from service.accounts.totals import Resource, change_total
 from service.glossaries.entries import DEFAULT_MAX_ENTRIES, Dictionary
 from service.glossaries.errors import GlossaryInvalid, TooManyGlossaries, UnknownDictionary, UnknownGlossary
 from service.glossaries.terminology import dump_terms, load_terms
 from service.schema.tables import GLOSSARIES, GLOSSARY_DICTIONARIES
 
 MAX_NAME_BYTES = 1024
+MAX_DICTIONARIES = 200
+"""Maximum language pairs of a glossary: each is a row, and other writers wait while these are written."""
 GLOSSARIES_LOCK = 0x_D8A6_0AC3
 """Advisory lock in PostgreSQL that serialises changes, so that no two at once exceed a limit."""
 _COLUMNS = GLOSSARY_DICTIONARIES.c
 
 Dictionaries = dict[Pair, Dictionary]
+_Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +83,13 @@ class GlossaryStore:
         """
         check_name(name)
         glossary_id = str(uuid.uuid4())
+        rows = self._rows(glossary_id, dictionaries)
         with self.database.writing() as connection:
             hold_lock(connection, GLOSSARIES_LOCK)
-            num_owned = sa.select(sa.func.count()).select_from(GLOSSARIES).where(_is_owned_by(owner))
-            if connection.execute(num_owned).scalar_one() >= self.limits.max_glossaries:
-                raise TooManyGlossaries(self.limits.max_glossaries)
+            self._grow(connection, owner, 1, rows)
             row = {"id": glossary_id, "key_id": owner, "name": name, "version": 1, "created_at": now}
             connection.execute(sa.insert(GLOSSARIES).values(row))
-            self._write(connection, owner, glossary_id, dictionaries)
+            _write(connection, rows)
             return _read_one(connection, owner, glossary_id)
 
     def list(self, owner: str | None) -> list[Glossary]:
@@ -148,9 +151,11 @@ class GlossaryStore:
     def delete(self, owner: str | None, glossary_id: str) -> None:
         """Delete a glossary."""
         with self.database.writing() as connection:
+            hold_lock(connection, GLOSSARIES_LOCK)
             glossary = _read_one(connection, owner, glossary_id)
-            connection.execute(sa.delete(GLOSSARY_DICTIONARIES).where(_COLUMNS.glossary_id == glossary.id))
+            size_bytes = _delete_dictionaries(connection, glossary.id)
             connection.execute(sa.delete(GLOSSARIES).where(GLOSSARIES.c.id == glossary.id))
+            change_total(connection, Resource.GLOSSARIES, owner, -1, -size_bytes)
 
     def _change(
         self,
@@ -161,43 +166,61 @@ class GlossaryStore:
     ) -> Glossary:
         if name is not None:
             check_name(name)
+        while (changed := self._try_change(owner, glossary_id, name, edit)) is None:
+            pass
+        return changed
+
+    def _try_change(
+        self,
+        owner: str | None,
+        glossary_id: str,
+        name: str | None,
+        edit: Callable[[Dictionaries], Dictionaries],
+    ) -> Glossary | None:
+        """Change a glossary; return None if another program has changed it in the meantime.
+
+        Entries are read, edited and encoded before the transaction that keeps other writers waiting.
+        """
+        with self.database.reading() as connection:
+            glossary = _read_one(connection, owner, glossary_id)
+            stored = _read_dictionaries(connection, glossary.id)
+        rows = self._rows(glossary.id, [*edit(stored).values()])
+        values: dict[str, Any] = {"version": glossary.version + 1, "name": name or glossary.name}
+        is_unchanged = (GLOSSARIES.c.id == glossary.id) & (GLOSSARIES.c.version == glossary.version)
         with self.database.writing() as connection:
             hold_lock(connection, GLOSSARIES_LOCK)
-            glossary = _read_one(connection, owner, glossary_id)
-            values: dict[str, Any] = {"version": glossary.version + 1, "name": name or glossary.name}
-            connection.execute(sa.update(GLOSSARIES).where(GLOSSARIES.c.id == glossary.id).values(values))
-            dictionaries = edit(_read_dictionaries(connection, glossary.id))
-            connection.execute(sa.delete(GLOSSARY_DICTIONARIES).where(_COLUMNS.glossary_id == glossary.id))
-            self._write(connection, owner, glossary.id, list(dictionaries.values()))
+            if not connection.execute(sa.update(GLOSSARIES).where(is_unchanged).values(values)).rowcount:
+                return None
+            self._grow(connection, owner, 0, rows, _delete_dictionaries(connection, glossary.id))
+            _write(connection, rows)
             return _read_one(connection, owner, glossary.id)
 
-    def _write(
+    def _rows(self, glossary_id: str, dictionaries: Sequence[Dictionary]) -> Sequence[_Row]:
+        """Return the rows of a glossary's entries, and check its limits."""
+        num_entries = sum(len(each.terms) for each in dictionaries)
+        for number, limit, things in (
+            (num_entries, self.limits.max_entries, "entries"),
+            (len(dictionaries), MAX_DICTIONARIES, "language pairs"),
+        ):
+            if number > limit:
+                problem = f"{number} {things} exceed the limit of {limit}; split them into several glossaries"
+                raise GlossaryInvalid("entries", problem)
+        return [_row(glossary_id, position, each) for position, each in enumerate(dictionaries)]
+
+    def _grow(
         self,
         connection: sa.Connection,
         owner: str | None,
-        glossary_id: str,
-        dictionaries: Sequence[Dictionary],
+        num_new: int,
+        rows: Sequence[_Row],
+        replaced_bytes: int = 0,
     ) -> None:
-        """Write the entries of a glossary that has none, and check the limits."""
-        num_entries = sum(len(each.terms) for each in dictionaries)
-        if num_entries > self.limits.max_entries:
-            problem = f"{num_entries} entries exceed the limit of {self.limits.max_entries}; split them"
-            raise GlossaryInvalid("entries", f"{problem} into several glossaries")
-        for position, each in enumerate(dictionaries):
-            terms = dump_terms(each.terms)
-            row = {
-                "glossary_id": glossary_id,
-                "source": each.pair.source,
-                "target": each.pair.target,
-                "position": position,
-                "entries": terms,
-                "entry_count": len(each.terms),
-                "size_bytes": len(terms.encode()),
-            }
-            connection.execute(sa.insert(GLOSSARY_DICTIONARIES).values(row))
-        owned = sa.select(GLOSSARIES.c.id).where(_is_owned_by(owner))
-        stored = sa.select(sa.func.sum(_COLUMNS.size_bytes)).where(_COLUMNS.glossary_id.in_(owned))
-        if int(connection.execute(stored).scalar_one() or 0) > self.limits.max_bytes:
+        """Count new glossaries and entries, and check the limits of all glossaries together."""
+        size_bytes = sum(row["size_bytes"] for row in rows) - replaced_bytes
+        total = change_total(connection, Resource.GLOSSARIES, owner, num_new, size_bytes)
+        if num_new and total.num_items > self.limits.max_glossaries:
+            raise TooManyGlossaries(self.limits.max_glossaries)
+        if total.size_bytes > self.limits.max_bytes:
             problem = f"all glossaries of the key would exceed the limit of {self.limits.max_bytes} bytes"
             raise GlossaryInvalid("entries", f"{problem}; delete some first")
 
@@ -212,6 +235,30 @@ def check_name(name: str) -> None:
     if not name.strip() or size_bytes > MAX_NAME_BYTES or has_control:
         problem = f"must have 1 to {MAX_NAME_BYTES} bytes, no control characters, and not only spaces"
         raise GlossaryInvalid("name", problem)
+
+
+def _row(glossary_id: str, position: int, dictionary: Dictionary) -> _Row:
+    terms = dump_terms(dictionary.terms)
+    return {
+        "glossary_id": glossary_id,
+        "source": dictionary.pair.source,
+        "target": dictionary.pair.target,
+        "position": position,
+        "entries": terms,
+        "entry_count": len(dictionary.terms),
+        "size_bytes": len(terms.encode()),
+    }
+
+
+def _write(connection: sa.Connection, rows: Sequence[_Row]) -> None:
+    for row in rows:
+        connection.execute(sa.insert(GLOSSARY_DICTIONARIES).values(row))
+
+
+def _delete_dictionaries(connection: sa.Connection, glossary_id: str) -> int:
+    """Delete a glossary's entries, and return their bytes."""
+    deletion = sa.delete(GLOSSARY_DICTIONARIES).where(_COLUMNS.glossary_id == glossary_id)
+    return sum(connection.execute(deletion.returning(_COLUMNS.size_bytes)).scalars())
 
 
 def _by_source(dictionary: Dictionary) -> dict[str, Any]:

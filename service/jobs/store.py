@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from service.accounts.accounts import SYSTEM_CLOCK, Clock
 from service.accounts.database import Database, hold_lock
 from service.accounts.keys import month_of
+from service.accounts.totals import Resource, read_total
 from service.accounts.usage import Charge, charge_in_transaction, refund_in_transaction
 from service.batch.journal import translated_characters
 from service.jobs import tables
@@ -66,6 +67,7 @@ class JobStore:
             hold_lock(connection, tables.JOBS_LOCK)
             self._check_waiting(connection, new.key_id, is_document=new.document_key_sha256 is not None)
             self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
+            tables.change_stored(connection, new.key_id, 1, 2 * new.input_size_bytes)
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
                 charge_in_transaction(connection, charge, max_characters_per_month)
@@ -82,9 +84,9 @@ class JobStore:
         with self.database.writing() as connection:
             hold_lock(connection, tables.JOBS_LOCK)
             self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
+            tables.change_stored(connection, new.key_id, 1, 2 * new.input_size_bytes)
             connection.execute(sa.insert(JOBS).values(tables.new_row(new, month_of(now), now)))
-            ended = self._ended_values(_read_one(connection, new.id), ending, now)
-            connection.execute(sa.update(JOBS).where(JOBS.c.id == new.id).values(ended))
+            self._end(connection, _read_one(connection, new.id), JOBS.c.id == new.id, ending)
             return _read_one(connection, new.id)
 
     def check_space(self, key_id: str | None) -> None:
@@ -151,30 +153,35 @@ class JobStore:
         free = tables.is_free(claimed, now)
         precedence = tables.has_begun() if claimed is ClaimKind.FIRST_OF_KEY else tables.num_running(now)
         order = (precedence, tables.waiting_since(), JOBS.c.id)
-        first = sa.select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
-        with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
-            if connection.execute(sa.select(JOBS.c.id).where(free).limit(1)).first() is None:
+        first = sa.select(JOBS.c.id).where(free).order_by(*order).limit(1)
+        while True:
+            with self.database.reading() as connection:  # it keeps nobody waiting, and mostly finds nothing
+                job_id = connection.execute(first).scalar()
+            if job_id is None:
                 return None
-        with self.database.writing() as connection:
-            row = connection.execute(first).first()
-            if row is None:
-                return None
-            taken: dict[str, Any] = {
-                "state": JobState.RUNNING,
-                "worker": worker,
-                "leased_until": self._lease_end(now),
-                "started_at": row.started_at or now,
-                "num_setbacks": row.num_setbacks + (row.state == JobState.RUNNING),
-            }
-            mine = sa.update(JOBS).where(JOBS.c.id == row.id)
-            connection.execute(mine.values(taken))
-            try:
-                return _read_one(connection, row.id)
-            except JobUnreadable as error:  # it must not block all other claims for ever
-                logger.error("%s; the job fails", error)  # noqa: TRY400 -- a traceback adds nothing
-                given_up = {"state": JobState.FAILED, "problem": UNREADABLE, "finished_at": now}
-                connection.execute(mine.values(given_up))
-                return None
+            found = sa.select(JOBS).where(JOBS.c.id == job_id, free).with_for_update()
+            with self.database.writing() as connection:
+                row = connection.execute(found).first()
+                if row is not None:  # else another worker was faster
+                    return self._claim(connection, row, worker, now)
+
+    def _claim(self, connection: sa.Connection, row: sa.Row[Any], worker: str, now: datetime) -> Job | None:
+        taken: dict[str, Any] = {
+            "state": JobState.RUNNING,
+            "worker": worker,
+            "leased_until": self._lease_end(now),
+            "started_at": row.started_at or now,
+            "num_setbacks": row.num_setbacks + (row.state == JobState.RUNNING),
+        }
+        mine = sa.update(JOBS).where(JOBS.c.id == row.id)
+        connection.execute(mine.values(taken))
+        try:
+            return _read_one(connection, row.id)
+        except JobUnreadable as error:  # it must not block all other claims for ever
+            logger.error("%s; the job fails", error)  # noqa: TRY400 -- a traceback adds nothing
+            given_up = {"state": JobState.FAILED, "problem": UNREADABLE, "finished_at": now}
+            connection.execute(mine.values(given_up))
+            return None
 
     def is_job_waiting(self, claimed: ClaimKind, wait_s: float) -> bool:
         """Return whether a job waits for which a worker must interrupt its own, once its turn is over.
@@ -248,9 +255,9 @@ class JobStore:
         Raises:
             LeaseLost: another worker has the job.
         """
-        now = self.clock.now()
         with self.database.writing() as connection:
-            self._change(connection, job.id, worker, self._ended_values(job, ending, now))
+            if self._end(connection, job, tables.is_leased_to(job.id, worker), ending) is None:
+                raise LeaseLost(job.id)
             self._refund(connection, job, ending)
 
     def cancel(self, job: Job) -> Job:
@@ -259,21 +266,20 @@ class JobStore:
         Raises:
             UnknownJob: the job is gone.
         """
-        now = self.clock.now()
         wanted = sa.select(JOBS).where(JOBS.c.id == job.id)
         with self.database.writing() as connection:
             row = connection.execute(wanted.with_for_update()).first()
             if row is None:
                 raise UnknownJob
             job = tables.as_job(row)
-            mine = sa.update(JOBS).where(JOBS.c.id == job.id)
             if job.state is JobState.QUEUED:
                 num_charged = 0 if job.is_document else translated_characters(connection, job.id)
                 refund = max(job.num_characters - num_charged, 0)
                 ending = JobOutcome(JobState.CANCELLED, refund_characters=refund)
-                connection.execute(mine.values(self._ended_values(job, ending, now)))
+                self._end(connection, job, JOBS.c.id == job.id, ending)
                 self._refund(connection, job, ending)
             elif not job.has_ended:
+                mine = sa.update(JOBS).where(JOBS.c.id == job.id)
                 connection.execute(mine.values(is_cancelling=True))
             return tables.as_job(connection.execute(wanted).one())
 
@@ -285,8 +291,10 @@ class JobStore:
         """
         over = sa.delete(JOBS).where(JOBS.c.id == job.id, JOBS.c.state.in_(FINAL_STATES))
         with self.database.writing() as connection:
-            if connection.execute(over.returning(JOBS.c.id)).first() is None:
+            row = connection.execute(over.returning(JOBS)).first()
+            if row is None:
                 raise UnknownJob
+            tables.change_stored(connection, row.key_id, -1, -tables.reserved_bytes(row))
 
     def expired(self, limit: int = 100) -> list[Job]:
         """Return up to `limit` jobs that have expired."""
@@ -323,10 +331,10 @@ class JobStore:
         return found
 
     def _check_space(self, connection: sa.Connection, key_id: str | None, num_new: int) -> None:
-        kept = tables.stored_bytes(connection, tables.has_key(key_id))
+        kept = read_total(connection, Resource.JOBS, key_id).size_bytes
         if kept + num_new > self.limits.max_bytes_of_key:
             raise TooManyBytes(self.limits.max_bytes_of_key, kept, num_new)
-        if tables.stored_bytes(connection) + num_new > self.limits.max_bytes:
+        if read_total(connection, Resource.ALL_JOBS, None).size_bytes + num_new > self.limits.max_bytes:
             raise JobsFull(self.limits.max_bytes)
 
     def _check_waiting(self, connection: sa.Connection, key_id: str | None, *, is_document: bool) -> None:
@@ -345,6 +353,17 @@ class JobStore:
         row = connection.execute(changed.returning(JOBS.c.is_cancelling)).first()
         if row is None:
             raise LeaseLost(job_id)
+        return row
+
+    def _end(
+        self, connection: sa.Connection, job: Job, is_wanted: sa.ColumnElement[bool], ending: JobOutcome
+    ) -> sa.Row[Any] | None:
+        """End a job that has not ended and is wanted; return its row."""
+        values = self._ended_values(job, ending, self.clock.now())
+        row = connection.execute(sa.update(JOBS).where(is_wanted).values(values).returning(JOBS)).first()
+        if row is not None:
+            num_freed = 2 * job.input_size_bytes - tables.reserved_bytes(row)
+            tables.change_stored(connection, job.key_id, 0, -num_freed)
         return row
 
     def _ended_values(self, job: Job, ending: JobOutcome, now: datetime) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from pydantic import TypeAdapter
 
 from dragoman.errors import InputError
 from service.accounts.database import Database
+from service.accounts.totals import Resource, change_total, read_total
 from service.jobs.errors import JobUnreadable
 from service.jobs.job import ClaimKind, Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
-from service.schema.tables import JOBS
+from service.schema.tables import JOBS, TOTALS
 
 JOBS_LOCK = 0x_D8A6_0AB5
 """Advisory lock in PostgreSQL that serialises programs that add jobs."""
@@ -20,14 +21,6 @@ UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 _REQUESTS = TypeAdapter(JobRequest)
 _JOBS = TypeAdapter(Job)
-
-# The source counts twice while it is kept, to reserve space for its translation of about the same size.
-_SIZES = (
-    2 * JOBS.c.input_size_bytes
-    + sa.func.coalesce(JOBS.c.result_size_bytes, 0)
-    + sa.func.coalesce(JOBS.c.errors_size_bytes, 0)
-)
-_TOTAL = sa.func.coalesce(sa.func.sum(_SIZES), 0)
 
 
 def of_key(key_id: str | None) -> sa.ColumnElement[bool]:
@@ -78,22 +71,29 @@ def is_leased_to(job_id: str, worker: str) -> sa.ColumnElement[bool]:
     return sa.and_(JOBS.c.id == job_id, JOBS.c.worker == worker, JOBS.c.state == JobState.RUNNING)
 
 
-def stored_bytes(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> int:
-    """Return the bytes of the files of all jobs that fit the conditions, with space reserved for results."""
-    return int(connection.execute(sa.select(_TOTAL).where(*conditions)).scalar_one())
+def reserved_bytes(row: sa.Row[Any]) -> int:
+    """Return the bytes of a job's files, with space reserved for its results."""
+    # The source counts twice while it is kept: its translation has about the same size.
+    return int(2 * row.input_size_bytes + (row.result_size_bytes or 0) + (row.errors_size_bytes or 0))
+
+
+def change_stored(connection: sa.Connection, key_id: str | None, num_jobs: int, size_bytes: int) -> None:
+    """Add to the number and the bytes of a key's jobs, and of all jobs."""
+    change_total(connection, Resource.JOBS, key_id, num_jobs, size_bytes)
+    change_total(connection, Resource.ALL_JOBS, None, num_jobs, size_bytes)
 
 
 def stored_bytes_of_key(database: Database, key_id: str | None) -> int:
     """Return the bytes of a key's files, or of all callers without a key. Raises StoreError."""
     with database.reading() as connection:
-        return stored_bytes(connection, has_key(key_id))
+        return read_total(connection, Resource.JOBS, key_id).size_bytes
 
 
 def stored_bytes_by_key(database: Database) -> dict[str | None, int]:
-    """Return the same for every key that has jobs. Raises StoreError."""
+    """Return the same for every key that has had jobs. Raises StoreError."""
     with database.reading() as connection:
-        rows = connection.execute(sa.select(JOBS.c.key_id, _TOTAL).group_by(JOBS.c.key_id))
-        return {key_id: int(size_bytes) for key_id, size_bytes in rows}
+        rows = connection.execute(sa.select(TOTALS).where(TOTALS.c.resource == Resource.JOBS)).all()
+        return {row.owner or None: row.size_bytes for row in rows}
 
 
 def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:

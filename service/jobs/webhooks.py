@@ -230,13 +230,15 @@ class WebhookQueue:
         """
         now = self.clock.now()
         is_due = JOBS.c.webhook_due_at <= now
-        due = select(JOBS).where(is_due, _is_none_of(busy)).order_by(JOBS.c.webhook_due_at).limit(1)
-        with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
-            if connection.execute(due).first() is None:
-                return None
+        due = select(JOBS.c.id).where(is_due, _is_none_of(busy)).order_by(JOBS.c.webhook_due_at).limit(1)
+        with self.database.reading() as connection:  # it keeps nobody waiting, and mostly finds nothing
+            job_id = connection.execute(due).scalar()
+        if job_id is None:
+            return None
+        found = select(JOBS).where(JOBS.c.id == job_id, is_due)
         with self.database.writing() as connection:
-            row = connection.execute(due.with_for_update(skip_locked=True)).first()
-            if row is None:
+            row = connection.execute(found.with_for_update(skip_locked=True)).first()
+            if row is None:  # another process was faster
                 return None
             held = {"webhook_due_at": now + timedelta(seconds=hold_s), "webhook_tries": row.webhook_tries + 1}
             mine = update(JOBS).where(JOBS.c.id == row.id)

@@ -59,6 +59,10 @@ class MemoryService:
             for text, target in zip(texts, targets, strict=True)
         )
 
+    def remove_leftovers(self) -> None:
+        """Remove what deletions and imports of processes that were killed have left."""
+        self.store.remove_leftovers(self.now())
+
     def suggest(self, caller: Caller, pair: Pair, suggested: SegmentPair) -> Memory:
         """Store a correction in the caller's memory of suggestions; see `MemoryStore.suggest`."""
         return self.store.suggest(caller.key_id, pair, suggested, self.now())

@@ -4,8 +4,9 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -13,8 +14,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from dragoman.pipeline.pacing import Pacer
 from dragoman.types import Pair
-from service.accounts.database import Database, hold_lock, insert_rows
+from service.accounts.database import MAX_ROWS, MAX_WRITTEN_BYTES, Database, hold_lock, insert_rows
+from service.accounts.errors import StoreError
+from service.accounts.totals import Resource, change_total, read_total
 from service.formats.language_tags import matches_language
 from service.memories.errors import MemoryInvalid, TooManyMemories, UnknownMemory, UnknownPair
 from service.memories.pairs import DIGEST_SIZE_BYTES, SegmentPair, checked_pairs, source_digest
@@ -27,8 +31,9 @@ MAX_LANGUAGE_CHARACTERS = 64
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*", re.ASCII)
 _MEMORIES_LOCK = 0x_D8A6_0AC4
 """Advisory lock in PostgreSQL that serialises changes, so that no two at once exceed a limit."""
-_ROWS = 500
-"""Number of rows in one statement."""
+IMPORT_S = 60.0
+"""Seconds without progress after which an import has ended, and its memory is removed."""
+_Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +110,33 @@ class MemoryStore:
         """
         check_name(name)
         check_languages(pair)
-        rows = self._rows(pairs)
+        first, *others = _parts(self._rows(pairs))
         with self.database.writing() as connection:
             hold_lock(connection, _MEMORIES_LOCK)
-            memory_id = self._create(connection, owner, name, pair, now)
-            return self._write(connection, owner, memory_id, rows)
+            memory = self._write(connection, owner, self._create(connection, owner, name, pair, now), first)
+            if not others:
+                return self._complete(connection, owner, memory.id)
+        try:
+            return self._import(owner, memory.id, others)
+        except BaseException:
+            with suppress(StoreError):  # else its leftovers are removed later
+                self._remove(memory.id)
+            raise
 
     def add_pairs(self, owner: str | None, memory_id: str, pairs: Iterable[SegmentPair]) -> Memory:
-        """Add pairs; they replace those with equal sources. Raises MemoryInvalid."""
-        rows = self._rows(pairs)
-        with self.database.writing() as connection:
-            hold_lock(connection, _MEMORIES_LOCK)
-            return self._write(connection, owner, _read_one(connection, owner, memory_id).id, rows)
+        """Add pairs; they replace those with equal sources. Raises MemoryInvalid.
+
+        If the database fails after the first `MAX_ROWS` pairs, those that were written stay.
+        """
+        first, *others = _parts(self._rows(pairs))
+        if others:
+            self._check_fit(owner, memory_id, [first, *others])
+        pacer = Pacer()
+        memory = self._add_part(owner, memory_id, first)
+        for part in others:
+            pacer.rest()
+            memory = self._add_part(owner, memory_id, part)
+        return memory
 
     def suggest(self, owner: str | None, pair: Pair, suggested: SegmentPair, now: datetime) -> Memory:
         """Add a pair to the owner's memory of suggestions for two languages, which is created if missing.
@@ -135,8 +155,9 @@ class MemoryStore:
                 & (MEMORIES.c.target == pair.target)
             )
             known = _read(connection, _is_owned_by(owner), is_wanted)
-            memory_id = known[0].id if known else self._create(connection, owner, SUGGESTIONS, pair, now)
-            return self._write(connection, owner, memory_id, rows)
+            memory = known[0] if known else self._create(connection, owner, SUGGESTIONS, pair, now)
+            memory = self._write(connection, owner, memory, rows)
+            return memory if known else self._complete(connection, owner, memory.id)
 
     def list(self, owner: str | None) -> list[Memory]:
         """Return the owner's memories, oldest first."""
@@ -164,7 +185,7 @@ class MemoryStore:
         """Yield all pairs of a memory, whoever owns it."""
         wanted = sa.select(MEMORY_PAIRS.c.source, MEMORY_PAIRS.c.target)
         with self.database.reading() as connection:
-            streamed = connection.execution_options(yield_per=_ROWS)
+            streamed = connection.execution_options(yield_per=MAX_ROWS)
             for source, target in streamed.execute(wanted.where(MEMORY_PAIRS.c.memory_id == memory_id)):
                 yield SegmentPair(source, target)
 
@@ -173,7 +194,7 @@ class MemoryStore:
         found: dict[bytes, SegmentPair] = {}
         with self.database.reading() as connection:
             remaining = iter(dict.fromkeys(map(source_digest, texts)))
-            while digests := list(islice(remaining, _ROWS)):
+            while digests := list(islice(remaining, MAX_ROWS)):
                 wanted = sa.select(MEMORY_PAIRS).where(
                     MEMORY_PAIRS.c.memory_id == memory_id, MEMORY_PAIRS.c.digest.in_(digests)
                 )
@@ -182,64 +203,130 @@ class MemoryStore:
         return found
 
     def delete(self, owner: str | None, memory_id: str) -> None:
-        """Delete a memory with its pairs."""
+        """Delete a memory with its pairs. It is invisible at once; the pairs are removed part by part."""
         with self.database.writing() as connection:
+            hold_lock(connection, _MEMORIES_LOCK)
             memory = _read_one(connection, owner, memory_id)
-            connection.execute(sa.delete(MEMORY_PAIRS).where(MEMORY_PAIRS.c.memory_id == memory.id))
-            connection.execute(sa.delete(MEMORIES).where(MEMORIES.c.id == memory.id))
+            is_marked = sa.update(MEMORIES).where(MEMORIES.c.id == memory.id)
+            connection.execute(is_marked.values(removable_at=datetime.now(UTC)))
+        self._remove(memory.id)
+
+    def remove_leftovers(self, now: datetime) -> None:
+        """Remove what deletions and imports of processes that were killed have left."""
+        is_left = MEMORIES.c.removable_at <= now
+        with self.database.reading() as connection:
+            left = connection.execute(sa.select(MEMORIES.c.id).where(is_left)).scalars().all()
+        for memory_id in left:
+            self._remove(memory_id)
 
     def delete_pair(self, owner: str | None, memory_id: str, pair_id: str) -> Memory:
         """Delete one pair. Raises UnknownPair."""
         with self.database.writing() as connection:
             hold_lock(connection, _MEMORIES_LOCK)
             memory = _read_one(connection, owner, memory_id)
-            deletion = sa.delete(MEMORY_PAIRS).where(
-                MEMORY_PAIRS.c.memory_id == memory.id, MEMORY_PAIRS.c.digest == _digest(pair_id)
-            )
-            if not connection.execute(deletion).rowcount:
+            if not _delete_pairs(connection, owner, memory.id, [_digest(pair_id)]):
                 raise UnknownPair(pair_id)
-            return _count(connection, owner, memory.id)
+            return _read_one(connection, owner, memory.id)
 
     def _create(
         self, connection: sa.Connection, owner: str | None, name: str, pair: Pair, now: datetime
-    ) -> str:
-        num_owned = sa.select(sa.func.count()).select_from(MEMORIES).where(_is_owned_by(owner))
-        if connection.execute(num_owned).scalar_one() >= self.limits.max_memories:
-            raise TooManyMemories(self.limits.max_memories)
-        row = {
-            "id": str(uuid.uuid4()),
-            "key_id": owner,
-            "name": name,
-            "source": pair.source,
-            "target": pair.target,
-            "created_at": now,
-        }
-        connection.execute(sa.insert(MEMORIES).values(row))
-        return str(row["id"])
-
-    def _rows(self, pairs: Iterable[SegmentPair]) -> Sequence[dict[str, object]]:
-        """Return the rows of checked pairs, before a transaction, which would keep others waiting."""
-        rows = [_row(pair) for pair in checked_pairs(pairs, "pairs", self.limits.max_pairs)]
-        return sorted(rows, key=itemgetter("digest"))  # a database adds them faster in this order
-
-    def _write(
-        self, connection: sa.Connection, owner: str | None, memory_id: str, rows: Sequence[dict[str, object]]
     ) -> Memory:
-        """Write rows and check the limits."""
-        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        new = dialect.insert(MEMORY_PAIRS)
-        changed = {name: new.excluded[name] for name in ("source", "target", "size_bytes")}
-        upsert = new.on_conflict_do_update(index_elements=["memory_id", "digest"], set_=changed)
-        insert_rows(connection, upsert, [{"memory_id": memory_id, **row} for row in rows])
-        memory = _count(connection, owner, memory_id)
-        if memory.num_pairs > self.limits.max_pairs:
-            problem = f"the memory would have {memory.num_pairs} pairs; the limit is {self.limits.max_pairs}"
+        """Create a memory that is invisible until `_complete`."""
+        if change_total(connection, Resource.MEMORIES, owner, 1, 0).num_items > self.limits.max_memories:
+            raise TooManyMemories(self.limits.max_memories)
+        memory = Memory(str(uuid.uuid4()), name, pair, 0, 0, 0, now)
+        row = {"id": memory.id, "key_id": owner, "name": name, **pair._asdict(), "created_at": now}
+        connection.execute(sa.insert(MEMORIES).values(**row, removable_at=_import_end()))
+        return memory
+
+    def _import(self, owner: str | None, memory_id: str, parts: Iterable[Sequence[_Row]]) -> Memory:
+        """Write the other parts of a new memory, and complete it."""
+        pacer = Pacer()
+        for part in parts:
+            pacer.rest()
+            with self.database.writing() as connection:
+                hold_lock(connection, _MEMORIES_LOCK)
+                alive = sa.update(MEMORIES).where(
+                    MEMORIES.c.id == memory_id, MEMORIES.c.removable_at > datetime.now(UTC)
+                )
+                row = connection.execute(alive.values(removable_at=_import_end()).returning(MEMORIES)).first()
+                if row is None:
+                    raise StoreError(self.database.name, f"an import stood still for {IMPORT_S:g} s")
+                self._write(connection, owner, _memory(row), part)
+        with self.database.writing() as connection:
+            return self._complete(connection, owner, memory_id)
+
+    def _complete(self, connection: sa.Connection, owner: str | None, memory_id: str) -> Memory:
+        """Make a memory visible."""
+        complete = sa.update(MEMORIES).where(MEMORIES.c.id == memory_id)
+        connection.execute(complete.values(removable_at=None, version=1))
+        return _read_one(connection, owner, memory_id)
+
+    def _remove(self, memory_id: str) -> None:
+        """Remove an invisible memory with its pairs; several callers may do so at a time."""
+        pacer = Pacer()
+        wanted = sa.select(MEMORY_PAIRS.c.digest, MEMORY_PAIRS.c.size_bytes)
+        wanted = wanted.where(MEMORY_PAIRS.c.memory_id == memory_id).limit(MAX_ROWS)
+        while True:
+            with self.database.reading() as connection:
+                rows = [dict(row) for row in connection.execute(wanted).mappings()]
+            for part in _parts(rows):
+                with self.database.writing() as connection:
+                    hold_lock(connection, _MEMORIES_LOCK)
+                    found = connection.execute(
+                        sa.select(MEMORIES.c.key_id).where(MEMORIES.c.id == memory_id)
+                    ).first()
+                    if found is None:
+                        return
+                    if part:
+                        _delete_pairs(connection, found.key_id, memory_id, [row["digest"] for row in part])
+                    else:
+                        connection.execute(sa.delete(MEMORIES).where(MEMORIES.c.id == memory_id))
+                        change_total(connection, Resource.MEMORIES, found.key_id, -1, 0)
+                pacer.rest()
+
+    def _rows(self, pairs: Iterable[SegmentPair]) -> Sequence[_Row]:
+        """Return the rows of checked pairs, before a transaction, which would keep others waiting."""
+        checked = map(_row, checked_pairs(pairs, "pairs", self.limits.max_pairs))
+        # Of pairs with equal sources the last one counts. A database adds them faster in this order.
+        return sorted({row["digest"]: row for row in checked}.values(), key=itemgetter("digest"))
+
+    def _add_part(self, owner: str | None, memory_id: str, part: Sequence[_Row]) -> Memory:
+        with self.database.writing() as connection:
+            hold_lock(connection, _MEMORIES_LOCK)
+            return self._write(connection, owner, _read_one(connection, owner, memory_id), part)
+
+    def _check_fit(self, owner: str | None, memory_id: str, parts: Iterable[Sequence[_Row]]) -> None:
+        """Check the limits before the first of several parts is written."""
+        with self.database.reading() as connection:
+            memory = _read_one(connection, owner, memory_id)
+            growths = [_growth(connection, memory_id, part) for part in parts]
+            total = read_total(connection, Resource.MEMORIES, owner)
+        num_pairs, size_bytes = (sum(numbers) for numbers in zip(*growths, strict=True))
+        self._check(memory.num_pairs + num_pairs, total.size_bytes + size_bytes)
+
+    def _check(self, num_pairs: int, size_bytes: int) -> None:
+        if num_pairs > self.limits.max_pairs:
+            problem = f"the memory would have {num_pairs} pairs; the limit is {self.limits.max_pairs}"
             raise MemoryInvalid("pairs", f"{problem}; split them into several memories")
-        stored = sa.select(sa.func.sum(MEMORIES.c.size_bytes)).where(_is_owned_by(owner))
-        if int(connection.execute(stored).scalar_one() or 0) > self.limits.max_bytes:
+        if size_bytes > self.limits.max_bytes:
             problem = f"all memories of the key would exceed the limit of {self.limits.max_bytes} bytes"
             raise MemoryInvalid("pairs", f"{problem}; delete some first")
-        return memory
+
+    def _write(
+        self, connection: sa.Connection, owner: str | None, memory: Memory, rows: Sequence[_Row]
+    ) -> Memory:
+        """Write one part, and check the limits."""
+        num_pairs, size_bytes = _growth(connection, memory.id, rows)
+        total = change_total(connection, Resource.MEMORIES, owner, 0, size_bytes)
+        changed = _change(connection, memory.id, num_pairs, size_bytes)
+        self._check(changed.num_pairs, total.size_bytes)
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        new = dialect.insert(MEMORY_PAIRS)
+        excluded = {name: new.excluded[name] for name in ("source", "target", "size_bytes")}
+        upsert = new.on_conflict_do_update(index_elements=["memory_id", "digest"], set_=excluded)
+        insert_rows(connection, upsert, [{"memory_id": memory.id, **row} for row in rows])
+        return changed
 
 
 def check_name(name: str) -> None:
@@ -258,7 +345,7 @@ def check_languages(pair: Pair) -> None:
             raise MemoryInvalid(field, "is not a language code such as de or pt-BR")
 
 
-def _row(pair: SegmentPair) -> dict[str, object]:
+def _row(pair: SegmentPair) -> _Row:
     return {
         "digest": source_digest(pair.source),
         "source": pair.source,
@@ -267,19 +354,62 @@ def _row(pair: SegmentPair) -> dict[str, object]:
     }
 
 
-def _count(connection: sa.Connection, owner: str | None, memory_id: str) -> Memory:
-    """Update the counts and the version of a memory."""
-    counted = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(MEMORY_PAIRS.c.size_bytes), 0)).where(
-        MEMORY_PAIRS.c.memory_id == memory_id
+def _parts(rows: Sequence[_Row]) -> list[list[_Row]]:
+    """Split rows into parts for one transaction each; there is one at least."""
+    parts: list[list[_Row]] = [[]]
+    size_bytes = 0
+    for row in rows:
+        size_bytes += row["size_bytes"]
+        if len(parts[-1]) == MAX_ROWS or (parts[-1] and size_bytes > MAX_WRITTEN_BYTES):
+            parts.append([])
+            size_bytes = row["size_bytes"]
+        parts[-1].append(row)
+    return parts
+
+
+def _import_end() -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=IMPORT_S)
+
+
+def _growth(connection: sa.Connection, memory_id: str, rows: Sequence[_Row]) -> tuple[int, int]:
+    """Return the number of pairs and bytes by which rows, distinct or not, will enlarge a memory."""
+    sizes = {row["digest"]: row["size_bytes"] for row in rows}
+    stored = sa.select(MEMORY_PAIRS.c.size_bytes).where(
+        MEMORY_PAIRS.c.memory_id == memory_id, MEMORY_PAIRS.c.digest.in_([*sizes])
     )
-    num_pairs, size_bytes = connection.execute(counted).one()
-    counts = {"num_pairs": num_pairs, "size_bytes": int(size_bytes), "version": MEMORIES.c.version + 1}
-    connection.execute(sa.update(MEMORIES).where(MEMORIES.c.id == memory_id).values(counts))
-    return _read_one(connection, owner, memory_id)
+    known = connection.execute(stored).scalars().all()
+    return len(sizes) - len(known), sum(sizes.values()) - sum(known)
+
+
+def _delete_pairs(
+    connection: sa.Connection, owner: str | None, memory_id: str, digests: Sequence[bytes]
+) -> int:
+    """Delete pairs of a memory, and return how many there were."""
+    deletion = sa.delete(MEMORY_PAIRS).where(
+        MEMORY_PAIRS.c.memory_id == memory_id, MEMORY_PAIRS.c.digest.in_(digests)
+    )
+    sizes = connection.execute(deletion.returning(MEMORY_PAIRS.c.size_bytes)).scalars().all()
+    if sizes:
+        change_total(connection, Resource.MEMORIES, owner, 0, -sum(sizes))
+        _change(connection, memory_id, -len(sizes), -sum(sizes))
+    return len(sizes)
+
+
+def _change(connection: sa.Connection, memory_id: str, num_pairs: int, size_bytes: int) -> Memory:
+    """Add to the counts of a memory and to its version."""
+    counts = {
+        "num_pairs": MEMORIES.c.num_pairs + num_pairs,
+        "size_bytes": MEMORIES.c.size_bytes + size_bytes,
+        "version": MEMORIES.c.version + 1,
+    }
+    changed = sa.update(MEMORIES).where(MEMORIES.c.id == memory_id).values(counts)
+    return _memory(connection.execute(changed.returning(MEMORIES)).one())
 
 
 def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> list[Memory]:
-    wanted = sa.select(MEMORIES).where(*conditions).order_by(MEMORIES.c.created_at, MEMORIES.c.id)
+    is_complete = MEMORIES.c.removable_at.is_(None)
+    wanted = sa.select(MEMORIES).where(is_complete, *conditions)
+    wanted = wanted.order_by(MEMORIES.c.created_at, MEMORIES.c.id)
     return [_memory(row) for row in connection.execute(wanted)]
 
 

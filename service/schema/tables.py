@@ -1,4 +1,4 @@
-"""All tables of the database: accounts, jobs, and the journals of jobs.
+"""All tables of the database: accounts, what they store, jobs, and the journals of jobs.
 
 A change here needs a migration in `service/schema/migrations/versions`, with which `HEAD` changes as well.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-HEAD = "0001"
+HEAD = "0002"
 """The latest migration: the revision of a database with the tables below."""
 JOB_LENGTH = 64
 
@@ -90,6 +90,7 @@ MEMORIES = sa.Table(
     sa.Column("size_bytes", sa.BigInteger, nullable=False, default=0),
     sa.Column("version", sa.Integer, nullable=False, default=0),  # increases with each change
     sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("removable_at", UtcTime),  # NULL: complete; others are invisible, and removed from then on
 )
 
 MEMORY_PAIRS = sa.Table(
@@ -140,6 +141,16 @@ JOBS = sa.Table(
     sa.Column("num_terms", sa.Integer),  # NULL: the job has no terms, and no file of them
     sa.Index("jobs_by_key", "key_id", "id"),
     sa.Index("jobs_by_state", "state", "id"),
+    sa.Index("jobs_by_key_and_state", "key_id", "state"),
+)
+
+TOTALS = sa.Table(
+    "totals",
+    METADATA,
+    sa.Column("resource", sa.String(16), primary_key=True),
+    sa.Column("owner", sa.String(8), primary_key=True),  # id of a key; empty: callers without a key
+    sa.Column("num_items", sa.BigInteger, nullable=False),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False),
 )
 
 TRANSLATIONS = sa.Table(

@@ -1,14 +1,20 @@
 """Matches of a request's texts in a translation memory, found without blocking the event loop."""
 
+import asyncio
+import logging
 from dataclasses import dataclass, replace
 
+from service.accounts.errors import StoreError
 from service.accounts.keys import Caller
 from service.http.fair_slots import SlotsOfLoop
 from service.http.limits import TextLimits
 from service.http.shares import current_client
 from service.http.threads import run_in_thread
 from service.memories.memory_service import MemoryService
+from service.memories.store import IMPORT_S
 from service.translation.request import AUTO, TranslationRequest
+
+logger = logging.getLogger(__name__)
 
 _searching = SlotsOfLoop(2, 1)
 """Searches for similar pairs at the same time, one of each client: each takes the interpreter for long."""
@@ -51,3 +57,13 @@ async def apply_memory(
         return await run_in_thread(find)
     async with _searching.get().hold(current_client.get(), request.num_characters):
         return await run_in_thread(find)
+
+
+async def keep_removing_leftovers(memories: MemoryService) -> None:
+    """Remove what killed processes have left of memories, at once and from time to time, until cancelled."""
+    while True:
+        try:
+            await run_in_thread(memories.remove_leftovers)
+        except StoreError as error:
+            logger.error("cannot remove incomplete memories: %s", error)  # noqa: TRY400 -- a traceback adds nothing
+        await asyncio.sleep(IMPORT_S)

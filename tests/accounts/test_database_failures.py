@@ -80,7 +80,7 @@ def test_waiting_for_a_locked_database_times_out(file: Path, database: Database)
 
 
 def test_a_concurrent_write_waits_no_longer_than_the_timeout(file: Path, database: Database) -> None:
-    with database._write_lock, pytest.raises(StoreError, match="locked by other writers") as failed:
+    with database.writing(), pytest.raises(StoreError, match="locked by other writers") as failed:
         new_key(KeyStore(database))
     assert str(file) in str(failed.value)
 

@@ -1,16 +1,23 @@
 """Translation memories: whose they are, and their equal and similar texts."""
 
 import uuid
+from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dragoman.pipeline.pacing import Pacer
 from dragoman.types import Pair
-from service.accounts.database import Database
+from service.accounts.database import MAX_ROWS, Database
+from service.accounts.totals import Resource, Total, read_total
 from service.memories.errors import MemoryInvalid, TooManyMemories, UnknownMemory, UnknownPair
 from service.memories.memory_service import MemoryService
 from service.memories.pairs import (
@@ -23,8 +30,9 @@ from service.memories.pairs import (
     source_digest,
 )
 from service.memories.similarity import MAX_SEARCHED_CHARACTERS, SimilarityIndex
-from service.memories.store import SUGGESTIONS, Memory, MemoryLimits, MemoryStore
+from service.memories.store import IMPORT_S, SUGGESTIONS, Memory, MemoryLimits, MemoryStore
 from service.memories.tmx import TmxPairs
+from service.schema.tables import MEMORY_PAIRS
 from tests.accounts.conftest import NOON
 from tests.memories.conftest import DE_EN, GREETINGS, new_owner
 
@@ -74,7 +82,7 @@ def test_sqlite_writes_many_pairs_in_few_statements(tmp_path: Path) -> None:
     stored = MemoryStore(database).add(None, "x", DE_EN, pairs, NOON)
 
     assert stored.num_pairs == 1000
-    assert len(statements) < 20
+    assert len(statements) < 25
     assert not any(is_list for _, is_list in statements)
     database.close()
 
@@ -132,6 +140,101 @@ def test_a_deleted_memory_is_gone_with_its_pairs(store: MemoryStore, owner: str,
     assert list(store.read_pairs(memory.id)) == []
     with pytest.raises(UnknownMemory):
         store.get(owner, memory.id)
+
+
+class KilledError(BaseException):
+    """In place of the end of a process."""
+
+
+def total_of(store: MemoryStore, owner: str | None) -> Total:
+    with store.database.reading() as connection:
+        return read_total(connection, Resource.MEMORIES, owner)
+
+
+@pytest.mark.parametrize("is_import", [True, False], ids=["import", "deletion"])
+def test_what_a_killed_process_leaves_is_invisible_and_removed(
+    store: MemoryStore, owner: str, monkeypatch: pytest.MonkeyPatch, *, is_import: bool
+) -> None:
+    pairs = [SegmentPair(f"Satz {i}", "x") for i in range(MAX_ROWS + 1)]
+
+    def kill(*_: object) -> None:
+        raise KilledError
+
+    if is_import:
+        monkeypatch.setattr(MemoryStore, "_remove", kill)
+        monkeypatch.setattr(Pacer, "rest", kill)
+        with pytest.raises(KilledError):
+            store.add(owner, "x", DE_EN, pairs, NOON)
+    else:
+        memory = store.add(owner, "x", DE_EN, pairs, NOON)
+        monkeypatch.setattr(Pacer, "rest", kill)
+        with pytest.raises(KilledError):
+            store.delete(owner, memory.id)
+    monkeypatch.undo()
+    assert store.list(owner) == []
+    assert total_of(store, owner).num_items == 1
+
+    store.remove_leftovers(datetime.now(UTC) + timedelta(seconds=IMPORT_S))
+
+    assert total_of(store, owner) == Total()
+    with store.database.reading() as connection:
+        assert connection.execute(sa.select(MEMORY_PAIRS)).all() == []
+
+
+def test_an_import_that_fails_late_leaves_nothing(store: MemoryStore, owner: str) -> None:
+    pairs = [SegmentPair(f"Satz {i}", "x" * 10) for i in range(MAX_ROWS + 1)]
+    size_bytes = sum(len(pair.source + pair.target) for pair in pairs)
+
+    with pytest.raises(MemoryInvalid, match="bytes"):
+        replace(store, limits=MemoryLimits(max_bytes=size_bytes - 1)).add(owner, "x", DE_EN, pairs, NOON)
+
+    assert total_of(store, owner) == Total()
+    memory = replace(store, limits=MemoryLimits(max_bytes=size_bytes)).add(owner, "x", DE_EN, pairs, NOON)
+    assert total_of(store, owner) == Total(1, size_bytes)
+    assert (memory.num_pairs, memory.size_bytes, memory.version) == (len(pairs), size_bytes, 1)
+    assert store.list(owner) == [memory]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "pairs", "suggest", "delete_pair", "delete"]),
+            st.lists(st.tuples(st.sampled_from("abcd"), st.text("xyz", min_size=1, max_size=4)), max_size=6),
+        ),
+        max_size=6,
+    )
+)
+@settings(max_examples=15, deadline=None)
+def test_the_counts_are_those_of_the_rows(changes: list[tuple[str, list[tuple[str, str]]]]) -> None:
+    with (
+        TemporaryDirectory() as folder,
+        closing(Database.open(f"sqlite:///{folder}/memories.db")) as database,
+    ):
+        store = MemoryStore(database)
+        for change, texts in changes:
+            _change(store, change, [SegmentPair(*each) for each in texts])
+
+        memories = store.list(None)
+        for memory in memories:
+            pairs = list(store.read_pairs(memory.id))
+            size_bytes = sum(len(pair.source + pair.target) for pair in pairs)
+            assert (memory.num_pairs, memory.size_bytes) == (len(pairs), size_bytes)
+        assert total_of(store, None) == Total(len(memories), sum(each.size_bytes for each in memories))
+
+
+def _change(store: MemoryStore, change: str, pairs: list[SegmentPair]) -> None:
+    known = store.list(None)
+    if change == "add" or not known:
+        store.add(None, "x", DE_EN, pairs, NOON)
+    elif change == "pairs":
+        store.add_pairs(None, known[0].id, pairs)
+    elif change == "suggest" and pairs:
+        store.suggest(None, DE_EN, pairs[0], NOON)
+    elif change == "delete_pair":
+        for stored in store.page(None, known[0].id, 1):
+            store.delete_pair(None, known[0].id, stored.id)
+    elif change == "delete":
+        store.delete(None, known[0].id)
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,13 @@ from service.accounts.keys import KeyOptions
 from service.jobs.job import JobRequest, NewJob
 from service.jobs.store import JobStore
 from service.schema import upgrade
-from service.schema.tables import HEAD, METADATA, USAGE
+from service.schema.tables import HEAD, METADATA, TOTALS, USAGE
 from service.schema.upgrade import MIGRATIONS, REVISION
 from tests.routing.doubles import until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 JOB_ID = "01a20320a20003afbba7ddd1bd1b7ed3"
-NEXT = "0002"
+NEXT = "0003"
 NEXT_MIGRATION = f"""
 import sqlalchemy as sa
 from alembic import op
@@ -52,7 +52,7 @@ def next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the migrations of a release after this one, which replaces a table, in place of this one's."""
     migrations = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, migrations)
-    (migrations / "versions" / "schema_0002.py").write_text(NEXT_MIGRATION)
+    (migrations / "versions" / "schema_0003.py").write_text(NEXT_MIGRATION)
     monkeypatch.setattr(upgrade, "MIGRATIONS", migrations)
     for module in (upgrade, database_module):
         monkeypatch.setattr(module, "HEAD", NEXT)
@@ -128,6 +128,40 @@ def test_tables_and_migrations_agree(tmp_path: Path) -> None:
 
     with closing(Database.open(url)) as database, database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+
+
+def test_an_upgrade_counts_what_is_stored(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'first.db'}"
+    execute(url, (Path(__file__).parent / "schema-0001.sql").read_text("utf-8"))
+    job = "'a', 'done', '', {}, 0, '', 0, 0, 0, 0, '', 0, 0, 0, {}, {}"
+    columns = (
+        "id, key_id, state, request, input_size_bytes, num_characters, charged_month, num_entries, num_done,"
+        "num_failed, num_flagged, created_at, is_cancelling, num_setbacks, webhook_tries, result_size_bytes,"
+        "errors_size_bytes"
+    )
+    sizes = [(1, "NULL", "NULL"), (0, 10, 5)]
+    jobs = ", ".join(f"('{size[0]}', {job.format(*size)})" for size in sizes)
+    execute(url, f"INSERT INTO jobs ({columns}) VALUES {jobs}")  # noqa: S608 -- of constants
+    execute(
+        url,
+        "INSERT INTO memories VALUES ('m', NULL, '', 'de', 'en', 2, 30, 1, '');"
+        "INSERT INTO glossaries VALUES ('g', 'a', '', '', 1), ('h', 'a', '', '', 1);"
+        "INSERT INTO glossary_dictionaries"
+        " VALUES ('g', 'de', 'en', 0, '', 1, 7), ('g', 'en', 'de', 1, '', 1, 8)",
+    )
+
+    with closing(Database.open(url)) as database, database.reading() as connection:
+        totals = {
+            (row.resource, row.owner): (row.num_items, row.size_bytes)
+            for row in connection.execute(sa.select(TOTALS))
+        }
+
+    assert totals == {
+        ("jobs", "a"): (2, 17),
+        ("all jobs", ""): (2, 17),
+        ("memories", ""): (1, 30),
+        ("glossaries", "a"): (2, 15),
+    }
 
 
 @pytest.mark.usefixtures("next_release")
