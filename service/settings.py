@@ -27,6 +27,8 @@ from service.model_folders import ModelFolders
 from service.service_links import describe_ignored, describe_misspelt, without_service_links
 
 ENV_PREFIX = "DRAGOMAN_"
+MAX_TEXTS = 100_000
+"""Highest limit of texts of a request, whatever its body may hold."""
 APIS = ("native", "libretranslate", "deepl", "google", "openai")
 
 
@@ -216,7 +218,7 @@ class Settings(BaseSettings):
     webhook_private: bool = False
     """Whether webhooks may also go to addresses outside the public internet. Anybody who may send a job can
     then make this server send requests into its own network."""
-    max_texts: int = Field(default=1000, ge=1)
+    max_texts: int = Field(default=1000, ge=1, le=MAX_TEXTS)
     """Maximum number of texts in a request."""
     max_characters: int = Field(default=100_000, ge=1)
     """Maximum characters of all texts in a request together."""

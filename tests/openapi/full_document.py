@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
+from fastapi import FastAPI
+
 from dragoman.routing.router import Router
 from service.app import create_app
 from service.settings import APIS, Settings
@@ -16,6 +18,11 @@ from service.settings import APIS, Settings
 
 def full_document() -> dict[str, Any]:
     """Return the document with all APIs and all optional routes, whatever the environment sets."""
+    return full_app().openapi()
+
+
+def full_app() -> FastAPI:
+    """Return an application with the same routes."""
     fields = Settings.model_fields
     with TemporaryDirectory() as folder, Router(dict, _never, _never) as router:
         given: dict[str, Any] = {
@@ -25,7 +32,7 @@ def full_document() -> dict[str, Any]:
             "database_url": f"sqlite:///{folder}/dragoman.db",
             "jobs_files": folder,
         }
-        return create_app(router, Settings(**given), ()).openapi()
+        return create_app(router, Settings(**given), ())
 
 
 def _never(_: object) -> NoReturn:

@@ -2,16 +2,19 @@
 
 import asyncio
 import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI, Request
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from service.http.errors import ErrorForms, install_error_handlers
 from service.http.json_route import JsonRoute
+from tests.openapi.full_document import full_app
 
 
 class AwaitedSegment(BaseModel):
@@ -71,6 +74,59 @@ def test_any_body_gets_the_answer_that_a_usual_route_gives(body: bytes) -> None:
 
     assert direct == usual
     assert direct[0] in {200, 400, 422}
+
+
+MANY = 1000
+COLLECTIONS = frozenset({"list", "dict", "set", "frozenset", "tuple", "generator"})
+
+
+def request_models(routes: Sequence[object]) -> Iterator[type[BaseModel]]:
+    """Every model by which pydantic reads the body of a route or of a router's."""
+    for route in routes:
+        if isinstance(route, JsonRoute):
+            yield route._model()
+        yield from request_models(getattr(getattr(route, "original_router", None), "routes", ()))
+
+
+MODELS = sorted({*request_models(full_app().routes)}, key=lambda model: model.__name__)
+
+
+def collections(schema: object, name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every collection of a schema, also within unions and models, with the names on the way to it."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("type"), str) and schema["type"] in COLLECTIONS:
+            yield name, schema
+        for key, inner in schema.items():
+            if key not in {"metadata", "serialization"}:
+                yield from collections(inner, f"{name}.{key}")
+    elif isinstance(schema, list | tuple):
+        for inner in schema:
+            yield from collections(inner, name)
+
+
+def test_all_requests_are_known() -> None:
+    assert {"TranslateRequest", "ScoreRequest", "ChatCompletionRequest"} <= {one.__name__ for one in MODELS}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_collection_of_a_request_is_bounded_and_ends_at_its_first_error(model: type[BaseModel]) -> None:
+    lacking = [
+        name
+        for name, schema in collections(model.__pydantic_core_schema__)
+        if not (schema.get("fail_fast") and schema.get("max_length"))
+    ]
+    assert lacking == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("item", [{}, "", 1, None, []], ids=repr)
+def test_many_wrong_items_are_few_errors(model: type[BaseModel], item: object) -> None:
+    nested = [{"source": "a", "targets": [item] * MANY, "content": [item] * MANY}]
+    mapped = {str(number): item for number in range(MANY)}
+    for value in ([item] * MANY, nested, mapped):
+        with pytest.raises(ValidationError) as caught:
+            model.model_validate(dict.fromkeys(model.model_fields, value) | {"unknown": value})
+        assert caught.value.error_count() < MANY
 
 
 def test_a_route_without_a_body_model_is_rejected_at_declaration() -> None:

@@ -8,12 +8,14 @@ from pydantic_core import PydanticCustomError
 
 from dragoman import DecodingOptions
 from dragoman.decoding import options as decoding
+from dragoman.terms import MAX_FORMS
 from dragoman.types import Formality, Splitting
 from service.accounts.keys import Caller
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import read_request_terms
 from service.glossaries.terminology import MAX_TERMS
 from service.http.openapi import DocumentedModel, examples
+from service.settings import MAX_TEXTS
 from service.text.modes import PlaceholderMode
 from service.translation.memory import MemoryUse
 from service.translation.options import TranslationOptions
@@ -33,7 +35,8 @@ def text_tag(text: Any) -> str | None:
 
 
 Texts = Annotated[
-    Annotated[str, Tag("one")] | Annotated[list[str], Field(fail_fast=True), Tag("several")],
+    Annotated[str, Tag("one")]
+    | Annotated[list[str], Field(max_length=MAX_TEXTS, fail_fast=True), Tag("several")],
     Discriminator(
         text_tag,
         custom_error_type="text_type",
@@ -87,7 +90,7 @@ class TermIn(StrictRequest):
     """Words of the source language, found in any inflection."""
     target: str | None = None
     """The translation to use, in the inflection that fits."""
-    targets: list[str] | None = None
+    targets: Annotated[list[str], Field(max_length=MAX_FORMS, fail_fast=True)] | None = None
     """Several allowed translations instead, the preferred one first. Without any, the words are kept."""
 
 
@@ -169,10 +172,10 @@ class TranslateRequest(StrictRequest):
     they are, except with a `target_prefix`. `off`: texts go to the model as they are."""
     glossary: str | None = None
     """Id of a glossary, whose entries for each text's language pair are applied."""
-    terms: list[TermIn] = Field([], json_schema_extra={"maxItems": MAX_TERMS})
+    terms: list[TermIn] = Field([], max_length=MAX_TERMS, fail_fast=True)
     """Terms of this request, which take precedence over those of the glossary. Terms exclude `sampling`,
     `repetition_penalty` and `no_repeat_ngram_size`, and pairs that are translated through a pivot."""
-    forbidden: list[str] = Field([], json_schema_extra={"maxItems": MAX_TERMS})
+    forbidden: list[str] = Field([], max_length=MAX_TERMS, fail_fast=True)
     """Phrases of the target language that no translation may contain."""
     memory: str | None = None
     """Id of a translation memory: a text that equals a source in it gets its translation, and no model runs.
@@ -251,7 +254,7 @@ class ScoreRequest(StrictRequest):
         }
     )
 
-    pairs: list[GivenPair] = Field(fail_fast=True)
+    pairs: list[GivenPair] = Field(max_length=MAX_TEXTS, fail_fast=True)
     """Pairs to score, each on its own."""
     source: str | None = None
     """Source language. May be omitted if only one is possible."""

@@ -8,6 +8,10 @@ from pydantic_core import PydanticCustomError
 from service.api.native.requests import StrictRequest, text_tag
 from service.http.openapi import DocumentedModel, examples
 
+MAX_MESSAGES, MAX_PARTS = 10_000, 1000
+MAX_METADATA = 16
+"""As with OpenAI."""
+
 
 def _reject(value: object) -> object:
     if value is not None:
@@ -30,7 +34,7 @@ class TextPart(StrictRequest):
 
 Content = Annotated[
     Annotated[str, Tag("one")]
-    | Annotated[list[TextPart], Field(min_length=1, fail_fast=True), Tag("several")],
+    | Annotated[list[TextPart], Field(min_length=1, max_length=MAX_PARTS, fail_fast=True), Tag("several")],
     Discriminator(
         text_tag,
         custom_error_type="text_type",
@@ -87,7 +91,7 @@ class ChatCompletionRequest(StrictRequest):
         },
     )
 
-    messages: list[ChatMessage] = Field(min_length=1, fail_fast=True)
+    messages: list[ChatMessage] = Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)
     """The last one is translated. Messages of the system may name the languages. Others are ignored."""
     model: str
     """`dragoman`, or names of languages: `dragoman-en`, `dragoman-de-en`, `en`, `de-en`, `auto-en`."""
@@ -113,7 +117,7 @@ class ChatCompletionRequest(StrictRequest):
     """Only 0."""
     response_format: ResponseFormat | None = None
     """Only text."""
-    modalities: list[Literal["text"]] | None = None
+    modalities: Annotated[list[Literal["text"]], Field(max_length=1, fail_fast=True)] | None = None
     """Only text."""
     logprobs: Literal[False] | None = None
     """Only false."""
@@ -133,7 +137,7 @@ class ChatCompletionRequest(StrictRequest):
     """Without effect: keys tell users apart."""
     safety_identifier: str | None = None
     """Without effect."""
-    metadata: dict[str, str] | None = None
+    metadata: Annotated[dict[str, str], Field(max_length=MAX_METADATA, fail_fast=True)] | None = None
     """Without effect: nothing is stored."""
     prompt_cache_key: str | None = None
     """Without effect."""
