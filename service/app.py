@@ -25,6 +25,7 @@ from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_erro
 from service.http.file_work import FileWork
 from service.http.head_requests import HeadRequests
 from service.http.limits import BodyLimitMiddleware, BodyLimits, TextLimits
+from service.http.request_scope import RequestScopes
 from service.http.telemetry_middleware import RequestLogOptions
 from service.http.threads import run_in_thread
 from service.http.uploads import UploadLimits
@@ -227,6 +228,9 @@ def _add_middleware(
         ),
         max_bodies=settings.max_bodies,
         max_bodies_of_address=settings.max_bodies_of_address,
+    )
+    app.add_middleware(
+        RequestScopes, forms=forms, timeout_s=settings.request_timeout_s, is_untimed=limits.has_files
     )
     app.add_middleware(HeadRequests)
     app.add_middleware(BodyLimitMiddleware, limits=limits, forms=forms)

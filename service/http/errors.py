@@ -74,10 +74,6 @@ class ApiError(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class ClientDisconnectedError(Exception):
-    """The client closed its connection before the response."""
-
-
 class SafeJSONResponse(JSONResponse):
     """JSON in UTF-8; a lone surrogate, which UTF-8 cannot encode, is sent as a JSON escape, as it came."""
 
@@ -186,7 +182,6 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
 
     for kind in (ApiError, DragomanError, ServiceError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
-    app.add_exception_handler(ClientDisconnectedError, _respond_to_nobody)
     app.add_exception_handler(ClientDisconnect, _respond_to_nobody)
 
 

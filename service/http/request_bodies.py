@@ -70,12 +70,13 @@ async def read_body(request: Request) -> Body:
     """
     require_no_encoding(request)
     buffer, file = bytearray(), None
+    files: list[BinaryIO] = request.scope.get(SPOOLED_FILES, [])
     async for piece in request.stream():
         buffer += piece
         if len(buffer) >= SPOOL_BYTES:
             if file is None:
-                file = await _run_disk_work(_open_file)
-                request.scope[SPOOLED_FILES].append(file)
+                await _run_disk_work(lambda: files.append(_open_file()))
+                file = files[-1]
             await _run_disk_work(partial(file.write, bytes(buffer)))
             buffer.clear()
     if file is None:

@@ -1,17 +1,15 @@
 """Work for requests on threads that would block the event loop otherwise, and its cancellation."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from threading import Event, Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
-from fastapi import Request
 
-from service.http.errors import ClientDisconnectedError
 from service.http.fair_slots import SlotsOfLoop
 from service.http.shares import current_client
 
@@ -21,19 +19,27 @@ _threads = SlotsOfLoop(40, 20)
 
 
 async def run_in_thread(work: Callable[[], Result]) -> Result:
-    """Run work that waits for a disk or a database on a thread, each client in its share of the threads."""
+    """Run work that waits for a disk or a database on a thread, each client in its share of the threads.
+
+    If the caller is cancelled, this waits for the end: the thread stays in use until then.
+    """
     async with _threads.get().hold(current_client.get()):
-        return await anyio.to_thread.run_sync(work)
+        return await _finished(anyio.to_thread.run_sync(work), lambda: None)
 
 
 async def run_stoppable(work: Callable[[Event], Result]) -> Result:
     """Run work on a thread of its own. If the caller is cancelled, set the event, and wait for the end."""
     stop = Event()
-    running = asyncio.ensure_future(run_on_daemon_thread(lambda: work(stop)))
+    return await _finished(run_on_daemon_thread(lambda: work(stop)), stop.set)
+
+
+async def _finished(work: Coroutine[Any, Any, Result], stop: Callable[[], None]) -> Result:
+    """Await work to its end, even if the caller is cancelled, who first calls `stop`."""
+    running = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        stop.set()
+        stop()
         with anyio.CancelScope(shield=True):
             await asyncio.wait({running})
         raise
@@ -67,29 +73,3 @@ def _set_result(future: asyncio.Future[Result], result: Result) -> None:
 def _set_error(future: asyncio.Future[Result], error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
-
-
-async def cancel_on_disconnect(connection: Request, work: Awaitable[Result]) -> Result:
-    """Await work for a client; cancel it if the client disconnects.
-
-    Raises:
-        ClientDisconnectedError: the client has disconnected.
-    """
-    work_task = asyncio.ensure_future(work)
-    disconnect_task = asyncio.ensure_future(_disconnected(connection))
-    try:
-        await asyncio.wait({work_task, disconnect_task}, return_when=asyncio.FIRST_COMPLETED)
-        if not work_task.done():
-            raise ClientDisconnectedError
-        return work_task.result()
-    finally:
-        for task in (work_task, disconnect_task):
-            if not task.done():
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-
-
-async def _disconnected(connection: Request) -> None:
-    while (await connection.receive())["type"] != "http.disconnect":
-        pass

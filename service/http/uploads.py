@@ -103,6 +103,12 @@ class TrackedUpload:
             self.num_bytes = num_bytes
 
 
+def has_body(scope: Scope) -> bool:
+    """Return whether a request announces a body."""
+    headers = Headers(scope=scope)
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
 def announced_bytes(scope: Scope) -> int:
     """Return Content-Length, or 0 if it is missing or invalid: the count while reading then decides."""
     try:

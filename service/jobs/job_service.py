@@ -60,12 +60,14 @@ class JobService:
     @asynccontextmanager
     async def folder(self) -> AsyncIterator[Path]:
         """Create a temporary folder for an upload, and remove it when the block ends."""
-        made = await run_storage_call(lambda: TemporaryDirectory(dir=self.storage.scratch.folder))
+        made: list[TemporaryDirectory[str]] = []  # filled although the request may be cancelled meanwhile
         try:
-            yield Path(made.name)
+            await run_storage_call(lambda: made.append(TemporaryDirectory(dir=self.storage.scratch.folder)))
+            yield Path(made[0].name)
         finally:
-            with anyio.CancelScope(shield=True):
-                await run_in_thread(made.cleanup)
+            for one in made:
+                with anyio.CancelScope(shield=True):
+                    await run_in_thread(one.cleanup)
 
     def require_pair(self, job_request: JobRequest, terms: RequestTerminology | None = None) -> None:
         """Reject a request that would fail for any file.

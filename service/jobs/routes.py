@@ -20,7 +20,6 @@ from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, S
 from service.http.fields import Fields, reject_query
 from service.http.forms import FormError, read_urlencoded
 from service.http.shares import ClientCounts, exceeds_share
-from service.http.threads import cancel_on_disconnect
 from service.jobs import responses
 from service.jobs.errors import FileRejected, UnknownJob
 from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
@@ -164,7 +163,7 @@ class JobAuthenticator:
             self.job_service.require_pair(job_request, terms)
             try:
                 upload = UploadedFile(received.path, job_request, terms=terms)
-                return await cancel_on_disconnect(connection, self.job_service.add(upload, caller))
+                return await self.job_service.add(upload, caller)
             except FileRejected as error:
                 raise field_error("file", error.problem) from error
 

@@ -2,20 +2,23 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from dragoman.pipeline.pacing import LARGE_CHARACTERS, cancelling_pause_of
 from dragoman.types import Pair
 from service.accounts.keys import Caller
 from service.memories.errors import MemoryInvalid
-from service.memories.pairs import MemoryMatch, SegmentPair, TextMatches, fitting_targets
+from service.memories.pairs import SegmentPair, TextMatches, fitting_targets
 from service.memories.similarity import SimilarityIndex
 from service.memories.store import Memory, MemoryStore
 
-MAX_CACHED_PAIRS = 500_000
-"""Maximum number of pairs of all cached indexes; one larger index is kept alone."""
+MAX_CACHED_BYTES = 256 * 2**20
+"""Maximum size of all cached indexes; one larger index is kept alone."""
 MAX_SEARCHED_TEXTS = 100
 """Maximum number of texts of a request for which similar ones are searched."""
+MAX_COMPARISONS = 400_000_000_000
+"""Maximum number of pairs of characters that may be compared for a request: a few seconds of CPU time."""
 
 
 class MemoryService:
@@ -28,23 +31,30 @@ class MemoryService:
         self.store = store
         self._indexes: OrderedDict[tuple[str, int], SimilarityIndex] = OrderedDict()
         self._lock = threading.Lock()
-        self._searching = threading.Lock()
-        """One search at a time: other requests need the interpreter, too."""
 
     def now(self) -> datetime:
         """Return the time at which a memory is created."""
         return datetime.now(UTC)
 
-    def find_matches(self, memory: Memory, texts: Sequence[str], max_similar: int) -> tuple[TextMatches, ...]:
+    def find_matches(
+        self,
+        memory: Memory,
+        texts: Sequence[str],
+        max_similar: int,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> tuple[TextMatches, ...]:
         """Return what a memory has for each text.
 
         Args:
             memory: the memory.
             texts: texts in its source language.
             max_similar: maximum number of similar pairs for a text; 0 searches for none.
+            is_cancelled: called every few milliseconds; once it returns true, the search ends.
 
         Raises:
-            MemoryInvalid: similar pairs are wanted for more than `MAX_SEARCHED_TEXTS` texts.
+            MemoryInvalid: similar pairs are wanted for more texts, or need more comparisons, than a request
+                may have.
+            TranslationCancelled: `is_cancelled` returned true.
             StoreError: the database cannot be used.
         """
         if max_similar and len(texts) > MAX_SEARCHED_TEXTS:
@@ -53,9 +63,15 @@ class MemoryService:
         targets = exact_targets(self.store, memory.id, texts)
         if not max_similar or all(target is not None for target in targets):
             return tuple(TextMatches(target) for target in targets)
-        index = self._index(memory)
+        pause = cancelling_pause_of(LARGE_CHARACTERS, is_cancelled)
+        index = self._index(memory, pause)
+        wanted = [text for text, target in zip(texts, targets, strict=True) if target is None]
+        if (comparisons := sum(map(index.num_comparisons, wanted))) > MAX_COMPARISONS:
+            problem = f"needs {comparisons:.1e} comparisons of characters with the pairs of the memory"
+            limit = f"the limit is {MAX_COMPARISONS:.1e} per request; send fewer or shorter texts, or 0"
+            raise MemoryInvalid("memory_matches", f"{problem}; {limit}")
         return tuple(
-            TextMatches(target, () if target is not None else self._search(index, text, max_similar))
+            TextMatches(target, () if target is not None else index.search(text, max_similar, pause))
             for text, target in zip(texts, targets, strict=True)
         )
 
@@ -67,24 +83,23 @@ class MemoryService:
         """Store a correction in the caller's memory of suggestions; see `MemoryStore.suggest`."""
         return self.store.suggest(caller.key_id, pair, suggested, self.now())
 
-    def _search(self, index: SimilarityIndex, text: str, limit: int) -> tuple[MemoryMatch, ...]:
-        with self._searching:
-            return index.search(text, limit)
-
-    def _index(self, memory: Memory) -> SimilarityIndex:
+    def _index(self, memory: Memory, pause: Callable[[], None]) -> SimilarityIndex:
         key = memory.id, memory.version
         with self._lock:
             if (known := self._indexes.get(key)) is not None:
                 self._indexes.move_to_end(key)
                 return known
-        index = SimilarityIndex(self.store.read_pairs(memory.id))
+        index = SimilarityIndex(self.store.read_pairs(memory.id), pause)
         with self._lock:
             for old in [old for old in self._indexes if old[0] == memory.id]:
                 del self._indexes[old]
             self._indexes[key] = index
-            while len(self._indexes) > 1 and sum(map(len, self._indexes.values())) > MAX_CACHED_PAIRS:
+            while len(self._indexes) > 1 and self._num_cached_bytes() > MAX_CACHED_BYTES:
                 self._indexes.popitem(last=False)
         return index
+
+    def _num_cached_bytes(self) -> int:
+        return sum(index.size_bytes for index in self._indexes.values())
 
 
 def exact_targets(store: MemoryStore, memory_id: str, texts: Sequence[str]) -> list[str | None]:

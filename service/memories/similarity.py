@@ -1,44 +1,69 @@
 """Search for the pairs of a memory whose sources are similar to a text."""
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rapidfuzz import fuzz, process
 
+from dragoman.pipeline.pacing import never_pause
 from service.memories.pairs import MemoryMatch, SegmentPair, normalise
 
 MIN_SCORE = 0.85
 MAX_SEARCHED_CHARACTERS = 2000
 """Maximum length of a text for which similar ones are searched: the time grows with its square."""
-_CHUNK_PAIRS = 500
-"""Maximum number of pairs that are compared at a time. Between two chunks, other threads run."""
+_CHUNK_PAIRS, _CHUNK_COMPARISONS = 500, 50_000_000
+"""Maximum number of pairs that are compared at a time, in a few milliseconds, and of their comparisons."""
+_PAIR_BYTES = 200
+"""Size of a pair in memory without its texts."""
 
 
 class SimilarityIndex:
     """All pairs of a memory by the length of their sources: similar ones have about the same length."""
 
-    def __init__(self, pairs: Iterable[SegmentPair]) -> None:
-        self._num_pairs = 0
+    def __init__(self, pairs: Iterable[SegmentPair], pause: Callable[[], None] = never_pause) -> None:
+        """Index pairs.
+
+        Args:
+            pairs: all pairs.
+            pause: called after each; it may raise an error that ends the work.
+        """
+        self.size_bytes = 0
+        """Size of the index in memory, about."""
         self._by_length: dict[int, tuple[list[str], list[SegmentPair]]] = {}
         for pair in pairs:
             source = normalise(pair.source)
+            texts = {pair.source, pair.target, source}
+            if source == pair.source:
+                source = pair.source  # kept once
             sources, found = self._by_length.setdefault(len(source), ([], []))
             sources.append(source)
             found.append(pair)
-            self._num_pairs += 1
+            self.size_bytes += _PAIR_BYTES + sum(map(sys.getsizeof, texts))
+            pause()
 
-    def __len__(self) -> int:
-        return self._num_pairs
+    def num_comparisons(self, text: str) -> int:
+        """Return how many pairs of characters a search for a text may compare: the measure of its time."""
+        wanted = _searched(text)
+        return len(wanted) * sum(
+            length * len(self._by_length[length][0])
+            for length in _similar_lengths(len(wanted))
+            if length in self._by_length
+        )
 
-    def search(self, text: str, limit: int) -> tuple[MemoryMatch, ...]:
+    def search(
+        self, text: str, limit: int, pause: Callable[[], None] = never_pause
+    ) -> tuple[MemoryMatch, ...]:
         """Return up to `limit` pairs with similar but not equal sources, the most similar first.
 
         The score is the normalised indel similarity: twice the number of characters in common, in order,
         divided by the lengths of both.
+
+        Args:
+            text: text in the language of the sources.
+            limit: maximum number of pairs.
+            pause: called every few milliseconds, so that other threads run; it may raise an error.
         """
-        wanted = normalise(text)
-        if not wanted or len(wanted) > MAX_SEARCHED_CHARACTERS:
-            return ()
+        wanted = _searched(text)
         best: list[MemoryMatch] = []
         for sources, pairs in self._chunks(len(wanted)):
             found = process.extract(
@@ -51,13 +76,24 @@ class SimilarityIndex:
                     if source != wanted
                 ]
                 best = sorted(best, key=lambda match: (-match.score, match.source))[:limit]
-            time.sleep(0)  # lets another thread have the interpreter, which `extract` does not
+            pause()
         return tuple(best)
 
     def _chunks(self, length: int) -> Iterator[tuple[Sequence[str], Sequence[SegmentPair]]]:
-        # 2 * min / (a + b) bounds the score, so that the shorter has at least this part of the longer.
-        part = MIN_SCORE / (2 - MIN_SCORE)
-        for each in range(int(length * part), int(length / part) + 2):
+        for each in _similar_lengths(length):
             sources, pairs = self._by_length.get(each, ((), ()))
-            for start in range(0, len(sources), _CHUNK_PAIRS):
-                yield sources[start : start + _CHUNK_PAIRS], pairs[start : start + _CHUNK_PAIRS]
+            size = max(1, min(_CHUNK_PAIRS, _CHUNK_COMPARISONS // max(1, length * each)))
+            for start in range(0, len(sources), size):
+                yield sources[start : start + size], pairs[start : start + size]
+
+
+def _searched(text: str) -> str:
+    """Return a text as it is searched for; empty if it is not."""
+    wanted = normalise(text)
+    return wanted if len(wanted) <= MAX_SEARCHED_CHARACTERS else ""
+
+
+def _similar_lengths(length: int) -> range:
+    # 2 * min / (a + b) bounds the score, so that the shorter has at least this part of the longer.
+    part = MIN_SCORE / (2 - MIN_SCORE)
+    return range(int(length * part), int(length / part) + 2) if length else range(0)

@@ -18,6 +18,7 @@ from dragoman.routing.routes import Route
 from dragoman.translator import DEFAULT_REQUEST
 from dragoman.types import SegmentTranslation
 from service.http.fair_slots import FairSlots
+from service.http.request_scope import current_deadline
 from service.http.shares import current_client
 
 WARM_UP_TEXT = "Guten Morgen."
@@ -120,7 +121,7 @@ class Inference:
 
         If it is cancelled, or one pair fails, all are cancelled.
         """
-        request = replace(request, deadline=Deadline.after(self._timeout_s))
+        request = replace(request, deadline=self._deadline())
         futures: list[Future[SegmentTranslation]] = []
 
         def submit() -> None:
@@ -138,8 +139,12 @@ class Inference:
             for future in futures:
                 future.cancel()
 
+    def _deadline(self) -> Deadline:
+        """Return the deadline of the request that runs; work of no request gets one from now on."""
+        return current_deadline.get() or Deadline.after(self._timeout_s)
+
     def _submit(self, submitted: "_SubmittedCalls", calls: Sequence[EngineCall]) -> None:
-        deadline = Deadline.after(self._timeout_s)  # of all texts together
+        deadline = self._deadline()  # of all texts together
         for call in calls:
             try:
                 request = replace(call.request, deadline=deadline)

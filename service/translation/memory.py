@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from service.accounts.errors import StoreError
@@ -9,7 +10,7 @@ from service.accounts.keys import Caller
 from service.http.fair_slots import SlotsOfLoop
 from service.http.limits import TextLimits
 from service.http.shares import current_client
-from service.http.threads import run_in_thread
+from service.http.threads import run_in_thread, run_stoppable
 from service.memories.memory_service import MemoryService
 from service.memories.store import IMPORT_S
 from service.translation.request import AUTO, TranslationRequest
@@ -43,20 +44,20 @@ async def apply_memory(
     limits.check(request.texts, request.options.decoding.target_prefix)
     source = None if (request.source or AUTO).lower() == AUTO else request.source
 
-    def find() -> TranslationRequest:
+    def find(is_cancelled: Callable[[], bool] = lambda: False) -> TranslationRequest:
         memory = memories.store.get(caller.key_id, use.memory_id)
         memory.check_pair(source, request.target)
         return replace(
             request,
             source=source or memory.pair.source,
             target=request.target or memory.pair.target,
-            matches=memories.find_matches(memory, request.texts, use.max_similar),
+            matches=memories.find_matches(memory, request.texts, use.max_similar, is_cancelled),
         )
 
     if not use.max_similar:
         return await run_in_thread(find)
     async with _searching.get().hold(current_client.get(), request.num_characters):
-        return await run_in_thread(find)
+        return await run_stoppable(lambda stop: find(stop.is_set))
 
 
 async def keep_removing_leftovers(memories: MemoryService) -> None:

@@ -316,14 +316,18 @@ class TranslationService:
         if caller.key_id is None:
             yield delivery
             return
-        charge = await run_in_thread(lambda: self.accounts.charge(caller, characters, documents=documents))
+        charges: list[Charge] = []
         try:
+            await run_in_thread(
+                lambda: charges.append(self.accounts.charge(caller, characters, documents=documents))
+            )
             yield delivery
         except BaseException:
-            rest = replace(charge, characters=max(characters - delivery.num_characters, 0))
-            # Shielded: a cancelled request must not leave the caller charged.
-            with anyio.CancelScope(shield=True):
-                await run_in_thread(lambda: self._refund(rest))
+            for charge in charges:
+                rest = replace(charge, characters=max(characters - delivery.num_characters, 0))
+                # Shielded: a cancelled request must not leave the caller charged.
+                with anyio.CancelScope(shield=True):
+                    await run_in_thread(partial(self._refund, rest))
             raise
 
     def _refund(self, charge: Charge) -> None:

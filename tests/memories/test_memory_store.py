@@ -1,5 +1,6 @@
 """Translation memories: whose they are, and their equal and similar texts."""
 
+import tracemalloc
 import uuid
 from contextlib import closing
 from dataclasses import replace
@@ -14,10 +15,12 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.errors import TranslationCancelled
 from dragoman.pipeline.pacing import Pacer
 from dragoman.types import Pair
 from service.accounts.database import MAX_ROWS, Database
 from service.accounts.totals import Resource, Total, read_total
+from service.memories import memory_service
 from service.memories.errors import MemoryInvalid, TooManyMemories, UnknownMemory, UnknownPair
 from service.memories.memory_service import MemoryService
 from service.memories.pairs import (
@@ -29,10 +32,10 @@ from service.memories.pairs import (
     normalise,
     source_digest,
 )
-from service.memories.similarity import MAX_SEARCHED_CHARACTERS, SimilarityIndex
+from service.memories.similarity import _CHUNK_COMPARISONS, MAX_SEARCHED_CHARACTERS, SimilarityIndex
 from service.memories.store import IMPORT_S, SUGGESTIONS, Memory, MemoryLimits, MemoryStore
 from service.memories.tmx import TmxPairs
-from service.schema.tables import MEMORY_PAIRS
+from service.schema.tables import MEMORIES, MEMORY_PAIRS
 from tests.accounts.conftest import NOON
 from tests.memories.conftest import DE_EN, GREETINGS, new_owner
 
@@ -392,6 +395,70 @@ def test_a_change_of_the_memory_is_seen_by_the_next_search(
     changed = store.add_pairs(owner, memory.id, [SegmentPair(SENTENCE + "!", "x")])
 
     assert [match.target for match in service.find_matches(changed, [SENTENCE], 3)[0].similar] == ["x"]
+
+
+def test_a_search_ends_soon_after_it_is_cancelled(store: MemoryStore, memory: Memory) -> None:
+    texts = [f"{SENTENCE} {'x' * i}" for i in range(100)]
+    store.add_pairs(memory_owner(store, memory), memory.id, [SegmentPair(text + "!", "x") for text in texts])
+    looks = iter([False] * 150 + [True])
+
+    with pytest.raises(TranslationCancelled):
+        MemoryService(store).find_matches(memory, texts, 3, lambda: next(looks))
+
+    assert next(looks, None) is None
+
+
+def memory_owner(store: MemoryStore, memory: Memory) -> str | None:
+    with store.database.reading() as connection:
+        return connection.execute(sa.select(MEMORIES.c.key_id).where(MEMORIES.c.id == memory.id)).scalar()
+
+
+def test_a_search_that_needs_too_many_comparisons_is_rejected(
+    store: MemoryStore, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_service, "MAX_COMPARISONS", 13 * 13 + 12 * 13 + 13 * 11)
+    service = MemoryService(store)
+
+    assert service.find_matches(memory, ["Guten Abend."], 3)[0].similar == ()
+    with pytest.raises(MemoryInvalid, match="comparisons of characters with the pairs") as caught:
+        service.find_matches(memory, ["Guten Abend."] * 2, 3)
+    assert caught.value.field == "memory_matches"
+
+
+@given(st.lists(st.integers(1, MAX_SEARCHED_CHARACTERS), min_size=1, max_size=300), st.data())
+@settings(max_examples=30, deadline=None)
+def test_between_two_pauses_few_characters_are_compared(lengths: list[int], data: st.DataObject) -> None:
+    index = SimilarityIndex(SegmentPair("a" * length, "x") for length in lengths)
+    length = data.draw(st.sampled_from(lengths))
+
+    chunks = [sum(map(len, sources)) * length for sources, _ in index._chunks(length)]
+
+    assert max(chunks) <= max(_CHUNK_COMPARISONS, (length / 0.7) * length)
+    assert sum(chunks) == index.num_comparisons("a" * length)
+
+
+def test_cached_indexes_are_bounded_in_bytes(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    memories = [store.add(None, f"{n}", DE_EN, [SegmentPair(SENTENCE, "x" * 1000)], NOON) for n in range(4)]
+    service = MemoryService(store)
+    for memory in memories:
+        service.find_matches(memory, ["Nein."], 3)
+    [size_bytes] = {index.size_bytes for index in service._indexes.values()}
+    assert len(service._indexes) == len(memories)
+    monkeypatch.setattr(memory_service, "MAX_CACHED_BYTES", 2 * size_bytes)
+
+    service.find_matches(store.add_pairs(None, memories[0].id, [SegmentPair("a", "b")]), ["Nein."], 3)
+
+    assert list(service._indexes) == [(memories[0].id, 2)]
+
+
+@pytest.mark.parametrize("text", ["a", "ä", "\u6c34", "a  "])
+def test_the_size_of_an_index_is_that_of_its_memory(text: str) -> None:
+    tracemalloc.start()
+    index = SimilarityIndex(SegmentPair(f"{n} {text * 100}b", f"{n} {text * 50}") for n in range(2000))
+    taken_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert 0.7 * index.size_bytes <= taken_bytes <= 1.1 * index.size_bytes
 
 
 def _tmx(*units: str) -> BytesIO:

@@ -21,7 +21,6 @@ from service.http import openapi
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.forms import Upload
-from service.http.threads import cancel_on_disconnect
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected, UnknownDocument
 from service.jobs.job import Job, JobRequest, JobState
@@ -69,8 +68,7 @@ def document_routes(services: Services) -> APIRouter:
         require_ready(services.translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
         terms = await find_terms(services.glossaries, caller, read_glossary_ids(fields), RequestTerms())
-        submitted = _submit_document(documents, fields, caller, terms)
-        document = await cancel_on_disconnect(connection, submitted)
+        document = await _submit_document(documents, fields, caller, terms)
         return SafeJSONResponse(
             {"document_id": document.job.id.upper(), "document_key": document.document_key.upper()}
         )

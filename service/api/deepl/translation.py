@@ -18,7 +18,6 @@ from service.glossaries.terminology import RequestTerms
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import FORM, JSON, query_parameters, request_of
-from service.http.threads import cancel_on_disconnect
 from service.jobs.job import JobRequest
 from service.jobs.request_fields import base_name
 from service.readiness import require_ready
@@ -211,9 +210,7 @@ def translation_routes(services: Services) -> APIRouter:
         translation_request = replace(parameters.translation_request, terminology=terminology)
         is_single = len(translation_request.texts) == 1
         with name_rejected_texts(lambda position: "text" if is_single else f"text[{position}]"):
-            results = await cancel_on_disconnect(
-                connection, _translate(translation_service, translation_request, caller)
-            )
+            results = await _translate(translation_service, translation_request, caller)
         return SafeJSONResponse({"translations": present(results, parameters)})
 
     return router

@@ -18,7 +18,7 @@ from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import FORM as FORM_TYPE
 from service.http.openapi import JSON, WITH_KEY, operation_ids, query_parameters, request_of
-from service.http.threads import cancel_on_disconnect, run_in_thread
+from service.http.threads import run_in_thread
 from service.readiness import require_ready
 from service.services import ApiDefinition, Services
 from service.text.options import MarkupLanguage, MarkupOptions
@@ -99,7 +99,7 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
         model = _one_of(fields, "model", MODELS)
         is_list = fields.is_list("q")
         with name_rejected_texts(lambda item: f"q[{item}]" if is_list else "q"):
-            results = await cancel_on_disconnect(connection, translation_service.translate(request, caller))
+            results = await translation_service.translate(request, caller)
         return SafeJSONResponse({"data": {"translations": [_present(result, model) for result in results]}})
 
 
@@ -128,7 +128,7 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
         check_names(fields, schemas.GoogleDetectRequest.model_fields)
         texts = read_texts(fields)
-        detected = await cancel_on_disconnect(connection, services.translation_service.detect(texts, caller))
+        detected = await services.translation_service.detect(texts, caller)
         detections = [
             {
                 "language": google_code(each[0].language),

@@ -17,7 +17,6 @@ from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
 from service.http.openapi import MULTIPART, OCTETS, describe_route, file_response, path_parameter, request_of
-from service.http.threads import cancel_on_disconnect
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected
 from service.jobs.job import ID_LENGTH, SERVERS_FAULTS, Job, JobRequest, JobState
@@ -55,8 +54,8 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         pair = find_pair(
             errors.required(fields, "source"), errors.required(fields, "target"), await catalogues.current()
         )
-        document = await cancel_on_disconnect(request, _submit_file(documents, upload, pair, caller))
-        await _await_translation(documents, document.job, request)
+        document = await _submit_file(documents, upload, pair, caller)
+        await _await_translation(documents, document.job)
         name = quote(document.job.job_request.result_name, safe="")
         origin = str(request.base_url).removesuffix("/") + services.settings.root_path
         url = f"{origin}{errors.DOWNLOADS}/{document.job.id}{document.document_key}.{name}"
@@ -105,10 +104,10 @@ async def _submit_file(
         raise errors.rejected(str(error)) from error
 
 
-async def _await_translation(documents: DocumentService, job: Job, request: Request) -> None:
-    """Wait for the end of a job; discard the job if it fails or the client disconnects."""
+async def _await_translation(documents: DocumentService, job: Job) -> None:
+    """Wait for the end of a job; discard the job if it fails or the request is cancelled."""
     try:
-        ended_job = await cancel_on_disconnect(request, documents.ended(job))
+        ended_job = await documents.ended(job)
     except BaseException:
         with anyio.CancelScope(shield=True):
             await documents.give_up(job)

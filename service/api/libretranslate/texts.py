@@ -17,7 +17,7 @@ from service.api.libretranslate.requests import (
 )
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi import MODEL_ERRORS, describe_route, request_of
-from service.http.threads import cancel_on_disconnect, run_in_thread
+from service.http.threads import run_in_thread
 from service.memories.errors import MemoryInvalid
 from service.memories.pairs import SegmentPair
 from service.readiness import require_ready
@@ -60,9 +60,7 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         if parameters.pair.is_copied:
             return SafeJSONResponse(responses.present_unchanged(parameters), headers=headers)
         with name_rejected_texts(lambda item: f"q[{item}]" if parameters.is_list else "q"):
-            results = await cancel_on_disconnect(
-                request, translation_service.translate(parameters.translation_request(), caller)
-            )
+            results = await translation_service.translate(parameters.translation_request(), caller)
         return SafeJSONResponse(responses.present_results(results, parameters), headers=headers)
 
     @routes.post(

@@ -12,7 +12,7 @@ from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.fields import Fields, read_fields
 from service.http.file_work import FileWork
-from service.http.threads import cancel_on_disconnect, run_in_thread
+from service.http.threads import run_in_thread
 
 CREATED, NO_CONTENT = 201, 204
 WRITE_ERRORS = (*openapi.KEY_ERRORS, *openapi.BODY_ERRORS)
@@ -59,19 +59,13 @@ class OwnerAccess:
         caller: Caller,
         work: Callable[[Fields, RecordReader], Result],
     ) -> Result:
-        """Run work that reads a file or many records from the fields. If the client disconnects, it stops.
+        """Run work that reads a file or many records from the fields. If the request is cancelled, it stops.
 
         Args:
             connection: the request.
             caller: the caller, in whose share the work runs.
             work: reads the fields.
-
-        Raises:
-            ClientDisconnectedError: the client has disconnected.
         """
         fields = await read_fields(connection)
         sizes = (upload.file.seek(0, SEEK_END) for sent in fields.uploads.values() for upload in sent)
-        return await cancel_on_disconnect(
-            connection,
-            self._file_work.import_records(caller, sum(sizes), lambda reader: work(fields, reader)),
-        )
+        return await self._file_work.import_records(caller, sum(sizes), lambda reader: work(fields, reader))

@@ -22,7 +22,6 @@ from service.http.errors import (
     to_any_api_error,
 )
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.threads import cancel_on_disconnect
 from service.readiness import require_ready
 from service.services import Services
 from service.translation.memory import apply_memory
@@ -84,9 +83,7 @@ def text_routes(services: Services) -> APIRouter:
         """
         translation_request = await prepare(request, connection.caller)
         with name_rejected_texts(request.field_name):
-            results = await cancel_on_disconnect(
-                connection, translation_service.translate(translation_request, connection.caller)
-            )
+            results = await translation_service.translate(translation_request, connection.caller)
         return responses.present_results(results, translation_request.options.decoding)
 
     @router.post(
@@ -108,7 +105,7 @@ def text_routes(services: Services) -> APIRouter:
         detail = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
         progress = translation_service.stream(translation_request, connection.caller, detail)
         with name_rejected_texts(request.field_name):  # an error before the first event has a status
-            first = await cancel_on_disconnect(connection, anext(progress))
+            first = await anext(progress)
         return EventStream(_events(first, progress, request, translation_request.options.decoding))
 
     return router
@@ -134,9 +131,7 @@ def analysis_routes(services: Services) -> APIRouter:
         require_ready(translation_service.inference)
         route = translation_service.inference.router.route(request.source, request.target, request.model)
         try:
-            scored = await cancel_on_disconnect(
-                connection, translation_service.score(request.texts(), route, connection.caller)
-            )
+            scored = await translation_service.score(request.texts(), route, connection.caller)
         except InputError as error:
             if error.item is None or error.field not in PAIR_FIELDS:
                 raise
@@ -154,9 +149,7 @@ def analysis_routes(services: Services) -> APIRouter:
     )
     async def detect(request: DetectRequest, connection: AuthenticatedRequest) -> responses.DetectResponse:
         """Return the served languages that a text may be in. No model runs, but characters are charged."""
-        detected = await cancel_on_disconnect(
-            connection, translation_service.detect(request.texts(), connection.caller)
-        )
+        detected = await translation_service.detect(request.texts(), connection.caller)
         return responses.DetectResponse(
             detections=[[responses.present_detected(one) for one in each] for each in detected]
         )

@@ -35,7 +35,6 @@ from service.http.openapi import (
     path_parameter,
     reference_to,
 )
-from service.http.threads import cancel_on_disconnect
 from service.readiness import require_ready
 from service.services import ApiDefinition, Services
 from service.translation.planned_text import TextsRejectedError
@@ -126,15 +125,13 @@ def completion_routes(services: Services, cache: LanguagesCache) -> APIRouter:
         envelope = Envelope(request.model)
         if not request.stream:
             with _naming(chat.parameter):
-                [result] = await cancel_on_disconnect(
-                    connection, translation_service.translate(chat.translation_request, connection.caller)
-                )
+                [result] = await translation_service.translate(chat.translation_request, connection.caller)
             return SafeJSONResponse(present(complete(result, chat.max_tokens), envelope))
         progress = translation_service.stream(
             chat.translation_request, connection.caller, StreamDetail.SEGMENTS
         )
         with _naming(chat.parameter):  # an error before the first event has a status
-            first = await cancel_on_disconnect(connection, anext(progress))
+            first = await anext(progress)
         events = chunks(
             first,
             progress,
