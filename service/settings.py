@@ -219,7 +219,7 @@ class Settings(BaseSettings):
     """Whether webhooks may also go to addresses outside the public internet. Anybody who may send a job can
     then make this server send requests into its own network."""
     max_texts: int = Field(default=1000, ge=1, le=MAX_TEXTS)
-    """Maximum number of texts in a request."""
+    """Maximum number of texts in a request, up to 100,000."""
     max_characters: int = Field(default=100_000, ge=1)
     """Maximum characters of all texts in a request together."""
     apis: Annotated[str, AfterValidator(_check_apis)] = ",".join(APIS)

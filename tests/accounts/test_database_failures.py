@@ -5,13 +5,15 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 import traceback
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
-from sqlalchemy import event, insert, select, text
+from sqlalchemy import Connection, event, insert, select, text
 
 from dragoman.terms import Term
 from dragoman.types import Pair
@@ -26,6 +28,7 @@ from service.schema.tables import KEYS
 from service.schema.upgrade import REVISION
 from tests.accounts.conftest import NOON, new_key
 from tests.postgres import Postgres
+from tests.routing.doubles import until
 
 MONTH = "2026-11"
 SOON_S = 0.2
@@ -83,6 +86,46 @@ def test_a_concurrent_write_waits_no_longer_than_the_timeout(file: Path, databas
     with database.writing(), pytest.raises(StoreError, match="locked by other writers") as failed:
         new_key(KeyStore(database))
     assert str(file) in str(failed.value)
+
+
+def test_the_wait_for_another_process_is_what_is_left_of_the_timeout(tmp_path: Path) -> None:
+    """Else a request would wait once for each lock and for a connection."""
+    with closing(Database.open(f"sqlite:///{tmp_path / 'accounts.db'}")) as database:
+        waits_ms: list[int] = []
+
+        def note(connection: Connection, _cursor: object, statement: str, *_: object) -> None:
+            if statement == "BEGIN IMMEDIATE":
+                waits_ms.append(busy_timeout_ms(connection))
+
+        def write() -> None:
+            with database.writing() as connection:
+                waits_ms.append(busy_timeout_ms(connection))
+
+        with database.writing():
+            waiter = Thread(target=write)
+            waiter.start()
+            until(lambda: len(database._write_lock._waiting) == 1)
+            event.listen(database.engine, "before_cursor_execute", note)
+            until(lambda: database._write_lock._waiting[0][0] < time.monotonic() - 0.01)
+        waiter.join()
+
+    assert waits_ms[0] < 5000 - 9
+    assert waits_ms[1:] == [5000]
+
+
+def busy_timeout_ms(connection: Connection) -> int:
+    driver_connection = connection.connection.driver_connection
+    assert isinstance(driver_connection, sqlite3.Connection)
+    [found] = driver_connection.execute("PRAGMA busy_timeout").fetchone()
+    return int(found)
+
+
+def test_more_threads_than_pooled_connections_wait_for_the_lock_alone(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'accounts.db'}"
+    with closing(Database.open(url, timeout_s=SOON_S)) as database, ExitStack() as readers:
+        for _ in range(40):
+            readers.enter_context(database.reading())
+        new_key(KeyStore(database))
 
 
 def test_a_transaction_that_reads_before_it_writes_is_serialized(file: Path, database: Database) -> None:
