@@ -14,6 +14,7 @@ from random import Random
 from urllib.parse import urlsplit
 
 from bench.clients import (
+    JSON,
     NO_RESPONSE,
     OK,
     TIMEOUT_S,
@@ -24,7 +25,7 @@ from bench.clients import (
     run_client,
     translation_request,
 )
-from bench.hostile.attacks import ATTACKS, MULTIPART, with_key
+from bench.hostile.attacks import ATTACKS, MEMORY_KINDS, MULTIPART, with_key
 
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
@@ -37,6 +38,7 @@ PAUSE_S = 0.1
 POLL_S = 0.02
 HALF_SENT_S = 3.0
 ANNOUNCED_BYTES = 10 * 2**20
+SEARCHED_TEXTS = 50
 SLOW_PIECE_BYTES = 64
 SLOW_PIECES = 40
 SLOW_PAUSE_S = 0.1
@@ -216,6 +218,24 @@ async def _read_slowly(site: Site, random: Random, posts: Sequence[Post]) -> int
     return status
 
 
+async def _use_memory(site: Site, random: Random, posts: Sequence[Post], kind: str) -> int:
+    """Attack a large memory, or import it if it does not exist."""
+    status, body = await site.look("/v1/memories")
+    memories = json.loads(body)["memories"] if status == OK else []
+    if not memories:
+        return await _send(site, random, posts)
+    memory = memories[0]["id"]
+    if kind == "deleting a memory":
+        return (await site.look(f"/v1/memories/{memory}", "DELETE"))[0]
+    [pair] = random.choices(json.loads(posts[0].body)["pairs"][:SEARCHED_TEXTS])
+    if kind == "leaving a search":
+        body = json.dumps({"text": [pair["source"] + "!"] * SEARCHED_TEXTS, "memory": memory}).encode()
+        return await _disconnect(site, random, [Post("/v1/translate", JSON, body)], HALF_SENT_S)
+    new = {"source": f"{random.random()}", "target": "x"}
+    body = json.dumps({"pairs": [new]}).encode()
+    return await _send(site, random, [Post(f"/v1/memories/{memory}/pairs", JSON, body)])
+
+
 async def _send_wrong_key(site: Site, random: Random, posts: Sequence[Post]) -> int:
     return (await site.ask(random.choice(posts), site.wrong_key))[0]
 
@@ -233,6 +253,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "announced bytes": _announce_much,
     "leaving a check": partial(_disconnect, max_wait_s=HALF_SENT_S),
     "wrong key": _send_wrong_key,
+    **{kind: partial(_use_memory, kind=kind) for kind in MEMORY_KINDS},
 }
 """Functions that make one request of a kind and return its status, `NO_RESPONSE` or `LEFT`."""
 

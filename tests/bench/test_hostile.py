@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.clients import NO_RESPONSE, RequestOutcome
-from bench.hostile import shares
+from bench.hostile import attacks, shares
 from bench.hostile.__main__ import has_failed, load, summarise, summarise_memory
 from bench.hostile.attacks import ATTACKS, with_key
 from bench.hostile.clients import BEHAVIOURS, LEFT, Record, Site, record_expected
@@ -105,7 +105,10 @@ def test_an_attack_is_the_same_for_the_same_seed_and_says_its_own_length(kind: s
     assert f"Content-Length: {len(body)}".encode() in head
 
 
-def test_ordinary_answers_are_right_among_all_kinds_of_clients(site: Site) -> None:
+def test_ordinary_answers_are_right_among_all_kinds_of_clients(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attacks, "NUM_PAIRS", 1000)
     known = asyncio.run(record_expected(site, TEXTS))
     assert known["ein hund"] == ("EIN HUND", -0.5)
 
