@@ -77,6 +77,13 @@ def sources(pair: TextPair, language: str, count: int = 60) -> set[str | None]:
             "de",
             {"Im Jahr neunzehnhundertvierundachtzig zog er um."},
         ),
+        (
+            "Er starb 1984 in Rom.",
+            "He died in 1984 in Rome.",
+            "de",
+            {"Er starb neunzehnhundertvierundachtzig in Rom."},
+        ),
+        ("Schade. 12 fehlen noch.", "A pity. 12 are missing.", "de", {"Schade. Zwölf fehlen noch."}),
         ("He moved in 1984.", "Er zog 1984 um.", "en", {"He moved in nineteen eighty-four."}),
         ("He moved in 1905.", "Er zog 1905 um.", "en", {"He moved in nineteen oh five."}),
         ("Am 3. Tag regnete es.", "On the 3rd day it rained.", "de", {"Am dritten Tag regnete es."}),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.training.conftest import GERMAN_TO_ENGLISH, copies_of, corpus_of
+from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH, copies_of, corpus_of
 from training.config import Variants
 from training.corpus import TextPair
 from training.variants.copies import add_variants, copied
@@ -79,17 +79,32 @@ def joined_copies(*pairs: tuple[str, str], languages: Languages = GERMAN_TO_ENGL
     return [copy for _, _, copy in found]
 
 
-def test_neighbours_are_joined_in_order_with_one_form_of_address() -> None:
-    sie = ("Setzen Sie sich.", "Sit down."), ("Wie heißen Sie?", "What is your name?")
-    du = ("Wo wohnst du?", "Where do you live?")
+SIE = ("Wo wohnen Sie?", "Where do you live?"), ("Können Sie warten?", "Can you wait?")
+DU = ("Wie heißt du?", "What is your name?")
+NOBODY = ("Die Katze schläft.", "The cat is asleep.")
+UNCLEAR = ("Bitte warten!", "Please wait!")
 
-    assert joined_copies(*sie) == [
-        TextPair("Setzen Sie sich. Wie heißen Sie?", "Sit down. What is your name?")
-    ]
-    assert joined_copies(sie[1], du) == []
-    swapped = [(english, german) for german, english in (*sie, du)]
-    assert joined_copies(*swapped[1:], languages=("en", "de")) == []
-    assert len(joined_copies(*swapped[:2], languages=("en", "de"))) == 1
+
+@pytest.mark.parametrize(
+    ("pairs", "is_joined"),
+    [
+        (SIE, True),
+        ((SIE[0], DU), False),
+        ((SIE[0], NOBODY), True),
+        ((NOBODY, DU), True),
+        ((DU, UNCLEAR), False),
+        ((UNCLEAR, SIE[0]), False),
+        ((SIE[0], SIE[0]), False),
+    ],
+)
+def test_neighbours_are_joined_in_order_unless_they_may_differ_in_the_form_of_address(
+    pairs: tuple[tuple[str, str], tuple[str, str]], *, is_joined: bool
+) -> None:
+    german, english = (" ".join(pair[side] for pair in pairs) for side in (0, 1))
+    swapped = [(pair[1], pair[0]) for pair in pairs]
+
+    assert joined_copies(*pairs) == [TextPair(german, english)] * is_joined
+    assert joined_copies(*swapped, languages=ENGLISH_TO_GERMAN) == [TextPair(english, german)] * is_joined
 
 
 def test_only_sentences_are_joined() -> None:

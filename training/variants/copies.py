@@ -6,13 +6,14 @@ from random import Random
 
 import numpy as np
 
-from training.config import GERMAN, Corpus, Variants
+from dragoman.text.address import may_address
+from training.config import ENGLISH, GERMAN, Corpus, Variants
 from training.controls import BACK_TRANSLATED, mark
 from training.corpus import TextPair
 from training.variants import noise
 from training.variants.abbreviated import abbreviated
 from training.variants.drawing import stream
-from training.variants.formality import address_forms, formality, informal, neutral_formality
+from training.variants.formality import formality, german_address, informal, neutral_formality
 from training.variants.inserts import (
     Languages,
     copied_beside,
@@ -84,7 +85,7 @@ def copied(
         if (
             earlier is not None
             and joined_rng.random() < variants.joined
-            and (both := joined(earlier, pair)) is not None
+            and (both := joined(earlier, pair, languages)) is not None
         ):
             requested = formality(both, languages) if joined_rng.random() < variants.formality / 2 else None
             copies.append(("joined", requested or both))
@@ -92,13 +93,19 @@ def copied(
         yield pair, copies
 
 
-def joined(first: TextPair, second: TextPair) -> TextPair | None:
-    """Put two pairs into one line; None if one is no sentence or they differ in the form of address."""
+def joined(first: TextPair, second: TextPair, languages: Languages) -> TextPair | None:
+    """Put two pairs into one line; None if one is no sentence or they may differ in the form of address."""
     sides = (first.source, second.source), (first.target, second.target)
-    if not all(_ENDS_SENTENCE.search(text) for side in sides for text in side):
+    if first.source == second.source or not all(
+        _ENDS_SENTENCE.search(text) for side in sides for text in side
+    ):
         return None
-    if any(len(set().union(*map(address_forms, side))) > 1 for side in sides):
-        return None
+    by_language = dict(zip(languages, sides, strict=True))
+    if GERMAN in by_language:
+        forms = [german_address(text) for text in by_language[GERMAN]]
+        addressed = [may_address(text, ENGLISH) for text in by_language.get(ENGLISH, ())]
+        if all(addressed) and (forms[0] is None or forms[0] != forms[1]):
+            return None
     return TextPair(*(" ".join(side) for side in sides))
 
 

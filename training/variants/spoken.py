@@ -47,8 +47,8 @@ _ENGLISH_ORDINALS = {
     "twelve": "twelfth",
 }
 _TIME = {
-    GERMAN: re.compile(r"(?<![\d.,:])(?P<hour>[01]?\d|2[0-3])[:.](?P<minute>[0-5]\d) Uhr\b"),
-    ENGLISH: re.compile(r"(?<![\d.,:])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\d:]| ?[ap]\.?m)"),
+    GERMAN: re.compile(r"(?<![\w.,:-])(?P<hour>[01]?\d|2[0-3])[:.](?P<minute>[0-5]\d) Uhr\b"),
+    ENGLISH: re.compile(r"(?<![\w.,:-])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\d:]| ?[ap]\.?m)"),
 }
 _DAY_PARTS = (
     (5, "nachts", "in the morning"),
@@ -74,8 +74,7 @@ def number_words(pair: TextPair, rng: Random, language: str) -> str | None:
     if not found:
         return None
     (begin, end), text = rng.choice(found)
-    text = text[0].upper() + text[1:] if begin == 0 else text
-    return pair.source[:begin] + text + pair.source[end:]
+    return _put(text, pair.source, begin, end)
 
 
 def spoken_times(pair: TextPair, rng: Random, language: str) -> str | None:
@@ -87,10 +86,16 @@ def spoken_times(pair: TextPair, rng: Random, language: str) -> str | None:
     (match,) = matches
     speak = _german_time if language == GERMAN else _english_time
     text = speak(int(match["hour"]), int(match["minute"]), rng)
-    before, behind = pair.source[: match.start()], pair.source[match.end() :]
-    if text.endswith(".") and behind.startswith("."):
-        behind = behind[1:]
-    return before + (text if before else text[0].upper() + text[1:]) + behind
+    return _put(text, pair.source, *match.span())
+
+
+def _put(text: str, source: str, begin: int, end: int) -> str:
+    """Replace part of a source, with a capital where a sentence begins and one full stop where it ends."""
+    if begin == 0 or re.search("[.!?] $", source[:begin]):
+        text = text[0].upper() + text[1:]
+    if text.endswith(".") and source.startswith(".", end):
+        end += 1
+    return source[:begin] + text + source[end:]
 
 
 def _spoken(match: re.Match[str], pair: TextPair, rng: Random, language: str) -> str | None:
@@ -107,9 +112,10 @@ def _spoken(match: re.Match[str], pair: TextPair, rng: Random, language: str) ->
         return (_german_ordinal if language == GERMAN else _english_ordinal)(value, last_word, rng)
     is_beside_month = bool(_MONTH.search(pair.source[match.end() + 1 :]) or _MONTH.search(before))
     if value in _YEARS and not separator and not match["sign"]:
-        if last_word in _BEFORE_YEAR or is_beside_month:
+        following = pair.source[match.end() : match.end() + 2]
+        if last_word in _BEFORE_YEAR or is_beside_month or (language == GERMAN and following[1:].islower()):
             return _year(value, rng, language)
-        is_beside_month = not re.match(r" [^\W\d_]", pair.source[match.end() :])
+        is_beside_month = not following[1:].isalpha()
     if is_beside_month:
         return None
     spoken = in_words(value, rng)
