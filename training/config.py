@@ -30,9 +30,9 @@ Count = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 
-GERMAN = "de"
-ENGLISH = "en"
+GERMAN, ENGLISH = "de", "en"
 
+CONTROL_VARIANTS = ("terms", "formality", "informal", "neutral_formality")
 MAX_VOCABULARY = 2**16
 """Token ids are stored in 16 bits."""
 
@@ -120,8 +120,7 @@ class Corpus(RecipeTable):
     generated_pairs: Count | None = None
     """Number of generated German and English lines, not from files: numbers, dates, things to copy, words."""
     noun_readings: Count | None = None
-    """Number of generated German and English sentences for each noun of `word_lists/nouns.txt`, and for each
-    compound of them in data.term_files."""
+    """Number of generated sentences for each everyday noun, and each compound of two in data.term_files."""
     max_pairs: Count | None = None
     """Maximum number of pairs drawn from the files with the seed; unset: all of them."""
     weight: Positive
@@ -129,17 +128,14 @@ class Corpus(RecipeTable):
     has_counts: bool = False
     """Whether the tag of each line is a count; the pair is read as often as the count's square root says."""
     back_translated: str | None = None
-    """Language that a model has written. Its text is only ever the source, after the control piece
-    `BACK_TRANSLATED` (Caswell et al. 2019, arXiv:1906.06442)."""
+    """Language that a model has written: always a source, after `BACK_TRANSLATED` (arXiv:1906.06442)."""
     variants: Variants = Variants()
     licence: str
     """Licence, copied word for word into the model card."""
 
     @model_validator(mode="after")
     def _check_origin(self) -> "Corpus":
-        if [bool(self.files), self.generated_pairs is not None, self.noun_readings is not None].count(
-            True
-        ) != 1:
+        if sum(map(bool, (self.files, self.generated_pairs, self.noun_readings))) != 1:
             raise ValueError("give either files, generated_pairs or noun_readings")
         return self
 
@@ -195,9 +191,9 @@ class DataSettings(RecipeTable):
         languages = (self.source_language, self.target_language)
         for corpus in self.corpora:
             if not corpus.files and set(languages) != {GERMAN, ENGLISH}:
+                given = " and ".join(languages)
                 raise ValueError(
-                    f"corpus {corpus.name}: generated pairs are {GERMAN} and {ENGLISH}, "
-                    f"not {languages[0]} and {languages[1]}"
+                    f"corpus {corpus.name}: generated pairs are {GERMAN} and {ENGLISH}, not {given}"
                 )
             for key in ("spelt_umlauts", "swiss_spelling"):
                 is_wanted = getattr(corpus.variants, key) > 0.0
@@ -345,17 +341,13 @@ class TrainingConfig(RecipeTable):
         if self.only_direction not in {None, *(direction.name for direction in self.data.directions)}:
             problems.append(f"only_direction {self.only_direction} is no direction of [data]")
         has_controls = any(
-            corpus.back_translated
-            or corpus.variants.terms
-            or corpus.variants.formality
-            or corpus.variants.informal
-            or corpus.variants.neutral_formality
+            corpus.back_translated or any(getattr(corpus.variants, name) for name in CONTROL_VARIANTS)
             for corpus in self.data.corpora
         )
         if has_controls and not self.vocabulary.has_controls:
             problems.append(
-                "back_translated, variants.terms, variants.formality, variants.informal and "
-                "variants.neutral_formality need vocabulary.has_controls"
+                f"back_translated and {', '.join(f'variants.{name}' for name in CONTROL_VARIANTS)} "
+                "need vocabulary.has_controls"
             )
         if self.optimisation.processes > 1 and self.optimisation.accelerator != "cpu":
             problems.append('optimisation.processes above 1 needs accelerator = "cpu"')
