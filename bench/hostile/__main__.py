@@ -69,7 +69,7 @@ def measure(
     bundle: Path, texts: Sequence[str], clients: int, minutes: float, kinds: Sequence[str], max_requests: int
 ) -> dict[str, Any]:
     """Record the right responses, run the load, and compare the responses once more afterwards."""
-    with attacked_service(bundle) as (site, pid):
+    with attacked_service(bundle, kinds) as (site, pid):
         known = asyncio.run(record_expected(site, texts))
         with (
             sample_memory(lambda: resident_bytes(pid), SAMPLE_S) as seen,

@@ -27,6 +27,7 @@ MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 NUM_NAMESPACES = 20_000
 NUM_NODES = 500_000
 NUM_ROWS, REPEATED_CHARACTERS = 20_000, 5_000
+ALIKE = "Das Kind spielt mit dem Hund im Garten. " * 5
 NUM_TERMS, NUM_PAIRS = 300_000, 99_000
 """Numbers a little under the limits of a body and of a memory."""
 NUM_LINES, NUM_GZIP_LINES, NUM_LONG_LINES = 2_000, 500_000, 2_000_000
@@ -128,12 +129,18 @@ def empty_terms(_random: Random, _sentences: list[str]) -> Post:
     return Post("/v1/translate", JSON, b'{"text": "a", "terms": [' + b"{}," * NUM_TERMS + b"{}]}")
 
 
-def large_memory(random: Random, sentences: list[str], num_pairs: int = NUM_LINES) -> Post:
+def large_memory(random: Random, sentences: list[str]) -> Post:
     """Return a memory of many pairs."""
-    pairs = [
-        {"source": f"{number} {random.choice(sentences)}", "target": str(number)}
-        for number in range(num_pairs)
-    ]
+    return _memory([f"{number} {random.choice(sentences)}" for number in range(NUM_LINES)])
+
+
+def alike_sources() -> list[str]:
+    """Return sources that are similar to each other, about as many as a memory may have."""
+    return [f"{number} {ALIKE}" for number in range(NUM_PAIRS)]
+
+
+def _memory(sources: list[str]) -> Post:
+    pairs = [{"source": source, "target": str(number)} for number, source in enumerate(sources)]
     body = {"name": "x", "source": "de", "target": "en", "pairs": pairs}
     return Post("/v1/memories", JSON, json.dumps(body).encode())
 
@@ -170,8 +177,8 @@ ATTACKS: Mapping[str, Draw] = {
     "bad webhook": bad_webhook,
 }
 """Kinds of attacks whose clients send a whole request and wait for the response."""
-MEMORY_KINDS = ("pair into a large memory", "deleting a memory", "leaving a search")
-"""Kinds of attacks on the first memory of their key, which they create if there is none."""
+MEMORY_KINDS = frozenset({"pair into a large memory", "deleting a memory", "leaving a search"})
+"""Kinds of attacks on the large memory of their key, which they import again if there is none."""
 _OTHERS: Mapping[str, Draw] = {
     "leaving": partial(ordinary_text, length=20),
     "half a request": ordinary_text,
@@ -184,7 +191,7 @@ _OTHERS: Mapping[str, Draw] = {
 def draw_posts(kind: str, sentences: list[str]) -> tuple[Post, ...]:
     """Build the requests of a kind: while clients build them, others would wait for the CPU."""
     if kind in MEMORY_KINDS:
-        return (large_memory(Random(SEED), sentences, NUM_PAIRS),)  # noqa: S311 -- a workload, no secret
+        return (_memory(alike_sources()),)
     random, draw = Random(SEED), {**ATTACKS, **_OTHERS}.get(kind)  # noqa: S311 -- a workload, no secret
     return () if draw is None else tuple(draw(random, sentences) for _ in range(NUM_POSTS))
 

@@ -25,7 +25,7 @@ from bench.clients import (
     run_client,
     translation_request,
 )
-from bench.hostile.attacks import ATTACKS, MEMORY_KINDS, MULTIPART, with_key
+from bench.hostile.attacks import ALIKE, ATTACKS, MEMORY_KINDS, MULTIPART, with_key
 
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
@@ -227,9 +227,8 @@ async def _use_memory(site: Site, random: Random, posts: Sequence[Post], kind: s
     memory = memories[0]["id"]
     if kind == "deleting a memory":
         return (await site.look(f"/v1/memories/{memory}", "DELETE"))[0]
-    [pair] = random.choices(json.loads(posts[0].body)["pairs"][:SEARCHED_TEXTS])
     if kind == "leaving a search":
-        body = json.dumps({"text": [pair["source"] + "!"] * SEARCHED_TEXTS, "memory": memory}).encode()
+        body = json.dumps({"text": [f"{ALIKE}{random.random()}"] * SEARCHED_TEXTS, "memory": memory}).encode()
         return await _disconnect(site, random, [Post("/v1/translate", JSON, body)], HALF_SENT_S)
     new = {"source": f"{random.random()}", "target": "x"}
     body = json.dumps({"pairs": [new]}).encode()
@@ -253,7 +252,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "announced bytes": _announce_much,
     "leaving a check": partial(_disconnect, max_wait_s=HALF_SENT_S),
     "wrong key": _send_wrong_key,
-    **{kind: partial(_use_memory, kind=kind) for kind in MEMORY_KINDS},
+    **{kind: partial(_use_memory, kind=kind) for kind in sorted(MEMORY_KINDS)},
 }
 """Functions that make one request of a kind and return its status, `NO_RESPONSE` or `LEFT`."""
 

@@ -1,17 +1,21 @@
 """The service that is attacked, with a new database."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.hostile.attacks import MEMORY_KINDS, alike_sources
 from bench.hostile.clients import Site
 from bench.processes import memory
 from bench.server import CPUS, service_process
+from dragoman.types import Pair
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyOptions
+from service.memories.pairs import SegmentPair
+from service.memories.store import MemoryStore
 
 SETTINGS: Mapping[str, str] = {
     "DRAGOMAN_REQUIRES_KEY": "true",
@@ -22,20 +26,24 @@ SETTINGS: Mapping[str, str] = {
 
 
 @contextmanager
-def attacked_service(bundle: Path) -> Iterator[tuple[Site, int]]:
-    """Start the service; yield it with two keys, and its process id."""
+def attacked_service(bundle: Path, kinds: Collection[str] = ()) -> Iterator[tuple[Site, int]]:
+    """Start the service; yield it with two keys and what these kinds of attacks need, and its process id."""
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/dragoman.db"
         with service_process(bundle, CPUS, {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}) as service:
-            yield make_site(service.address, url), service.pid
+            yield make_site(service.address, url, kinds), service.pid
 
 
-def make_site(address: str, url: str) -> Site:
-    """Return a server with two new API keys in its database."""
+def make_site(address: str, url: str, kinds: Collection[str] = ()) -> Site:
+    """Return a server with two new API keys in its database, and with a memory if these attacks need one."""
     options = KeyOptions("soak", DEFAULT_SCOPES, NO_LIMITS)
     with closing(Database.open(url)) as database:
-        keys = [KeyStore(database).create(options, datetime.now(UTC)).presented for _ in range(2)]
-    return Site(address, *keys)
+        now = datetime.now(UTC)
+        ordinary, hostile = (KeyStore(database).create(options, now) for _ in range(2))
+        if not MEMORY_KINDS.isdisjoint(kinds):
+            pairs = [SegmentPair(source, "x") for source in alike_sources()]
+            MemoryStore(database).add(hostile.key.id, "x", Pair("de", "en"), pairs, now)
+    return Site(address, ordinary.presented, hostile.presented)
 
 
 def resident_bytes(*pids: int) -> int:

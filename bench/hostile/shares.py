@@ -155,7 +155,7 @@ def main() -> int:
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
     compared: dict[str, Comparison] = {}
     for kind in arguments.kind:
-        with attacked_service(arguments.bundle) as (site, _):
+        with attacked_service(arguments.bundle, [kind]) as (site, _):
             compared[kind] = measure_kind(site, kind, texts, arguments.clients, arguments.seconds)
         show([{"kind": kind, **summarise(compared)["kinds"][kind]}])
     figures = summarise(compared)
