@@ -1,9 +1,10 @@
 """Glossaries of one language pair (version 2) and of several (version 3), and translations that use them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
 import deepl
 import httpx
@@ -20,6 +21,7 @@ Auth = dict[str, str]
 ENTRIES = {"Hund": "dog", 'Katze "Mia"': "cat, Mia"}
 ENTRY = {"source_lang": "de", "target_lang": "en", "entries": "a\tb", "entries_format": "tsv"}
 NEW = {"name": "a", **ENTRY}
+PAIR = {"source_lang": "de", "target_lang": "en"}
 
 
 @pytest.fixture
@@ -43,10 +45,36 @@ def test_a_glossary_is_kept_until_it_is_deleted(client: deepl.DeepLClient) -> No
 
 def test_an_unknown_glossary_is_not_found(client: deepl.DeepLClient, client_of: ClientOf, key: str) -> None:
     another = client_of(key).create_glossary("Tiere", "DE", "EN", ENTRIES)
-    for glossary_id in (another.glossary_id, "none", "%00", "a%2Fb"):
+    for glossary_id in (another.glossary_id, str(UUID(int=0)), str(uuid4()), str(uuid4()).upper()):
         for ask in (client.get_glossary, client.get_glossary_entries, client.delete_glossary):
             with pytest.raises(deepl.GlossaryNotFoundException):
                 ask(glossary_id)
+
+
+ROUTES_OF_ONE: Sequence[tuple[str, str, Mapping[str, Any]]] = (
+    ("GET", "/v2/glossaries/{}", {}),
+    ("GET", "/v2/glossaries/{}/entries", {}),
+    ("DELETE", "/v2/glossaries/{}", {}),
+    ("GET", "/v3/glossaries/{}", {}),
+    ("GET", "/v3/glossaries/{}/entries", {"params": PAIR}),
+    ("DELETE", "/v3/glossaries/{}", {}),
+    ("PATCH", "/v3/glossaries/{}", {"json": {"name": "a"}}),
+    ("PUT", "/v3/glossaries/{}/dictionaries", {"json": ENTRY}),
+    ("DELETE", "/v3/glossaries/{}/dictionaries", {"params": PAIR}),
+)
+
+
+@pytest.mark.parametrize("glossary_id", ["invalid-uuid", "invalid_glossary_id", "none", "%00", "0" * 31])
+@pytest.mark.parametrize(("method", "path", "sent"), ROUTES_OF_ONE)
+def test_a_malformed_id_is_no_unknown_one(
+    http: httpx.Client, auth: Auth, method: str, path: str, sent: Mapping[str, Any], glossary_id: str
+) -> None:
+    """Programs tell a wrong id from that of a glossary that was deleted meanwhile."""
+
+    def status_of(one: str) -> int:
+        return http.request(method, path.format(one), headers=auth, **sent).status_code
+
+    assert (status_of(glossary_id), status_of(str(uuid4()))) == (400, 404)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from typing import TypeVar
+from uuid import UUID
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -20,7 +21,7 @@ from service.api.deepl.glossary_fields import (
     read_pair,
     to_tsv,
 )
-from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter
+from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter, unsupported_value_error
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
 from service.glossaries.errors import UnknownGlossary
@@ -86,7 +87,11 @@ class GlossaryAccess:
 
 
 def glossary_id(connection: Request) -> str:
-    return str(connection.path_params["glossary_id"])
+    """Return the id in the path. Raises an ApiError if it is malformed, which clients tell from unknown."""
+    try:
+        return str(UUID(connection.path_params["glossary_id"]))
+    except ValueError as error:
+        raise unsupported_value_error("glossary_id", "must be a UUID, as from its creation") from error
 
 
 def glossary_routes(access: GlossaryAccess) -> APIRouter:
