@@ -32,7 +32,8 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 
 @pytest.fixture(scope="module")
 def shared_server(keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with double_server(tmp_path_factory.mktemp("shared"), database_url=keys.url, suggestions="on") as shared:
+    switches = {"suggestions": "on", "detection": "on"}
+    with double_server(tmp_path_factory.mktemp("shared"), database_url=keys.url, **switches) as shared:
         yield shared
 
 
@@ -187,7 +188,7 @@ def test_libretranslates_suggestions_are_in_the_same_memory(client: httpx.Client
     assert client.get("/frontend/settings").json()["suggestions"] is True
     sent = {"q": "warum", "s": "why", "source": "de", "target": "en"}
 
-    for form in ({"data": sent}, {"json": sent}):
+    for form in ({"data": sent}, {"json": sent}, {"json": {**sent, "source": "auto"}}):
         stored = client.post("/suggest", **form)  # type: ignore[arg-type]
         assert (stored.status_code, stored.json()) == (200, {"success": True})
 
@@ -201,7 +202,10 @@ def test_libretranslates_suggestions_are_in_the_same_memory(client: httpx.Client
     [
         ({"s": ""}, "Invalid request: missing s parameter"),
         ({"source": "zz"}, "zz is not supported"),
-        ({"source": "auto"}, "Invalid request: source must name a language"),
+        (
+            {"source": "auto", "q": "42"},
+            "Invalid request: the language of q cannot be detected; name it as source",
+        ),
         ({"s": "x" * 10_001}, "Invalid request: has 10001 characters; the limit is 10000"),
     ],
 )

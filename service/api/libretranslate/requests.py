@@ -64,7 +64,7 @@ def alternatives_options(count: int) -> DecodingOptions:
 
 def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) -> LibreTranslateParameters:
     """Read the parameters of a translation; raise an ApiError if they cannot be used."""
-    texts = _read_texts(fields)
+    texts = read_texts(fields)
     source, target = errors.required(fields, "source"), errors.required(fields, "target")
     check_limits(texts, limits)
     text_format = fields.string("format") or TEXT
@@ -77,6 +77,14 @@ def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) ->
         text_format == HTML,
         _read_alternatives(fields),
     )
+
+
+def read_texts(fields: Fields) -> tuple[str, ...]:
+    """Return the texts of the field `q`, a string or an array; raise an ApiError if there is none."""
+    texts = fields.strings("q")
+    if not texts or (not fields.is_list("q") and not texts[0]):
+        raise errors.missing("q")
+    return texts if fields.is_json("q") else tuple(map(_normalize_line_ends, texts))
 
 
 def check_limits(texts: Sequence[str], limits: TextLimits) -> None:
@@ -104,16 +112,9 @@ def find_pair(source: str, target: str, catalogue: Catalogue) -> LanguagePair:
     return LanguagePair(source_code, target_code, is_copied)
 
 
-def normalize_line_ends(text: str) -> str:
+def _normalize_line_ends(text: str) -> str:
     r"""Replace each line end with `\n`; browsers send forms with `\r\n`."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _read_texts(fields: Fields) -> tuple[str, ...]:
-    texts = fields.strings("q")
-    if not texts or (not fields.is_list("q") and not texts[0]):
-        raise errors.missing("q")
-    return texts if fields.is_json("q") else tuple(map(normalize_line_ends, texts))
 
 
 def _read_alternatives(fields: Fields) -> int:

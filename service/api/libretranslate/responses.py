@@ -236,12 +236,12 @@ class LibreTranslateRequest(DocumentedModel):
 
 
 class LibreDetectRequest(DocumentedModel):
-    """A text whose language to detect."""
+    """Texts whose languages to detect."""
 
     model_config = examples({"q": "Bonjour tout le monde"})
 
-    q: str = Field(min_length=1)
-    """The text."""
+    q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+    """A text or an array of texts."""
     api_key: ApiKey = None
 
 
@@ -268,7 +268,7 @@ class SuggestIn(DocumentedModel):
     s: str = ""
     """The suggested translation."""
     source: str = ""
-    """Language of the text."""
+    """Language of the text; `auto` detects it."""
     target: str = ""
     """Language of the translation."""
     api_key: ApiKey = None

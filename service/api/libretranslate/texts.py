@@ -8,12 +8,13 @@ from starlette.responses import Response
 from dragoman.types import Pair as LanguagePair
 from service.accounts.keys import Scope
 from service.api.libretranslate import errors, responses
+from service.api.libretranslate.detection import detect_source, detect_together
 from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import (
     check_limits,
     find_pair,
-    normalize_line_ends,
     read_parameters,
+    read_texts,
 )
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi import MODEL_ERRORS, describe_route, request_of
@@ -22,12 +23,9 @@ from service.memories.errors import MemoryInvalid
 from service.memories.pairs import SegmentPair
 from service.readiness import require_ready
 from service.services import Services
-from service.translation.detection import detect, detectable
+from service.translation.detection import detectable
 from service.translation.request import AUTO
 from service.translation.translation_service import name_rejected_texts
-
-MAX_DETECTED_LANGUAGES = 3
-"""Maximum number of languages in the response for a text."""
 
 
 def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping[str, str]) -> APIRouter:
@@ -67,27 +65,24 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         "/detect",
         dependencies=responses.WITH_ANY_KEY,
         **describe_route(
-            "Detect the language of a text",
-            "Up to three languages, the most likely first",
+            "Detect the language of a text or of several",
+            "The likely languages, the most likely first: of all texts together, and up to three of one",
             list[responses.DetectedLanguage],
             responses.errors_of(),
             request_of(responses.LibreDetectRequest, responses.FORMS),
         ),
     )
     async def detect_language(request: Request) -> Response:
-        """Detect which served language a text is in. Fields may be in JSON, a form or the URL's query."""
+        """Detect which served languages texts are in. Fields may be in JSON, a form or the URL's query."""
         _, fields = await errors.enter(authenticator, request, Scope.TRANSLATE)
         errors.check_detection(translation_service.detection)
-        text = errors.required(fields, "q")
-        text = text if fields.is_json("q") else normalize_line_ends(text)
-        check_limits([text], translation_service.limits)
+        texts = read_texts(fields)
+        check_limits(texts, translation_service.limits)
         catalogue = await catalogues.current()
         detected = await translation_service.inference.run_in_thread(
-            lambda: detect(text, detectable(catalogue.served)), len(text)
+            lambda: detect_together(texts, detectable(catalogue.served)), sum(map(len, texts))
         )
-        return SafeJSONResponse(
-            [responses.present_detected(each) for each in detected[:MAX_DETECTED_LANGUAGES]], headers=headers
-        )
+        return SafeJSONResponse(list(map(responses.present_detected, detected)), headers=headers)
 
     return routes
 
@@ -160,14 +155,20 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
         text, suggestion, source, target = (
             errors.required(fields, name) for name in ("q", "s", "source", "target")
         )
-        pair = find_pair(source, target, await catalogues.current())
+        catalogue = await catalogues.current()
+        pair = find_pair(source, target, catalogue)
         if pair.source == AUTO:
-            raise errors.rejected("source must name a language")
+            errors.check_detection(services.translation_service.detection)
         suggested = SegmentPair(text, suggestion)
-        try:
-            await run_in_thread(
-                lambda: services.memories.suggest(caller, LanguagePair(pair.source, pair.target), suggested)
+
+        def store() -> None:
+            source = (
+                pair.source if pair.source != AUTO else detect_source(text, pair.target, catalogue.routes)
             )
+            services.memories.suggest(caller, LanguagePair(source, pair.target), suggested)
+
+        try:
+            await run_in_thread(store)
         except MemoryInvalid as error:
             raise errors.rejected(error.problem) from error
         return SafeJSONResponse({"success": True}, headers=headers)
