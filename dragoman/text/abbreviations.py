@@ -39,7 +39,7 @@ _MIN_LETTERS = 3
 """Minimum letters of an abbreviation that may get a capital where a sentence begins: `Lt.` is no `lt.`"""
 _ONE = re.compile(rf"(?<![\d.,])1{_SPACE}?\Z")
 _END = re.compile(rf"\W*\Z|{_SENTENCE}")
-_PART = re.compile("[A-ZÄÖÜa-zäöüß]+")
+_PART = re.compile("(?<![A-ZÄÖÜa-zäöüß])[A-ZÄÖÜa-zäöüß]++")
 _DOTTED = re.compile(rf"({_PART.pattern})\.")
 _MAX_CHARACTERS = 20
 """Maximum length of an abbreviation, spaces included."""

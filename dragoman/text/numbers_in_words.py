@@ -26,7 +26,7 @@ _ORDINAL_TENS = tuple(f"{ten[:-1]}ieth" for ten in _ENGLISH_TENS)
 _CARDINALS = dict(zip((*_ORDINAL_ONES, *_ORDINAL_TENS), (*ENGLISH[:9], *_ENGLISH_TENS), strict=True))
 _ONES, _TEENS, _TENS = "|".join(ENGLISH[:9]), "|".join(ENGLISH[9:]), "|".join(_ENGLISH_TENS)
 _GERMAN_WORD = re.compile(r"[^\W\d_]+")
-_GERMAN_ORDINAL = re.compile(r"(\w+ig)ste[nmrs]?\b(?= [^\W\d_])", re.IGNORECASE)
+_GERMAN_ORDINAL = re.compile(r"([^\W\d_]+ig)ste[nmrs]?\b(?= [^\W\d_])", re.IGNORECASE)
 """Only before a word: elsewhere the dot would end the sentence."""
 _ENGLISH_WORDS = re.compile(
     rf"""
@@ -46,7 +46,8 @@ _ENGLISH_WORDS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _JOINT = re.compile("[ -]and[ -]|[ -]")
-_MINUS = re.compile(r"(?:([\w)'\N{RIGHT SINGLE QUOTATION MARK}]+)[ ])?\b(minus )\Z", re.IGNORECASE)
+_IN_WORD = r"[\w)'\N{RIGHT SINGLE QUOTATION MARK}]"
+_MINUS = re.compile(rf"(?:(?<!{_IN_WORD})({_IN_WORD}++)[ ])?\b(minus )\Z", re.IGNORECASE)
 """With the word before it, if there is one."""
 _BEFORE_OTHER_MINUS = frozenset({"or", "oder", "plus"})
 _LONGEST_WORD = 40

@@ -128,12 +128,12 @@ _SPECIAL = re.compile(
     | &(?=\#?\w+;)
     | ~(?=~) | (?<=~)~
     | !\Z                                          # before a link
-    | \#+\Z                                        # at the end of a heading
+    | (?<!\#)\#++\Z                                # at the end of a heading
     | \{(?=[{%\#.:])
     """,
     re.VERBOSE,
 )
-_BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|]|!(?=!!)|\?(?=\?\?))|(\d{1,9})([.)])(?=\s|\Z))")
+_BLOCK = re.compile(r"\A(\s*+)(?:([#>+\-=~:|]|!(?=!!)|\?(?=\?\?))|(\d{1,9})([.)])(?=\s|\Z))")
 """Beginnings of a block at the beginning of a line."""
 _PIPE = re.compile(r"(?<!\\)\|")
 

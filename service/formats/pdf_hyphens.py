@@ -7,8 +7,7 @@ from itertools import groupby, pairwise
 from service.formats.pdf_lines import PdfLine, StyledText
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_LAST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*\Z")
-_MAX_WORD_CHARACTERS = 100
+_LAST_WORD = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]-)[^\W\d_]++(?:-[^\W\d_]++)*+\Z")
 _HYPHENS = ("-", "\u2010")
 _CONJUNCTIONS = frozenset(
     ["und", "oder", "bzw", "sowie", "and", "or", "et", "ou", "y", "o", "e", "of", "og", "och", "i", "\u0438"]
@@ -56,7 +55,7 @@ def _joint(text: str, following: str, words: frozenset[str]) -> str:
         is_unspaced = _UNSPACED.match(text[-1:]) and _UNSPACED.match(following)
         return text if is_unspaced else f"{text} "
     stem, hyphen = text[:-1], text[-1]
-    before = _LAST_WORD.search(stem, max(len(stem) - _MAX_WORD_CHARACTERS, 0))
+    before = _LAST_WORD.search(stem)
     after = _WORD.match(following)
     if before is None:
         return f"{text} " if stem.endswith(" ") or not stem else text

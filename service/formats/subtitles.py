@@ -149,7 +149,7 @@ def cue_parts(lines: Sequence[Line], style: TagStyle, language: str) -> Iterator
     for i, line in enumerate(lines):
         words = strip_tags(line.text, style).strip()
         begins_sound = _SOUND.match(words) is not None
-        begins = begins_sound or any(one.match(words) for one in (_SPEAKER_DASH, _SPEAKER_NAME))
+        begins = any((begins_sound, _SPEAKER_DASH.match(words), _SPEAKER_NAME.match(words)))
         has_ended = is_sound and _SOUND_END.search(turn_end) is not None
         turn += i > 0 and (begins or has_ended or i in sentence_starts)
         is_sound = begins_sound or (is_sound and not (begins or has_ended))

@@ -17,7 +17,7 @@ _START = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|selectordinal|select)\s*,")
 _NAME = re.compile(r"\s*([\w.-]+)\s*")
 _SIMPLE = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*[a-z]+\s*(?:,[^{}']*+)?)?\}")
 _OFFSET = re.compile(r"\s*offset\s*:\s*(\d+)\s*")
-_SELECTOR = re.compile(r"\s*(=\d+|[\w-]+)\s*\{")
+_SELECTOR = re.compile(r"\s*+(=\d++|(?<![\w-])[\w-]++)\s*+\{")
 _CLOSE = re.compile(r"\s*\}")
 _QUOTED = {False: re.compile(r"([{}][{}']*)"), True: re.compile(r"([{}#][{}#']*)")}
 """Characters with a meaning outside of plural branches, and in them; with apostrophes after them."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 NO_BREAK_SPACE = "\u00a0"
 _SPACES = (NO_BREAK_SPACE, "\u202f")
-_TOKEN = re.compile(r"[^\s\u00a0\u202f]*\d[^\s\u00a0\u202f]*")
+_TOKEN = re.compile(r"(?<!\S)[^\s\d]*+\d\S*+")
 _NO_DIGITS = re.compile(r"\D+")
 
 Place = tuple[int, int]

@@ -30,7 +30,7 @@ _MAX_BESIDE = 10
 """Characters in which the neighbour of a hidden object is looked for beyond other objects."""
 MAX_LETTERS = 40
 """Letters that touch an object and are looked at."""
-_LETTERS_BEFORE = re.compile(r"[^\W\d_]*\Z")
+_LETTERS_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]*+\Z")
 _LETTERS_AFTER = re.compile(rf"[^\W\d_]{{0,{MAX_LETTERS}}}")
 
 

@@ -4,7 +4,6 @@ In a pattern, the text between ⟨ and ⟩ is repeated; № in it is the number 
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -137,23 +136,6 @@ ODS = {
     "deep frames": "<table:table-cell>⟨<text:f>⟩<text:p>a</text:p>⟨</text:f>⟩</table:table-cell>",
     "lines": "<table:table-cell>⟨<text:p>a</text:p>⟩</table:table-cell>",
 }
-
-
-def count_calls(work: Callable[[], object]) -> int:
-    """Calls of functions, of Python's and of C's."""
-    count = 0
-
-    def profile(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 PACK: Mapping[str, Callable[[str], bytes]] = {

@@ -13,8 +13,9 @@ from service.formats.limits import FileLimitError, FileLimits
 from service.formats.registry import open_format
 from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
 from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
-from tests.formats.hostile import HOSTILE, Hostile, count_calls
+from tests.formats.hostile import HOSTILE, Hostile
 from tests.formats.rewriting import OPTIONS, entries, saved, texts
+from tests.linear import count_calls
 from tests.markup.marked import parse
 
 SMALL, LARGE = 200, 800

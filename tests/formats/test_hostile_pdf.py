@@ -9,9 +9,9 @@ import pytest
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.limits import FileLimits
 from service.formats.registry import open_format
-from tests.formats.hostile import count_calls
 from tests.formats.pdf_samples import deflated, one_page, stream, text_at
 from tests.formats.rewriting import OPTIONS, saved, texts
+from tests.linear import count_calls
 
 LIMITS = FileLimits(memory_bytes=2**27, cpu_s=20)
 TEXT = text_at(70, 700, b"Text")

@@ -2,7 +2,6 @@
 """Markdown, compared with what markdown-it makes of it."""
 
 import re
-import time
 from random import Random
 
 import pytest
@@ -13,6 +12,7 @@ from markdown_it import MarkdownIt
 from service.formats.entries import Entry
 from service.formats.markdown import MarkdownFormat
 from tests.formats.rewriting import OPTIONS, anything, own, rewritten
+from tests.linear import count_calls, is_linear
 from tests.markup.translations import SEEDS
 
 MARKDOWN = MarkdownFormat(OPTIONS)
@@ -36,14 +36,11 @@ MARKDOWN = MarkdownFormat(OPTIONS)
     ],
 )
 @pytest.mark.parametrize("start", ["", '!!! a "', ":::a[", "> [!NOTE]\n> "])
-def test_marks_of_dialects_take_linear_time(unit: str, start: str) -> None:
-    """Of 40,000 characters: one of quadratic time would take minutes."""
-    markdown = start + (unit * 40_000)[:40_000]
-    started_s = time.process_time()
+def test_marks_of_dialects_take_linear_work(unit: str, start: str) -> None:
+    def rewrite(size: int) -> None:
+        rewritten(MARKDOWN, (start + (unit * size)[:size]).encode(), own)
 
-    rewritten(MARKDOWN, markdown.encode(), own)
-
-    assert time.process_time() - started_s < 8
+    assert is_linear(lambda size: count_calls(lambda: rewrite(size)), 1_000)
 
 
 def test_nested_admonitions_end_somewhere() -> None:

@@ -1,10 +1,7 @@
 """Work on a text is in proportion to its length, whatever is in it: counted, not timed."""
 
 import re
-import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
-from typing import TYPE_CHECKING
 
 import pytest
 import sentencex
@@ -15,11 +12,8 @@ from dragoman.text.normalization import normalise_segment, normalised_offsets
 from dragoman.text.segmentation import WINDOW_CHARS, fit_segments, segment
 from dragoman.text.words import group_into_words
 from dragoman.types import Span, Splitting
+from tests.linear import is_linear, num_lines_run
 
-if TYPE_CHECKING:
-    from _typeshed import TraceFunction
-
-FOLDER = dragoman.text.__path__[0]
 UNITS = [
     *("x", "x ", ".", "..x", '"', 'a"', '". ', "„", "(", "a (b", " ", "\n", "1\n", "1. ", "19. J", "!?"),
     *("z.B. ", "日", "日。", "\u0301", "a\u0301", "\u0f73", "\u0301\x01", "\x01", "\u200d"),
@@ -27,30 +21,11 @@ UNITS = [
 ]
 """What a text of any length is made of."""
 SIZE = 3000
+FOLDER = dragoman.text.__path__[0]
 
 
 def text_of(unit: str, size: int) -> str:
     return (unit * size)[:size]
-
-
-def num_lines_run(work: Callable[[], object]) -> int:
-    """Lines of `dragoman.text` that it takes."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> "TraceFunction | None":
-        nonlocal count
-        if not frame.f_code.co_filename.startswith(FOLDER):
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def count_letters(text: str) -> int:
@@ -71,11 +46,8 @@ def count_letters(text: str) -> int:
 )
 def test_twice_the_text_takes_twice_the_lines(work: Callable[[str], object], unit: str) -> None:
     work(text_of(unit, SIZE))  # what is looked up once is there
-    once = num_lines_run(lambda: work(text_of(unit, SIZE)))
 
-    twice = num_lines_run(lambda: work(text_of(unit, 2 * SIZE)))
-
-    assert twice <= 2.5 * once + 100
+    assert is_linear(lambda size: num_lines_run(lambda: work(text_of(unit, size)), FOLDER), SIZE)
 
 
 class CountingPattern:
@@ -127,7 +99,7 @@ def test_the_splitter_is_shown_no_character_more_than_twice(
 def test_a_word_of_many_pieces_is_put_together_once() -> None:
     def line_counts(size: int) -> int:
         pieces = [Span(place, place + 1) for place in range(size)]
-        return num_lines_run(lambda: group_into_words("x" * size, pieces))
+        return num_lines_run(lambda: group_into_words("x" * size, pieces), FOLDER)
 
     assert line_counts(2000) <= 2.1 * line_counts(1000)
     assert group_into_words("x" * 3, [Span(place, place + 1) for place in range(3)])[0].pieces == (0, 1, 2)

@@ -1,0 +1,152 @@
+"""Every search with a regular expression of the text layers takes steps in proportion to the text."""
+
+import ast
+import inspect
+import pkgutil
+import re
+import sys
+import threading
+from collections.abc import Callable, Container, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import dragoman.text
+import service.formats
+import service.text
+from tests.linear import is_linear
+from tests.regex_steps import NEVER, hostile_parts, num_steps
+
+PACKAGES = (dragoman.text, service.text, service.formats)
+SIZE = 80
+STACK_BYTES, MAX_FRAMES = 2**28, 100_000
+PARTS = (
+    *(("a1", " hundert"), ("a_", " hundert zwei"), ("1a", " zwanzigste Tag"), ("a+", "@"), ("a/a+", "a")),
+    *((" 111", ".1.1"), ("111 ", "111.1.1"), ("AA-111-", "a"), ("6-", NEVER), ("a", NEVER), ("A", NEVER)),
+    *((" ", NEVER), ("1", NEVER), ('"', NEVER), ("(", NEVER), ("<", NEVER), ("&", NEVER), ("{", NEVER)),
+    *(("[", NEVER), ("*", NEVER), ("1.", NEVER), ("\u0301", NEVER), ("日", NEVER), ("<!--", NEVER)),
+)
+"""What has once taken long, or begins much."""
+
+
+class Use(IntEnum):
+    """How much of a text a pattern is tried at."""
+
+    AT_BEGINNING = 0
+    """`match(text)` and `fullmatch(text)`."""
+    AT_RUNS = 1
+    """`match(text, place)`: where a run of letters, digits, white space or signs begins."""
+    EVERYWHERE = 2
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    names = (
+        found.name for each in PACKAGES for found in pkgutil.walk_packages(each.__path__, f"{each.__name__}.")
+    )
+    return tuple(map(import_module, names))
+
+
+def patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
+    """Yield the patterns of a module's variable: itself, in a collection, or what a function keeps."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict | tuple | list | frozenset | set):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from patterns_in(each)
+    elif hasattr(value, "cache_info") and inspect.signature(value).return_annotation == re.Pattern[str]:
+        yield value()
+
+
+@cache
+def patterns() -> dict[str, re.Pattern[Any]]:
+    """Return all patterns, each once, by a name."""
+    found: dict[tuple[Any, int], tuple[str, re.Pattern[Any]]] = {}
+    for module in modules():
+        for name, value in vars(module).items():
+            for pattern in patterns_in(value):
+                found.setdefault((pattern.pattern, pattern.flags), (f"{module.__name__}.{name}", pattern))
+    return {f"{name}-{i}": pattern for i, (name, pattern) in enumerate(found.values())}
+
+
+@cache
+def uses() -> dict[re.Pattern[Any], Use]:
+    """Return how far the patterns that are used by name are tried."""
+    found: dict[re.Pattern[Any], Use] = {}
+    for module in modules():
+        tree = ast.parse(inspect.getsource(module))
+        parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        for node in ast.walk(tree):
+            pattern = vars(module).get(node.id) if isinstance(node, ast.Name) else None
+            if (
+                isinstance(pattern, re.Pattern)
+                and isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Load)
+            ):
+                use = use_of(parents[node], parents.get(parents[node]))
+                found[pattern] = max(found.get(pattern, Use.AT_BEGINNING), use)
+    return found
+
+
+def use_of(parent: ast.AST, call: ast.AST | None) -> Use:
+    if isinstance(parent, ast.Compare) or (isinstance(parent, ast.Attribute) and parent.attr == "pattern"):
+        return Use.AT_BEGINNING
+    if (
+        isinstance(parent, ast.Attribute)
+        and parent.attr in {"match", "fullmatch"}
+        and isinstance(call, ast.Call)
+    ):
+        return Use.AT_BEGINNING if len(call.args) == 1 else Use.AT_RUNS
+    return Use.EVERYWHERE
+
+
+RUN = re.compile(r"[^\W\d_]+|\d+|\s+|[^\w\s]|_+")
+
+
+def starts_of(text: str, use: Use) -> Container[int] | None:
+    match use:
+        case Use.AT_BEGINNING:
+            return (0,)
+        case Use.AT_RUNS:
+            return {found.start() for found in RUN.finditer(text)}
+        case Use.EVERYWHERE:
+            return None
+
+
+def in_deep_thread(work: Callable[[], object]) -> None:
+    """Run work that calls itself once for each character."""
+    before = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
+    sys.setrecursionlimit(MAX_FRAMES)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(work).result()
+    finally:
+        sys.setrecursionlimit(before[0])
+        threading.stack_size(before[1])
+
+
+@pytest.mark.parametrize("name", patterns())
+def test_twice_the_text_takes_twice_the_steps(name: str) -> None:
+    """Of any part that the pattern repeats, and of parts that were costly, with an end that no match has."""
+    pattern = patterns()[name]
+    use = uses().get(pattern, Use.EVERYWHERE)
+    is_text = isinstance(pattern.pattern, str)
+
+    def check(unit: str, end: str) -> None:
+        def steps(size: int) -> int:
+            text = unit * (size // len(unit) + 1) + end
+            return num_steps(pattern, text if is_text else text.encode(), starts_of(text, use))
+
+        assert is_linear(steps, SIZE), (unit, end, use.name)
+
+    def check_all() -> None:
+        for unit, end in dict.fromkeys([*hostile_parts(pattern), *PARTS]):
+            if is_text or unit.isascii():
+                check(unit, end)
+
+    in_deep_thread(check_all)
