@@ -9,21 +9,15 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import IO
-from xml.parsers import expat
 
 from service.formats.encodings import UTF_8, codec_of_label, encoding_from_mark
 from service.formats.entries import FileFormatError
 from service.formats.parts import TextFormat, TextPart
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
-from service.text.xml_tokens import MAX_DEPTH
+from service.text.xml_parser import XmlReader
 
-MAX_NAME_CHARACTERS = 1000
-"""Maximum length of the name of an element, attribute or namespace: expat repeats it for each element."""
-MAX_NAMES = 10_000
-"""Maximum number of different names in a document."""
-MAX_ATTRIBUTES = 1000
-"""Maximum number of attributes of an element."""
 MAX_UNIT_DEPTH = 100
 """Maximum nesting of elements in a unit, whose tree is walked by recursion."""
 MAX_UNIT_NODES = 50_000
@@ -31,9 +25,7 @@ MAX_UNIT_NODES = 50_000
 
 _CHUNK_BYTES = 1 << 16
 _PENDING_PER_CHUNK = 8
-_MAX_SHOWN = 40
-"""Maximum number of characters of a name in a message."""
-_NO_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
+_NUM_KEPT_NAMES = 1000
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _BEGINNINGS = (("<?".encode("utf-16-le"), "utf-16-le"), ("<?".encode("utf-16-be"), "utf-16-be"))
 """First bytes of a declaration in encodings that must be known to read it (XML 1.0, F.1)."""
@@ -168,41 +160,29 @@ class _Event:
     """Pieces of character data; None for other events."""
 
 
-class _Reader:
+class _Reader(XmlReader):
     """Builds the parts of a document from the events of expat."""
 
     def __init__(
         self, units: frozenset[Name], untranslated: frozenset[Name], *, allows_doctype: bool
     ) -> None:
+        super().__init__(FileFormatError, " ")
         self._units = units
         self._left_alone = untranslated
         self._allows_doctype = allows_doctype
         self._events: list[_Event] = [_Event(0)]
         self._buffer = bytearray()
         self._buffer_start = 0
-        self._depth = self._untranslated_depth = 0
+        self._untranslated_depth = 0
         self._open: list[Element] = []
         """Open elements of the current unit, outermost first."""
         self._num_nodes = 0
         """Number of nodes of the current unit so far."""
-        self._parser = parser = expat.ParserCreate("utf-8", " ")
-        parser.namespace_prefixes = True
-        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        parser.StartNamespaceDeclHandler = _check_namespace
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        parser.StartCdataSectionHandler = self._start_text
-        parser.CommentHandler = lambda _: self._add()
-        parser.SkippedEntityHandler = lambda *_: self._add()
-        parser.ProcessingInstructionHandler = lambda *_: self._add()
-        parser.StartDoctypeDeclHandler = self._start_doctype
-        parser.EndDoctypeDeclHandler = self._end_doctype
-        parser.EntityDeclHandler = _reject_entity
-        parser.AttlistDeclHandler = _reject_default
-        self._is_in_doctype = False
-        self._names: dict[str, tuple[Name, str]] = {}
-        """Parsed names by expat's notation: few names recur often."""
+        self.parser.CharacterDataHandler = self._text
+        self.parser.StartCdataSectionHandler = self._start_text
+        self.parser.CommentHandler = lambda _: self._add()
+        self.parser.SkippedEntityHandler = lambda *_: self._add()
+        self.parser.ProcessingInstructionHandler = lambda *_: self._add()
 
     @property
     def num_pending(self) -> int:
@@ -211,7 +191,10 @@ class _Reader:
 
     def feed(self, chunk: bytes, *, is_final: bool) -> Iterator[str | Element]:
         """Yield what is complete so far."""
-        self._parse(chunk, is_final=is_final)
+        self._buffer.extend(chunk)
+        self.parse(chunk, is_final=is_final)
+        if is_final:
+            self._events.append(_Event(self._buffer_start + len(self._buffer)))
         pieces: list[str] = []
         for found, is_root in self._complete_parts():
             if isinstance(found, str) and not is_root:
@@ -223,18 +206,6 @@ class _Reader:
             yield found
         if pieces:
             yield "".join(pieces)
-
-    def _parse(self, chunk: bytes, *, is_final: bool) -> None:
-        self._buffer.extend(chunk)
-        try:
-            self._parser.Parse(chunk, is_final)
-        except expat.ExpatError as error:
-            if error.code == _NO_MEMORY:
-                raise MemoryError from error
-            problem = f"{expat.ErrorString(error.code)}, line {error.lineno}, column {error.offset + 1}"
-            raise FileFormatError(f"not well-formed XML: {problem}; fix it, or save it again") from error
-        if is_final:
-            self._events.append(_Event(self._buffer_start + len(self._buffer)))
 
     def _complete_parts(self) -> Iterator[tuple[str | Element, bool]]:
         """Yield complete text and units, each with whether it is the start tag of the root."""
@@ -263,7 +234,7 @@ class _Reader:
                 self._open[-1].nodes.append(element)
             self._open.append(element)
             if len(self._open) > MAX_UNIT_DEPTH:
-                raise _depth_error(MAX_UNIT_DEPTH)
+                raise self.depth_error(MAX_UNIT_DEPTH)
         elif event.is_end:
             ended = self._open.pop()
             ended.close = raw
@@ -293,25 +264,19 @@ class _Reader:
         return element.name in self._units
 
     def _add(self, opened: Element | None = None, *, is_end: bool = False) -> None:
-        if self._is_in_doctype:
+        if self.is_in_doctype:
             return
-        self._events.append(_Event(self._parser.CurrentByteIndex, opened, is_end))
+        self._events.append(_Event(self.parser.CurrentByteIndex, opened, is_end))
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _depth_error(MAX_DEPTH)
-        if len(attributes) > MAX_ATTRIBUTES:
-            raise FileFormatError(
-                f"an element has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}; simplify it"
-            )
-        qualified, prefix = self._name(name)
-        named = {self._name(key)[0]: value for key, value in attributes.items()}
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        super().start(name, attributes)
+        qualified, prefix = _name(name)
+        named = {_name(key)[0]: value for key, value in attributes.items()}
         self._add(Element(qualified, prefix, named, ""))
-        self._events[-1].is_root = self._depth == 1
+        self._events[-1].is_root = self.depth == 1
 
-    def _end(self, _: str) -> None:
-        self._depth -= 1
+    def end(self, name: str) -> None:
+        super().end(name)
         self._add(is_end=True)
 
     def _text(self, text: str) -> None:
@@ -326,66 +291,19 @@ class _Reader:
         self._add()
         self._events[-1].text = []
 
-    def _start_doctype(self, *_: object) -> None:
+    def start_doctype(self, *_: object) -> None:
         if not self._allows_doctype:
             raise FileFormatError(
                 "it declares a document type, which this format does not allow; save it again"
             )
         self._add()
-        self._is_in_doctype = True
-
-    def _end_doctype(self) -> None:
-        self._is_in_doctype = False
-
-    def _name(self, name: str) -> tuple[Name, str]:
-        known = self._names.get(name)
-        if known is None:
-            if len(self._names) == MAX_NAMES:
-                raise FileFormatError(
-                    f"it has more than {MAX_NAMES:,} different names of elements and attributes; simplify it"
-                )
-            known = self._names[name] = _name(name)
-        return known
+        super().start_doctype()
 
 
-def _depth_error(limit: int) -> FileFormatError:
-    return FileFormatError(f"elements are nested more than {limit} deep; simplify it")
-
-
+@lru_cache(_NUM_KEPT_NAMES)
 def _name(name: str) -> tuple[Name, str]:
-    """Split a name in expat's notation into namespace, local name and prefix."""
+    """Split a name in expat's notation into namespace, local name and prefix; few names recur often."""
     parts = name.split(" ")
-    for part in parts:
-        _check_length(part)
     if len(parts) == 1:
         return Name("", name), ""
     return Name(parts[0], parts[1]), f"{parts[2]}:" if len(parts) > 2 else ""  # noqa: PLR2004 -- these three
-
-
-def _check_namespace(prefix: str | None, uri: str | None) -> None:
-    _check_length(prefix or "")
-    _check_length(uri or "")
-
-
-def _check_length(name: str) -> None:
-    if len(name) > MAX_NAME_CHARACTERS:
-        raise FileFormatError(
-            f"{name[:_MAX_SHOWN]!r}... has {len(name):,} characters; the limit of a name is "
-            f"{MAX_NAME_CHARACTERS:,}"
-        )
-
-
-def _reject_default(element: str, attribute: str, kind: str, default: str | None, required: object) -> None:
-    """Reject default values of attributes, which expat would add to each element."""
-    del kind, required
-    if default is not None:
-        raise FileFormatError(
-            f"attribute {attribute[:_MAX_SHOWN]!r} of {element[:_MAX_SHOWN]!r} is declared with a default, "
-            "which is not supported; remove the declaration"
-        )
-
-
-def _reject_entity(name: str, *_: object) -> None:
-    raise FileFormatError(
-        f"entity {name[:_MAX_SHOWN]!r} is declared, which is not supported; remove the declaration"
-    )

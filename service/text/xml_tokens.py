@@ -1,18 +1,15 @@
-"""Converts XML to tokens: expat parses it and reports where everything begins."""
+"""Converts XML to tokens: a reader records where everything begins."""
 
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from xml.parsers import expat
 
 from service.text.escaping import escape_xml, read_xml
 from service.text.html_names import LINE_BREAK
 from service.text.options import MarkupError, MarkupOptions
 from service.text.tokens import InlineItem, TokenKind, join_empty_elements
-
-MAX_DEPTH = 1000
-"""Maximum nesting of elements."""
+from service.text.xml_parser import XmlReader
 
 _WRAPPER = "<r>", "</r>"
 _PROLOG = re.compile(r"\ufeff?(?:<\?xml\s|\s*+(?:(?><!--.*?-->|<\?.*?\?>)\s*+)*+<!DOCTYPE\b)", re.DOTALL)
@@ -65,7 +62,9 @@ def xml_tokens(xml: str, options: MarkupOptions) -> list[InlineItem]:
         raise MarkupError(
             f"lone surrogate at character {error.start - len(before)}; send well-formed Unicode"
         ) from error
-    events = _Reader(len(before)).read(encoded)
+    reader = _Reader()
+    reader.parse(encoded, is_final=True, num_before=len(before))
+    events = reader.events
     bounds = [*(event.start_byte for event in events), len(encoded)]
     raws = [encoded[start:end].decode() for start, end in pairwise(bounds)]
     if before:
@@ -76,57 +75,39 @@ def xml_tokens(xml: str, options: MarkupOptions) -> list[InlineItem]:
     return join_empty_elements([start, *_tokens(events, raws, options)], TokenKind.WORD)
 
 
-class _Reader:
+class _Reader(XmlReader):
     """Records the events of expat."""
 
-    def __init__(self, num_before: int) -> None:
+    def __init__(self) -> None:
+        super().__init__(MarkupError)
         self.events: list[_Event] = []
         self._open: list[int] = []
-        self._num_before = num_before
-        self._in_doctype = self._in_section = False
-        self._parser = parser = expat.ParserCreate("utf-8")
-        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        parser.StartCdataSectionHandler = self._start_section
-        parser.EndCdataSectionHandler = self._end_section
-        parser.CommentHandler = lambda _: self._add(_EventKind.POINT)
-        parser.ProcessingInstructionHandler = lambda *_: self._add(_EventKind.POINT)
-        parser.SkippedEntityHandler = lambda *_: self._add(_EventKind.ENTITY)
-        parser.XmlDeclHandler = lambda *_: self._add(_EventKind.BREAK)
-        parser.StartDoctypeDeclHandler = self._start_doctype
-        parser.EndDoctypeDeclHandler = self._end_doctype
-        parser.EntityDeclHandler = _reject_entity
-
-    def read(self, encoded: bytes) -> list[_Event]:
-        try:
-            self._parser.Parse(encoded, True)  # noqa: FBT003 -- expat takes it by position only
-        except expat.ExpatError as error:
-            column = 1 + error.offset - (self._num_before if error.lineno == 1 else 0)
-            raise MarkupError(
-                f"not well-formed XML: {expat.ErrorString(error.code)}, line {error.lineno}, column {column};"
-                " close every tag, and use only &amp; &lt; &gt; &quot; &apos; and numeric references"
-            ) from error
-        return self.events
+        self._in_section = False
+        self.parser.CharacterDataHandler = self._text
+        self.parser.StartCdataSectionHandler = self._start_section
+        self.parser.EndCdataSectionHandler = self._end_section
+        self.parser.CommentHandler = lambda _: self._add(_EventKind.POINT)
+        self.parser.ProcessingInstructionHandler = lambda *_: self._add(_EventKind.POINT)
+        self.parser.SkippedEntityHandler = lambda *_: self._add(_EventKind.ENTITY)
+        self.parser.XmlDeclHandler = lambda *_: self._add(_EventKind.BREAK)
 
     def _add(self, kind: _EventKind, name: str = "") -> None:
-        if self._in_doctype:
+        if self.is_in_doctype:
             return
         parent = self._open[-1] if self._open else -1
         keeps_space = parent >= 0 and self.events[parent].keeps_space
-        start_byte = self._parser.CurrentByteIndex
+        start_byte = self.parser.CurrentByteIndex
         self.events.append(_Event(kind, start_byte, name, None, keeps_space, parent=parent))
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        super().start(name, attributes)
         self._add(_EventKind.START, name)
         event = self.events[-1]
         event.keeps_space = attributes.get("xml:space", "preserve" if event.keeps_space else "") == "preserve"
         self._open.append(len(self.events) - 1)
-        if len(self._open) > MAX_DEPTH:
-            raise MarkupError(f"elements are nested more than {MAX_DEPTH} deep; send the text in parts")
 
-    def _end(self, name: str) -> None:
+    def end(self, name: str) -> None:
+        super().end(name)
         start = self._open.pop()
         self._add(_EventKind.END, name)
         self.events[-1].partner = start
@@ -146,16 +127,9 @@ class _Reader:
     def _end_section(self) -> None:
         self._in_section = False
 
-    def _start_doctype(self, *_: object) -> None:
+    def start_doctype(self, *_: object) -> None:
         self._add(_EventKind.BREAK)
-        self._in_doctype = True
-
-    def _end_doctype(self) -> None:
-        self._in_doctype = False
-
-
-def _reject_entity(name: str, *_: object) -> None:
-    raise MarkupError(f"entity {name!r} is declared, which is not supported; remove the declaration")
+        super().start_doctype()
 
 
 def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> list[InlineItem]:

@@ -2,17 +2,21 @@
 
 import io
 import tracemalloc
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from zipfile import ZipFile, is_zipfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from service.formats.entries import FileFormatError
 from service.formats.limits import FileLimitError, FileLimits
 from service.formats.registry import open_format
-from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
+from service.formats.xml_units import xml_units
 from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.text.xml_parser import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
 from tests.formats.hostile import HOSTILE, Hostile
 from tests.formats.rewriting import OPTIONS, entries, saved, texts
 from tests.linear import count_calls
@@ -114,6 +118,49 @@ def test_long_files_are_read_or_rejected_within_the_limit_of_cpu_time(
 def test_names_attributes_and_depth_of_xml_are_limited(title: str, n: int, problem: str) -> None:
     with pytest.raises(FileFormatError, match=problem):
         entries(open_format("a.xliff", OPTIONS), BY_TITLE[f"a.xliff of {title}"].make(n))
+
+
+ITEMS = st.sampled_from(
+    [
+        '<!ATTLIST r a{} CDATA "x">',
+        "<!ATTLIST r a{} CDATA #IMPLIED>",
+        '<!ENTITY a{} "x">',
+        "<!ENTITY % a{} SYSTEM 'x'>",
+        "<!ELEMENT r ANY>",
+        "<!-- a -->",
+    ]
+)
+SIZES = st.sampled_from([0, 1, 999, 1000, 1001, 10_001])
+
+
+@settings(max_examples=60)
+@given(
+    ITEMS,
+    SIZES,
+    st.sampled_from([("<r{}/>", ""), ("<r>", "</r>"), ("<r><r a{}=''/>", "</r>"), ("<a{}/>", "")]),
+    SIZES,
+    SIZES,
+)
+def test_xml_of_requests_and_of_files_has_the_same_limits(
+    item: str, num_items: int, tags: tuple[str, str], num_tags: int, length: int
+) -> None:
+    """Declarations, depth, names and attributes: what one reader rejects the other one rejects."""
+    declared = "".join(map(item.format, range(num_items)))
+    opened = "".join(map(tags[0].format, range(num_tags)))
+    name = f"<{'n' * length}/>" if length else ""
+    xml = f"<!DOCTYPE r [{declared}]><r>{opened}{name}{tags[1] * num_tags}</r>"
+
+    def rejection(read: Callable[[], object], error: type[Exception]) -> str | None:
+        try:
+            read()
+        except error as found:
+            return str(found)
+        return None
+
+    options = MarkupOptions(MarkupLanguage.XML)
+    of_request = rejection(lambda: parse(xml, options), MarkupError)
+    units = xml_units(io.BytesIO(xml.encode()), frozenset(), allows_doctype=True)
+    assert of_request == rejection(lambda: list(units), FileFormatError)
 
 
 @pytest.mark.parametrize(

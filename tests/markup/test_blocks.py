@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
-from service.text.xml_tokens import MAX_DEPTH
+from service.text.xml_parser import MAX_DEPTH
 from tests.markup.marked import parse
 from tests.markup.translations import as_one, segment, shift, translation
 
@@ -128,6 +128,7 @@ def test_blocks_and_line_breaks_part_texts_as_readers_see_them_and_options_say(
         ("\ud800", "surrogate at character 0"),
         ("<a>" * (MAX_DEPTH + 1) + "</a>" * (MAX_DEPTH + 1), "more than 1000 deep"),
         (BOMB, "entity 'a' is declared"),
+        ('<!DOCTYPE r [<!ATTLIST r a CDATA "x">]><r/>', "attribute 'a' of 'r' is declared with a default"),
         ("<!DOCTYPE r [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><r>&e;</r>", "entity 'e' is declared"),
         ("<!DOCTYPE r [<!ENTITY % p SYSTEM 'http://x/'> %p;]><r/>", "entity 'p' is declared"),
     ],
