@@ -1,33 +1,34 @@
 """The languages of a chat, from the model's name and system messages, and prompts of popular clients."""
 
+import re
 import time
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.routing.routes import Routes
-from service.api.libretranslate.languages import catalogue
+from dragoman.types import Formality
+from service.api.openai.api import Chat, read_chat
 from service.api.openai.language_names import LanguageNames
 from service.api.openai.languages import (
     ChatLanguages,
     languages_of_model,
     languages_of_text,
 )
-from service.api.openai.prompts import is_document, read_prompt
+from service.api.openai.prompts import is_for_chat_model, read_prompt
+from service.api.openai.schemas import ChatCompletionRequest
 from service.http.errors import ApiError
 from tests.openai_chat.conftest import PATH, body, error_of
 from tests.routing.doubles import offer
 
-CATALOGUE = catalogue(
-    Routes([offer("a", "de fr", "en"), offer("b", "en", "de fr it pt-BR zh-Hans zh-Hant no")])
-)
-NAMES = LanguageNames(CATALOGUE)
+ROUTES = Routes([offer("a", "de fr", "en"), offer("b", "en", "de fr it pt-BR zh-Hans zh-Hant no")])
+NAMES = LanguageNames(ROUTES)
 
 
 def of_text(text: str) -> ChatLanguages:
-    return languages_of_text(text, CATALOGUE, NAMES)
+    return languages_of_text(text, NAMES)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,26 @@ def of_text(text: str) -> ChatLanguages:
         ("You are a French native translator who translates text into French.", "fr", ""),
         ("You need to translate English text into German. Keep close to it.", "de", ""),
         ("Translate to German. Translate all to German.", "de", ""),
+        ("English->German", "de", "en"),
+        ("EN→DE", "de", "en"),
+        ("en-de", "de", "en"),
+        ("en_pt_BR", "pt-BR", "en"),
+        ("English - French", "fr", "en"),
+        ("text from language 'en'\nto language 'it' with precision", "it", "en"),
+        ("target: 'de'", "de", ""),
+        ("from 'en' to 'zh_Hant'", "zh-Hant", "en"),
+        ("to language 'de@formal'", "de", ""),
+        ("Übersetze ins Deutsche.", "de", ""),
+        ("Sie sind Übersetzer. Übersetzen Sie aus dem Englischen ins Französische!", "fr", "en"),
+        ("Übersetze von Englisch nach Deutsch", "de", "en"),
+        ("Antworte auf Deutsch.", "de", ""),
+        ("Answer in German.", "de", ""),
+        ("Output language: German", "de", ""),
+        ("Provide the German translation.", "de", ""),
+        ("You are an English-German translator.", "de", "en"),
+        ("rewrite the following content in German.", "de", ""),
+        ("Translate to German. Do not translate into English.", "de", ""),
+        ("Write in French what is to be translated to German.", "de", ""),
     ],
 )
 def test_the_convention_names_languages(text: str, target: str, source: str) -> None:
@@ -65,7 +86,9 @@ def test_the_convention_names_languages(text: str, target: str, source: str) -> 
         "",
         "You are a helpful assistant.",
         "You are a German translator.",
-        "Answer in German.",
+        "The text is in German.",
+        "Do not translate into German.",
+        "Input: I am\nOutput: is it",
         "Listen to it. Say no to no one. Go to the man.",
         "Stick to de-escalation.",
         "Translate to {{language}}.",
@@ -112,15 +135,17 @@ def test_missing_and_ambiguous_options_are_reported(
         ("auto-zh-TW", "zh-Hant", ""),
         ("en-US", "en", ""),
         ("fr-de", "de", "fr"),
+        ("openai/dragoman-en-de", "de", "en"),
     ],
 )
 def test_the_name_of_a_model_names_languages(model: str, target: str, source: str) -> None:
-    assert languages_of_model(model, CATALOGUE) == ChatLanguages(target or None, source or None)
+    assert languages_of_model(model, NAMES.catalogue) == ChatLanguages(target or None, source or None)
 
 
-@pytest.mark.parametrize("model", ["it-de", "gpt-4o-mini", "", "-" * 100_000])
+@pytest.mark.parametrize("model", ["it-de", "openai/gpt-4o", "gpt-4o-mini", "", "-" * 100_000])
 def test_other_models_are_unknown(model: str) -> None:
-    assert languages_of_model(model, CATALOGUE) is None
+    with pytest.raises(ApiError, match="no such model"):
+        languages_of_model(model, NAMES.catalogue)
 
 
 def test_the_model_and_a_system_message_must_agree(http: httpx.Client) -> None:
@@ -129,6 +154,9 @@ def test_the_model_and_a_system_message_must_agree(http: httpx.Client) -> None:
 
     agreed = send("dragoman-en-fr", "Translate from English to French.").json()
     assert agreed["choices"][0]["message"]["content"] == "Hello|french"
+    assert send("en-fr", "Always answer in German.").status_code == 200, (
+        "of the model, only plain words differ"
+    )
     for system in ("Translate to German.", "Translate from German."):
         assert error_of(send("dragoman-en-fr", system))[:3] == (400, "ambiguous_language", "messages")
     assert send("en-fr", "You are a helpful assistant.").status_code == 200
@@ -146,8 +174,8 @@ def test_any_text_names_languages_or_is_rejected(text: str) -> None:
         found = of_text(text)
     except ApiError:
         return
-    assert found.target in {None, *CATALOGUE.routes.targets()}
-    assert found.source in {None, *CATALOGUE.routes.sources()}
+    assert found.target in {None, *ROUTES.targets()}
+    assert found.source in {None, *ROUTES.sources()}
 
 
 TEXT = 'Guten Morgen: "Hallo"!\n\nWie geht es dir?'
@@ -212,7 +240,7 @@ def test_a_prompt_and_the_model_must_agree(http: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'Translate into English:\n"""\nHallo\n"""\nUnd noch mehr Text, der keine Anweisung ist.',
+        "### Task:\nWrite a title.\n### Output:\nJSON format: {}\n### Chat History:\nHallo",
         "Translate the following text to English.\nSource Text: \nTranslated Text:",
         '{"source_language": "de", "target_language": "en", "strings": [{"source": "Hallo"}]}',
         ' [{"id": 1, "text": "Hallo"}]',
@@ -244,8 +272,173 @@ def test_an_instruction_within_the_text_is_rejected(http: httpx.Client, text: st
 )
 def test_a_text_about_translating_is_no_prompt(text: str) -> None:
     """Without a language, or without a text after it."""
-    assert read_prompt(text, lambda found: "English" in found) is None
-    assert not is_document(text)
+    assert read_prompt(text, NAMES) is None
+    assert not is_for_chat_model(text)
+
+
+CERTAIN = [
+    "Translate the following text into German:",
+    "Please translate this text from English into German.",
+    "Translate to German, keep the tags:",
+    "Übersetze ins Deutsche:",
+    "You are a translation engine. Only output the result.\n\nTranslate this to German:",
+]
+UNCERTAIN = [
+    "Translate to German: ",
+    "Translate this into German. ",
+    "You are an English to German translator.",
+    "Respond in German.",
+    "English -> German",
+    "en-de",
+    "Only reply the result and nothing else. Translate from English to German:",
+]
+"""Instructions that count if nothing else names a target."""
+LINE = st.text("abcÄ .:!?", min_size=1, max_size=12) | st.sampled_from(
+    [
+        *(
+            "Source: the Times.",
+            "Text: as agreed.",
+            "Input:",
+            "Translated Text:",
+            "Output: two",
+            "- [ ] a",
+            "1. b",
+        ),
+        *(
+            "```",
+            "```sh",
+            "<text>",
+            "</text>",
+            "<text>Name</text>",
+            '"""',
+            '"a" =>',
+            "# Context",
+            "> to German:",
+        ),
+        *(
+            "Then check the translation of the menu.",
+            "Translate page to German: on",
+            "    ls -la",
+            "Dear team,",
+        ),
+        *("You are invited to our translation workshop, from English to German:", "German", "| a | b |", ""),
+    ]
+)
+"""Lines as in README files, mails and prompts."""
+FRAMES = {("```", "```"), ('"""', '"""'), ("<text>", "</text>")}
+FRAME = r"^(?:<text>|\")(.*)(?:</text>|\" =>)$"
+LABELS = ("Source:", "Text:", "Input:")
+
+
+def chat(message: str, model: str = "dragoman", system: str = "") -> Chat:
+    return read_chat(ChatCompletionRequest.model_validate(body(message, model, system)), NAMES)
+
+
+def unframed(text: str) -> set[str]:
+    """The text, and what is left of it without a frame around all of it or a label at its beginning."""
+    lines, found = text.strip().split("\n"), {text.strip(), re.sub(FRAME, r"\1", text.strip())}
+    if text.strip().startswith(LABELS):
+        rest = text.strip().partition(":")[2]
+        found |= unframed(rest) | unframed(re.sub(r"\n(?:Translated Text|Output):$", "", rest))
+    if (lines[0].strip(), lines[-1].strip()) in FRAMES:
+        found.add("\n".join(lines[1:-1]).strip())
+    return found
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    instruction=st.sampled_from([*CERTAIN, *UNCERTAIN]),
+    gap=st.sampled_from(["\n\n", "\r\n\r\n", "\n \n"]),
+    lines=st.lists(LINE, min_size=1, max_size=30).filter(lambda lines: any(map(str.strip, lines))),
+)
+def test_no_line_of_a_text_behind_an_instruction_is_lost(
+    instruction: str, gap: str, lines: list[str]
+) -> None:
+    """Only a frame around all of it, or a label that begins it, is taken off."""
+    text = "\n".join(lines)
+    try:
+        found = chat(instruction + gap + text).text.strip()
+    except ApiError:
+        found = ""  # an instruction without a text
+
+    assert found in unframed(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    instruction=st.sampled_from(UNCERTAIN),
+    first=st.text("abc Ä.!?", min_size=1).filter(lambda line: bool(line.strip())),
+    lines=st.lists(LINE, max_size=30),
+)
+def test_a_text_that_may_be_a_prompt_is_translated_whole(
+    instruction: str, first: str, lines: list[str]
+) -> None:
+    """If the model or the system names the target."""
+    text = "\n".join([f"{instruction} {first}", *lines])
+
+    assert chat(text, "dragoman-en-de").text == chat(text, system="Translate to German").text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Source: the Times.\nNobody believed it.", ""),
+        ("Fill in your name:\n<text>Name</text>", ""),
+        ("Please run this command:\n```\nls -la\n```\nThen check the translation of the menu.", ""),
+        ("Dear team,\nplease answer by Friday. Text: as agreed. Thank you.", ""),
+        ("```\nls\n```\nand\n```\nls -la\n```", ""),
+        ("```sh\nls\n```", ""),
+        ("```\nHello\n\nAnna\n```", "Hello\n\nAnna"),
+        ("<source_text>Hello</source_text>", "Hello"),
+        ('"Hello" =>', "Hello"),
+    ],
+)
+def test_only_a_frame_around_the_whole_text_is_taken_off(text: str, kept: str) -> None:
+    assert chat(f"Translate into German:\n\n{text}").text == (kept or text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You are invited to our translation workshop, from English to German:\n\nWe meet at nine.",
+        "Translate page to German: on\nTranslate page to English: off",
+        "Please translate to English: this is what the letter said.",
+        "German\n\nFrench",
+        "# Translate texts into German\n\nUse it so:",
+    ],
+)
+def test_a_text_about_languages_is_whole_if_the_model_names_them(text: str) -> None:
+    assert chat(text, "dragoman-en-de").text == text
+
+
+def test_languages_in_the_context_of_a_prompt_do_not_count() -> None:
+    context = "# Context\nTitle: How to translate to French\n\n# Task\n"
+    found = chat(f"{context}Translate the Source Text below to German.\n\nSource Text: Hello")
+
+    assert (found.text, found.translation_request.target) == ("Hello", "de")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "formality"),
+    [
+        ("Translate into formal German.", Formality.PREFER_FORMAL),
+        ("Translate into polite German.", Formality.PREFER_FORMAL),
+        ("Translate to language 'de@formal'.", Formality.PREFER_FORMAL),
+        ("Translate into informal German.", Formality.PREFER_INFORMAL),
+        ("Translate into German, use Sie.", Formality.PREFER_FORMAL),
+        ("Übersetze ins Deutsche, mit \u201edu\u201c.", Formality.PREFER_INFORMAL),
+        ("Translate into German, do not use formal language.", None),
+        ("Translate into German, formal or informal as the text is.", None),
+        ("Übersetzen Sie ins Deutsche.", None),
+        ("Du bist ein Übersetzer ins Deutsche.", None),
+    ],
+)
+def test_a_form_of_address_is_preferred_if_an_instruction_names_it(
+    instruction: str, formality: Formality | None
+) -> None:
+    for found in (chat("Hello", system=instruction), chat(f"{instruction}\n\nHello")):
+        assert found.text == "Hello"
+        assert found.translation_request.options.decoding.formality is formality
 
 
 @pytest.mark.parametrize("unit", ["Translate ", "```", "text:", "\n:", "<text>", "to ", '"', "{", "[", "a: "])
@@ -254,6 +447,6 @@ def test_reading_takes_linear_time(unit: str) -> None:
     for start in ("Translate to English ", "You are a translator ", ""):
         text = start + (unit * 100_000)[:100_000]
         started_s = time.process_time()
-        read_prompt(text, lambda found: "English" in found)
-        is_document(text)
+        read_prompt(text, NAMES)
+        is_for_chat_model(text)
         assert time.process_time() - started_s < 0.3

@@ -74,7 +74,10 @@ def test_a_stream_ends_with_the_usage_if_requested(client: OpenAI) -> None:
 def test_a_host_alone_is_enough_for_completions(http: httpx.Client) -> None:
     with openai_client(http, root="/v1") as client:
         assert client.chat.completions.create(**body()).choices[0].message.content == "Hallo|german"
-    assert "models" in http.get("/v1/models").json(), "the native API is unchanged"
+        assert [model.id for model in client.models.list()][:2] == ["dragoman", "dragoman-auto-de"]
+    listed = http.get("/v1/models").json()
+    assert {each["name"] for each in listed["models"]} == {"german", "french", "wide"}
+    assert {"object": listed["object"], "data": listed["data"]} == http.get("/openai/v1/models").json()
 
 
 def test_the_client_lists_models_that_it_can_use(client: OpenAI) -> None:
@@ -188,7 +191,19 @@ def content_of(response: httpx.Response) -> str:
         {"response_format": {"type": "text"}, "modalities": ["text"], "logprobs": False, "store": False},
         {"tools": None, "stop": None, "logit_bias": None, "tool_choice": "none", "parallel_tool_calls": True},
         {"user": "me", "metadata": {"a": "b"}, "service_tier": "auto", "reasoning_effort": "low"},
-        {"stream": False, "max_tokens": 4096},
+        {"stream": False, "max_tokens": 4096, "max_completion_tokens": 4096},
+        {"max_tokens": -1, "max_completion_tokens": 0, "stream_options": {"include_usage": True}},
+        {"frequency_penalty": 1, "presence_penalty": -2, "top_k": 40, "min_p": 0.1, "repeat_penalty": 1.1},
+        {
+            "stop": [],
+            "tools": [],
+            "functions": [],
+            "logit_bias": {},
+            "top_logprobs": 0,
+            "function_call": "none",
+        },
+        {"enable_thinking": False, "chat_template_kwargs": {"enable_thinking": False}, "keep_alive": "5m"},
+        {"thinking": {"type": "disabled"}, "reasoning": {"effort": "none"}, "options": {"num_ctx": 1}},
     ],
 )
 def test_parameters_that_change_nothing_change_nothing(
@@ -201,20 +216,22 @@ def test_parameters_that_change_nothing_change_nothing(
     "parameters",
     [
         {"n": 2},
-        {"tools": []},
+        {"tools": [{"type": "function", "function": {"name": "a"}}]},
         {"tool_choice": "required"},
         {"response_format": {"type": "json_object"}},
         {"modalities": ["audio"]},
         {"stop": "."},
+        {"stop": ["."]},
         {"logprobs": True},
         {"logit_bias": {"1": 1}},
-        {"presence_penalty": 1},
+        {"presence_penalty": 3},
+        {"web_search_options": {}},
         {"store": True},
         {"temperature": 3},
         {"temperature": "0"},
         {"top_p": -1},
-        {"max_tokens": 0},
-        {"stream_options": {"include_usage": True}},
+        {"max_tokens": -2},
+        {"stream_options": {"include_usage": "yes"}},
         {"prediction": {}},
     ],
     ids=lambda parameters: next(iter(parameters)),
@@ -227,19 +244,20 @@ def test_other_parameters_are_rejected_by_name(http: httpx.Client, parameters: d
     assert str(parameter).partition("[")[0] == next(iter(parameters))
 
 
-def test_two_limits_of_tokens_are_one_too_many(http: httpx.Client) -> None:
-    response = http.post(PATH, json=body(max_tokens=1, max_completion_tokens=1))
-    assert error_of(response)[:3] == (400, "invalid_value", "max_tokens")
+def test_of_two_limits_of_tokens_the_lower_counts(http: httpx.Client) -> None:
+    for low, high in ("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens"):
+        request = body("eins\nzwei\ndrei vier") | {low: 1, high: 99}
+        assert http.post(PATH, json=request).json()["choices"][0]["finish_reason"] == "length"
 
 
 @pytest.mark.parametrize(
     ("messages", "parameter"),
     [
         ([], "messages"),
-        ([USER, {"role": "assistant", "content": "Hello"}], "messages"),
         ([{"role": "system", "content": "to English"}], "messages"),
-        ([{"role": "tool", "content": "a", "tool_call_id": "1"}, USER], "messages[0]"),
+        ([{"role": "tool", "content": "a", "tool_call_id": "1"}], "messages"),
         ([{"role": "user"}], "messages[0]"),
+        ([USER, {"role": "user", "content": None}], "messages[1]"),
         ([{"role": "user", "content": 1}], "messages[0]"),
         ([{"role": "user", "content": []}], "messages[0]"),
         ([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a"}}]}], "messages[0][0]"),
@@ -255,10 +273,13 @@ def test_messages_that_cannot_be_used_are_named(
     assert (status, code, found) == (400, "invalid_value", parameter)
 
 
-def test_only_the_last_message_is_translated(http: httpx.Client) -> None:
-    turns = [{"role": "user", "content": "eins"}, {"role": "assistant", "content": "one", "refusal": None}]
-    parts = [{"type": "text", "text": "zwei"}, {"type": "text", "text": "drei"}]
-    messages = [*turns, {"role": "user", "content": parts, "name": "me"}]
+def test_only_the_users_last_message_is_translated(http: httpx.Client) -> None:
+    image = [{"type": "image_url", "image_url": {"url": "a"}}]
+    turns = [{"role": "user", "content": image}, {"role": "assistant", "content": None, "tool_calls": []}]
+    parts = [{"type": "text", "text": "zwei", "cache_control": {"type": "ephemeral"}}]
+    parts += [{"type": "text", "text": "drei"}]
+    messages = [*turns, {"role": "tool", "content": "a", "tool_call_id": "1"}]
+    messages += [{"role": "user", "content": parts, "name": "me"}, {"role": "assistant", "content": ""}]
 
     response = http.post(PATH, json={"model": "de-en", "messages": messages})
 

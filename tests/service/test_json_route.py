@@ -113,7 +113,7 @@ def test_every_collection_of_a_request_is_bounded_and_ends_at_its_first_error(mo
     lacking = [
         name
         for name, schema in collections(model.__pydantic_core_schema__)
-        if not (schema.get("fail_fast") and schema.get("max_length"))
+        if not (schema.get("fail_fast") and schema.get("max_length") is not None)
     ]
     assert lacking == []
 

@@ -13,6 +13,7 @@ from dragoman.routing.router import ModelInfo
 from dragoman.routing.routes import Route, RouteKind, Routes
 from service.accounts.keys import Scope
 from service.api.languages import RoutesCache
+from service.api.model_list import ModelList, listed_models
 from service.http.authentication import key_in_headers
 from service.http.errors import ErrorKind
 from service.http.fields import reject_query
@@ -63,8 +64,8 @@ class ModelOut(BaseModel):
     scores: dict[str, Any] = Field(description="Measured quality, by test set.")
 
 
-class ModelsResponse(BaseModel):
-    """The served models."""
+class ModelsResponse(ModelList):
+    """The served models, and in `data` the names that chats may have, for OpenAI's clients."""
 
     models: list[ModelOut]
 
@@ -116,9 +117,9 @@ class ReloadResponse(BaseModel):
     )
 
 
-def present_models(models: Iterable[ModelInfo]) -> ModelsResponse:
+def present_models(models: Iterable[ModelInfo], routes: Routes) -> ModelsResponse:
     """Return models in the API's form."""
-    return ModelsResponse(models=[_present_model(model) for model in models])
+    return ModelsResponse(data=listed_models(routes), models=[_present_model(model) for model in models])
 
 
 def _present_model(model: ModelInfo) -> ModelOut:
@@ -197,7 +198,7 @@ def model_routes(services: Services) -> APIRouter:
         """Return languages, limits, measured quality and licence of each model, and whether it is loaded."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
-        return present_models(inference.router.models())
+        return present_models(inference.router.models(), inference.router.routes)
 
     @routes.get(
         "/languages",

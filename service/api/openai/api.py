@@ -8,17 +8,22 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from dragoman import InputError
-from dragoman.routing.routes import Routes
+from dragoman import DecodingOptions, InputError
 from service.accounts.keys import Caller, Scope
 from service.api.languages import RoutesCache
-from service.api.libretranslate.languages import Catalogue, catalogue
+from service.api.model_list import ListedModel, ModelList, listed_models
 from service.api.openai import schemas
 from service.api.openai.completions import Envelope, SentText, chunks, complete, present
 from service.api.openai.errors import CHAT_PATH, FORM, OPENAI_STATUSES, ROOT, rejected, renamed
 from service.api.openai.language_names import LanguageNames
-from service.api.openai.languages import find_languages, languages_of_model, model_names, names_language
-from service.api.openai.prompts import is_document, read_prompt
+from service.api.openai.languages import (
+    agreed,
+    check_languages,
+    formality_of,
+    languages_of_model,
+    languages_of_text,
+)
+from service.api.openai.prompts import Prompt, is_for_chat_model, read_prompt
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, EventStream, SafeJSONResponse, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, JsonRoute
@@ -37,6 +42,7 @@ from service.http.openapi import (
 )
 from service.readiness import require_ready
 from service.services import ApiDefinition, Services
+from service.translation.options import TranslationOptions
 from service.translation.planned_text import TextsRejectedError
 from service.translation.request import TranslationRequest
 from service.translation.streaming import StreamDetail
@@ -48,19 +54,13 @@ PLAIN_ROOT = "/v1"
 SYSTEM_ROLES = frozenset({"system", "developer"})
 STREAM: Mapping[str, Any] = {
     "description": "The translation; with `stream`, chunks as server-sent events, and `[DONE]` at the end",
-    "content": {EVENTS: {"schema": {"type": "string"}}},
+    "content": {EVENTS: {}},
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NamedLanguages:
-    """The languages that are served, and their names."""
-
-    catalogue: Catalogue
-    names: LanguageNames
-
-
-LanguagesCache = RoutesCache[NamedLanguages]
+MAX_SYSTEM_CHARACTERS = 8000
+"""Maximum characters of the system's messages together, which are searched for languages."""
+NamesCache = RoutesCache[LanguageNames]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Chat:
 
 def openai_api(services: Services) -> ApiDefinition:
     """Return the chat completions, under `/openai/v1` and at `/v1/chat/completions`."""
-    cache = RoutesCache(services.translation_service.inference, _name_languages)
+    cache = RoutesCache(services.translation_service.inference, LanguageNames)
     routes = APIRouter(generate_unique_id_function=operation_ids("openai"), tags=["openai"])
     for root, is_documented in ((ROOT, True), (PLAIN_ROOT, False)):
         completions = completion_routes(services, cache)
@@ -93,7 +93,7 @@ def openai_api(services: Services) -> ApiDefinition:
     return ApiDefinition(routes, FORM)
 
 
-def completion_routes(services: Services, cache: LanguagesCache) -> APIRouter:
+def completion_routes(services: Services, cache: NamesCache) -> APIRouter:
     """Return the route that translates."""
     translation_service, authenticator = services.translation_service, services.authenticator
 
@@ -145,7 +145,7 @@ def completion_routes(services: Services, cache: LanguagesCache) -> APIRouter:
     return routes
 
 
-def model_routes(authenticator: Authenticator, cache: LanguagesCache) -> APIRouter:
+def model_routes(authenticator: Authenticator, cache: NamesCache) -> APIRouter:
     """Return the routes that list the names of models; any key may use them."""
     routes = APIRouter(dependencies=WITH_KEY)
 
@@ -154,7 +154,7 @@ def model_routes(authenticator: Authenticator, cache: LanguagesCache) -> APIRout
         **describe_route(
             "List the names of models",
             "The names",
-            schemas.OpenAIModels,
+            ModelList,
             _errors(KEY_ERRORS),
             dict(WITHOUT_KEY),
         ),
@@ -162,15 +162,15 @@ def model_routes(authenticator: Authenticator, cache: LanguagesCache) -> APIRout
     async def list_models(connection: Request) -> Response:
         """Return names that `model` of a chat may be."""
         await _authenticate(authenticator, connection, None)
-        listed = model_names((await cache.current()).catalogue)
-        return SafeJSONResponse({"object": "list", "data": [_present_model(name) for name in listed]})
+        routes = (await cache.current()).catalogue.routes
+        return SafeJSONResponse(ModelList(data=listed_models(routes)).model_dump())
 
     @routes.get(
         f"{MODELS_PATH}/{{model:path}}",
         **describe_route(
             "Return a model",
             "The name",
-            schemas.OpenAIModel,
+            ListedModel,
             _errors((*KEY_ERRORS, ErrorKind.NOT_FOUND)),
             {**WITHOUT_KEY, "parameters": [path_parameter("model", "Name of the model.")]},
         ),
@@ -179,45 +179,65 @@ def model_routes(authenticator: Authenticator, cache: LanguagesCache) -> APIRout
         """Return a name if a chat may have it, listed or not."""
         await _authenticate(authenticator, connection, None)
         name = str(connection.path_params["model"])
-        if languages_of_model(name, (await cache.current()).catalogue) is None:
-            raise rejected("model", "no such model", "model_not_found", ErrorKind.NOT_FOUND)
-        return SafeJSONResponse(_present_model(name))
+        languages_of_model(name, (await cache.current()).catalogue)
+        return SafeJSONResponse(ListedModel(id=name).model_dump())
 
     return routes
 
 
-def read_chat(request: schemas.ChatCompletionRequest, languages: NamedLanguages) -> Chat:
+def read_chat(request: schemas.ChatCompletionRequest, names: LanguageNames) -> Chat:
     """Check a request and return the text with its languages.
 
     Raises:
         ApiError: naming the parameter that cannot be used.
     """
-    last = request.messages[-1]
-    if last.role != "user":
-        raise rejected("messages", "the last message must be the user's: it is translated", "invalid_value")
-    if request.stream_options is not None and not request.stream:
-        raise rejected("stream_options", "needs `stream`", "invalid_value")
-    if request.max_tokens is not None and request.max_completion_tokens is not None:
-        raise rejected("max_tokens", "send it or max_completion_tokens, not both", "invalid_value")
-    system_text = "\n".join(each.text for each in request.messages if each.role in SYSTEM_ROLES)
-    parameter = f"messages[{len(request.messages) - 1}].content"
-    prompt = read_prompt(last.text, lambda text: names_language(text, languages.names))
-    if is_document(last.text) or (prompt is not None and not prompt.text):
+    users = [index for index, message in enumerate(request.messages) if message.role == "user"]
+    if not users:
+        raise rejected("messages", "there is no message of the user to translate", "invalid_value")
+    system_text = "\n".join(
+        message.text(f"messages[{index}]")
+        for index, message in enumerate(request.messages)
+        if message.role in SYSTEM_ROLES and message.content
+    )
+    if len(system_text) > MAX_SYSTEM_CHARACTERS:
+        problem = f"system messages have {len(system_text)} characters; the limit is {MAX_SYSTEM_CHARACTERS}"
+        raise rejected("messages", problem, "string_above_max_length")
+    parameter = f"messages[{users[-1]}]"
+    text = request.messages[users[-1]].text(parameter)
+    of_model = languages_of_model(request.model, names.catalogue)
+    is_known = of_model.target is not None
+    named = agreed(of_model, languages_of_text(system_text, names, is_target_known=is_known))
+    prompt = _read_prompt(text, f"{parameter}.content", names, is_target_known=named.target is not None)
+    if prompt is not None:
+        named = agreed(named, languages_of_text(prompt.instruction, names, is_target_known=False))
+        text, system_text = prompt.text, f"{system_text}\n{prompt.instruction}"
+    check_languages(named, "model" if of_model.source and of_model.target else "messages", names.catalogue)
+    options = TranslationOptions(DecodingOptions(formality=formality_of(system_text)))
+    stream_options = request.stream_options
+    return Chat(
+        TranslationRequest((text,), named.target, named.source, options),
+        f"{parameter}.content",
+        request.token_limit,
+        has_usage=stream_options is not None and bool(stream_options.include_usage),
+    )
+
+
+def _read_prompt(text: str, parameter: str, names: LanguageNames, *, is_target_known: bool) -> Prompt | None:
+    """Return the parts of a user's message; None if it is, or with a known target may be, a text alone.
+
+    Raises:
+        ApiError: it is no text but data for a chat model, or an instruction without a text.
+    """
+    prompt = read_prompt(text, names)
+    if prompt is not None and is_target_known and not prompt.is_certain:
+        prompt = None
+    if (prompt is None and is_for_chat_model(text)) or (prompt is not None and not prompt.text):
         problem = (
-            "is a JSON document, or has an instruction that cannot be told from the text and would be "
-            "translated, too; send the text alone, and name the language in the model or in a system message"
+            "is JSON, a task for a chat model, or an instruction without a text; send the text alone, and "
+            "name the language in the model or in a system message"
         )
         raise rejected(parameter, problem, "instruction_in_text")
-    text = last.text if prompt is None else prompt.text
-    if prompt is not None:
-        system_text = f"{system_text}\n{prompt.instruction}"
-    found = find_languages(request.model, system_text, languages.catalogue, languages.names)
-    return Chat(
-        TranslationRequest((text,), found.target, found.source),
-        parameter,
-        request.max_completion_tokens or request.max_tokens,
-        has_usage=request.stream_options is not None and bool(request.stream_options.include_usage),
-    )
+    return prompt
 
 
 async def _reject_responses() -> Response:
@@ -230,11 +250,6 @@ async def _authenticate(authenticator: Authenticator, connection: Request, scope
     """Return the caller. Clients always send a key; if the server requires none, it accepts any key."""
     key = key_in_headers(connection)
     return await authenticator.authenticate(connection, key, scope, accepts_any_key=True)
-
-
-def _name_languages(routes: Routes) -> NamedLanguages:
-    derived = catalogue(routes)
-    return NamedLanguages(derived, LanguageNames(derived))
 
 
 @contextmanager
@@ -256,10 +271,6 @@ def _named(error: Exception, parameter: str) -> Exception:
             return renamed(error, parameter)
         case _:
             return error
-
-
-def _present_model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "dragoman"}
 
 
 def _errors(kinds: tuple[ErrorKind, ...]) -> dict[int | str, dict[str, Any]]:

@@ -2,45 +2,43 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from service.api.native.requests import StrictRequest, text_tag
+from service.api.openai.errors import rejected
 from service.http.openapi import DocumentedModel, examples
 
 MAX_MESSAGES, MAX_PARTS = 10_000, 1000
-MAX_METADATA = 16
-"""As with OpenAI."""
 
 
 def _reject(value: object) -> object:
-    if value is not None:
+    if value:
         raise PydanticCustomError("unsupported", "is not supported by a translation server; omit it")
-    return None
+    return value
 
 
 Unsupported = Annotated[None, BeforeValidator(_reject)]
-Zero = Annotated[float | None, Field(ge=0, le=0)]
-
-
-class TextPart(StrictRequest):
-    """A part of a message."""
-
-    type: Literal["text"]
-    """Only text can be translated: no images, sounds or files."""
-    text: str
-    """The text."""
-
-
-Content = Annotated[
-    Annotated[str, Tag("one")]
-    | Annotated[list[TextPart], Field(min_length=1, max_length=MAX_PARTS, fail_fast=True), Tag("several")],
-    Discriminator(
-        text_tag,
-        custom_error_type="text_type",
-        custom_error_message="Input should be a string or a list of parts of the type `text`",
-    ),
+EmptyList = Annotated[
+    Annotated[list[None], Field(max_length=0, fail_fast=True)] | None, BeforeValidator(_reject)
 ]
+EmptyObject = Annotated[
+    Annotated[dict[str, None], Field(max_length=0, fail_fast=True)] | None, BeforeValidator(_reject)
+]
+Off = Annotated[bool | None, BeforeValidator(_reject)]
+Zero = Annotated[Annotated[int, Field(ge=0, le=0)] | None, BeforeValidator(_reject)]
+Penalty = Annotated[float | None, Field(ge=-2, le=2)]
+TokenLimit = Annotated[int | None, Field(ge=-1)]
+
+
+class ChatPart(DocumentedModel):
+    """A part of a message; other fields are ignored."""
+
+    model_config = ConfigDict(strict=True)
+
+    type: str
+    """`text`; in the message to translate, all parts must be texts: no images, sounds or files."""
+    text: str | None = None
+    """The text."""
 
 
 class ChatMessage(DocumentedModel):
@@ -48,117 +46,119 @@ class ChatMessage(DocumentedModel):
 
     model_config = ConfigDict(strict=True)
 
-    role: Literal["system", "developer", "user", "assistant"]
-    """Who says it. The last message must be the user's."""
-    content: Content
+    role: str
+    """Who says it: `user`, `system`, `developer`, or another one whose messages are ignored."""
+    content: str | Annotated[list[ChatPart], Field(max_length=MAX_PARTS, fail_fast=True)] | None = None
     """Text, or a list of parts of type `text`, which are joined by line breaks."""
 
-    @property
-    def text(self) -> str:
-        """Return the whole text."""
+    def text(self, parameter: str) -> str:
+        """Return the whole text.
+
+        Raises:
+            ApiError: there is none, or another kind of part.
+        """
         if isinstance(self.content, str):
             return self.content
-        return "\n".join(part.text for part in self.content)
+        if not self.content:
+            raise rejected(parameter, "has no text", "invalid_value")
+        for index, part in enumerate(self.content):
+            if part.type != "text" or part.text is None:
+                problem = "is no text; only texts can be translated"
+                raise rejected(f"{parameter}[{index}]", problem, "invalid_value")
+        return "\n".join(part.text or "" for part in self.content)
 
 
-class ResponseFormat(StrictRequest):
+class ResponseFormat(DocumentedModel):
     """The form of the completion."""
 
     type: Literal["text"]
     """Only text."""
 
 
-class StreamOptions(StrictRequest):
-    """Options of a stream."""
+class StreamOptions(DocumentedModel):
+    """Options of a stream; without effect otherwise."""
+
+    model_config = ConfigDict(strict=True)
 
     include_usage: bool | None = None
     """Whether a last chunk has the number of tokens."""
-    include_obfuscation: bool | None = None
-    """Without effect: no chunk is padded."""
 
 
-class ChatCompletionRequest(StrictRequest):
-    """A text to translate, as a chat. Unknown parameters are rejected."""
+class ChatCompletionRequest(DocumentedModel):
+    """A text to translate, as a chat. Other parameters, such as those for sampling, are ignored."""
 
-    model_config = examples(
-        {"model": "dragoman-de-en", "messages": [{"role": "user", "content": "Ein Hund rennt."}]},
-        {
-            "model": "dragoman",
-            "messages": [
-                {"role": "system", "content": "Translate from German into English."},
-                {"role": "user", "content": "Ein Hund rennt."},
-            ],
-        },
+    model_config = ConfigDict(
+        strict=True,
+        **examples(
+            {"model": "dragoman-de-en", "messages": [{"role": "user", "content": "Ein Hund rennt."}]},
+            {
+                "model": "dragoman",
+                "messages": [
+                    {"role": "system", "content": "Translate from German into English."},
+                    {"role": "user", "content": "Ein Hund rennt."},
+                ],
+            },
+        ),
     )
 
     messages: list[ChatMessage] = Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)
-    """The last one is translated. Messages of the system may name the languages. Others are ignored."""
+    """The user's last one is translated. Those of the system may name languages. Others are ignored."""
     model: str
     """`dragoman`, or names of languages: `dragoman-en`, `dragoman-de-en`, `en`, `de-en`, `auto-en`."""
     stream: bool | None = None
     """Whether to send the translation as it is made, segment by segment."""
     stream_options: StreamOptions | None = None
-    """Options of a stream; only with `stream`."""
-    max_completion_tokens: int | None = Field(None, ge=1)
-    """Maximum number of tokens; a longer translation ends before the segment that exceeds it."""
-    max_tokens: int | None = Field(None, ge=1)
-    """Former name of `max_completion_tokens`; send one of them."""
+    """Options of a stream."""
+    max_completion_tokens: TokenLimit = None
+    """Maximum number of tokens; a longer translation ends before the segment that exceeds it.
+
+    0 and -1 are no limit."""
+    max_tokens: TokenLimit = None
+    """Former name of `max_completion_tokens`; of both, the lower counts."""
     temperature: float | None = Field(None, ge=0, le=2)
     """Without effect: translations are searched for, not drawn at random."""
     top_p: float | None = Field(None, ge=0, le=1)
     """Without effect, like `temperature`."""
-    seed: int | None = None
-    """Without effect: the same request gives the same translation."""
-    n: Literal[1] | None = None
+    presence_penalty: Penalty = None
+    """Without effect, like `temperature`."""
+    frequency_penalty: Penalty = None
+    """Without effect, like `temperature`."""
+    n: int | None = Field(None, ge=1, le=1)
     """Only one translation."""
-    presence_penalty: Zero = None
-    """Only 0."""
-    frequency_penalty: Zero = None
-    """Only 0."""
     response_format: ResponseFormat | None = None
     """Only text."""
     modalities: Annotated[list[Literal["text"]], Field(max_length=1, fail_fast=True)] | None = None
     """Only text."""
-    logprobs: Literal[False] | None = None
+    logprobs: Off = None
     """Only false."""
-    store: Literal[False] | None = None
+    store: Off = None
     """Only false: nothing is stored."""
-    service_tier: Literal["auto", "default"] | None = None
-    """Without effect: there is one."""
     tool_choice: Literal["none", "auto"] | None = None
     """Without effect: there are no tools."""
-    parallel_tool_calls: bool | None = None
-    """Without effect: there are no tools."""
-    reasoning_effort: str | None = None
-    """Without effect: nothing is reasoned."""
-    verbosity: str | None = None
-    """Without effect: a translation is as long as it is."""
-    user: str | None = None
-    """Without effect: keys tell users apart."""
-    safety_identifier: str | None = None
-    """Without effect."""
-    metadata: Annotated[dict[str, str], Field(max_length=MAX_METADATA, fail_fast=True)] | None = None
-    """Without effect: nothing is stored."""
-    prompt_cache_key: str | None = None
-    """Without effect."""
-    tools: Unsupported = None
-    """Not supported."""
-    functions: Unsupported = None
-    """Not supported."""
-    function_call: Unsupported = None
-    """Not supported."""
-    stop: Unsupported = None
-    """Not supported."""
-    top_logprobs: Unsupported = None
-    """Not supported."""
-    logit_bias: Unsupported = None
-    """Not supported."""
+    function_call: Literal["none", "auto"] | None = None
+    """Without effect: there are no functions."""
+    tools: EmptyList = None
+    """Not supported; may be empty."""
+    functions: EmptyList = None
+    """Not supported; may be empty."""
+    stop: EmptyList = None
+    """Not supported; may be empty."""
+    top_logprobs: Zero = None
+    """Not supported; may be 0."""
+    logit_bias: EmptyObject = None
+    """Not supported; may be empty."""
     audio: Unsupported = None
     """Not supported."""
     prediction: Unsupported = None
     """Not supported."""
     web_search_options: Unsupported = None
     """Not supported."""
+
+    @property
+    def token_limit(self) -> int | None:
+        """Return the maximum number of tokens; None without one."""
+        limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit and limit > 0]
+        return min(limits, default=None)
 
 
 class CompletionMessage(DocumentedModel):
@@ -202,23 +202,6 @@ class ChatCompletion(DocumentedModel):
     """As in the request."""
     choices: list[CompletionChoice]
     usage: TokenUsage
-
-
-class OpenAIModel(DocumentedModel):
-    """A name that `model` of a request may be."""
-
-    id: str
-    object: Literal["model"]
-    created: int
-    """Always 0."""
-    owned_by: str
-
-
-class OpenAIModels(DocumentedModel):
-    """All such names, but those of pairs that need a multilingual model or two."""
-
-    object: Literal["list"]
-    data: list[OpenAIModel]
 
 
 class OpenAIErrorBody(DocumentedModel):
