@@ -25,8 +25,8 @@ class _Waiter(NamedTuple):
 class FairSlots:
     """Slots, of which one client can have some, so that others find a free one. For one event loop.
 
-    Of the clients with the fewest slots, the one whose work has cost least goes first. A new client starts
-    with the cost of the one that had least.
+    Of the clients with the fewest slots, the one whose work has cost least, with its next one, goes first. A
+    new client starts with the cost of the one that had least.
     """
 
     num_slots: int
@@ -76,13 +76,16 @@ class FairSlots:
             ready = [client for client in self._waiting if self._num_running[client] < self.max_of_client]
             if not ready:
                 return
-            client = min(ready, key=lambda each: (self._num_running[each], self._costs[each]))
+            client = min(ready, key=self._precedence)
             waiter = self._waiting[client].popleft()
             if not waiter.turn.done():
                 self._num_running[client] += 1
                 self._costs[client] += waiter.cost
                 waiter.turn.set_result(None)
             self._forget(client)
+
+    def _precedence(self, client: Hashable) -> tuple[int, int]:
+        return self._num_running[client], self._costs[client] + self._waiting[client][0].cost
 
     def _forget(self, client: Hashable) -> None:
         if not self._waiting.get(client, True):

@@ -30,7 +30,7 @@ class FileTurn(NamedTuple):
     """The same of one client."""
 
 
-TURNS = (FileTurn(COSTLY_CPU_S, 4, 2), FileTurn(4.0, 3, 1), FileTurn(None, 2, 1))
+TURNS = (FileTurn(COSTLY_CPU_S, 5, 2), FileTurn(4.0, 3, 1), FileTurn(None, 2, 1))
 """Costly files never have all slots, so that a small one finds a free slot whatever others send."""
 
 

@@ -90,8 +90,8 @@ async def test_of_two_waiting_clients_the_cheaper_one_goes_first() -> None:
     clients = Clients(FairSlots(num_slots=1, max_of_client=1))
     clients.send("x0")
     clients.send("a0", "a1", cost=9)
-    clients.send("b0", "b1", "b2")
-    for name, next_name in (("x0", "a0"), ("a0", "b0"), ("b0", "b1"), ("b1", "b2")):
+    clients.send("b0", "b1", "b2", "b3", cost=4)
+    for name, next_name in (("x0", "b0"), ("b0", "b1"), ("b1", "a0"), ("a0", "b2"), ("b2", "b3")):
         await settle()
         clients.end(name)
         await settle()
