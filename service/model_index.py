@@ -8,11 +8,22 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from typing import Annotated, BinaryIO
 from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    UnknownHandler,
+)
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, ValidationError
@@ -33,6 +44,13 @@ MAX_INDEX_BYTES = 4 * 2**20
 PIECE_BYTES = 2**20
 TIMEOUT_S = 60.0
 REMOTE = frozenset({"http", "https"})
+HANDLERS = (
+    *(ProxyHandler, UnknownHandler, HTTPHandler, HTTPSHandler),
+    *(HTTPDefaultErrorHandler, HTTPRedirectHandler, HTTPErrorProcessor),
+)
+"""What follows redirects to other servers, but to no other protocol."""
+MAX_SHOWN = 300
+"""Maximum characters of a server's own words in a message."""
 
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 """Name that is safe as that of a folder."""
@@ -78,7 +96,8 @@ def read_index(location: str) -> ModelIndex:
     Raises:
         ModelIndexError: it cannot be read.
     """
-    content = _read(_index_file(location), MAX_INDEX_BYTES)
+    with _reading(location):
+        content = _read(_index_file(location), MAX_INDEX_BYTES)
     try:
         return ModelIndex.model_validate_json(content)
     except ValidationError as error:
@@ -132,7 +151,8 @@ def _locked(models_dir: Path, name: str) -> Iterator[None]:
 def _download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnBytes) -> Path:
     partial = models_dir / f".{model.name}.partial"
     manifest = partial / MANIFEST_FILE
-    base = f"{_resolve(_index_file(location), model.path).rstrip('/')}/"
+    with _reading(model.path):
+        base = f"{_resolve(_index_file(location), model.path).rstrip('/')}/"
     if manifest.is_file() and file_sha256(manifest) != model.manifest_sha256:
         shutil.rmtree(partial)  # of another version
     if not manifest.is_file():
@@ -221,22 +241,37 @@ def _read(location: str, max_bytes: int) -> bytes:
 
 def _open(location: str, start: int) -> tuple[BinaryIO, int]:
     """Return a stream and where it starts: at `start`, or at the beginning if the server has no ranges."""
-    try:
+    with _reading(location):
         if urlsplit(location).scheme not in REMOTE:
             file = Path(location).open("rb")  # noqa: SIM115 -- the caller closes it
             file.seek(start)
             return file, start
+        opener = OpenerDirector()
+        for handler in HANDLERS:
+            opener.add_handler(handler())
         headers = {"Range": f"bytes={start}-"} if start else {}
-        response = urlopen(Request(location, headers=headers), timeout=TIMEOUT_S)  # noqa: S310 -- http or https
-    except HTTPError as error:
-        raise ModelIndexError(f"{location}: the server answers {error.code} {error.reason}") from error
-    except OSError as error:
-        raise ModelIndexError(f"{location} cannot be read: {error}") from error
-    return response, start if response.status == HTTPStatus.PARTIAL_CONTENT else 0
+        response = opener.open(Request(location, headers=headers), timeout=TIMEOUT_S)  # noqa: S310 -- http or https
+        return response, start if response.status == HTTPStatus.PARTIAL_CONTENT else 0
 
 
 def _receive(stream: BinaryIO, num_bytes: int, location: str) -> bytes:
-    try:
+    with _reading(location, "broke off", "; try again to continue"):
         return stream.read(num_bytes)
-    except OSError as error:
-        raise ModelIndexError(f"{location} broke off: {error}; try again to continue") from error
+
+
+@contextmanager
+def _reading(location: str, problem: str = "cannot be read", advice: str = "") -> Iterator[None]:
+    """Convert all that a broken address or server causes to a ModelIndexError of one line."""
+    try:
+        yield
+    except HTTPError as error:
+        raise ModelIndexError(
+            f"{location}: the server answers {error.code} {_shown(error.reason)}"
+        ) from error
+    except (OSError, HTTPException, ValueError, OverflowError) as error:
+        raise ModelIndexError(f"{location} {problem}: {_shown(error)}{advice}") from error
+
+
+def _shown(reason: object) -> str:
+    line = " ".join(str(reason).split()) or type(reason).__name__
+    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}…"

@@ -3,19 +3,23 @@
 import functools
 import json
 import shutil
+import socketserver
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from filelock import FileLock
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from dragoman.bundle import file_sha256, open_bundle
 from service import model_index
 from service.model_errors import ModelBusy, ModelIndexError, ModelsNotWritable, NotEnoughModelSpace
-from service.model_index import download, read_index
+from service.model_index import IndexedModel, download, read_index
 from tests.service.conftest import TINY_BUNDLE
 
 LARGEST = max(TINY_BUNDLE.iterdir(), key=lambda path: path.stat().st_size).name
@@ -202,3 +206,92 @@ def test_no_name_of_an_index_leads_out_of_the_models_folder(tmp_path: Path, name
 
     with pytest.raises(ModelIndexError, match=r"models\.0\.name"):
         read_index(str(tmp_path))
+
+
+class Broken(socketserver.BaseRequestHandler):
+    """Reads a request and sends what it is given."""
+
+    answer: bytes = b""
+
+    def handle(self) -> None:
+        self.request.recv(65536)
+        self.request.sendall(type(self).answer)
+
+
+@pytest.fixture(scope="module")
+def broken() -> Iterator[tuple[str, type[Broken]]]:
+    """Address of a server, and the class that has its answer."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Broken) as running:
+        threading.Thread(target=running.serve_forever).start()
+        yield f"http://127.0.0.1:{running.server_address[1]}", Broken
+        running.shutdown()
+
+
+STATUS_LINES = (b"HTTP/1.1 200 OK", b"HTTP/1.1 302 Found", b"HTTP/1.1 abc", b"HTTP/9 200", b"garbage", b"")
+HEADERS = (
+    *(b"Content-Length: 5", b"Content-Length: 99", b"Content-Length: x", b"Content-Length: -1"),
+    *(
+        b"Transfer-Encoding: chunked",
+        b"Content-Encoding: gzip",
+        b"no colon",
+        b"X: \xff\x00",
+        b"X: " + b"x" * 70_000,
+    ),
+    *(
+        b"Location: /index.json",
+        b"Location: http://[",
+        b"Location: ftp://127.0.0.1/x",
+        b"Location: file:///etc",
+    ),
+    *(
+        b"Location: http://127.0.0.1:99999/",
+        b"Location: http://a\x00b/",
+        b"Location: \xe4",
+        b"\r\n".join([b"X: 1"] * 300),
+    ),
+)
+BODIES = (
+    b"",
+    b"{}",
+    b'{"models": []}',
+    b"5\r\nabcde\r\n0\r\n\r\n",
+    b"5\r\nab",
+    b"zz\r\nab",
+    b"-1\r\n",
+    b"\xff\xfe",
+)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(STATUS_LINES),
+    st.lists(st.sampled_from(HEADERS), max_size=3),
+    st.sampled_from(BODIES) | st.binary(max_size=30),
+)
+def test_a_broken_server_gives_one_clear_line(
+    broken: tuple[str, type[Broken]], status: bytes, headers: list[bytes], body: bytes
+) -> None:
+    address, handler = broken
+    handler.answer = b"\r\n".join([status, *headers, b"Connection: close", b"", body])
+
+    problem = ""
+    try:
+        read_index(f"{address}/index.json")
+    except ModelIndexError as error:
+        problem = str(error)
+
+    assert not problem or problem.startswith(address)
+    assert "\n" not in problem
+    assert len(problem) < 500
+
+
+@given(
+    st.sampled_from(["http://[", "http://a\0", "http://127.0.0.1:99999", "//[", "\0", "a\nb", "ä"])
+    | st.text(max_size=9)
+)
+def test_a_path_that_is_none_gives_one_clear_line(path: str) -> None:
+    """In an index of this machine, and in one that was downloaded."""
+    model = IndexedModel.model_validate(entry(path=path))
+    for location in ("http://127.0.0.1:1/index.json", "/no/index.json", "http://["):
+        with TemporaryDirectory() as models_dir, pytest.raises(ModelIndexError):
+            download(location, model, Path(models_dir), lambda _: None)
