@@ -1,6 +1,6 @@
 """Parts of a translator other than its graphs: read from a bundle, or chosen for the hardware."""
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, verify_files
 from dragoman.contract import INT8
 from dragoman.cpus import available_cpus
 from dragoman.errors import BundleError
@@ -64,6 +64,17 @@ def open_tokenizers(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
     if problems:
         raise BundleError(str(bundle.path), tuple(problems))
     return source, target
+
+
+def verify_bundle(bundle: Bundle) -> list[str]:
+    """Return a problem for every file that is missing or damaged; else those of the tokenizers."""
+    problems = verify_files(bundle)
+    if not problems:
+        try:
+            open_tokenizers(bundle)
+        except BundleError as error:
+            problems.extend(error.problems)
+    return problems
 
 
 def open_spelling(bundle: Bundle) -> Spelling:

@@ -1,12 +1,12 @@
 """Scan of a folder of bundles: its content, and changes since the last scan."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from dragoman.bundle import Bundle, read_bundle, verify_files
+from dragoman.bundle import Bundle, read_bundle
 from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE, Manifest
 
@@ -17,6 +17,7 @@ MAX_REPLACED = 3
 """Maximum times that a folder may be replaced during opening before the next failure counts."""
 
 T = TypeVar("T")
+VerifyBundle = Callable[[Bundle], Sequence[str]]
 Signature = tuple[tuple[str, int, int], ...]
 """Name, size and modification time of every file."""
 
@@ -74,13 +75,15 @@ class BundleScanner:
     to work, but could not be opened again.
     """
 
-    def __init__(self, find_folders: Callable[[], Mapping[str, Path]]) -> None:
+    def __init__(self, find_folders: Callable[[], Mapping[str, Path]], verify: VerifyBundle) -> None:
         """Create an inspector without scanning.
 
         Args:
             find_folders: returns the bundles' folders by name.
+            verify: returns the problems of a bundle that is new or changed.
         """
         self._find_folders = find_folders
+        self._verify = verify
         self._rejected: dict[str, tuple[Signature, tuple[str, ...]]] = {}
         self._accepted: dict[str, Signature] = {}
 
@@ -118,7 +121,7 @@ class BundleScanner:
             if before is not None and before[0] == signature:
                 verdict = before[1]
             else:
-                verdict = tuple(verify_files(bundle))
+                verdict = tuple(self._verify(bundle))
             if verdict:
                 rejected[name] = (signature, verdict)
                 problems[name] = verdict

@@ -9,15 +9,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, verify_files
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError
-from dragoman.loading import open_spelling
+from dragoman.loading import open_spelling, verify_bundle
 from dragoman.manifest import Manifest
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
-from dragoman.routing.bundle_scan import BundleScanner, ReloadReport, bundle_folders, compare
+from dragoman.routing.bundle_scan import (
+    BundleScanner,
+    ReloadReport,
+    VerifyBundle,
+    bundle_folders,
+    compare,
+)
 from dragoman.routing.options import DEFAULT_ROUTER, DEFAULT_TRANSLATORS, RouterOptions, TranslatorOptions
 from dragoman.routing.pivot_translation import PivotTranslation, request_of_step
 from dragoman.routing.results import RoutedTranslation, single_step_result
@@ -67,6 +73,7 @@ class Router:
         open_bundle: Callable[[Path], PairTranslator],
         estimate_bytes: Callable[[Manifest], int],
         options: RouterOptions = DEFAULT_ROUTER,
+        verify: VerifyBundle = verify_files,
     ) -> None:
         """Read all manifests; open nothing.
 
@@ -75,8 +82,9 @@ class Router:
             open_bundle: verifies and opens one.
             estimate_bytes: returns the memory that one takes.
             options: budget and pivots.
+            verify: returns the problems of a bundle that `reload` finds new or changed.
         """
-        self._inspector = BundleScanner(find_folders)
+        self._inspector = BundleScanner(find_folders, verify)
         findings = self._inspector.scan_manifests()
         self.problems: Mapping[str, tuple[str, ...]] = findings.problems
         """Why folders cannot be used, by name, as of the last scan."""
@@ -110,7 +118,7 @@ class Router:
             BundleError: there is no bundle that could be used.
         """
         find_folders = _finder(models)
-        router = cls(find_folders, translators.open, translators.estimate_bytes, options)
+        router = cls(find_folders, translators.open, translators.estimate_bytes, options, verify_bundle)
         if not router.offers():
             router.close()
             raise _none_usable(models, router.problems)

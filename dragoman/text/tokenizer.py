@@ -354,10 +354,12 @@ def _well_formed_positions(encoded: bytes) -> Iterator[int]:
 
 def _load_processor(path: Path) -> sentencepiece.SentencePieceProcessor:
     try:
-        return sentencepiece.SentencePieceProcessor(model_file=str(path))
-    except (RuntimeError, OSError) as error:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        processor.id_to_piece(list(range(processor.vocab_size())))  # SentencePiece itself checks no encoding
+    except (RuntimeError, OSError, UnicodeDecodeError) as error:
         problem = f"{path.name} is not a SentencePiece model: {error}"
         raise BundleError(str(path.parent), (problem,)) from error
+    return processor
 
 
 def _load_vocabulary(path: Path, processor: sentencepiece.SentencePieceProcessor) -> list[str]:

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def inspector(folder: Path) -> BundleScanner:
-    return BundleScanner(lambda: bundle_folders(folder))
+    return BundleScanner(lambda: bundle_folders(folder), verify_files)
 
 
 @pytest.fixture
@@ -77,17 +77,18 @@ def test_new_and_changed_bundles_are_verified_and_taken_once_they_are_whole(
 
 
 def test_a_rejected_bundle_is_not_verified_again_until_a_file_changes(
-    inspector: BundleScanner, folder: Path, known: Mapping[str, Bundle], monkeypatch: pytest.MonkeyPatch
+    folder: Path,
 ) -> None:
-    write_bundle(folder / "c", "c")
-    (folder / "c" / "decoder.onnx").write_bytes(b"half")
     verified: list[str] = []
 
     def counting(bundle: Bundle) -> list[str]:
         verified.append(bundle.path.name)
         return verify_files(bundle)
 
-    monkeypatch.setattr("dragoman.routing.bundle_scan.verify_files", counting)
+    inspector = BundleScanner(lambda: bundle_folders(folder), counting)
+    known = inspector.scan_manifests().bundles
+    write_bundle(folder / "c", "c")
+    (folder / "c" / "decoder.onnx").write_bytes(b"half")
 
     first, second = inspector.scan(known), inspector.scan(known)
 
@@ -111,7 +112,7 @@ def test_a_folder_that_is_just_being_replaced_is_not_taken_for_removed(
             (folder / ".old").rename(folder / "a")
         return bundle_folders(folder)
 
-    findings = BundleScanner(find_folders).scan(known)
+    findings = BundleScanner(find_folders, verify_files).scan(known)
 
     assert findings.bundles == known
     assert findings.problems == {}

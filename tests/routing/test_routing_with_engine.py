@@ -1,6 +1,8 @@
 """Real bundles behind the router: it gives what they give one after the other."""
 
 import gc
+import json
+import shutil
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from dragoman import Translator
+from dragoman.bundle import file_sha256
 from dragoman.routing.options import RouterOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
+from tests.routing.conftest import TINY_BUNDLE
 from tests.routing.doubles import TIMEOUT_S
 
 TEXTS = [
@@ -64,6 +68,26 @@ def test_unknown_words_are_those_of_the_first_model_whether_it_is_open_or_not(
 
         assert [text[start:end] for start, end in before] == ["Шарик"]
         assert router.unknown_spans(route, text) == before == tiny["de-en"].unknown_spans(text)
+
+
+def test_a_reload_keeps_a_bundle_whose_new_tokenizer_cannot_be_loaded(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    shutil.copytree(TINY_BUNDLE, folder)
+    with Router.open(tmp_path) as router:
+        before = router.translate(TEXTS[0], "de", "en").translation.text
+        tokenizer, manifest = folder / "source.spm", folder / "manifest.json"
+        content = json.loads(manifest.read_bytes())
+        model = tokenizer.read_bytes()
+        at = model.index(b"en", 100)
+        tokenizer.write_bytes(model[:at] + b"\xff\xff" + model[at + 2 :])
+        content["files"]["source.spm"]["sha256"] = file_sha256(tokenizer)
+        manifest.write_text(json.dumps(content))
+
+        report = router.reload()
+
+        assert report.is_empty
+        assert "source.spm is not a SentencePiece model" in report.problems["tiny"][0]
+        assert router.translate(TEXTS[0], "de", "en").translation.text == before
 
 
 def test_a_closed_bundle_leaves_the_memory(tiny_models: Path) -> None:

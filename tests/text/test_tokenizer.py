@@ -137,6 +137,23 @@ def test_a_damaged_model_is_a_bundle_error_and_quiet(
     assert capfd.readouterr() == ("", "")
 
 
+@settings(SHARED_TOKENIZER)
+@given(data=st.data())
+def test_a_piece_that_is_not_utf_8_is_a_bundle_error(
+    data: st.DataObject, model_path: Path, tmp_path: Path
+) -> None:
+    """In any piece: SentencePiece itself notices it only when the piece is used."""
+    model = sentencepiece_model_pb2.ModelProto.FromString(model_path.read_bytes())
+    piece = data.draw(st.sampled_from([each.piece for each in model.pieces if len(each.piece) > 1])).encode()
+    at = data.draw(st.integers(0, len(piece) - 1))
+    damaged = piece[:at] + b"\xff" + piece[at + 1 :]
+    path = tmp_path / "source.spm"
+    path.write_bytes(model_path.read_bytes().replace(piece, damaged, 1))
+
+    with pytest.raises(BundleError, match=r"source\.spm is not a SentencePiece model"):
+        Tokenizer.load(path)
+
+
 def test_a_missing_file_and_a_folder_are_bundle_errors(model_path: Path, tmp_path: Path) -> None:
     for paths, problem in (
         ([tmp_path / "source.spm"], r"source\.spm"),
