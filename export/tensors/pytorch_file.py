@@ -6,11 +6,12 @@ write a .zip with both, older ones write them one after the other.
 
 import collections
 import pickle
+import pickletools
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ MAGIC_NUMBER, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 """What a file of older releases begins with."""
 MAX_PICKLE_BYTES = 64 * 2**20
 """Maximum size of names and shapes; those of the largest models take less than a megabyte."""
+MEMO_PARTS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
+"""Parts of a pickle that number another one, from 0 or 1."""
 LOCAL_HEADER_BYTES, NAME_LENGTH_AT, EXTRA_LENGTH_AT = 30, 26, 28
 """Layout of a member's header in a .zip."""
 COUNT_BYTES = 8
@@ -112,14 +115,12 @@ def _read_zip(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int, 
     with zipfile.ZipFile(path) as members, path.open("rb") as file:
         infos = {info.filename: info for info in members.infolist()}
         (content,) = (name for name in infos if name.rpartition("/")[2] == "data.pkl")
-        if infos[content].file_size > MAX_PICKLE_BYTES:
-            raise TensorFileError(f"has names and shapes of more than {MAX_PICKLE_BYTES} bytes")
         root = content.removesuffix("data.pkl")
         byte_order = f"{root}byteorder"
         if byte_order in infos and members.read(byte_order) != b"little":
             raise TensorFileError("is not little-endian, which is not supported")
         with members.open(content) as pickled:
-            views = _named_tensors(_Unpickler(pickled).load())
+            views = _named_tensors(_load(pickled))
         places = {}
         for key in {view.storage.key for view in views.values()}:
             info = infos[f"{root}data/{key}"]
@@ -136,14 +137,14 @@ def _read_zip(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int, 
 def _read_older(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int, int]]]:
     """Return the same for a file of a release before 1.6."""
     with path.open("rb") as file:
-        if (_Unpickler(file).load(), _Unpickler(file).load()) != (MAGIC_NUMBER, PROTOCOL):
+        if (_load(file), _load(file)) != (MAGIC_NUMBER, PROTOCOL):
             raise TensorFileError("is not a file of torch.save")
-        if not _Unpickler(file).load()["little_endian"]:
+        if not _load(file)["little_endian"]:
             raise TensorFileError("is not little-endian, which is not supported")
-        views = _named_tensors(_Unpickler(file).load())
+        views = _named_tensors(_load(file))
         storages = {view.storage.key: view.storage for view in views.values()}
         places = {}
-        for key in _Unpickler(file).load():
+        for key in _load(file):
             count = int.from_bytes(file.read(COUNT_BYTES), "little")
             if key not in storages or count != storages[key].num_elements:
                 raise TensorFileError(f"has storage {key!r}, which does not belong to a tensor")
@@ -151,6 +152,18 @@ def _read_older(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int
             places[key] = (file.tell(), size_bytes)
             file.seek(size_bytes, 1)
     return views, places
+
+
+def _load(pickled: IO[bytes]) -> Any:
+    """Return what a pickle has. Its parts are read first: unpickling allocates a table up to any index."""
+    start = pickled.tell()
+    for num_parts, (part, value, at) in enumerate(pickletools.genops(pickled), 1):
+        if (at or 0) - start > MAX_PICKLE_BYTES:
+            raise TensorFileError(f"has names and shapes of more than {MAX_PICKLE_BYTES} bytes")
+        if part.name in MEMO_PARTS and (value or 0) > num_parts:
+            raise pickle.UnpicklingError(f"its part {num_parts} has the index {value}")
+    pickled.seek(start)
+    return _Unpickler(pickled).load()
 
 
 def _named_tensors(content: object) -> dict[str, _TensorView]:

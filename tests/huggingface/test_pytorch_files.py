@@ -4,12 +4,16 @@ import collections
 import io
 import os
 import pickle
+import tracemalloc
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from export.tensors.pytorch_file import read_pytorch
 from export.tensors.tensor import StoredTensor, TensorFileError
@@ -148,3 +152,31 @@ def test_a_truncated_older_file_is_rejected(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-8])
 
     assert problem(path) == "weights.bin is truncated"
+
+
+MEMO_INDEXES = st.integers(10, 2**22)
+
+
+@given(
+    before=st.sampled_from([b"", pickle.dumps(1, 2), pickle.dumps(["a"] * 9, 2)[:-1]]),
+    claimed=MEMO_INDEXES.map(lambda index: b"r" + index.to_bytes(4, "little"))
+    | MEMO_INDEXES.map(lambda index: b"p%d\n" % index),
+)
+@pytest.mark.parametrize("is_zip", [True, False])
+def test_indexes_that_a_file_only_claims_take_no_memory(
+    before: bytes, claimed: bytes, *, is_zip: bool
+) -> None:
+    content = b"\x80\x02N" + before.removeprefix(b"\x80\x02") + claimed + b"."
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "weights.bin")
+        if is_zip:
+            with zipfile.ZipFile(path, "w") as members:
+                members.writestr("a/data.pkl", content)
+        else:
+            path.write_bytes(content)
+        tracemalloc.start()
+        try:
+            assert "weights.bin" in problem(path)
+            assert tracemalloc.get_traced_memory()[1] < 2**20
+        finally:
+            tracemalloc.stop()

@@ -143,7 +143,7 @@ def test_a_piece_that_is_not_utf_8_is_a_bundle_error(
     data: st.DataObject, model_path: Path, tmp_path: Path
 ) -> None:
     """In any piece: SentencePiece itself notices it only when the piece is used."""
-    model = sentencepiece_model_pb2.ModelProto.FromString(model_path.read_bytes())
+    model = sentencepiece_model_pb2.ModelProto.FromString(model_path.read_bytes())  # type: ignore[attr-defined] # made when imported
     piece = data.draw(st.sampled_from([each.piece for each in model.pieces if len(each.piece) > 1])).encode()
     at = data.draw(st.integers(0, len(piece) - 1))
     damaged = piece[:at] + b"\xff" + piece[at + 1 :]
