@@ -5,8 +5,9 @@ interpreter's lock during every call.
 """
 
 import ctypes
+from collections.abc import Callable
 from contextlib import suppress
-from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_float, c_int32, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ ERRORS = {
     -1: (MemoryError, "the kernels found no memory"),
     -2: (IndexError, "an id, a row or a position is out of range"),
     -3: (ValueError, "the kernels do not know an instruction"),
+    -4: (RuntimeError, "the kernels failed"),
 }
 
 
@@ -90,6 +92,7 @@ class HypothesisRecord(Structure):
 
 
 _FUNCTIONS = {
+    "best_kernels": (POINTER(c_char_p),),
     "new_model": (c_char_p, POINTER(ModelSizes), POINTER(c_void_p)),
     "free_model": (c_void_p,),
     "add_linear": (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64, c_void_p, c_float, c_int32),
@@ -142,7 +145,6 @@ def library() -> ctypes.CDLL | None:
 
 def _opened(path: Path) -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(path))
-    loaded.dragoman_best_kernels.restype = c_char_p
     for name, arguments in _FUNCTIONS.items():
         function = getattr(loaded, f"dragoman_{name}")
         function.argtypes = arguments
@@ -150,10 +152,29 @@ def _opened(path: Path) -> ctypes.CDLL:
     return loaded
 
 
+class LibraryObject:
+    """An object of the library, freed with the last reference to this: not before, and not at exit.
+
+    A thread that uses the object has such a reference. `weakref.finalize` would free at exit what threads
+    still use, and takes 7 us more. The object's destructor must read no other object: of several that are
+    collected together, any may be first.
+    """
+
+    def __init__(self, pointer: c_void_p | int | None, free: Callable[[c_void_p | int | None], None]) -> None:
+        self.pointer = self._as_parameter_ = pointer
+        self._free = free
+
+    def __del__(self) -> None:
+        self._free(self.pointer)
+
+
 def best_kernels() -> str:
     """Return the name of the kernels for this processor, or "" if there are none."""
     loaded = library()
-    return "" if loaded is None else str(loaded.dragoman_best_kernels(), "ascii")
+    name = c_char_p(b"")
+    if loaded is not None:
+        check(loaded.dragoman_best_kernels(byref(name)))
+    return str(name.value or b"", "ascii")
 
 
 def check(status: int) -> None:
@@ -163,6 +184,7 @@ def check(status: int) -> None:
         MemoryError: there was not enough.
         IndexError: an id, a row or a position is out of range.
         ValueError: an instruction is wrong.
+        RuntimeError: anything else.
     """
     if status:
         error, message = ERRORS[status]

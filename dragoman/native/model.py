@@ -1,6 +1,5 @@
 """A bundle's programs and weights, loaded into the kernels' library."""
 
-import weakref
 from collections.abc import Sequence
 from ctypes import CDLL, c_void_p
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from dragoman.native.instructions import (
     OutputLayer,
     Program,
 )
-from dragoman.native.library import InstructionRecord, ModelSizes, best_kernels, check, library
+from dragoman.native.library import InstructionRecord, LibraryObject, ModelSizes, best_kernels, check, library
 from dragoman.native.onnx_file import OnnxFileError, read_graph
 from dragoman.native.program import GraphReader, check_attention, read_decoder, read_encoder
 from dragoman.native.registers import Assignment, assign
@@ -112,9 +111,9 @@ class NativeModel:
         numbers = ModelSizes(
             width, sizes.heads, sizes.head_size, sizes.decoder_layers, num_cells, manifest.alignment.layer
         )
-        self.pointer = c_void_p()
-        check(self.library.dragoman_new_model(self.kernels.encode(), numbers, self.pointer))
-        self._finalizer = weakref.finalize(self, self.library.dragoman_free_model, self.pointer)
+        pointer = c_void_p()
+        check(self.library.dragoman_new_model(self.kernels.encode(), numbers, pointer))
+        self.pointer = LibraryObject(pointer, self.library.dragoman_free_model)
         self._add_layers(programs.layers)
         self._set_program(_Place.ENCODER, encoder, ())
         self._set_embedding(_Place.ENCODER, encoder.embedding, None)

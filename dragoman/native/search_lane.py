@@ -3,7 +3,6 @@
 The strategies of `dragoman.decoding` say what it does, and tests compare it with them to the last bit.
 """
 
-import weakref
 from collections.abc import Collection, Sequence
 from ctypes import byref, c_int64, c_void_p
 
@@ -14,7 +13,7 @@ from dragoman.decoding.loop import NAN_ERROR, FinishedSource
 from dragoman.decoding.slots import close_gaps
 from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.decoding.utf8 import MAY_END, MAY_REPLACE, NO_BYTE, SPARE_CANDIDATES, utf8_tables
-from dragoman.native.library import HypothesisRecord, NativeSearchOptions, check
+from dragoman.native.library import HypothesisRecord, LibraryObject, NativeSearchOptions, check
 from dragoman.native.model import NativeModel
 from dragoman.native.search_state import EncodedSources, pointers_of
 from dragoman.types import FinishReason, Hypothesis, SearchKind
@@ -48,8 +47,7 @@ class NativeSearchLane:
             )
         )
         self._model = model  # outlives the search
-        self._pointer = pointer
-        self._finalizer = weakref.finalize(self, self._library.dragoman_free_search, pointer)
+        self._pointer = LibraryObject(pointer, self._library.dragoman_free_search)
         self._num_steps, self._count = c_int64(), c_int64()
 
     @property

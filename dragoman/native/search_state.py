@@ -3,7 +3,6 @@
 Shapes: B sources, R rows (B x beams, the beams of a source adjacent), K candidates, S source tokens.
 """
 
-import weakref
 from collections.abc import Sequence
 from ctypes import Array, byref, c_void_p
 from dataclasses import dataclass
@@ -11,30 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.native.library import StepRequest, check
+from dragoman.native.library import LibraryObject, StepRequest, check
 from dragoman.native.model import NativeModel
 from dragoman.types import SearchKind
 
 Ids = NDArray[np.int64]
 
 
-class EncodedSource:
-    """A source's cross K/V and candidates in the library."""
-
-    def __init__(self, model: NativeModel, pointer: int, length: int) -> None:
-        self.pointer = pointer
-        self.length = length
-        self._release = model.library.dragoman_release
-
-    def __del__(self) -> None:
-        self._release(self.pointer)  # weakref.finalize would take 7 us more
-
-
 @dataclass(slots=True)
 class EncodedSources:
     """Sources in the order in which they were encoded."""
 
-    sources: list[EncodedSource]
+    sources: list[LibraryObject]
+    """Cross K/V and candidates of each, in the library."""
+    lengths: list[int]
 
     @property
     def num_sources(self) -> int:
@@ -67,11 +56,8 @@ class NativeEncoder:
                 model.pointer, ids.ctypes.data, lengths.ctypes.data, len(sources), pointers
             )
         )
-        encoded = [
-            EncodedSource(model, pointer, length)
-            for pointer, length in zip(pointers, lengths.tolist(), strict=True)
-        ]
-        return EncodedSources(encoded)
+        free = model.library.dragoman_release
+        return EncodedSources([LibraryObject(pointer, free) for pointer in pointers], lengths.tolist())
 
 
 class NativeSteps:
@@ -88,8 +74,7 @@ class NativeSteps:
                 model.pointer, kind.beam_size, kind.is_shortlisted, byref(pointer)
             )
         )
-        self._pointer = pointer
-        self._finalizer = weakref.finalize(self, model.library.dragoman_free_steps, pointer)
+        self._pointer = LibraryObject(pointer, model.library.dragoman_free_steps)
         self._shape = (-1, -1)
         self._request = StepRequest()
         self._logprobs = np.empty((0, 0), np.float32)
@@ -98,7 +83,7 @@ class NativeSteps:
     def join(self, cross: EncodedSources) -> None:
         """Append sources: `beam_size` rows each, after all others."""
         check(self._model.library.dragoman_join(self._pointer, pointers_of(cross), cross.num_sources))
-        self._lengths += [source.length for source in cross.sources]
+        self._lengths += cross.lengths
         self._num_rows += cross.num_sources * self._beam_size
 
     def step(self, last_ids: Ids, num_best: int) -> tuple[NDArray[np.float32], Ids]:

@@ -18,6 +18,7 @@ namespace {
 constexpr int32_t NO_MEMORY = -1;
 constexpr int32_t OUT_OF_RANGE = -2;
 constexpr int32_t WRONG_PROGRAM = -3;
+constexpr int32_t OTHER = -4;
 
 template <class Action> int32_t guarded(Action action) {
     try {
@@ -29,6 +30,8 @@ template <class Action> int32_t guarded(Action action) {
         return OUT_OF_RANGE;
     } catch (const std::logic_error &) {
         return WRONG_PROGRAM;
+    } catch (...) { // would end the process
+        return OTHER;
     }
 }
 
@@ -113,20 +116,23 @@ template <class T> T *padded_copy(Model *model, const T *rows, int64_t num_rows,
 
 extern "C" {
 
-// Name of the best kernels of this processor, or "".
-const char *dragoman_best_kernels() {
-    for (const Kernels *each : usable_kernels())
-        if (are_exact(*each)) return each->name;
-    return "";
+// Writes the name of the best kernels of this processor, or "".
+int32_t dragoman_best_kernels(const char **name) {
+    return guarded([&] {
+        const std::vector<const Kernels *> usable = usable_kernels();
+        const auto best = std::find_if(usable.begin(), usable.end(), [](auto each) { return are_exact(*each); });
+        *name = best == usable.end() ? "" : (*best)->name;
+    });
 }
 
 int32_t dragoman_new_model(const char *kernels, const ModelSizes *sizes, Model **model) {
     return guarded([&] {
         const Kernels &chosen = kernels_of(kernels);
-        *model = new Model();
-        (*model)->kernels = &chosen;
-        (*model)->sizes = *sizes;
-        (*model)->is_alignment_head.assign(sizes->heads, 0);
+        auto made = std::make_unique<Model>();
+        made->kernels = &chosen;
+        made->sizes = *sizes;
+        made->is_alignment_head.assign(sizes->heads, 0);
+        *model = made.release();
     });
 }
 

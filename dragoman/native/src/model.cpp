@@ -15,7 +15,6 @@ namespace {
 constexpr size_t ALIGNMENT = 64;
 constexpr size_t HUGE_PAGE = size_t{2} << 20;
 constexpr int64_t MAX_ENCODED_ROWS = 256; // together: their vectors stay in a core's cache
-constexpr size_t MAX_IDLE_WORKSPACES = 4;
 constexpr int64_t MAX_UINT16_VOCAB = 1 << 16;
 
 size_t aligned(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
@@ -32,6 +31,10 @@ std::unique_ptr<int8_t, void (*)(void *)> allocate_bytes(size_t size) {
     int8_t *memory = reinterpret_cast<int8_t *>(allocate(size));
     std::memset(memory, 0, size);
     return {memory, std::free};
+}
+
+Model::~Model() {
+    for (std::atomic<Workspace *> &workspace : idle) delete workspace.load();
 }
 
 WeightMemory::~WeightMemory() {
@@ -57,14 +60,15 @@ void *WeightMemory::take_bytes(size_t size) {
 
 void Workspace::fit(const Program &program, int64_t num_rows, int64_t num_scratch_floats) {
     if (num_rows <= num_rows_ && num_scratch_floats <= num_scratch_) return;
-    if (num_rows > num_rows_) num_rows_ = std::max(num_rows, num_rows_ + num_rows_ / 2);
-    num_scratch_ = std::max(num_scratch_floats, num_scratch_);
-    size_t size = aligned(num_scratch_ * sizeof(float)) + aligned(num_rows_ * program.max_depth * sizeof(int16_t));
+    const int64_t most_rows = num_rows > num_rows_ ? std::max(num_rows, num_rows_ + num_rows_ / 2) : num_rows_;
+    const int64_t num_scratch = std::max(num_scratch_floats, num_scratch_);
+    size_t size = aligned(num_scratch * sizeof(float)) + aligned(most_rows * program.max_depth * sizeof(int16_t));
     // Kernels load 16 floats at once, also where fewer are left at the end of the last row.
-    auto float_bytes = [this](int32_t width) { return num_rows_ * width * sizeof(float) + LANES * sizeof(float); };
+    auto float_bytes = [most_rows](int32_t width) { return most_rows * width * sizeof(float) + LANES * sizeof(float); };
     for (int32_t width : program.float_widths) size += aligned(float_bytes(width));
-    for (int32_t width : program.byte_widths) size += aligned(num_rows_ * width);
+    for (int32_t width : program.byte_widths) size += aligned(most_rows * width);
     memory_.reset();
+    num_rows_ = num_scratch_ = 0; // if there is no memory now
     memory_ = {allocate(size), std::free};
     char *next = memory_.get();
     std::memset(next, 0, size);
@@ -75,11 +79,13 @@ void Workspace::fit(const Program &program, int64_t num_rows, int64_t num_scratc
     };
     floats_.clear();
     bytes_.clear();
-    scratch_ = reinterpret_cast<float *>(take(num_scratch_ * sizeof(float)));
-    prepared_ = reinterpret_cast<int16_t *>(take(num_rows_ * program.max_depth * sizeof(int16_t)));
+    scratch_ = reinterpret_cast<float *>(take(num_scratch * sizeof(float)));
+    prepared_ = reinterpret_cast<int16_t *>(take(most_rows * program.max_depth * sizeof(int16_t)));
     for (int32_t width : program.float_widths)
         floats_.push_back(reinterpret_cast<float *>(take(float_bytes(width))));
-    for (int32_t width : program.byte_widths) bytes_.push_back(reinterpret_cast<uint8_t *>(take(num_rows_ * width)));
+    for (int32_t width : program.byte_widths) bytes_.push_back(reinterpret_cast<uint8_t *>(take(most_rows * width)));
+    num_rows_ = most_rows;
+    num_scratch_ = num_scratch;
 }
 
 void release(Source *source) {
@@ -227,16 +233,20 @@ class EncoderRun {
 };
 
 std::unique_ptr<Workspace> take_workspace(Model &model) {
-    const std::lock_guard<std::mutex> guard(model.idle_lock);
-    if (model.idle.empty()) return std::make_unique<Workspace>();
-    std::unique_ptr<Workspace> workspace = std::move(model.idle.back());
-    model.idle.pop_back();
-    return workspace;
+    for (std::atomic<Workspace *> &idle : model.idle)
+        if (idle.load())
+            if (Workspace *workspace = idle.exchange(nullptr)) return std::unique_ptr<Workspace>(workspace);
+    return std::make_unique<Workspace>();
 }
 
 void give_back(Model &model, std::unique_ptr<Workspace> workspace) {
-    const std::lock_guard<std::mutex> guard(model.idle_lock);
-    if (model.idle.size() < MAX_IDLE_WORKSPACES) model.idle.push_back(std::move(workspace));
+    for (std::atomic<Workspace *> &idle : model.idle) {
+        Workspace *none = nullptr;
+        if (idle.compare_exchange_strong(none, workspace.get())) {
+            workspace.release();
+            return;
+        }
+    }
 }
 
 std::unique_ptr<Source> new_source(const Model &model, int64_t length) {

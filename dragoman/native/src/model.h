@@ -4,10 +4,10 @@
 // unsigned bytes that a linear layer reads. Rows are source tokens in the encoder and hypotheses in the decoder.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "kernels.h"
@@ -109,10 +109,11 @@ struct Model {
     int32_t *output_correction = nullptr;
     std::vector<int32_t> suppressed;
     Shortlist shortlist;
-    // Workspaces of encoder runs that have ended.
-    std::mutex idle_lock;
-    std::vector<std::unique_ptr<Workspace>> idle;
+    // Workspaces of encoder runs that have ended: one for each thread that encodes. Without a lock, which a thread
+    // that did not come along could hold in a forked process.
+    std::array<std::atomic<Workspace *>, 256> idle{};
 
+    ~Model();
     int64_t layer_bytes() const { return cache_bytes(sizes.heads, sizes.head_size); }
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
@@ -302,14 +303,16 @@ void find_best(const Kernels &kernels, const Logits &logits, int64_t num_best, f
     if (num_best <= MAX_INSERTED) {
         found = kernels.find_best(logits.values, logits.count, num_best, logprobs, ids);
     } else {
-        const float *values = logits.values;
+        const auto value = [&logits](int32_t place) { // NaN has no place in an order
+            return std::isnan(logits.values[place]) ? -__builtin_inff() : logits.values[place];
+        };
         std::vector<int32_t> places(logits.count);
         std::iota(places.begin(), places.end(), 0);
-        std::partial_sort(places.begin(), places.begin() + found, places.end(), [values](int32_t a, int32_t b) {
-            return values[a] > values[b] || (values[a] == values[b] && a < b);
+        std::partial_sort(places.begin(), places.begin() + found, places.end(), [value](int32_t a, int32_t b) {
+            return value(a) > value(b) || (value(a) == value(b) && a < b);
         });
         for (int64_t i = 0; i < found; i++) {
-            logprobs[i] = values[places[i]];
+            logprobs[i] = logits.values[places[i]];
             ids[i] = places[i];
         }
     }
