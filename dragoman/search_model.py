@@ -10,7 +10,8 @@ from dragoman.contract import DECODER_FILE, ENCODER_FILE
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
-from dragoman.errors import BundleError, DragomanError, KernelsError
+from dragoman.errors import BundleError, DragomanError, KernelsError, ProviderError
+from dragoman.forking import renew_after_fork
 from dragoman.graphs.process_memory import compacted_memory
 from dragoman.loading import open_shortlist
 from dragoman.native.instructions import NotSupported
@@ -30,6 +31,10 @@ logger = logging.getLogger(__name__)
 Loaded = TypeVar("Loaded")
 CUDA_PACKAGES = ("torch", "triton")
 GRAPHS = (ENCODER_FILE, DECODER_FILE)
+FORKED = (
+    "does not work in a process that was forked after the bundle was opened; open it in that process, or"
+    " start processes with `spawn`"
+)
 
 
 class Backend(Protocol):
@@ -249,7 +254,14 @@ class SearchModel:
         shortlist = open_shortlist(bundle)
         self.has_shortlist = shortlist is not None
         self._backend = open_backend(bundle, session, kernels, self._target, shortlist)
+        self._session = session
+        self._is_forked = False
+        renew_after_fork(self)
         self._search_once(bundle)
+
+    def renew(self) -> None:
+        """Note that this is another process than the one that opened the graphs."""
+        self._is_forked = True
 
     def _search_once(self, bundle: Bundle) -> None:
         """Search for the empty segment: if the manifest does not fit the graphs, each text would fail."""
@@ -280,7 +292,13 @@ class SearchModel:
         return self._backend.why_not_native
 
     def encode(self, sources: Sequence[Sequence[int]]) -> Any:
-        """Return the encoder's output for sources, with the candidates of each if there is a shortlist."""
+        """Return the encoder's output for sources, with the candidates of each if there is a shortlist.
+
+        Raises:
+            ProviderError: the graphs are on a GPU, and this process was forked later.
+        """
+        if self._is_forked and self._session.is_gpu:
+            raise ProviderError(self._session.providers[0], FORKED)
         return self._backend.encode(sources)
 
     def capacity(self, replicas: int) -> Capacity | None:

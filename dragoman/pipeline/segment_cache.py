@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import fields
 
 from dragoman.decoding.strategy import Source
+from dragoman.forking import renew_after_fork
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.scheduling.segment_request import Outcome
 from dragoman.types import Hypothesis, SearchKind
@@ -31,6 +32,11 @@ class SegmentCache:
         self._max_segments = max_segments
         self._engine_metrics = engine_metrics
         self._found: OrderedDict[Hashable, tuple[Hypothesis, ...]] = OrderedDict()
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Forget who held the lock."""
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -69,7 +75,7 @@ class SegmentCache:
         with self._lock:
             self._found[key] = tuple(hypotheses)
             self._found.move_to_end(key)
-            if len(self._found) > self._max_segments:
+            while len(self._found) > self._max_segments:
                 self._found.popitem(last=False)
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,7 @@ from typing import Generic, TypeVar
 
 from dragoman.bundle import Bundle
 from dragoman.errors import BundleError, DeadlineExceeded, MemoryBudgetExceeded, TranslatorClosed
+from dragoman.forking import renew_after_fork
 from dragoman.graphs.process_memory import compacted_memory
 from dragoman.manifest import Manifest
 from dragoman.pipeline.pending_translation import resolve
@@ -93,18 +94,25 @@ class BundlePool(Generic[T]):
         self._open_bundle = open_bundle
         self._estimate_bytes = estimate_bytes
         self._budget_bytes = math.inf if budget_bytes is None else budget_bytes
-        self._changed = threading.Condition()
         self._entries: dict[str, _OfferedBundle] = {}
         self._pool_entries: list[PoolEntry[T]] = []
-        self._current: dict[str, PoolEntry[T]] = {}
-        self._leaving: Collection[PoolEntry[T]] = ()
-        self._waiters: list[_Waiter[T]] = []
-        self._closer_thread: threading.Thread | None = None
-        self._openers: set[threading.Thread] = set()
         self._is_closed = False
         self._clock = 0
         self.version = 0
         """Grows whenever `bundles` may have changed."""
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Keep what is open; in a forked process nobody waits for a bundle, opens or uses one."""
+        self._changed = threading.Condition()
+        self._pool_entries = [replace(place, num_users=0) for place in self._pool_entries if place.opened]
+        self._current = {place.name: place for place in self._pool_entries if place.is_current}
+        self._leaving: Collection[PoolEntry[T]] = ()
+        self._waiters: list[_Waiter[T]] = []
+        self._closer_thread: threading.Thread | None = None
+        self._openers: set[threading.Thread] = set()
+        self.version += 1
 
     def bundles(self) -> dict[str, Bundle]:
         """Return the bundles that the pool offers, by name."""

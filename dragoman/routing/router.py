@@ -12,6 +12,7 @@ from typing import Self
 from dragoman.bundle import Bundle, verify_files
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError
+from dragoman.forking import renew_after_fork
 from dragoman.loading import open_spelling, verify_bundle
 from dragoman.manifest import Manifest
 from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
@@ -93,10 +94,15 @@ class Router:
         self._pool = BundlePool[PairTranslator](open_bundle, estimate_bytes, options.budget_bytes)
         self._pool.set_bundles(findings.bundles)
         self._routes = (-1, Routes(()))
-        self._threads = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
-        self._reloading = threading.Lock()
         self._unopened: tuple[Bundle, Spelling] | None = None
         """A bundle that is asked for unknown words before it is open, and what it can spell."""
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin with no threads, as in a forked process."""
+        self._threads = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
+        self._reloading = threading.Lock()
 
     @classmethod
     def open(

@@ -4,16 +4,22 @@ A replica repeats: admit waiting sources, then encode some of them or make one s
 It sleeps when there is nothing to do.
 """
 
+import atexit
 import math
+import signal
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
+from dragoman.forking import renew_after_fork
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.policy import Capacity, Tier, WaitingList, fair_share, free_queue_slots, tier_of
 from dragoman.scheduling.replica import FORCED_METHODS, Replica
@@ -22,6 +28,8 @@ from dragoman.types import Priority, SearchKind
 
 RECENT_S = 1.0
 """Time after an interactive source in which more are expected, so that jobs leave capacity for them."""
+EXIT_JOIN_S = 60.0
+"""Longest wait for the threads before the interpreter exits. A step takes less; a callback may never end."""
 
 Encoded = TypeVar("Encoded")
 
@@ -46,7 +54,8 @@ class Scheduler(Generic[Encoded]):
     """Searches for sources on its replicas' threads. Safe to use from several threads.
 
     Threads start with the first source. They end with `close`, when the scheduler is collected, or before the
-    interpreter exits. A process that forks must do so before its first source.
+    interpreter exits. In a forked process they start again, and only sources that were queued there are
+    searched for.
     """
 
     def __init__(
@@ -62,16 +71,29 @@ class Scheduler(Generic[Encoded]):
             open_lane: makes an empty lane for a kind of search.
             options: replicas, queue size, capacity.
         """
-        self._shared = _SharedState(options)
-        replicas = [
-            Replica(encode, open_lane, options.capacity, options.engine_metrics)
-            for _ in range(options.replicas)
-        ]
+        self._options = options
         self._engine_metrics = options.engine_metrics
-        self._replicas = replicas
-        self._threads: list[threading.Thread] = []
-        # The threads do not refer to this object, so that it can be collected.
-        self._finalizer = weakref.finalize(self, _stop, self._shared, self._threads)
+        self._new_replica = partial(Replica, encode, open_lane, options.capacity, options.engine_metrics)
+        self._set_up()
+        renew_after_fork(self)
+
+    def _set_up(self) -> None:
+        self._shared = _SharedState(self._options)
+        self._replicas = [self._new_replica() for _ in range(self._options.replicas)]
+        self._threads: list[_ReplicaThread] = []
+        # The threads do not refer to this object, so that it can be collected: then they end by themselves.
+        self._finalizer = weakref.finalize(self, self._shared.close)
+        self._finalizer.atexit = False
+
+    def renew(self) -> None:
+        """Begin anew in a forked process, without the threads of its parent and what they search for.
+
+        What they use now is never freed: it may be half changed.
+        """
+        is_closed = self._shared.is_closed
+        self._finalizer.detach()
+        self._set_up()
+        self._shared.is_closed = is_closed
 
     def submit(self, requests: Sequence[SegmentRequest]) -> None:
         """Queue sources of one request, all or none.
@@ -130,7 +152,9 @@ class Scheduler(Generic[Encoded]):
 
     def close(self) -> None:
         """Fail what waits or runs with `TranslatorClosed` and end the threads. Idempotent."""
-        self._finalizer()
+        with self._shared.lock:  # no threads are being started
+            self._shared.close()
+        _join(self._threads)
 
     def _start(self) -> None:
         """Start the threads unless they run. The caller holds the lock."""
@@ -139,11 +163,9 @@ class Scheduler(Generic[Encoded]):
         if self._threads:
             return
         for number, replica in enumerate(self._replicas):
-            thread = threading.Thread(
-                target=_serve, args=(self._shared, replica, number), name=f"dragoman-{number}", daemon=True
-            )
+            thread = _ReplicaThread(self._shared, replica, number)
+            thread.start()  # fails where the system allows no more threads
             self._threads.append(thread)
-            thread.start()
 
 
 class _SharedState:
@@ -152,8 +174,9 @@ class _SharedState:
     def __init__(self, options: SchedulerOptions) -> None:
         self.options = options
         self.lock = threading.Lock()
-        self.sleepers: list[threading.Condition] = []
-        """Conditions of idle replicas. The last to sleep wakes first: its memory is still in caches."""
+        self.sleepers: list[SimpleQueue[None]] = []
+        """Idle replicas: each wakes when it gets an item. The last to sleep wakes first: its memory is still
+        in caches."""
         self.is_closed = False
         self.num_limited = 0
         """Number of waiting sources that count towards the queue size."""
@@ -188,8 +211,7 @@ class _SharedState:
                     self.last_interactive_s = now_s
                 self.waiting.add(request)
                 self.num_limited += request.is_limited
-        for _ in range(min(len(requests), len(self.sleepers))):
-            self.sleepers.pop().notify()
+        self.wake(len(requests))
 
     def cancel(self, requests: Iterable[SegmentRequest]) -> list[SegmentRequest]:
         """Cancel sources; return those that waited, which are taken out."""
@@ -248,18 +270,29 @@ class _SharedState:
             return math.inf
         return self.options.capacity.max_jobs_with_interactive - num_jobs[Tier.BULK]
 
-    def sleep(self) -> None:
-        """Wait until `add` or `close` wakes the replica."""
-        awake = threading.Condition(self.lock)
+    def go_to_sleep(self) -> "SimpleQueue[None]":
+        """Return a queue that gets an item when `add` or `close` wakes the replica."""
+        awake = SimpleQueue[None]()
         self.sleepers.append(awake)
-        awake.wait()
+        if self.is_closed:  # before this replica was among the sleepers
+            awake.put(None)
+        return awake
 
-    def close(self) -> list[SegmentRequest]:
-        """Take out all; replicas notice."""
+    def wake(self, most: float) -> None:
+        """Wake up to so many replicas that sleep."""
+        while most > 0 and self.sleepers:
+            with suppress(IndexError):  # `close` needs no lock
+                self.sleepers.pop().put(None)
+            most -= 1
+
+    def close(self) -> None:
+        """Let replicas end, and take out what waits. Needs no lock: a collection may call it anywhere."""
         self.is_closed = True
+        self.wake(math.inf)
+
+    def take_all(self) -> list[SegmentRequest]:
+        """Take out all that waits."""
         self.num_limited = 0
-        while self.sleepers:
-            self.sleepers.pop().notify()
         return self.waiting.clear()
 
     def _count_out(self, requests: Iterable[SegmentRequest]) -> None:
@@ -272,6 +305,16 @@ def _count_tokens(requests: Iterable[SegmentRequest]) -> None:
         request.flow.num_tokens += request.num_tokens
 
 
+class _ReplicaThread(threading.Thread):
+    """Runs a replica until the scheduler closes."""
+
+    def __init__(self, shared: _SharedState, replica: Replica[Encoded], number: int) -> None:
+        super().__init__(
+            target=_serve, args=(shared, replica, number), name=f"dragoman-{number}", daemon=True
+        )
+        self.close = shared.close
+
+
 def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None:
     """Run a replica until the scheduler closes: the body of its thread."""
     error: Exception = TranslatorClosed("the translator was closed before the translation finished")
@@ -281,7 +324,8 @@ def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None
     except Exception as fault:  # noqa: BLE001 -- a fault of the engine's own must not leave callers waiting
         error = fault
     with shared.lock:
-        waiting = shared.close()
+        shared.close()
+        waiting = shared.take_all()
     _finish_all(shared, (*waiting, *replica.release()), lambda _: error)
 
 
@@ -298,9 +342,11 @@ def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
                 return False
             expired = shared.expire()
             admitted = shared.admit(replica, number)
-            if not (expired or admitted or replica.num_sources):
-                shared.sleep()
-                continue
+            is_idle = not (expired or admitted or replica.num_sources)
+            awake = shared.go_to_sleep() if is_idle else None
+        if awake is not None:
+            awake.get()
+            continue
         _finish_all(shared, expired, lambda request: DeadlineExceeded(request.deadline.timeout_s))
         replica.join(admitted)
         replica.drop_cancelled(shared.num_cancels)
@@ -319,16 +365,29 @@ def _finish_all(
         request.finish(error)
 
 
-def _stop(shared: _SharedState, threads: list[threading.Thread]) -> None:
-    """Close the scheduler and wait for its threads: on request, on collection, or at exit."""
-    with shared.lock:
-        waiting = shared.close()
-    _finish_all(
-        shared,
-        waiting,
-        lambda _: TranslatorClosed("the translator was closed before the translation finished"),
-    )
+def _join(threads: Iterable[threading.Thread], timeout_s: float | None = None) -> None:
+    """Wait until threads that were closed have ended."""
+    until_s = None if timeout_s is None else time.monotonic() + timeout_s
     for thread in threads:
-        # A callback may close from a replica's own thread; after a fork there is none to wait for.
+        # A callback may close from a replica's own thread; one that is being started ends by itself.
         if thread is not threading.current_thread() and thread.is_alive():
-            thread.join()
+            thread.join(None if until_s is None else max(0.0, until_s - time.monotonic()))
+
+
+def _end_threads() -> None:
+    """End the threads of all schedulers, also of those that were collected.
+
+    A thread that is in the kernels or in onnxruntime when the interpreter exits makes the process crash.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
+    threads = [thread for thread in threading.enumerate() if isinstance(thread, _ReplicaThread)]
+    for thread in threads:
+        thread.close()
+    _join(threads, EXIT_JOIN_S)
+    if interrupted is not None:
+        signal.signal(signal.SIGINT, interrupted)
+
+
+atexit.register(_end_threads)
+atexit.register(_end_threads)  # an interrupt that came before is raised when the first call begins

@@ -5,7 +5,6 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
 
 Span = tuple[int, int]
 
@@ -28,6 +27,7 @@ class Boundaries:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._found: dict[re.Pattern[str], list[Span]] = {}
 
     def best_cut(self, start: int, end: int) -> Span:
         """Return the left half's end and the right half's start, with white space or nothing between them.
@@ -40,21 +40,18 @@ class Boundaries:
             end: end of that part.
         """
         quarter = (end - start) / 4
-        cut = _nearest(self._clause_ends, (start, end), (start + quarter, end - quarter))
+        cut = _nearest(self._spans(_CLAUSE_END), (start, end), (start + quarter, end - quarter))
         if cut is None:
-            cut = _nearest(self._spaces, (start, end), (start + 1, end - 1))
+            cut = _nearest(self._spans(_SPACES), (start, end), (start + 1, end - 1))
         if cut is None:
             middle = start + _middle_boundary(self.text[start:end])
             return middle, middle
         return cut
 
-    @cached_property
-    def _clause_ends(self) -> list[Span]:
-        return [match.span() for match in _CLAUSE_END.finditer(self.text)]
-
-    @cached_property
-    def _spaces(self) -> list[Span]:
-        return [match.span() for match in _SPACES.finditer(self.text)]
+    def _spans(self, pattern: re.Pattern[str]) -> list[Span]:
+        if pattern not in self._found:
+            self._found[pattern] = [match.span() for match in pattern.finditer(self.text)]
+        return self._found[pattern]
 
 
 def _nearest(cuts: Sequence[Span], part: Span, bounds: tuple[float, float]) -> Span | None:

@@ -20,7 +20,6 @@ _ALGORITHMS = {
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
 """Names of the stemmers, by language."""
-_lock = threading.Lock()  # a stemmer keeps the word it works on
 
 
 @lru_cache(MAX_CACHED_WORDS)
@@ -32,11 +31,9 @@ def stem(word: str, language: str) -> str:
         language: a BCP-47 code.
     """
     lower = word.lower()
-    stemmer = _stemmer(language.partition("-")[0])
-    if stemmer is None:
-        return lower.casefold()
-    with _lock:
-        return str(stemmer.stemWord(lower))
+    # A stemmer keeps the word that it works on, so each thread has its own.
+    stemmer = _stemmer(language.partition("-")[0], threading.get_ident())
+    return lower.casefold() if stemmer is None else str(stemmer.stemWord(lower))
 
 
 def has_same_stem(language: str, word: str, other: str) -> bool:
@@ -45,7 +42,8 @@ def has_same_stem(language: str, word: str, other: str) -> bool:
 
 
 @lru_cache
-def _stemmer(language: str) -> "snowballstemmer.basestemmer.BaseStemmer | None":
+def _stemmer(language: str, thread: int) -> "snowballstemmer.basestemmer.BaseStemmer | None":
+    del thread
     algorithms = set(snowballstemmer.algorithms())
     name = _ALGORITHMS.get(language)
     return snowballstemmer.stemmer(name) if name in algorithms else None

@@ -1,6 +1,7 @@
 """Bundles in memory: opened once, within the budget, never closed in use."""
 
 import math
+import multiprocessing
 from concurrent.futures import Future
 
 import pytest
@@ -196,6 +197,28 @@ def test_a_handle_cancelled_as_it_arrives_is_returned(pool_maker: PoolMaker) -> 
     _deliver(_Waiter("a", 0.0, math.inf, future), get(pool, "a"))
 
     assert use(pool, "b").manifest.name == "b"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_what_only_the_parent_opens_or_uses_is_in_no_forked_processs_way(pool_maker: PoolMaker) -> None:
+    pool, bundles = pool_maker.pool(25), pool_maker.bundles
+    in_use = get(pool, "a")
+    bundles.may_open.clear()
+    pool.acquire("b")
+    until(lambda: bundles.num_opening == 2)
+
+    def use_others() -> None:
+        bundles.may_open.set()
+        get(pool, "b")
+        get(pool, "c")  # in the memory of `a`
+        pool.close()
+
+    child = multiprocessing.get_context("fork").Process(target=use_others)
+    child.start()
+    child.join(TIMEOUT_S)
+    assert child.exitcode == 0
+    in_use.release()
+    bundles.may_open.set()
 
 
 def test_a_handle_is_returned_once(pool_maker: PoolMaker) -> None:
