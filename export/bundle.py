@@ -40,7 +40,14 @@ from export.graph.encoder import write_encoder
 from export.graph.precision import make_writers
 from export.graph.precision.protocol import OUTPUT
 from export.model_config import ModelConfig
-from export.model_weights import OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE, Floats, ModelWeights
+from export.model_weights import (
+    OUTPUT_TABLE,
+    SOURCE_TABLE,
+    TARGET_TABLE,
+    Floats,
+    ModelWeights,
+    weight_problems,
+)
 from export.original import Original, TokenizerSource
 
 CARD_FILE = "README.md"
@@ -49,6 +56,8 @@ KIND_FIELD, SHAPE_FIELD = "kind", "shape"
 EXTERNAL_DATA_FROM_BYTES = 100_000_000
 """Weight size from which a graph keeps its weights in a separate file. onnxruntime maps that file; the
 weights in a graph's own file are all in memory before it packs them. Protobuf messages end at 2 GiB."""
+MAX_NAMED = 12
+"""Largest number of weights that an error names."""
 HEAD_SIZE_MULTIPLE = 8
 """Divisor of the head size that onnxruntime's in-place attention requires."""
 
@@ -127,12 +136,16 @@ def write_bundle(
         external_from_bytes: weight size from which a graph keeps its weights in a separate file.
 
     Raises:
-        ExportError: the model cannot be exported, or there are no usable samples to calibrate on.
+        ExportError: the model cannot be exported, or there are no usable samples to calibrate on. It names
+            weights that are not finite.
     """
     config = original.model.config
     check_exportable(config, original.languages, original.decoding, metadata.limits)
     if precision == "fp16" and config.positions == "relative":
         raise ExportError("--precision fp16: relative positions (T5) are not supported; use int8 or fp32")
+    largest = float(np.finfo(np.float16 if precision == "fp16" else np.float32).max)
+    if problems := weight_problems(original.model, largest):
+        raise ExportError(f"the weights do not fit into {precision}: {'; '.join(problems[:MAX_NAMED])}")
     alignment = _alignment(original, metadata)
     cache_dtype = _write_graphs(
         folder, original.model, precision, samples, alignment.layer, external_from_bytes

@@ -76,6 +76,20 @@ class ModelWeights:
         return weight, np.zeros(len(weight), np.float32) if bias is None else bias
 
 
+def weight_problems(model: ModelWeights, largest: float) -> list[str]:
+    """Return a problem for each weight that has NaN, infinity or a magnitude over `largest`.
+
+    A bias of minus infinity before the softmax is usable: its token is never chosen.
+    """
+    problems: list[str] = []
+    for name, weight in model.weights.items():
+        numbers = weight[weight > -np.inf] if name == OUTPUT_BIAS and np.isneginf(weight).any() else weight
+        # No copy of a large weight. NaN is neither.
+        if numbers.size and not (-largest <= numbers.min() and numbers.max() <= largest):
+            problems.append(f"{name} has NaN, infinity or numbers over {largest:.6g}")
+    return problems
+
+
 def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     """Return the shape of every weight that a model stores, by name; tied tables have one name."""
     return dict(_shapes(config))

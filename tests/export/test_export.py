@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from onnx import numpy_helper
 
 from dragoman import Translator
@@ -33,6 +35,7 @@ from export.bundle import (
 )
 from export.graph.precision import PRECISIONS, make_writers, quantise_channels
 from export.model import ModelConfig
+from export.model_weights import OUTPUT_BIAS, weight_shapes
 from export.samples import SampleText
 from export.validation import (
     MAX_LOGPROB_DIFFERENCE,
@@ -48,6 +51,7 @@ from tests.export.rejections import ANY
 SENTENCES = Path(__file__).parents[2] / "export" / "sentences" / "de.txt"
 LIMITS = ("--max-source-tokens", "60", "--max-target-tokens", "64")
 TEXTS = [SampleText(Pair("de", "en"), SENTENCES)]
+ORIGINAL = tiny_original()
 
 
 def facts() -> BundleMetadata:
@@ -300,3 +304,21 @@ def test_each_int8_channel_has_its_own_scale() -> None:
 
     assert quantised.tolist() == [[127, -63, 0], [0, 0, 0]]
     assert np.abs(quantised * scales[:, None] - weight).max() <= 0.01 / 2
+
+
+@given(st.data())
+def test_a_weight_that_is_not_finite_is_named_in_every_precision(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(weight_shapes(ORIGINAL.model.config))))
+    precision = data.draw(st.sampled_from(PRECISIONS))
+    numbers = [
+        np.nan,
+        np.inf,
+        *([1e5] if precision == "fp16" else []),
+        *([-np.inf] if name != OUTPUT_BIAS else []),
+    ]
+    weight = ORIGINAL.model.weights[name].copy()
+    weight.flat[data.draw(st.integers(0, weight.size - 1))] = data.draw(st.sampled_from(numbers))
+    damaged = dataclasses.replace(ORIGINAL, model=ORIGINAL.model.with_weights({name: weight}))
+
+    with pytest.raises(ExportError, match=f"fit into {precision}: {name} has NaN, infinity or numbers over"):
+        write_bundle(Path("missing"), damaged, precision, facts(), [])
