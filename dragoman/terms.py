@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dragoman.argument_types import checks_arguments
 from dragoman.errors import InputError
 
 MAX_PHRASE_CHARACTERS = 200
@@ -10,6 +11,7 @@ MAX_FORMS = 16
 """Maximum number of allowed translations of a term."""
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class Term:
     """Words of the source language and their allowed translations.
@@ -32,6 +34,7 @@ class Term:
             _check_phrase("terms.targets", target)
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True, eq=False)
 class Terminology:
     """Terms and forbidden phrases. Compared by identity, so that what is computed for one can be cached.

@@ -1,5 +1,6 @@
 """A loaded bundle that translates text."""
 
+import reprlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -9,12 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, overload
 
+from dragoman.argument_types import checks_arguments
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import find_bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError, TranslationCancelled
 from dragoman.loading import open_tokenizers, scheduler_options
-from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
+from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest, request_of
 from dragoman.pipeline.pacing import cancelling_pause_of, pause_of
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer
@@ -99,6 +101,7 @@ class Translator:
         )
 
     @classmethod
+    @checks_arguments
     def open(  # noqa: PLR0913 -- options, all by name
         cls,
         path: str | Path,
@@ -144,10 +147,12 @@ class Translator:
         """Return how many segments wait and run now."""
         return self._scheduler.queue()
 
+    @checks_arguments
     def unknown_spans(self, text: str) -> tuple[Span, ...]:
         """Return words of a text that the vocabulary cannot spell; see `Alphabet.unknown_spans`."""
         return self._spelling.unknown_spans(text)
 
+    @checks_arguments
     def can_spell(self, target: str) -> bool:
         """Return whether the target's vocabulary can spell a text."""
         return self._spelling.can_spell(target)
@@ -177,6 +182,7 @@ class Translator:
     def translate(
         self, text: list[str], options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
     ) -> list[Translation | InputError]: ...
+    @checks_arguments
     def translate(
         self, text: str | list[str], options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
     ) -> Translation | list[Translation | InputError]:
@@ -200,10 +206,19 @@ class Translator:
         # All at once, so that sources of like length meet in a batch.
         return _wait(self._submitter.submit_all(text, 0, resolved, self._scheduler.enqueue), _outcome)
 
+    @checks_arguments
     def translate_many(
-        self, texts: Iterable[str], request: EngineRequest = JOB_REQUEST, read_ahead: int = READ_AHEAD_TEXTS
+        self,
+        texts: Iterable[str],
+        request: EngineRequest | DecodingOptions = JOB_REQUEST,
+        read_ahead: int = READ_AHEAD_TEXTS,
     ) -> Iterator[Translation | InputError]:
         """Translate lazily and in order, with at most `read_ahead` texts in progress.
+
+        Args:
+            texts: read while the translations are.
+            request: the request, or its options alone.
+            read_ahead: maximum number of texts in progress.
 
         Yields:
             Per text its translation, or the error that names it by its position.
@@ -211,12 +226,14 @@ class Translator:
         Raises:
             TranslationCancelled: `request.is_cancelled` returned true.
         """
+        request = request_of(request, JOB_REQUEST)
         resolved = self._resolver.resolve(request)
         is_cancelled = request.is_cancelled or _never
         in_progress: deque[Future[Translation]] = deque()
         remaining, num_read, most = iter(texts), 0, min(read_ahead, READ_TOGETHER)
         try:
             while some := list(islice(remaining, most)):
+                _check_texts(some, num_read)
                 pause = cancelling_pause_of(max(map(len, some)), request.is_cancelled)
                 in_progress += self._submitter.submit_all(
                     some, num_read, resolved, self._scheduler.enqueue, pause
@@ -232,8 +249,15 @@ class Translator:
             for future in in_progress:
                 future.cancel()
 
-    def submit(self, text: str, request: EngineRequest = DEFAULT_REQUEST) -> Future[Translation]:
+    @checks_arguments
+    def submit(
+        self, text: str, request: EngineRequest | DecodingOptions = DEFAULT_REQUEST
+    ) -> Future[Translation]:
         """Begin to translate a text. This call takes about 1 ms per kilobyte of text, for its preparation.
+
+        Args:
+            text: a text of any length.
+            request: the request, or its options alone.
 
         Returns:
             The future translation. It may be cancelled until it is done; its work then ends within one step.
@@ -245,9 +269,10 @@ class Translator:
             Overloaded: too much is waiting already.
             TranslatorClosed: the translator is closed.
         """
-        resolved = self._resolver.resolve(request)
+        resolved = self._resolver.resolve(request_of(request, DEFAULT_REQUEST))
         return self._submitter.submit(text, resolved, self._scheduler.submit, pause_of(len(text)))
 
+    @checks_arguments
     def score(
         self, source: str, target: str, request: EngineRequest = DEFAULT_REQUEST
     ) -> Future[SegmentTranslation]:
@@ -271,6 +296,7 @@ class Translator:
         target_ids = self._resolver.target_ids(target, "target")
         return self._submitter.score(source, target, target_ids, resolved, self._scheduler.submit)
 
+    @checks_arguments
     def search(
         self,
         sources: Sequence[Sequence[int]],
@@ -290,6 +316,13 @@ class Translator:
         """
         resolved = self._resolver.resolve(EngineRequest(options, pair, Priority.JOB))
         return _wait(self._submitter.search(sources, resolved, self._scheduler.enqueue), Future.result)
+
+
+def _check_texts(texts: Iterable[object], first: int) -> None:
+    """Raise TypeError that names the position of a text that is no string."""
+    for position, text in enumerate(texts, first):
+        if not isinstance(text, str):
+            raise TypeError(f"texts[{position}]: {type(text).__name__} {reprlib.repr(text)} is not str")
 
 
 def _never() -> bool:

@@ -4,6 +4,7 @@ import re
 import reprlib
 from dataclasses import dataclass, fields
 
+from dragoman.argument_types import checks_arguments
 from dragoman.errors import InputError
 from dragoman.terms import Terminology
 from dragoman.types import Formality, Method, SearchKind, Splitting
@@ -19,6 +20,7 @@ MAX_PREFIX_CHARACTERS = 2000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """Parameters of random sampling; the defaults draw from the model's own distribution.
@@ -48,6 +50,7 @@ class Sampling:
             _check_range("seed", self.seed, 0, MAX_SEED)
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class DecodingOptions:
     """Options of one request, checked on construction. None means the model's default.

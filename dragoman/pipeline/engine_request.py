@@ -1,8 +1,9 @@
 """The request that a caller hands to the engine with each text."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dragoman.argument_types import checks_arguments
 from dragoman.decoding.options import DecodingOptions
 from dragoman.scheduling.deadline import NO_DEADLINE, Deadline
 from dragoman.scheduling.fair_queue import Flow
@@ -11,6 +12,7 @@ from dragoman.types import Pair, Priority, SegmentTranslation
 DEFAULTS = DecodingOptions()
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
     """How to translate a text, and whom to notify meanwhile.
@@ -40,3 +42,8 @@ class EngineRequest:
     """Called after each step with a segment's position and its text so far, which replaces the text of the
     previous call. Segments interleave. Greedy search only, as a beam may change its mind. A segment with
     words in capitals may end otherwise than its text so far."""
+
+
+def request_of(given: EngineRequest | DecodingOptions, default: EngineRequest) -> EngineRequest:
+    """Return a caller's request, or the default one with the caller's options."""
+    return replace(default, options=given) if isinstance(given, DecodingOptions) else given

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.argument_types import checks_arguments
 from dragoman.loading import scheduler_options
 from dragoman.manifest import Manifest
 from dragoman.providers import Kernels, Provider, SessionOptions
@@ -12,6 +13,7 @@ from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.translator import QUEUE_SIZE, Translator
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class TranslatorOptions:
     """How every bundle is opened; see `Translator.open`."""
@@ -47,6 +49,7 @@ class TranslatorOptions:
         return estimated_bytes(manifest, options.replicas)
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class RouterOptions:
     """Memory budget and preferred pivot languages."""

@@ -9,13 +9,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from dragoman.argument_types import checks_arguments
 from dragoman.bundle import Bundle, verify_files
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError
 from dragoman.forking import renew_after_fork
 from dragoman.loading import open_spelling, verify_bundle
 from dragoman.manifest import Manifest
-from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
+from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest, request_of
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import (
@@ -105,6 +106,7 @@ class Router:
         self._reloading = threading.Lock()
 
     @classmethod
+    @checks_arguments
     def open(
         cls,
         models: Models,
@@ -172,6 +174,7 @@ class Router:
         """Estimated memory of the open bundles."""
         return self._pool.used_bytes
 
+    @checks_arguments
     def route(self, source: str | None = None, target: str | None = None, model: str | None = None) -> Route:
         """Return the route from one language to another; see `Routes.find`.
 
@@ -181,6 +184,7 @@ class Router:
         """
         return self.routes.find(source, target, model)
 
+    @checks_arguments
     def unknown_spans(self, route: Route, text: str) -> Sequence[Span]:
         """Return words of a text that a route's first vocabulary cannot spell; see `Alphabet.unknown_spans`.
 
@@ -189,6 +193,7 @@ class Router:
         found = self._spelling(route.steps[0].offer.name)
         return () if found is None else found.unknown_spans(text)
 
+    @checks_arguments
     def can_spell(self, route: Route, target: str) -> bool:
         """Return whether a route's last vocabulary can spell a translation; True if it cannot be read."""
         found = self._spelling(route.steps[-1].offer.name)
@@ -211,6 +216,7 @@ class Router:
                 return None
         return unopened[1]
 
+    @checks_arguments
     def translate(
         self,
         text: str,
@@ -223,12 +229,13 @@ class Router:
         """Translate one text, and wait for it; arguments and errors are those of `submit`."""
         return self.submit(text, source, target, EngineRequest(options), model=model).result()
 
+    @checks_arguments
     def submit(
         self,
         text: str,
         source: str | None = None,
         target: str | None = None,
-        request: EngineRequest = DEFAULT_REQUEST,
+        request: EngineRequest | DecodingOptions = DEFAULT_REQUEST,
         *,
         model: str | None = None,
     ) -> Future[RoutedTranslation]:
@@ -238,8 +245,8 @@ class Router:
             text: a text of any length.
             source: its language; None where only one is possible.
             target: the language to translate into; None where only one is possible.
-            request: its pair is not used, and its callbacks are for the last step. A pivot's first step
-                ignores options about length and number of translations.
+            request: the request, or its options alone. Its pair is not used, and its callbacks are for the
+                last step. A pivot's first step ignores options about length and number of translations.
             model: the only bundle to use, by its name.
 
         Returns:
@@ -256,14 +263,16 @@ class Router:
         """
         return self.follow(self.route(source, target, model), text, request)
 
+    @checks_arguments
     def follow(
-        self, route: Route, text: str, request: EngineRequest = DEFAULT_REQUEST
+        self, route: Route, text: str, request: EngineRequest | DecodingOptions = DEFAULT_REQUEST
     ) -> Future[RoutedTranslation]:
         """Begin to translate a text by a route that `route` returned; see `submit`."""
-        translation = PivotTranslation(route, request, self._runner())
+        translation = PivotTranslation(route, request_of(request, DEFAULT_REQUEST), self._runner())
         translation.begin(text)
         return translation.future
 
+    @checks_arguments
     def score(
         self, route: Route, source: str, target: str, request: EngineRequest = DEFAULT_REQUEST
     ) -> Future[SegmentTranslation]:
@@ -286,12 +295,13 @@ class Router:
             lambda translator: translator.score(source, target, request),
         )
 
+    @checks_arguments
     def translate_many(
         self,
         texts: Iterable[str],
         source: str | None = None,
         target: str | None = None,
-        request: EngineRequest = JOB_REQUEST,
+        request: EngineRequest | DecodingOptions = JOB_REQUEST,
         read_ahead: int = READ_AHEAD_TEXTS,
         *,
         model: str | None = None,
@@ -304,7 +314,7 @@ class Router:
         Yields:
             Per text its translation, or the error that names it by its position.
         """
-        route = self.route(source, target, model)
+        route, request = self.route(source, target, model), request_of(request, JOB_REQUEST)
         if len(route.steps) > 1:
             yield from translate_windows(route, iter(texts), request, read_ahead, self._acquire)
             return
@@ -314,6 +324,7 @@ class Router:
             for outcome in translator.translate_many(texts, request, read_ahead):
                 yield outcome if isinstance(outcome, InputError) else single_step_result(route, outcome)
 
+    @checks_arguments
     def preload(self, names: Sequence[str]) -> None:
         """Open bundles now, and wait until all are open.
 

@@ -4,9 +4,11 @@ import math
 import time
 from dataclasses import dataclass
 
+from dragoman.argument_types import checks_arguments
 from dragoman.errors import DeadlineExceeded
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """A point in time after which work is cancelled."""
@@ -17,6 +19,7 @@ class Deadline:
     """On the clock of `time.monotonic`."""
 
     @classmethod
+    @checks_arguments
     def after(cls, timeout_s: float) -> "Deadline":
         """Return the deadline `timeout_s` seconds from now."""
         return cls(timeout_s, time.monotonic() + timeout_s)

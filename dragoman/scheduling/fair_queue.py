@@ -16,10 +16,13 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Generic, Protocol, TypeVar
 
+from dragoman.argument_types import checks_arguments
+
 MAX_STALE_ENTRIES = 2
 """Maximum heap entries per waiting item before the heap is rebuilt."""
 
 
+@checks_arguments
 @dataclass(slots=True, eq=False)
 class Flow:
     """A request as the queue sees it: its segments share one virtual time. Compared by identity."""

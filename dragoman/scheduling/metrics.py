@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dragoman.types import FinishReason, SearchKind
 
@@ -40,6 +40,7 @@ class SegmentRecord:
     """What `EngineMetrics.mark` returned for it."""
 
 
+@runtime_checkable
 class EngineMetrics(Protocol):
     """An observer of the engine.
 

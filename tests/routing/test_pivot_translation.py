@@ -189,7 +189,7 @@ def test_an_error_in_the_second_step_of_many_names_it(
 def test_many_texts_through_a_pivot_need_room_for_one_bundle_at_a_time(
     router: Router, bundles: DoubleBundles
 ) -> None:
-    outcomes = list(router.translate_many("abcd", "de", "fr", read_ahead=2))
+    outcomes = list(router.translate_many(list("abcd"), "de", "fr", read_ahead=2))
 
     assert len(outcomes) == 4
     assert bundles.names == ["de-en", "en-fr", "de-en", "en-fr"]
