@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from dragoman.pipeline.pacing import Pacer
 from dragoman.terms import Term
 from dragoman.types import Pair
 from service.accounts.accounts import SYSTEM_CLOCK
@@ -41,6 +42,8 @@ ROOT = Path(__file__).parents[2]
 NUM_STORED = 20 * MAX_ROWS
 MAX_STEPS_OF_ROW = 100
 """Maximum steps of SQLite's machine for a row that a statement changes, with its indexes."""
+STEP = 20
+"""Number of steps between two counts."""
 DE_EN = Pair("de", "en")
 MONTH = "2026-11"
 MEMORY, GLOSSARY = "m" * 36, "g" * 36
@@ -57,7 +60,7 @@ class Work:
 
     def step(self) -> int:
         if self.statement is not None:
-            self.steps[self.statement] = self.steps.get(self.statement, 0) + 1
+            self.steps[self.statement] = self.steps.get(self.statement, 0) + STEP
         return 0
 
 
@@ -81,7 +84,7 @@ def work(database: Database, monkeypatch: pytest.MonkeyPatch) -> Work:
         if connection.get_execution_options().get("is_writing", False):
             driver_connection = connection.connection.driver_connection
             assert isinstance(driver_connection, sqlite3.Connection)
-            driver_connection.set_progress_handler(seen.step, 1)
+            driver_connection.set_progress_handler(seen.step, STEP)
             seen.statement = f"{next(numbers)} {statement}"
 
     def end(_connection: object) -> None:
@@ -91,6 +94,7 @@ def work(database: Database, monkeypatch: pytest.MonkeyPatch) -> Work:
     sa.event.listen(database.engine, "commit", end)
     sa.event.listen(database.engine, "rollback", end)
     monkeypatch.setattr(Database, "writing", note_function)
+    monkeypatch.setattr(Pacer, "rest", lambda _: None)  # others that run do not matter here
     return seen
 
 
