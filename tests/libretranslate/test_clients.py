@@ -191,7 +191,8 @@ def test_a_text_without_letters_is_detected_as_english(client: httpx.Client, tex
 
 
 def test_an_undetectable_text_is_rejected(client: httpx.Client) -> None:
-    for empty in ({}, {"q": ""}, {"q": []}):
+    nothing: tuple[dict[str, object], ...] = ({}, {"q": ""}, {"q": []})
+    for empty in nothing:
         missing = error_of(client.post("/detect", json=empty))
         assert missing == (400, "Invalid request: missing q parameter")
     assert error_of(client.post("/detect", json={"q": [1]})) == (400, "q[0]: must be a string")
