@@ -123,10 +123,14 @@ class Corpus(RecipeTable):
     """Number of generated sentences for each everyday noun, and each compound of two in data.term_files."""
     max_pairs: Count | None = None
     """Maximum number of pairs drawn from the files with the seed; unset: all of them."""
+    tag_prefix: str = ""
+    """Only lines whose tag begins so are read, such as those of one source."""
     weight: Positive
     """Share of training pairs drawn from this corpus, relative to the other corpora."""
     has_counts: bool = False
     """Whether the tag of each line is a count; the pair is read as often as the count's square root says."""
+    direction: str | None = None
+    """The only direction in which the corpus is read, such as `de-en`; unset: all."""
     back_translated: str | None = None
     """Language that a model has written: always a source, after `BACK_TRANSLATED` (arXiv:1906.06442)."""
     variants: Variants = Variants()
@@ -177,7 +181,11 @@ class DataSettings(RecipeTable):
 
     def directions_of(self, corpus: Corpus) -> tuple[Direction, ...]:
         """Return the directions in which a corpus is read."""
-        return tuple(each for each in self.directions if corpus.back_translated in {None, each.source})
+        return tuple(
+            each
+            for each in self.directions
+            if corpus.back_translated in {None, each.source} and corpus.direction in {None, each.name}
+        )
 
     @model_validator(mode="after")
     def _check_names_differ(self) -> "DataSettings":
@@ -200,9 +208,8 @@ class DataSettings(RecipeTable):
                 if is_wanted and GERMAN not in {each.source for each in self.directions}:
                     raise ValueError(f"corpus {corpus.name}: {key} needs source_language {GERMAN}")
             if not self.directions_of(corpus):
-                raise ValueError(
-                    f"corpus {corpus.name}: back_translated {corpus.back_translated} is no direction's source"
-                )
+                wanted = f"back_translated {corpus.back_translated}, direction {corpus.direction}"
+                raise ValueError(f"corpus {corpus.name}: {wanted}: no direction of the run reads it")
             if corpus.variants.terms and not self.term_files:
                 raise ValueError(f"corpus {corpus.name}: variants.terms needs data.term_files")
         return self
@@ -364,22 +371,32 @@ class TrainingConfig(RecipeTable):
 
 
 def load_config(path: Path) -> TrainingConfig:
-    """Read and check a TOML file.
+    """Read and check a TOML file; what it does not have is taken from the file that its key `base` names.
 
     Raises:
         ConfigError: the file is not readable or not TOML, or has unknown, missing or wrong keys; the message
             names all of them.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
-    except ValueError as error:  # neither UTF-8 nor TOML
-        raise ConfigError(f"{path} is not a TOML file: {error}") from error
+    content = _read(path)
+    if base := content.pop("base", None):
+        inherited = _read(path.parent / str(base))
+        tables = {
+            key: {**inherited.get(key, {}), **own} for key, own in content.items() if isinstance(own, dict)
+        }
+        content = {**inherited, **content, **tables}
     try:
         return TrainingConfig.model_validate(content)
     except ValidationError as error:
         raise ConfigError("\n  ".join([f"{path}:", *_problems_of(error)])) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    except ValueError as error:  # neither UTF-8 nor TOML
+        raise ConfigError(f"{path} is not a TOML file: {error}") from error
 
 
 def _problems_of(error: ValidationError) -> list[str]:

@@ -39,7 +39,8 @@ def read_pairs(corpus: Corpus, data: DataSettings, seed: int) -> Iterator[TextPa
     for path, chosen in zip(corpus.files, _draw_lines(corpus, seed), strict=True):
         for pair, tag, where in _read_file(path, chosen, is_reversed=data.is_reversed):
             key = hashlib.blake2b(f"{pair.source}\t{pair.target}".encode(), digest_size=12).digest()
-            if key not in seen and is_clean(pair, data.max_length_ratio):
+            is_wanted = key not in seen and tag.startswith(corpus.tag_prefix)
+            if is_wanted and is_clean(pair, data.max_length_ratio):
                 seen.add(key)
                 yield from repeat(pair, _num_readings(tag, where) if corpus.has_counts else 1)
 

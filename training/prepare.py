@@ -29,6 +29,7 @@ class _Recipe(RecipeTable):
     """The settings that tokenised corpora depend on. A key that an older file lacks has its default value."""
 
     start_from: Path | None
+    only_direction: str | None = None
     data: DataSettings
     vocabulary: VocabularySettings
 
@@ -50,7 +51,12 @@ def prepare(config: TrainingConfig) -> list[WeightedCorpus]:
         RunFolderError: the folder was prepared from other data or vocabulary settings.
     """
     folder = config.run_dir / "data"
-    recipe = _Recipe(start_from=config.start_from, data=config.data, vocabulary=config.vocabulary)
+    recipe = _Recipe(
+        start_from=config.start_from,
+        only_direction=config.only_direction,
+        data=config.data,
+        vocabulary=config.vocabulary,
+    )
     recipe_path = folder / RECIPE_FILE
     if recipe_path.exists():
         _check_recipe(recipe_path, recipe)
@@ -124,11 +130,12 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
         train_vocabularies(config, corpora, folder)
     else:
         copy_vocabularies(config.start_from, folder)
-    dictionaries = {direction: read_terms(config, direction) for direction in data.directions}
+    dictionaries = {direction: read_terms(config, direction) for direction in config.trained_directions}
     parts = [
         (config, corpus, direction, dictionaries[direction])
         for corpus in data.corpora
-        for direction in data.directions_of(corpus)
+        for direction in config.trained_directions
+        if direction in data.directions_of(corpus)
     ]
     if config.optimisation.data_processes == 0:
         for part in parts:
@@ -176,7 +183,8 @@ def corpus_path(folder: Path, corpus: Corpus, direction: Direction) -> Path:
 
 def _check_recipe(path: Path, recipe: _Recipe) -> None:
     try:
-        is_same = _Recipe.model_validate_json(path.read_bytes()) == recipe
+        found = _Recipe.model_validate_json(path.read_bytes())
+        is_same = found in (recipe, recipe.model_copy(update={"only_direction": None}))
     except ValidationError:  # keys of another release, or an incomplete file
         is_same = False
     if not is_same:

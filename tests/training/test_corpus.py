@@ -5,6 +5,7 @@ import gzip
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,9 @@ from training.errors import CorpusError
 
 
 def read(
-    *paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0, has_counts: bool = False
+    *paths: Path, is_reversed: bool = False, max_length_ratio: float = 4.0, **settings: Any
 ) -> list[TextPair]:
-    corpus = Corpus(name="x", files=paths, weight=1.0, licence="CC0-1.0", has_counts=has_counts)
+    corpus = Corpus(name="x", files=paths, weight=1.0, licence="CC0-1.0", **settings)
     data = DataSettings(
         source_language="de",
         target_language="en",
@@ -121,6 +122,13 @@ def test_a_pair_with_a_count_is_read_as_often_as_its_square_root(tmp_path: Path)
 
     assert [pair.target for pair in read(path, has_counts=True)] == ["dog", "cat", *["mouse"] * 4]
     assert [pair.target for pair in read(path)] == ["dog", "cat", "mouse"]
+
+
+def test_only_lines_whose_tag_has_the_prefix_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("de-one\tHund\tdog\nen-one\tKatze\tcat\nMaus\tmouse\nde-two\tKuh\tcow\n", encoding="utf8")
+
+    assert [pair.target for pair in read(path, tag_prefix="de-")] == ["dog", "cow"]
 
 
 @pytest.mark.parametrize("line", ["tag\tKatze\tcat", "0\tKatze\tcat", "-4\tKatze\tcat", "Katze\tcat"])

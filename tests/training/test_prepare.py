@@ -78,7 +78,35 @@ def test_the_recorded_recipe_contains_every_setting(recipe: Recipe) -> None:
 
     written = json.loads((config.run_dir / "data" / "recipe.json").read_text(encoding="utf8"))
 
-    assert written == json.loads(config.model_dump_json(include={"start_from", "data", "vocabulary"}))
+    assert written == json.loads(
+        config.model_dump_json(include={"start_from", "only_direction", "data", "vocabulary"})
+    )
+
+
+def test_a_run_of_one_direction_prepares_that_alone_or_reads_a_folder_of_both(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    recipe["data"]["is_bidirectional"] = True
+    both = prepared(recipe)
+
+    [one] = prepared(recipe | {"only_direction": "en-de"})
+    [alone] = prepared(recipe | {"only_direction": "en-de", "run_dir": str(tmp_path / "alone")})
+
+    assert one == alone == both[1]
+    assert [path.name for path in (tmp_path / "alone" / "data").glob("*.npz")] == ["tiny.en-de.npz"]
+    with pytest.raises(RunFolderError):
+        prepared(recipe | {"run_dir": str(tmp_path / "alone")})
+
+
+def test_a_corpus_of_one_direction_is_read_in_no_other(recipe: Recipe) -> None:
+    recipe["data"]["is_bidirectional"] = True
+    file = recipe["data"]["corpora"][0]["files"][0]
+    one_way = {"name": "one-way", "files": [file], "weight": 1.0, "licence": "", "direction": "en-de"}
+    recipe["data"]["corpora"].append(one_way)
+
+    forward, backward, only = prepared(recipe)
+
+    assert only == backward != forward
 
 
 @pytest.mark.parametrize("source_language", ["de", "en"])

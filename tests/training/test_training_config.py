@@ -38,6 +38,17 @@ def test_a_recipes_settings_are_read(recipe: Recipe, write_recipe: WriteRecipe) 
     assert config.data.corpora[0].files == (Path(recipe["data"]["corpora"][0]["files"][0]),)
 
 
+def test_a_recipe_takes_what_it_lacks_from_its_base(recipe: Recipe, write_recipe: WriteRecipe) -> None:
+    path = write_recipe(recipe)
+    own = path.with_name("own.toml")
+    own.write_text(f'base = "{path.name}"\nrun_dir = "own"\n[optimisation]\nsteps = 40\n', encoding="utf8")
+
+    config = load_config(own)
+
+    schedule = recipe["optimisation"] | {"steps": 40}
+    assert config == TrainingConfig.model_validate(recipe | {"run_dir": "own", "optimisation": schedule})
+
+
 def test_all_wrong_keys_are_named_at_once(recipe: Recipe, write_recipe: WriteRecipe) -> None:
     wrong = {"optimisation.steps": 0, "model.activation": "tanh", "data.corpora.0.weight": -1.0}
     change(recipe, {**wrong, "optimisation.lerning_rate": 0.1})
