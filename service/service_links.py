@@ -19,8 +19,7 @@ SECURITY = frozenset(
     (
         "requires_key", "database_url", "metrics", "discovery", "rate_limit", "rate_storage_url",
         "trusted_proxies", "cors_origins", "reload_endpoint", "file_isolation",
-        "file_memory_bytes", "file_cpu_s", "file_timeout_s", "webhook_secret",
-        "webhook_previous_secret", "webhook_private", "log_texts", "log_addresses",
+        "file_memory_bytes", "file_cpu_s", "file_timeout_s", "log_texts", "log_addresses",
         "segment_cache", "host", "uds", "uds_mode", "max_body_bytes", "max_document_bytes",
         "max_job_bytes", "max_connections", "max_connections_of_address", "max_bodies",
         "max_bodies_of_address", "max_jobs_bytes", "max_jobs_bytes_of_key", "max_uploads_bytes",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -208,16 +208,6 @@ class Settings(BaseSettings):
     """Maximum number of unfinished jobs of a key, and of unfinished documents."""
     job_lifetime_s: float = Field(default=7 * 86400.0, gt=0, allow_inf_nan=False)
     """Seconds for which a job that has ended is kept, with its result."""
-    webhook_secret: SecretStr | None = None
-    """Secret that signs the notification to a job's `webhook_url` when the job ends: 16 bytes or more, or
-    `whsec_` and base64. Each key has a secret derived from it: `dragoman keys webhook-secret`. None sends
-    nothing, and rejects such URLs."""
-    webhook_previous_secret: SecretStr | None = None
-    """Previous `webhook_secret`. Notifications are signed with both, so that receivers can change over. None
-    for none."""
-    webhook_private: bool = False
-    """Whether webhooks may also go to addresses outside the public internet. Anybody who may send a job can
-    then make this server send requests into its own network."""
     max_texts: int = Field(default=1000, ge=1, le=MAX_TEXTS)
     """Maximum number of texts in a request, up to 100,000."""
     max_characters: int = Field(default=100_000, ge=1)

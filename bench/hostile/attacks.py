@@ -34,14 +34,6 @@ NUM_LINES, NUM_GZIP_LINES, NUM_LONG_LINES = 2_000, 500_000, 2_000_000
 DEPTH = 2000
 BOMB_BYTES = 64 * 2**20
 """Unpacked size of highly compressible content."""
-BAD_WEBHOOKS = (
-    "http://127.0.0.1:9/x",
-    "http://localhost:9/x",
-    "ftp://127.0.0.1/x",
-    "http://[::1",
-    "http://user:secret@127.0.0.1/",
-    "x" * 5000,
-)
 
 
 def with_key(request: Post, key: str) -> bytes:
@@ -156,11 +148,6 @@ def long_check(_random: Random, _sentences: list[str]) -> Post:
     return Post("/v1/jobs", MULTIPART, encode_form(fields, "a.txt.gz", _long_file()))
 
 
-def bad_webhook(random: Random, _sentences: list[str]) -> Post:
-    fields = {"source": "de", "target": "en", "webhook_url": random.choice(BAD_WEBHOOKS)}
-    return Post("/v1/jobs", MULTIPART, encode_form(fields, "a.txt", b"Guten Tag.\n"))
-
-
 Draw = Callable[[Random, list[str]], Post]
 ATTACKS: Mapping[str, Draw] = {
     "long text": long_text,
@@ -174,7 +161,6 @@ ATTACKS: Mapping[str, Draw] = {
     "large job": large_job,
     "large memory": large_memory,
     "empty terms": empty_terms,
-    "bad webhook": bad_webhook,
 }
 """Kinds of attacks whose clients send a whole request and wait for the response."""
 MEMORY_KINDS = frozenset({"pair into a large memory", "deleting a memory", "leaving a search"})

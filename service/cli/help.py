@@ -31,7 +31,7 @@ GROUPS: Mapping[str, str] = {
     "Jobs": """
         jobs jobs_files jobs_at_a_time job_texts max_job_bytes file_isolation file_memory_bytes file_cpu_s
         file_timeout_s max_jobs_bytes max_jobs_bytes_of_key max_uploads_bytes max_uploads_bytes_of_client
-        max_jobs_of_key job_lifetime_s webhook_secret webhook_previous_secret webhook_private
+        max_jobs_of_key job_lifetime_s
     """,
     "Telemetry": "metrics log_level log_format log_addresses log_texts otlp_endpoint",
 }

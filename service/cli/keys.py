@@ -1,4 +1,4 @@
-"""The commands about API keys: create, list, revoke, usage, webhook-secret."""
+"""The commands about API keys: create, list, revoke, usage."""
 
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from service.accounts.errors import KeyInvalid
 from service.accounts.keys import DEFAULT_SCOPES, Key, KeyLimits, KeyOptions, Scope, month_of
 from service.cli.options import ConfigOption, new_command_group
 from service.cli.tables import print_table
-from service.settings import SettingsError, load_settings
+from service.settings import load_settings
 
 if TYPE_CHECKING:
     from service.accounts.key_store import AdminStores
@@ -127,23 +127,6 @@ def usage(
             (*row, str(stored_bytes.get(key.id, 0))) for row, (key, _) in zip(table_rows, rows, strict=True)
         ]
     print_table([header, *table_rows])
-
-
-@keys.command("webhook-secret")
-def webhook_secret(key_id: KeyIdArgument, *, config: ConfigOption = None) -> None:
-    """Print the secret of a key's webhooks.
-
-    It signs the webhooks of the key's jobs; receivers verify them with it.
-    """
-    from service.jobs.job_storage import read_webhook_options  # noqa: PLC0415 -- other commands start sooner
-    from service.jobs.webhooks import key_secret, write_secret  # noqa: PLC0415 -- as above
-
-    options = read_webhook_options(load_settings(config))
-    if options is None:
-        raise SettingsError("webhook_secret: is not set; webhooks are disabled")
-    with _open_stores(config) as stores:
-        _find_key(stores, key_id)
-    typer.echo(write_secret(key_secret(options.secret, key_id)))
 
 
 def _find_key(stores: "AdminStores", key_id: str) -> Key:

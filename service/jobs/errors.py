@@ -8,8 +8,7 @@ JobError
 ├─ JobsFull         the file would exceed the byte limit of all jobs
 ├─ TooManyBytes     the file would exceed the caller's byte limit
 ├─ JobUnreadable    a row of the database is not a job that this version knows
-├─ LeaseLost        another worker has taken over the job
-└─ AddressRejected  this server does not send webhooks to this address
+└─ LeaseLost        another worker has taken over the job
 """
 
 from service.errors import RETRY_AFTER, ErrorKind, ServiceError
@@ -85,10 +84,3 @@ class LeaseLost(JobError):  # noqa: N818 -- as above
 
     MESSAGE = "another worker has taken over job {job_id}"
     job_id: str
-
-
-class AddressRejected(JobError):  # noqa: N818 -- as above
-    """This server does not send webhooks to this address."""
-
-    MESSAGE = "{problem}"
-    problem: str

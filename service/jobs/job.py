@@ -34,16 +34,6 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
-class WebhookState(StrEnum):
-    """State of the message about a job's end."""
-
-    PENDING = "pending"
-    """The message is sent when the job has ended, and again until the receiver accepts it."""
-    DELIVERED = "delivered"
-    FAILED = "failed"
-    """The message was not accepted, and is not sent again."""
-
-
 FINAL_STATES = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 
@@ -59,7 +49,6 @@ class JobRequest:
     options: TranslationOptions = BATCH
     """Without terms, which are in the job's file of terms."""
     columns: tuple[str, ...] = ()
-    webhook_url: str | None = None
     glossary_id: str | None = None
     """Glossary that the client named; its entries at that time are in the job's file of terms."""
     memory_id: str | None = None
@@ -132,13 +121,6 @@ class Job:
     errors: StoredFile | None
     """List of entries that were not translated or were cut; None if there are none."""
     worker: str | None
-    webhook_tries: int
-    webhook_due_at: datetime | None
-    """Time of the next try; None if there will be none, or the job has not ended."""
-    webhook_state: WebhookState | None
-    """None if there is no webhook."""
-    webhook_problem: str | None
-    """Why the last try failed."""
     document_key_sha256: str | None
     """Hash of a document's key: only its id and this key together give access. None for other jobs."""
     detected_source: str | None

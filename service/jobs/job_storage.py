@@ -21,7 +21,6 @@ from service.accounts.database import DEFAULT_URL, Database
 from service.batch.files import sync_folder
 from service.jobs.job import JobLimits
 from service.jobs.store import JobStore
-from service.jobs.webhooks import WebhookOptions, read_secret
 from service.settings import Settings, SettingsError
 
 PIECE_BYTES = 256 * 1024
@@ -231,12 +230,11 @@ def _locked(folder: Path, operation: int) -> Iterator[bool]:
 
 @dataclass(frozen=True, slots=True)
 class JobStorage:
-    """Database, files and webhook options of jobs."""
+    """Database and files of jobs."""
 
     store: JobStore
     blobs: BlobStore
     scratch: ScratchFolder
-    webhooks: WebhookOptions | None
 
 
 def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobStorage | None:
@@ -251,7 +249,6 @@ def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) 
     if settings.jobs is None and _lacks_location(settings, accounts):
         logger.warning("jobs are disabled: %s", LOCATION_MISSING)
         return None
-    webhooks = read_webhook_options(settings)
     try:
         scratch = ScratchFolder(opened)
         blobs = open_blobs(_files_location(settings, accounts, scratch))
@@ -268,25 +265,7 @@ def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) 
         settings.max_jobs_bytes_of_key,
     )
     store = JobStore(database, limits, accounts.options.clock)
-    return JobStorage(store, blobs, scratch, webhooks)
-
-
-def read_webhook_options(settings: Settings) -> WebhookOptions | None:
-    """Return how webhooks are sent; None if they are disabled.
-
-    Raises:
-        SettingsError: a secret cannot be used, or only the previous one is set.
-    """
-    secret, previous = settings.webhook_secret, settings.webhook_previous_secret
-    if secret is None:
-        if previous is not None:
-            raise SettingsError("webhook_previous_secret: requires webhook_secret; set both")
-        return None
-    return WebhookOptions(
-        read_secret(secret.get_secret_value()),
-        None if previous is None else read_secret(previous.get_secret_value(), "webhook_previous_secret"),
-        settings.webhook_private,
-    )
+    return JobStorage(store, blobs, scratch)
 
 
 def _files_location(settings: Settings, accounts: Accounts, scratch: ScratchFolder) -> str:

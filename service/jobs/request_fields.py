@@ -26,11 +26,8 @@ from service.http.fields import MULTIPART, Fields, media_type_of, read_query
 from service.http.forms import FormError, FormParser, PartLimits
 from service.http.request_bodies import require_no_encoding
 from service.http.threads import run_in_thread
-from service.jobs.addresses import parse_webhook_url, reject_private_literal
-from service.jobs.errors import AddressRejected
 from service.jobs.job import JobRequest
 from service.jobs.responses import JobOptionsIn
-from service.jobs.webhooks import WebhookOptions
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
 from service.translation.source_language import DetectionMode
@@ -46,13 +43,12 @@ MAX_COLUMNS = 64
 MAX_COLUMN_LENGTH = 200
 
 
-def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | None) -> JobRequest:
+def read_job_request(fields: Fields, sent_name: str) -> JobRequest:
     """Return the job request, with each field checked against its limits. Language codes are not checked.
 
     Args:
         fields: all fields but the file.
         sent_name: name of the file if no field overrides it.
-        webhooks: webhook options; None if webhooks are disabled.
 
     Raises:
         ApiError: fields cannot be used; the error names them.
@@ -71,7 +67,6 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
         target=_code(fields, "target"),
         options=_options(fields),
         columns=_columns(fields.strings("columns") or ()),
-        webhook_url=_webhook_url(fields.string("webhook_url"), webhooks),
         glossary_id=_code(fields, "glossary"),
         memory_id=_code(fields, "memory"),
         output=_output(fields.string("output_format") or "", file_name),
@@ -173,20 +168,6 @@ def _columns(columns: Sequence[str]) -> tuple[str, ...]:
     if any(len(column) > MAX_COLUMN_LENGTH or "\0" in column for column in found):
         raise field_error("columns", f"each must have at most {MAX_COLUMN_LENGTH} characters, and no NUL")
     return found
-
-
-def _webhook_url(url: str | None, webhooks: WebhookOptions | None) -> str | None:
-    if not url:
-        return None
-    if webhooks is None:
-        raise field_error("webhook_url", "webhooks are disabled; the operator must set webhook_secret")
-    try:
-        parsed = parse_webhook_url(url)
-        if not webhooks.allows_private:
-            reject_private_literal(parsed)
-    except AddressRejected as error:
-        raise field_error("webhook_url", error.problem) from error
-    return url
 
 
 JSON_LINES = ("application/x-ndjson", "application/jsonl")

@@ -10,7 +10,7 @@ from pydantic import Field
 from dragoman.types import Formality
 from service.formats.review_marks import ReviewMarks
 from service.http.openapi import DocumentedModel, closed_examples, equal_fields
-from service.jobs.job import Job, JobState, WebhookState
+from service.jobs.job import Job, JobState
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure
 
@@ -46,8 +46,6 @@ class JobOptionsIn(DocumentedModel):
     """Terms in JSON, as in `[{"source": "Hund", "target": "hound"}]`; see `/v1/translate`."""
     forbidden: list[str] = Field([])
     """Phrases of the target language that no translation may contain; repeat it for several."""
-    webhook_url: str = ""
-    """URL to notify when the job ends, if the server allows it."""
     file_name: str = ""
     """Replaces the file's own name; its suffix selects the format."""
     output_format: str = ""
@@ -104,19 +102,6 @@ class JobResult(DocumentedModel):
     """SHA-256 in hexadecimal digits; also the `ETag`."""
 
 
-class JobWebhook(DocumentedModel):
-    """State of the webhook of a job."""
-
-    state: WebhookState
-    """`pending` until it is delivered; `failed` after the last try."""
-    tries: int
-    """Number of tries, including one in progress."""
-    problem: str | None = None
-    """Reason for which the last try failed."""
-    next_try_at: datetime | None = None
-    """Time of the next try; null before the job ends and after the last try."""
-
-
 class JobResponse(DocumentedModel):
     """An asynchronous translation of a file."""
 
@@ -150,10 +135,6 @@ class JobResponse(DocumentedModel):
     """Id of the glossary that was named."""
     num_terms: int | None = None
     """Number of terms that were copied for this job; null if there are none."""
-    webhook_url: str | None = None
-    """URL that is notified when the job ends."""
-    webhook: JobWebhook | None = None
-    """State of the notification; null without `webhook_url`."""
     progress: JobProgress
     problem: str | None = None
     """Reason of the failure."""
@@ -181,12 +162,6 @@ class JobsResponse(DocumentedModel):
 def job_response(job: Job) -> JobResponse:
     """Return a job as its owner sees it."""
     job_request, result = job.job_request, job.result
-    webhook = job.webhook_state and JobWebhook(
-        state=job.webhook_state,
-        tries=job.webhook_tries,
-        problem=job.webhook_problem,
-        next_try_at=job.webhook_due_at,
-    )
     progress = JobProgress(
         entries=job.num_entries,
         done=job.num_done,
@@ -204,7 +179,6 @@ def job_response(job: Job) -> JobResponse:
             "memory": job_request.memory_id,
             "output_format": job_request.output.removeprefix(".") or None,
             "glossary": job_request.glossary_id,
-            "webhook": webhook,
             "progress": progress,
             "result": result and {"file_name": job_request.result_name, **asdict(result)},
         }

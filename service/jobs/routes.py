@@ -156,7 +156,7 @@ class JobAuthenticator:
         await run_storage_call(lambda: self.store.check_space(caller.key_id))
         async with self.job_service.folder() as folder:
             received = await receive(connection, folder, max_bytes)
-            job_request = read_job_request(received.fields, received.name, self.job_service.storage.webhooks)
+            job_request = read_job_request(received.fields, received.name)
             job_request = await self.job_service.apply_memory(job_request, caller)
             named = [] if job_request.glossary_id is None else [job_request.glossary_id]
             terms = await find_terms(self.glossaries, caller, named, read_own_terms(received.fields))

@@ -379,7 +379,6 @@ class JobStore:
             "input_size_bytes": 0,  # the input is removed
             "errors": None if errors is None else errors.blob,
             "errors_size_bytes": None if errors is None else errors.size_bytes,
-            "webhook_due_at": None if job.job_request.webhook_url is None else now,
         }
         if result is not None:
             ended |= {

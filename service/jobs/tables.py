@@ -11,7 +11,7 @@ from dragoman.errors import InputError
 from service.accounts.database import Database
 from service.accounts.totals import Resource, change_total, read_total
 from service.jobs.errors import JobUnreadable
-from service.jobs.job import ClaimKind, Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
+from service.jobs.job import ClaimKind, Job, JobRequest, JobState, NewJob, StoredFile
 from service.schema.tables import JOBS, TOTALS
 
 JOBS_LOCK = 0x_D8A6_0AB5
@@ -104,7 +104,6 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
         "request": _REQUESTS.dump_json(new.job_request).decode(),
         "charged_month": month,
         "created_at": now,
-        "webhook_state": None if new.job_request.webhook_url is None else WebhookState.PENDING,
     }
 
 

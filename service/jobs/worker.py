@@ -39,7 +39,6 @@ from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, Time
 from service.jobs.job_storage import JobStorage
 from service.jobs.long_polling import EndWaiter
 from service.jobs.store import JobStore
-from service.jobs.webhooks import WebhookQueue, WebhookSender
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
 from service.telemetry.logs import traceback_without_messages
 
@@ -139,10 +138,6 @@ class JobWorkers:
         if not self.jobs_at_a_time:
             return loops
         loops.append(("sweep", self._sweep_loop))
-        if self.storage.webhooks is not None:
-            queue = WebhookQueue(self._store.database, self._store.clock)
-            sending = WebhookSender(queue, self.storage.webhooks, self.counters, self.poll_s)
-            loops.append(("webhooks", lambda name: sending.keep_sending(partial(self.counters.beat, name))))
         takers = [(f"documents-{number + 1}", ClaimKind.DOCUMENTS) for number in range(DOCUMENTS_AT_A_TIME)]
         takers += [(f"jobs-{number + 1}", ClaimKind.ANY) for number in range(self.jobs_at_a_time)]
         takers += [

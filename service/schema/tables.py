@@ -132,10 +132,6 @@ JOBS = sa.Table(
     sa.Column("worker", sa.String(32)),
     sa.Column("leased_until", UtcTime),
     sa.Column("num_setbacks", sa.Integer, nullable=False, default=0),  # consecutive ones, without progress
-    sa.Column("webhook_tries", sa.Integer, nullable=False, default=0),
-    sa.Column("webhook_due_at", UtcTime),  # NULL: nothing is due
-    sa.Column("webhook_state", sa.String(16)),  # NULL: there is no webhook
-    sa.Column("webhook_problem", sa.Text),  # problem of the last try
     sa.Column("document_key_sha256", sa.String(64)),  # NULL: the job is not a document
     sa.Column("detected_source", sa.Text),
     sa.Column("num_terms", sa.Integer),  # NULL: the job has no terms, and no file of them

@@ -98,8 +98,6 @@ class WorkerCounters:
     """Restarts after a failure, by loop."""
     jobs: LabeledCounter = field(default_factory=LabeledCounter)
     """Jobs that ended in this process, by state."""
-    webhooks: LabeledCounter = field(default_factory=LabeledCounter)
-    """Delivery attempts of webhooks, by outcome."""
     _beats: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def beat(self, worker: str, next_within_s: float = HEARTBEAT_S) -> None:

@@ -143,7 +143,6 @@ def _of_workers(counters: counting.WorkerCounters) -> Iterator[Metric]:
         "worker_restarts", "Restarts of job worker loops after a failure", ["worker"], counters.restarts
     )
     yield _counter("jobs_ended", "Jobs that ended in this process", ["state"], counters.jobs)
-    yield _counter("webhook_tries", "Attempts to deliver webhooks", ["outcome"], counters.webhooks)
 
 
 def _of_state(state: ServerState) -> Iterator[Metric]:

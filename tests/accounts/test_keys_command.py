@@ -12,8 +12,6 @@ from service.accounts.accounts import Accounts
 from service.accounts.errors import KeyInvalid, QuotaExceeded, StoreError
 from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, Scope
 from service.cli.keys import keys
-from service.jobs.webhooks import key_secret, read_secret
-from service.settings import SettingsError
 from tests.service.keys import id_of
 
 Command = Callable[..., Result]
@@ -122,18 +120,3 @@ def test_an_unknown_scope_is_a_wrong_option(command: Command) -> None:
 def test_an_unusable_database_is_reported(command: Command, tmp_path: Path) -> None:
     (tmp_path / "accounts.db").write_bytes(b"garbage " * 1000)
     assert isinstance(command("list").exception, StoreError)
-
-
-def test_each_key_has_its_own_webhook_secret_which_can_be_shown(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = (id_of(made_by(command("create", name))) for name in ("Ann", "Ben"))
-    assert isinstance(command("webhook-secret", first).exception, SettingsError)
-
-    monkeypatch.setenv("DRAGOMAN_WEBHOOK_SECRET", "a secret of some length")
-    secrets = [made_by(command("webhook-secret", key)) for key in (first, second)]
-    assert [read_secret(secret) for secret in secrets] == [
-        key_secret(b"a secret of some length", key) for key in (first, second)
-    ]
-    assert len(set(secrets)) == len(secrets)
-    assert isinstance(command("webhook-secret", "00000000").exception, KeyInvalid)

@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from dragoman.pipeline.pacing import Pacer
 from dragoman.terms import Term
 from dragoman.types import Pair
-from service.accounts.accounts import SYSTEM_CLOCK
 from service.accounts.database import MAX_ROWS, Database
 from service.accounts.key_store import KeyStore
 from service.accounts.totals import Resource, change_total
@@ -26,9 +25,8 @@ from service.accounts.write_lock import WriteKind, WriteLock
 from service.batch.journal import Journal
 from service.glossaries.entries import Dictionary
 from service.glossaries.store import MAX_DICTIONARIES, GlossaryLimits, GlossaryStore
-from service.jobs.job import JobOutcome, JobState, RunProgress, StoredFile, WebhookState
+from service.jobs.job import JobOutcome, JobState, RunProgress, StoredFile
 from service.jobs.store import JobStore
-from service.jobs.webhooks import WebhookQueue
 from service.memories.pairs import SegmentPair
 from service.memories.store import MemoryStore
 from service.schema.tables import GLOSSARIES, JOBS, MEMORIES, MEMORY_PAIRS, TRANSLATIONS
@@ -111,7 +109,7 @@ def fill(database: Database, owner: str) -> None:
             for n in numbers
         ),
         GLOSSARIES: ({"id": f"{n}", "key_id": owner, "name": "g", "created_at": NOON} for n in numbers),
-        JOBS: ({**job, "id": f"{n:032}", **_state(n), "webhook_due_at": NOON} for n in numbers),
+        JOBS: ({**job, "id": f"{n:032}", **_state(n)} for n in numbers),
         TRANSLATIONS: (
             {"job": one.id, "key": b"%d" % n, "is_cut": False, "checksum": b"", "text": b"x"} for n in numbers
         ),
@@ -182,9 +180,6 @@ def write_jobs(store: JobStore, owner: str) -> None:
     with store.database.reading() as connection:
         most = sa.select(TRANSLATIONS.c.job).group_by(TRANSLATIONS.c.job).order_by(sa.func.count().desc())
         Journal(store.database, connection.execute(most).scalars().first() or "").forget()
-    webhooks = WebhookQueue(store.database, SYSTEM_CLOCK)
-    assert webhooks.claim(1) is not None
-    webhooks.end(job.id, WebhookState.DELIVERED)
 
 
 def functions_that_write() -> set[str]:

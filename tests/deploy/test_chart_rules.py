@@ -41,7 +41,6 @@ CONTRADICTIONS = {
     ],
     "settings.requires_key needs a place for keys": ["settings.requires_key=true"],
     "settings.database_url cannot be set: use postgresql": ["settings.database_url=sqlite:///a.db"],
-    "settings.webhook_secret cannot be set: use extraEnv": ["settings.webhook_secret=x"],
     "/metrics requires a key": [
         "serviceMonitor.enabled=true",
         "settings.requires_key=true",

@@ -16,7 +16,6 @@ from service.jobs.job import ClaimKind, Job, JobOutcome, JobRequest, JobState, N
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
-from service.jobs.webhooks import WebhookOptions
 from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import Times, database, times, url
 from tests.routing.doubles import until
@@ -35,7 +34,6 @@ from tests.service.keys import Keys
 __all__ = ["database", "double", "models_dir", "times", "url"]
 
 ServeJobs = Callable[..., httpx.Client]
-SECRET = "a secret of some length"  # noqa: S105 -- of tests
 ENDED = ("done", "failed", "cancelled")
 LEASE_S = 30.0
 
@@ -51,8 +49,7 @@ def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
     with ExitStack() as opened:
         database = opened.enter_context(closing(Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")))
         store = JobStore(database, clock=Clock(lambda: times.now))
-        options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=3600)
-        yield JobStorage(store, open_blobs(str(tmp_path / "files")), ScratchFolder(opened), options)
+        yield JobStorage(store, open_blobs(str(tmp_path / "files")), ScratchFolder(opened))
 
 
 @pytest.fixture
@@ -65,11 +62,9 @@ def pass_s(times: Times, seconds: float) -> None:
     times.now += timedelta(seconds=seconds)
 
 
-def new_job(
-    store: JobStore, key_id: str | None = None, *, webhook_url: str | None = None, is_document: bool = False
-) -> NewJob:
+def new_job(store: JobStore, key_id: str | None = None, *, is_document: bool = False) -> NewJob:
     """A file of 100 bytes with 10 entries and 80 characters."""
-    job_request = JobRequest("a.txt", "de", "en", webhook_url=webhook_url)
+    job_request = JobRequest("a.txt", "de", "en")
     document_key = "0" * 64 if is_document else None
     return NewJob(new_job_id(store.clock.now()), key_id, job_request, 100, 10, 80, document_key)
 
@@ -125,7 +120,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of a server with the double, which all tests share that leave nothing running."""
     folder = tmp_path_factory.mktemp("shared")
     url = f"sqlite:///{folder / 'dragoman.db'}"
-    with double_server(folder, database_url=url, webhook_secret=SECRET, **QUICK_FILES) as (client, _):
+    with double_server(folder, database_url=url, **QUICK_FILES) as (client, _):
         yield client
 
 

@@ -28,10 +28,8 @@ from service.jobs.job import (
     NewJob,
     RunProgress,
     StoredFile,
-    WebhookState,
 )
 from service.jobs.store import JobStore
-from service.jobs.webhooks import WebhookQueue
 from service.schema.tables import JOBS
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
@@ -54,10 +52,6 @@ def add(
     return store.add(new_job(store, key_id, is_document=is_document), limit)
 
 
-def add_with_webhook(store: JobStore, key_id: str | None = None) -> Job:
-    return store.add(new_job(store, key_id, webhook_url="https://example.com/"))
-
-
 @pytest.fixture
 def key_id(new_key_id: Iterator[str]) -> str:
     return next(new_key_id)
@@ -68,9 +62,7 @@ def used(database: Database, key_id: str) -> Usage:
 
 
 def test_a_job_is_read_as_it_was_added(store: JobStore) -> None:
-    job_request = JobRequest(
-        "ü.csv", None, "en", OPTIONS, ("title", "2"), webhook_url="https://example.com/?a=b"
-    )
+    job_request = JobRequest("ü.csv", None, "en", OPTIONS, ("title", "2"))
     added = store.add(NewJob("0" * 32, None, job_request, 5, 6, 7))
 
     assert store.get(None, "0" * 32) == added
@@ -215,38 +207,6 @@ def test_a_job_that_has_not_ended_is_not_removed(store: JobStore, times: Times) 
     assert store.get(None, job.id).id == job.id
 
 
-def test_a_webhook_is_claimed_by_one_worker_and_again_when_it_is_due(store: JobStore, times: Times) -> None:
-    queue = WebhookQueue(store.database, store.clock)
-    add_with_webhook(store)
-    assert queue.claim(60) is None
-    job = end_next(store)
-
-    tries = []
-    for _ in range(2):
-        tried = queue.claim(60)
-        assert tried is not None
-        tries.append(tried.webhook_tries)
-        assert queue.claim(60) is None
-        queue.retry(job.id, 5.0, "why")
-        pass_s(times, 5)
-    assert tries == [1, 2]
-    queue.end(job.id, WebhookState.DELIVERED)
-    pass_s(times, 3600)
-    assert queue.claim(60) is None
-
-
-def test_webhooks_of_busy_keys_are_not_claimed(database: Database, store: JobStore, key_id: str) -> None:
-    queue = WebhookQueue(database, store.clock)
-    for key in (key_id, None):
-        add_with_webhook(store, key)
-        end_next(store)
-
-    assert queue.claim(60, [key_id, None]) is None
-    found = queue.claim(60, [key_id]), queue.claim(60, [None])
-    assert [each and each.key_id for each in found] == [None, key_id]
-    assert None not in found
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -258,20 +218,14 @@ def test_webhooks_of_busy_keys_are_not_claimed(database: Database, store: JobSto
 def test_an_unreadable_row_does_not_block_other_jobs(
     database: Database, store: JobStore, times: Times, damage: str
 ) -> None:
-    queue = WebhookQueue(database, store.clock)
-    damaged = add_with_webhook(store)
+    damaged = add(store)
     pass_s(times, 1)
-    other = add_with_webhook(store)
+    other = add(store)
     with database.writing() as connection:
         connection.execute(update(JOBS).where(JOBS.c.id == damaged.id).values(request=damage))
 
     assert store.claim("first") is None
-    job = claimed(store, "second")
-    assert job.id == other.id
-    with database.writing() as connection:
-        connection.execute(update(JOBS).values(webhook_due_at=times.now))
-    found = [queue.claim(60), queue.claim(60)]
-    assert [each.id for each in found if each is not None] == [other.id]
+    assert claimed(store, "second").id == other.id
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def open_storage(url: str, files: Path, opened: ExitStack, ahead: timedelta) -> 
     database = Database.open(url)
     opened.callback(database.close)
     store = JobStore(database, clock=Clock(lambda: datetime.now(UTC) + ahead), lease_s=LEASE.total_seconds())
-    return JobStorage(store, open_blobs(str(files)), ScratchFolder(opened), None)
+    return JobStorage(store, open_blobs(str(files)), ScratchFolder(opened))
 
 
 def hold_folder(temporary: Path) -> None:

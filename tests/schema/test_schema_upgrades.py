@@ -1,5 +1,6 @@
 """Databases of older releases are upgraded with their rows, once, or rejected unchanged."""
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from service.accounts.database import _SCHEMA_LOCK, Database, hold_lock
 from service.accounts.errors import SchemaUnknown
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions
-from service.jobs.job import JobRequest, NewJob
+from service.jobs.job import JobRequest, JobState, NewJob
 from service.jobs.store import JobStore
 from service.schema import upgrade
 from service.schema.tables import HEAD, METADATA, TOTALS, USAGE
@@ -96,6 +97,35 @@ def old_url(any_url: str) -> str:
     return any_url
 
 
+@pytest.fixture
+def first_url(any_url: str) -> str:
+    """Of a database that the first release created."""
+    statements = (Path(__file__).parent / "schema-0001.sql").read_text("utf-8")
+    if kind_of(any_url) == "postgresql":
+        statements = statements.replace("BLOB", "BYTEA").replace("DATETIME", "TIMESTAMP WITH TIME ZONE")
+    execute(any_url, statements)
+    execute(any_url, "INSERT INTO keys VALUES ('a', '', '', '', NULL, NULL, CURRENT_TIMESTAMP, NULL, NULL)")
+    return any_url
+
+
+def add_first_jobs(url: str, request: str, *sizes: tuple[int, int | None, int | None]) -> None:
+    """Add jobs of the key `a` as the first release did, with these sizes of input, result and errors."""
+    values: dict[str, object] = {
+        "key_id": "a",
+        "state": "done",
+        "request": request,
+        "charged_month": "",
+        "created_at": NOON.isoformat(" "),
+        "is_cancelling": False,
+        **dict.fromkeys(("num_characters", "num_entries", "num_done", "num_failed", "num_flagged"), 0),
+        **dict.fromkeys(("num_setbacks", "webhook_tries"), 0),
+    }
+    names = ("input_size_bytes", "result_size_bytes", "errors_size_bytes")
+    rows = [{**values, **dict(zip(names, each, strict=True)), "id": str(n)} for n, each in enumerate(sizes)]
+    with reading(url) as connection, connection.begin():
+        connection.execute(sa.insert(sa.table("jobs", *map(sa.column, rows[0]))), rows)
+
+
 @pytest.mark.parametrize("has_next", [False, True], ids=["same release", "next release"])
 def test_every_row_is_kept(old_url: str, request: pytest.FixtureRequest, *, has_next: bool) -> None:
     with closing(Database.open(old_url)) as database:
@@ -121,36 +151,36 @@ def test_every_row_is_kept(old_url: str, request: pytest.FixtureRequest, *, has_
     assert revisions(old_url) == [NEXT if has_next else HEAD]
 
 
-def test_tables_and_migrations_agree(tmp_path: Path) -> None:
+def test_tables_and_migrations_agree(first_url: str) -> None:
     """Databases of the first release, once migrated, equal new ones."""
-    url = f"sqlite:///{tmp_path / 'first.db'}"
-    execute(url, (Path(__file__).parent / "schema-0001.sql").read_text("utf-8"))
-
-    with closing(Database.open(url)) as database, database.reading() as connection:
+    with closing(Database.open(first_url)) as database, database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
 
 
-def test_an_upgrade_counts_what_is_stored(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'first.db'}"
-    execute(url, (Path(__file__).parent / "schema-0001.sql").read_text("utf-8"))
-    job = "'a', 'done', '', {}, 0, '', 0, 0, 0, 0, '', 0, 0, 0, {}, {}"
-    columns = (
-        "id, key_id, state, request, input_size_bytes, num_characters, charged_month, num_entries, num_done,"
-        "num_failed, num_flagged, created_at, is_cancelling, num_setbacks, webhook_tries, result_size_bytes,"
-        "errors_size_bytes"
-    )
-    sizes = [(1, "NULL", "NULL"), (0, 10, 5)]
-    jobs = ", ".join(f"('{size[0]}', {job.format(*size)})" for size in sizes)
-    execute(url, f"INSERT INTO jobs ({columns}) VALUES {jobs}")  # noqa: S608 -- of constants
+def test_a_job_of_the_first_release_is_read_without_its_webhook(first_url: str) -> None:
+    url = "https://example.com/"
+    request = {"file_name": "a.txt", "source": "de", "target": "en", "webhook_url": url}
+    add_first_jobs(first_url, json.dumps(request), (1, None, None))
+
+    with closing(Database.open(first_url)) as database:
+        job = JobStore(database).get("a", "0")
+
+    assert job.job_request == JobRequest("a.txt", "de", "en")
+    assert (job.state, job.created_at, job.input_size_bytes) == (JobState.DONE, NOON, 1)
+
+
+def test_an_upgrade_counts_what_is_stored(first_url: str) -> None:
+    add_first_jobs(first_url, "", (1, None, None), (0, 10, 5))
     execute(
-        url,
-        "INSERT INTO memories VALUES ('m', NULL, '', 'de', 'en', 2, 30, 1, '');"
-        "INSERT INTO glossaries VALUES ('g', 'a', '', '', 1), ('h', 'a', '', '', 1);"
+        first_url,
+        "INSERT INTO memories VALUES ('m', NULL, '', 'de', 'en', 2, 30, 1, CURRENT_TIMESTAMP);"
+        "INSERT INTO glossaries"
+        " VALUES ('g', 'a', '', CURRENT_TIMESTAMP, 1), ('h', 'a', '', CURRENT_TIMESTAMP, 1);"
         "INSERT INTO glossary_dictionaries"
         " VALUES ('g', 'de', 'en', 0, '', 1, 7), ('g', 'en', 'de', 1, '', 1, 8)",
     )
 
-    with closing(Database.open(url)) as database, database.reading() as connection:
+    with closing(Database.open(first_url)) as database, database.reading() as connection:
         totals = {
             (row.resource, row.owner): (row.num_items, row.size_bytes)
             for row in connection.execute(sa.select(TOTALS))

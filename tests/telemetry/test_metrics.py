@@ -285,7 +285,6 @@ def test_every_metric_is_on_the_page_with_its_kind_and_labels(
     observer.workers.beat("sweep")
     observer.workers.restarts.add("sweep")
     observer.workers.jobs.add("done")
-    observer.workers.webhooks.add("delivered")
     with router_of(translator, models_dir / "tiny") as router:
         families = observer.metrics(Inference(router, 1.0, ())).families()
     found = {

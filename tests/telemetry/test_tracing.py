@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import httpx
@@ -16,7 +18,6 @@ from service.server_telemetry import Telemetry, TelemetryOptions
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
 from service.telemetry.tracing import NO_TRACING
 from service.telemetry.tracing_setup import TracingError, open_tracing
-from tests.jobs.test_webhooks import receiving
 from tests.telemetry.conftest import Observe, failing, observed_engine, serve_one
 
 PROJECT = Path(__file__).parents[2]
@@ -174,13 +175,38 @@ def test_an_endpoint_without_the_packages_is_rejected_with_what_to_do(
         Telemetry.open(TelemetryOptions(otlp_endpoint="http://127.0.0.1:4318"))
 
 
+@contextmanager
+def receiving(seen: list[tuple[str, bytes]]) -> Iterator[str]:
+    """The address of a server that accepts every request; it notes paths and bodies."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def test_spans_are_sent_to_the_collector() -> None:
-    with receiving(200) as collector:
-        observer = Telemetry.open(TelemetryOptions(otlp_endpoint=f"{collector.url}/"))
+    seen = list[tuple[str, bytes]]()
+    with receiving(seen) as address:
+        observer = Telemetry.open(TelemetryOptions(otlp_endpoint=f"{address}/"))
         with observed_engine(observer) as client:
             client.get("/v1/models")
         observer.close()
 
-    assert {headers["path"] for headers, _ in collector.seen} == {"/v1/traces"}
-    bodies = [body for _, body in collector.seen]
+    assert {path for path, _ in seen} == {"/v1/traces"}
+    bodies = [body for _, body in seen]
     assert any(b"GET /v1/models" in body or body[:2] == b"\x1f\x8b" for body in bodies)

@@ -2,9 +2,8 @@
 {{- define "dragoman.check" -}}
 {{- $settings := include "dragoman.settings" . | fromYaml -}}
 {{- /* Settings that are not to be set by name, and what to use instead. */ -}}
-{{- $webhookSecret := "extraEnv, with a secretKeyRef" -}}
 {{- $instead := dict "database_url" "postgresql or persistence" "rate_storage_url" "redis" "models_dir" "models"
-      "port" "service.port" "uds" "service" "webhook_secret" $webhookSecret "webhook_previous_secret" $webhookSecret -}}
+      "port" "service.port" "uds" "service" -}}
 {{- range $name, $value := $instead -}}
 {{-   if hasKey $.Values.settings $name -}}
 {{-     fail (printf "settings.%s cannot be set: use %s" $name $value) -}}

@@ -1,4 +1,4 @@
-"""Totals of what each owner stores, and memories that are incomplete."""
+"""Totals of what each owner stores, memories that are incomplete, and jobs without webhooks."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _DICTIONARIES = sa.table("glossary_dictionaries", sa.column("glossary_id"), sa.c
 
 
 def upgrade() -> None:
-    """Create the table of totals, and count what is stored."""
+    """Create the table of totals, count what is stored, and drop the columns of webhooks."""
     op.create_table(
         "totals",
         sa.Column("resource", sa.String(16), primary_key=True),
@@ -37,6 +37,9 @@ def upgrade() -> None:
     _count("glossaries", sa.select(_GLOSSARIES.c.key_id.label("owner"), size.label("size_bytes")))
     op.create_index("jobs_by_key_and_state", "jobs", ["key_id", "state"])
     op.add_column("memories", sa.Column("removable_at", sa.DateTime(timezone=True)))
+    with op.batch_alter_table("jobs") as jobs_table:  # on SQLite, this recreates the table
+        for name in ("webhook_tries", "webhook_due_at", "webhook_state", "webhook_problem"):
+            jobs_table.drop_column(name)
 
 
 def _count(resource: str, items: sa.Select[Any]) -> None:
