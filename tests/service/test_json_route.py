@@ -110,12 +110,12 @@ def test_all_requests_are_known() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_collection_of_a_request_is_bounded_and_ends_at_its_first_error(model: type[BaseModel]) -> None:
-    lacking = [
+    unbounded = [
         name
         for name, schema in collections(model.__pydantic_core_schema__)
         if not (schema.get("fail_fast") and schema.get("max_length") is not None)
     ]
-    assert lacking == []
+    assert unbounded == []
 
 
 @pytest.mark.parametrize("model", MODELS)
