@@ -31,12 +31,10 @@ def random_model(**shape: Any) -> Transformer:
     return model
 
 
-def calibrate_on(
-    model: Transformer, samples: Sequence[Sample] = SOURCES, *, has_moments: bool = False
-) -> Calibration:
+def calibrate_on(model: Transformer, samples: Sequence[Sample] = SOURCES) -> Calibration:
     weights = model.to_weights()
     pairs, _ = translate_samples(weights, samples)
-    return calibrate(weights, pairs, has_moments=has_moments)
+    return calibrate(weights, pairs)
 
 
 def cache_steps(model: Transformer) -> dict[str, NDArray[np.float32]]:
@@ -187,50 +185,6 @@ def test_the_output_range_covers_the_states_before_the_projection() -> None:
     assert found.clip == pytest.approx(clip_of(states, is_signed=True), rel=0.02)
 
 
-def read_layer(model: Transformer, name: str, samples: Sequence[Sample] = SOURCES) -> Floats:
-    """All inputs of a decoder's layer over the model's own output, [tokens, K]."""
-    seen: list[torch.Tensor] = []
-    hook = model.get_submodule(name).register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0][0]))
-    found = []
-    for sample in samples:
-        texts = read_and_said(model, sample)
-        with torch.inference_mode():
-            model(*texts)
-        found.append(seen[-1])  # earlier ones are the search's
-    hook.remove()
-    return torch.cat(found).double().numpy()
-
-
-@pytest.mark.parametrize(
-    ("layer", "samples"),
-    [
-        *((layer, SOURCES) for layer in ("self_attention.query", "cross_attention.output", OUTER)),
-        *((OUTER, [Sample(SOURCES[2].ids, begin)]) for begin in ((BOS,), (7,), (EOS, 9, 12))),
-    ],
-)
-def test_moments_are_the_mean_products_of_a_layers_inputs(layer: str, samples: list[Sample]) -> None:
-    """A decoder reads all ids that begin a target, and then what greedy search says after them."""
-    model, name = random_model(), f"decoder.1.{layer}"
-    vectors = read_layer(model, name, samples)
-
-    moments = calibrate_on(model, samples, has_moments=True).moments
-
-    np.testing.assert_allclose(moments[name], vectors.T @ vectors / len(vectors), rtol=1e-4, atol=1e-4)
-
-
-def test_moments_are_computed_only_on_request() -> None:
-    assert calibrate_on(random_model()).moments == {}
-
-
-def test_moments_are_those_of_the_layers_of_a_decoder_step() -> None:
-    attentions = [f"{kind}_attention.{name}" for kind in ("self", "cross") for name in ("query", "output")]
-    names = [*attentions, "feed_forward.inner", "feed_forward.outer"]
-
-    moments = calibrate_on(random_model(), has_moments=True).moments
-
-    assert sorted(moments) == sorted(f"decoder.{layer}.{name}" for layer in (0, 1) for name in names)
-
-
 @pytest.fixture
 def recurrent() -> Transformer:
     return random_model(autoregression="ssru")
@@ -240,11 +194,10 @@ def test_a_recurrent_unit_has_ranges_but_no_self_attention_cache(recurrent: Tran
     """Its gate is made with its cell, in one product that reads through the cell's range."""
     units = {f"decoder.{layer}.self_recurrence.cell" for layer in (0, 1)}
 
-    calibration = calibrate_on(recurrent, has_moments=True)
+    calibration = calibrate_on(recurrent)
     steps = cache_steps(recurrent)
 
     assert {name for name in calibration.ranges if "self_" in name and "decoder" in name} == units
-    assert {name for name in calibration.moments if "self_" in name} == units
     assert steps.keys() == {
         f"decoder.{layer}.cross_attention.{part}" for layer in (0, 1) for part in ("key", "value")
     }

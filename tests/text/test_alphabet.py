@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from dragoman.text.alphabet import Alphabet
 from dragoman.text.tokenizer import Tokenizer
+from tests.linear import num_lines_run
 from tests.text.conftest import GERMAN, train_model
-from tests.text.test_linear import num_lines_run
+from tests.text.test_linear import FOLDER
 
 SHARED_ALPHABET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 LETTERS = (("abcdefghijklmnopqrstuvwxyz äöüß ABCDEFGHIJKLMNOPQRSTUVWXYZ ÄÖÜ ():,.!-",) * 40,)
@@ -103,6 +104,6 @@ def test_unknown_words_are_parts_of_the_text_in_order_and_apart(with_bytes: Alph
 def test_twice_the_text_takes_twice_the_lines(without_bytes: Alphabet, unit: str) -> None:
     text = f"Der Hund {unit * 500} " * 2
     without_bytes.unknown_spans(text)
-    once = num_lines_run(lambda: without_bytes.unknown_spans(text))
+    once = num_lines_run(lambda: without_bytes.unknown_spans(text), FOLDER)
 
-    assert num_lines_run(lambda: without_bytes.unknown_spans(f"{text} {text}")) <= 2.5 * once + 100
+    assert num_lines_run(lambda: without_bytes.unknown_spans(f"{text} {text}"), FOLDER) <= 2.5 * once + 100
