@@ -1,6 +1,5 @@
 """Storage of jobs (database, blobs, temporary files), opened from the settings."""
 
-import fcntl
 import logging
 import os
 import secrets
@@ -193,7 +192,7 @@ class ScratchFolder:
     def __init__(self, opened: ExitStack) -> None:
         """Remove the folders of killed processes, whose files are clients' texts."""
         for left in Path(gettempdir()).glob(f"{SCRATCH_PREFIX}*"):
-            with _locked(left, fcntl.LOCK_EX | fcntl.LOCK_NB) as is_locked:
+            with _locked(left, waits=False) as is_locked:
                 if is_locked:
                     shutil.rmtree(left, ignore_errors=True)
         self._opened = opened
@@ -206,7 +205,7 @@ class ScratchFolder:
         with self._lock:
             while self._folder is None:
                 made = TemporaryDirectory(prefix=SCRATCH_PREFIX)
-                self._opened.enter_context(_locked(Path(made.name), fcntl.LOCK_EX))
+                self._opened.enter_context(_locked(Path(made.name), waits=True))
                 folder = Path(self._opened.enter_context(made))
                 if folder.is_dir():  # else a process that has just started took it for one that was left
                     self._folder = folder
@@ -214,14 +213,16 @@ class ScratchFolder:
 
 
 @contextmanager
-def _locked(folder: Path, operation: int) -> Iterator[bool]:
+def _locked(folder: Path, *, waits: bool) -> Iterator[bool]:
     """Lock a folder for the block. Yield whether this succeeded; not all file systems have locks."""
     with ExitStack() as opened:
         try:
+            import fcntl  # noqa: PLC0415 -- not on Windows, where no folder is locked or removed
+
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             opened.callback(os.close, descriptor)
-            fcntl.flock(descriptor, operation)
-        except OSError:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        except (ImportError, OSError):
             is_locked = False
         else:
             is_locked = True

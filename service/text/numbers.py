@@ -90,7 +90,8 @@ _NUMBER = re.compile(
     {_START}(?:
       {_B}[A-Za-z]{{1,10}}+\d++(?:[A-Za-z]{{0,2}}\d++)*+(?:[A-Z]{{1,2}}+{_E})?+(?P<word>)
     | (?<![\d:.,])(?:[01]?\d|2[0-4])(?::[0-5]\d(?::[0-5]\d)?(?![\d:])|h[0-5]\d{_E})             # time of day
-    | {_SIGN_BEFORE}(?<![\d.,]){_NO_GROUP_BEFORE}\d{{1,3}}(?:{_BLANK}\d{{3}}(?!\d))++(?:[.,]\d++)?+(?![.,]\d)
+    | {_SIGN_BEFORE}(?<![\d.,])(?:\d{{1,2}}|{_NO_GROUP_BEFORE}\d{{3}})
+      (?:{_BLANK}\d{{3}}(?!\d))++(?:[.,]\d++)?+(?![.,]\d)
     | {_SIGN_BEFORE}\d++(?:[{SEPARATORS}]\d++)*+(?:[eE][-+]?\d++{_E}|[A-Z]{{1,2}}+{_E}(?P<capitals>))?+
     )
     """,

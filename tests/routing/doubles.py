@@ -45,6 +45,8 @@ from dragoman.types import (
 
 Result = TypeVar("Result")
 TIMEOUT_S = 60
+TOKENIZER = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8" / "source.spm"
+VOCAB_SIZE = 360
 
 
 def languages(sources: Iterable[str], targets: Iterable[str]) -> Languages:
@@ -66,11 +68,12 @@ def write_bundle(
     targets: Sequence[str] = ("en",),
     filler: str = "",
 ) -> Path:
-    """A bundle whose files verify, though there is no model in them; `filler` makes them other ones."""
+    """A bundle whose files verify, with a tokenizer but no model; `filler` makes them other ones."""
     folder.mkdir(parents=True)
     names = (ENCODER_FILE, DECODER_FILE, "source.model", "target.model")
     for file_name in names:
-        (folder / file_name).write_bytes((file_name + filler).encode() * 1000)
+        filled = (file_name + filler).encode() * 1000
+        (folder / file_name).write_bytes(TOKENIZER.read_bytes() if file_name.endswith(".model") else filled)
     records = {
         file_name: FileRecord(file_sha256(folder / file_name), (folder / file_name).stat().st_size)
         for file_name in names
@@ -83,7 +86,7 @@ def write_bundle(
         "int8",
         "float32",
         "attention",
-        Sizes(2, 4, 16, 1000, 1200),
+        Sizes(2, 4, 16, VOCAB_SIZE, VOCAB_SIZE),
         SpecialIds(0, 1, 3),
         ModelLimits(256, 200),
         source,

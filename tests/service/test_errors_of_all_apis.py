@@ -103,6 +103,8 @@ def test_an_unreadable_body_is_rejected(
     for api, status in zip(APIS, statuses, strict=True):
         headers = {"Authorization": f"{api.scheme} any"} | ({"Content-Type": kind} if kind else {})
         for path, content in ((path, content) for path in api.paths for content in contents):
+            if path == "/detect" and content.startswith(b"q=a&q=b"):
+                continue  # it takes several texts
             response = http.post(path, content=content, headers=headers)
             assert api.error_of(response)[0] == status, (path, content[:60])
             assert len(response.content) < 1000

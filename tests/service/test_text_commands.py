@@ -102,7 +102,7 @@ def test_pull_lists_an_index_and_downloads_a_model_once(run_engine: Run, tmp_pat
 
     assert listed.stdout.decode().split("\t")[:2] == ["tiny", "de -> en"]
     assert pulled.stdout.decode().strip() == str(tmp_path / "new" / "tiny")
-    assert b"exists; remove it, or use --replace" in again.stderr
+    assert b"exists; remove its folder, or use --replace" in again.stderr
     assert again.returncode == 2
     assert json.loads((tmp_path / "published" / "index.json").read_text()) == {"models": [entry()]}
 

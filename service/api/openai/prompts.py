@@ -188,5 +188,5 @@ def _without_frame(text: str, instruction: str) -> str:
     for opening, closing in _FRAMES:
         inner = text[len(opening) : -len(closing)]
         if text[: len(opening)].lower() == opening and text[len(opening) :].lower().endswith(closing):
-            return text if closing in inner else inner.strip()
+            return text if opening in inner or closing in inner else inner.strip()
     return text
