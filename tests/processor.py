@@ -8,7 +8,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def has_vnni() -> bool:
-    """Return whether int8 products are exact and 4-bit ones do not depend on the number of rows.
+    """Return whether int8 products are exact.
 
     Other processors than x86-64 are not known to differ.
     """

@@ -103,9 +103,10 @@ def test_an_unreadable_body_is_rejected(
     for api, status in zip(APIS, statuses, strict=True):
         headers = {"Authorization": f"{api.scheme} any"} | ({"Content-Type": kind} if kind else {})
         for path, content in ((path, content) for path in api.paths for content in contents):
-            if path == "/detect" and content.startswith(b"q=a&q=b"):
-                continue  # it takes several texts
             response = http.post(path, content=content, headers=headers)
+            if path == "/detect" and content.startswith(b"q=a&q=b"):  # it takes several texts
+                assert response.status_code == 200
+                continue
             assert api.error_of(response)[0] == status, (path, content[:60])
             assert len(response.content) < 1000
 
