@@ -31,6 +31,12 @@ def name_of(suffix: str) -> str:
     return f"as-{suffix.removeprefix('.')}{suffix}"
 
 
+def content_of(suffix: str) -> bytes:
+    """A file of a format, without letters that the bundle's vocabulary lacks: the server's double has all."""
+    content: bytes = FILES[suffix][0]
+    return content if suffix != ".txt" else content.replace("ä字😀".encode(), b"x")
+
+
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `dragoman batch` makes of one with a file of each format."""
@@ -38,7 +44,7 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_bundle(folder / "models" / "tiny", "tiny-de-en")
     (folder / "in").mkdir()
     for suffix in FILES.keys() & set(SUFFIXES):
-        (folder / "in" / name_of(suffix)).write_bytes(FILES[suffix][0])
+        (folder / "in" / name_of(suffix)).write_bytes(content_of(suffix))
     command = [sys.executable, str(DOUBLE_COMMAND), "batch", "in", "-o", "out"]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT), "DRAGOMAN_MODELS_DIR": str(folder / "models")}
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
@@ -79,7 +85,7 @@ def members(content: bytes) -> bytes | dict[str, bytes]:
 def test_each_api_translates_every_format_as_the_command_does(
     client: httpx.Client, batch: Path, translate: Callable[[httpx.Client, str, bytes], bytes], suffix: str
 ) -> None:
-    name, content = name_of(suffix), FILES[suffix][0]
+    name, content = name_of(suffix), content_of(suffix)
 
     result = translate(client, name, content)
 

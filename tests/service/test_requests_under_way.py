@@ -25,7 +25,7 @@ from service.translation.request import TranslationRequest
 from service.translation.source_language import DetectionMode
 from service.translation.streaming import StreamDetail
 from service.translation.translation_service import TranslationService
-from tests.routing.doubles import TIMEOUT_S, until
+from tests.routing.doubles import TIMEOUT_S, TOKENIZER, until
 from tests.service.conftest import Serve, double_server, router_of, translate
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys, id_of
@@ -47,7 +47,7 @@ def test_models_shows_what_the_manifest_has(client: httpx.Client, double: Double
         "precision": "int8",
         "limits": {"max_source_tokens": 256, "max_target_tokens": 200},
         "sizes": asdict(manifest.sizes),
-        "size_bytes": 1000 * len("encoder.onnxdecoder.onnxsource.modeltarget.model"),
+        "size_bytes": 1000 * len("encoder.onnxdecoder.onnx") + 2 * TOKENIZER.stat().st_size,
         "is_loaded": True,
         "memory_bytes": 1,
         "kernels": "doubled",
