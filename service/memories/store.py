@@ -175,19 +175,20 @@ class MemoryStore:
         """Return up to `limit` pairs, in the order of their ids, beginning after an id."""
         with self.database.reading() as connection:
             memory = _read_one(connection, owner, memory_id)
-            wanted = sa.select(MEMORY_PAIRS).where(MEMORY_PAIRS.c.memory_id == memory.id)
-            if after is not None:
-                wanted = wanted.where(MEMORY_PAIRS.c.digest > _digest(after))
-            rows = connection.execute(wanted.order_by(MEMORY_PAIRS.c.digest).limit(limit))
-            return [StoredPair(row.digest.hex(), SegmentPair(row.source, row.target)) for row in rows]
+            rows = _page(connection, memory.id, limit, None if after is None else _digest(after))
+        return [StoredPair(row.digest.hex(), SegmentPair(row.source, row.target)) for row in rows]
 
     def read_pairs(self, memory_id: str) -> Iterator[SegmentPair]:
-        """Yield all pairs of a memory, whoever owns it."""
-        wanted = sa.select(MEMORY_PAIRS.c.source, MEMORY_PAIRS.c.target)
-        with self.database.reading() as connection:
-            streamed = connection.execution_options(yield_per=MAX_ROWS)
-            for source, target in streamed.execute(wanted.where(MEMORY_PAIRS.c.memory_id == memory_id)):
-                yield SegmentPair(source, target)
+        """Yield all pairs of a memory, whoever owns it. No connection is held while they are used."""
+        last = None
+        while True:
+            with self.database.reading() as connection:
+                rows = _page(connection, memory_id, MAX_ROWS, last)
+            for row in rows:
+                yield SegmentPair(row.source, row.target)
+            if len(rows) < MAX_ROWS:
+                return
+            last = rows[-1].digest
 
     def find_equal(self, memory_id: str, texts: Iterable[str]) -> dict[bytes, SegmentPair]:
         """Return the pairs whose sources equal one of the texts, by their digest, whoever owns the memory."""
@@ -404,6 +405,16 @@ def _change(connection: sa.Connection, memory_id: str, num_pairs: int, size_byte
     }
     changed = sa.update(MEMORIES).where(MEMORIES.c.id == memory_id).values(counts)
     return _memory(connection.execute(changed.returning(MEMORIES)).one())
+
+
+def _page(
+    connection: sa.Connection, memory_id: str, limit: int, after: bytes | None
+) -> Sequence[sa.Row[Any]]:
+    """Read up to `limit` pairs, in the order of their digests, beginning after one."""
+    wanted = sa.select(MEMORY_PAIRS).where(MEMORY_PAIRS.c.memory_id == memory_id)
+    if after is not None:
+        wanted = wanted.where(MEMORY_PAIRS.c.digest > after)
+    return connection.execute(wanted.order_by(MEMORY_PAIRS.c.digest).limit(limit)).all()
 
 
 def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> list[Memory]:

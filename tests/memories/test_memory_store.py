@@ -116,6 +116,20 @@ def test_more_pairs_than_one_statement_takes_are_stored_and_found(store: MemoryS
     assert {*store.read_pairs(memory.id)} == {*pairs}
 
 
+def test_pairs_are_read_without_a_connection_that_another_thread_may_have_to_close(
+    store: MemoryStore, database: Database
+) -> None:
+    pairs = [SegmentPair(f"Satz {i}", "x") for i in range(2 * MAX_ROWS)]
+    reading = store.read_pairs(store.add(None, "x", DE_EN, pairs, NOON).id)
+
+    for _ in range(MAX_ROWS + 1):
+        next(reading)
+        pool = database.engine.pool
+        assert isinstance(pool, sa.QueuePool)
+        assert pool.checkedout() == 0
+    assert len([*reading]) == MAX_ROWS - 1
+
+
 def test_pages_follow_each_other(store: MemoryStore, owner: str, memory: Memory) -> None:
     first = store.page(owner, memory.id, 1)
     second = store.page(owner, memory.id, 1, first[0].id)
