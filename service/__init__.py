@@ -1,1 +1,1 @@
-"""The engine over HTTP (`service.app`) and on the command line (`service.cli`)."""
+"""The engine over HTTP (`service.server.app`) and on the command line (`service.cli`)."""

@@ -18,7 +18,7 @@ from tests.service.doubles import open_double
 
 PROJECT = Path(__file__).resolve().parents[1]
 PRELOADED = [
-    "service.server",
+    "service.server.server",
     "service.cli.serve",
     "pydantic.v1",
     "tests.batch.killing",

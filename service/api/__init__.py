@@ -1,1 +1,1 @@
-"""The HTTP APIs: Dragoman's own, LibreTranslate's and DeepL's."""
+"""The HTTP APIs: Dragoman's own, LibreTranslate's, DeepL's, Google's and OpenAI's."""

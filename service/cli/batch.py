@@ -9,7 +9,7 @@ import typer
 from dragoman import DecodingOptions
 from service.cli import options as cli_options
 from service.formats.review_marks import ReviewMarks
-from service.settings import load_settings
+from service.settings.settings import load_settings
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
 
@@ -132,7 +132,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     from service.cli.batch_job import BatchArguments, estimate_batch, run_batch  # noqa: PLC0415
     from service.cli.terms import TermOptions  # noqa: PLC0415
     from service.cluster import ClusterOptions  # noqa: PLC0415
-    from service.engine import file_limits  # noqa: PLC0415
+    from service.models.engine import file_limits  # noqa: PLC0415
 
     start = StartMode.RESUME if resume else StartMode.OVERWRITE if force else StartMode.NEW
     settings = load_settings(config, {"model": model, "providers": providers, "kernels": kernels})

@@ -29,9 +29,9 @@ from service.cli.batch_bar import progress_bar, show_contents, show_report
 from service.cli.exit_status import EXIT_FAILED, EXIT_INCOMPLETE
 from service.cli.terms import NO_TERMS, TermOptions
 from service.cluster import ClusterOptions
-from service.engine import find_models, open_router, translator_options
 from service.formats.registry import is_known
-from service.settings import Settings, split_names
+from service.models.engine import find_models, open_router, translator_options
+from service.settings.settings import Settings, split_names
 from service.translation.options import TranslationOptions
 
 CHUNKS = ChunkLimits()

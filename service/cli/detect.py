@@ -4,8 +4,8 @@ import typer
 
 from service.cli import options as cli_options
 from service.cli.line_source import open_lines
-from service.engine import open_router
-from service.settings import load_settings
+from service.models.engine import open_router
+from service.settings.settings import load_settings
 from service.translation.detection import detect as detect_languages
 from service.translation.request import AUTO
 from service.translation.source_language import DetectionMode

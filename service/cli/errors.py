@@ -2,7 +2,7 @@
 
 from dragoman import DragomanError
 from service.errors import ServiceError
-from service.settings import SettingsError
+from service.settings.settings import SettingsError
 from service.telemetry.tracing_setup import TracingError
 
 EXPECTED_ERRORS = (

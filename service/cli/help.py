@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic.fields import FieldInfo
 
-from service.settings import ENV_PREFIX, Settings
+from service.settings.settings import ENV_PREFIX, Settings
 
 WIDTH = 76
 PRECEDENCE = """Settings. An option overrides the environment variable, which overrides the TOML file of

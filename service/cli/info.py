@@ -4,8 +4,8 @@ from dragoman.bundle import read_bundle
 from dragoman.search_model import find_kernels
 from service.cli import options as cli_options
 from service.cli.tables import print_facts, print_versions
-from service.engine import find_models, translator_options
-from service.settings import SettingsError, load_settings
+from service.models.engine import find_models, translator_options
+from service.settings.settings import SettingsError, load_settings
 
 app = cli_options.new_command()
 

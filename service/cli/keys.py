@@ -11,7 +11,7 @@ from service.accounts.errors import KeyInvalid
 from service.accounts.keys import DEFAULT_SCOPES, Key, KeyLimits, KeyOptions, Scope, month_of
 from service.cli.options import ConfigOption, new_command_group
 from service.cli.tables import print_table
-from service.settings import load_settings
+from service.settings.settings import load_settings
 
 if TYPE_CHECKING:
     from service.accounts.key_store import AdminStores

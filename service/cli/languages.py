@@ -11,7 +11,7 @@ from dragoman.routing.router import Router
 from dragoman.routing.routes import Route, RouteKind
 from dragoman.text.segmentation import has_letters
 from service.cli.line_source import MAX_BEGINNING_CHARACTERS
-from service.engine import MORE_MODELS
+from service.models.engine import MORE_MODELS
 from service.translation.request import AUTO, UNDETERMINED
 
 

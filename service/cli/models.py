@@ -8,8 +8,8 @@ from dragoman.bundle import read_bundle
 from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_INCOMPLETE
 from service.cli.tables import print_bundles, print_languages
-from service.engine import find_bundle, list_bundles
-from service.settings import SettingsError, load_settings
+from service.models.engine import find_bundle, list_bundles
+from service.settings.settings import SettingsError, load_settings
 
 app = cli_options.new_command()
 

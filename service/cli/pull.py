@@ -6,9 +6,9 @@ import typer
 from tqdm import tqdm
 
 from service.cli import options as cli_options
-from service.model_errors import ModelExists
-from service.model_index import download, read_index
-from service.settings import SettingsError, load_settings
+from service.models.errors import ModelExists
+from service.models.index import download, read_index
+from service.settings.settings import SettingsError, load_settings
 
 app = cli_options.new_command()
 

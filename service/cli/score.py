@@ -17,10 +17,10 @@ from service.cli.exit_status import EXIT_INCOMPLETE
 from service.cli.languages import LanguageArguments, find_route, preload
 from service.cli.line_source import open_lines
 from service.cli.lines import defer_interrupts, flushed
-from service.engine import open_router
 from service.formats.entries import FileFormatError
 from service.formats.lines import parse_line
-from service.settings import load_settings
+from service.models.engine import open_router
+from service.settings.settings import load_settings
 
 MAX_IN_PROGRESS = 64
 """Maximum number of pairs in the engine at a time."""

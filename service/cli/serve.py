@@ -8,7 +8,7 @@ import typer
 
 from service.cli import options as cli_options
 from service.cli.help import settings_help
-from service.settings import read_settings
+from service.settings.settings import read_settings
 
 app = cli_options.new_command()
 
@@ -61,6 +61,6 @@ def serve(  # noqa: PLR0913 -- the command's options
     }
     settings = read_settings(config, overrides)
     gc.disable()  # until the server listens: modules are no garbage, and collections would take 0.15 s
-    from service import server  # noqa: PLC0415 -- help and wrong settings do not wait for the web framework
+    from service.server import server  # noqa: PLC0415 -- help and wrong settings do not wait for the web framework
 
     server.serve(settings)

@@ -10,7 +10,7 @@ from dragoman.cpus import available_cpus
 from dragoman.languages import Languages, list_languages
 from dragoman.routing.memory import size_bytes
 from dragoman.routing.routes import describe
-from service.engine import BundleListing
+from service.models.engine import BundleListing
 from service.versions import installed_version
 
 

@@ -15,8 +15,8 @@ from service.cli.languages import LanguageArguments, find_route, preload
 from service.cli.line_source import open_lines
 from service.cli.lines import open_output, write_lines
 from service.cli.terms import TermOptions
-from service.engine import open_router
-from service.settings import load_settings
+from service.models.engine import open_router
+from service.settings.settings import load_settings
 from service.text.modes import PlaceholderMode
 from service.translation.options import TranslationOptions
 

@@ -14,7 +14,6 @@ from dragoman.errors import InputError
 from dragoman.types import Pair
 from service.accounts.keys import Caller
 from service.batch.errors import BatchStopped, InputProblem
-from service.engine import translator_options
 from service.formats.entries import FileFormatError
 from service.formats.limits import FileLimits
 from service.glossaries.terminology import RequestTerminology
@@ -27,7 +26,8 @@ from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove, remove
 from service.jobs.job_storage import JobStorage
 from service.jobs.request_fields import require_pair
 from service.jobs.worker import INPUT, TERMS, JobWorkers
-from service.settings import Settings
+from service.models.engine import translator_options
+from service.settings.settings import Settings
 from service.telemetry.counters import WorkerCounters
 from service.translation.request import AUTO
 from service.translation.translation_service import TranslationService

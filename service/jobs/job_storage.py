@@ -20,7 +20,7 @@ from service.accounts.database import DEFAULT_URL, Database
 from service.batch.files import sync_folder
 from service.jobs.job import JobLimits
 from service.jobs.store import JobStore
-from service.settings import Settings, SettingsError
+from service.settings.settings import Settings, SettingsError
 
 PIECE_BYTES = 256 * 1024
 

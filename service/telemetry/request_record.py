@@ -12,7 +12,6 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 OTHER = "other"
 """Name of any other method, of a path without a route, and of an endpoint outside the service."""
 SERVICE = "service."
-APIS = "service.api."
 
 
 def method_of(scope: Scope) -> str:
@@ -42,7 +41,7 @@ def api_of(scope: Scope) -> str:
     module = getattr(scope.get("endpoint"), "__module__", "")
     if not module.startswith(SERVICE):
         return OTHER
-    return str(module.removeprefix(APIS).removeprefix(SERVICE).partition(".")[0])
+    return str(module.split(".")[-2])
 
 
 def status_class_of(status: int) -> str:

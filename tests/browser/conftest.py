@@ -18,8 +18,8 @@ from playwright.sync_api import (
 )
 
 from dragoman.bundle import open_bundle
-from service.engine import open_router
-from service.settings import load_settings
+from service.models.engine import open_router
+from service.settings.settings import load_settings
 from tests.browser.servers import DOUBLE_COMMAND, ROOT, Server
 from tests.routing.doubles import write_bundle
 from tests.service.conftest import QUICK_FILES, ready_client, router_of

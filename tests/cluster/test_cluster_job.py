@@ -17,7 +17,7 @@ from service.cluster.engines import RoutedEngine
 from service.cluster.partitions import write_outcomes
 from service.cluster.run import run_on_ray
 from service.formats.entries import Entry
-from service.settings import Settings
+from service.settings.settings import Settings
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
 from service.translation.options import BATCH

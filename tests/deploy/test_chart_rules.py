@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dragoman.scheduling.metrics import QueueState
-from service.settings import ENV_PREFIX, Settings, load_settings
+from service.settings.settings import ENV_PREFIX, Settings, load_settings
 from service.telemetry.counters import EngineMetricsCollector, RequestCounters, WorkerCounters
 from service.telemetry.metrics import Metrics, ServerState
 from tests.deploy.manifests import (

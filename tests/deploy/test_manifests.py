@@ -16,7 +16,7 @@ import typer
 
 from service.cli.app import app
 from service.http.server_protocol import CLOSE_GRACE_S
-from service.settings import Settings
+from service.settings.settings import Settings
 from tests.deploy.manifests import (
     KUBERAY,
     PODS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.settings import ENV_PREFIX, Settings, load_settings
+from service.settings.settings import ENV_PREFIX, Settings, load_settings
 
 ROOT = Path(__file__).parents[2]
 GUIDES = {

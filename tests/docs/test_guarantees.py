@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from service.settings import Settings
+from service.settings.settings import Settings
 
 PROJECT = Path(__file__).parents[2]
 REFERENCE = PROJECT / "docs" / "reference"

@@ -11,7 +11,7 @@ import pytest
 
 from service.cli import serve
 from service.cli.help import GROUPS, grouped_settings
-from service.settings import ENV_PREFIX, Settings, load_settings
+from service.settings.settings import ENV_PREFIX, Settings, load_settings
 from tests.docs.settings_page import PageError, update_tables
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 def test_every_setting_is_in_one_group_and_has_a_meaning() -> None:
     assert sorted(GROUPED) == sorted(Settings.model_fields), "change the groups in service/cli/help.py"
     mute = [name for name, field in Settings.model_fields.items() if not field.description]
-    assert mute == [], "write a docstring below them in service/settings.py"
+    assert mute == [], "write a docstring below them in service/settings/settings.py"
 
 
 def test_each_setting_is_on_one_page() -> None:

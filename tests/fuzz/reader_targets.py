@@ -14,7 +14,7 @@ from dragoman.text.tokenizer import Tokenizer
 from service.batch.errors import JournalDamaged, JournalFailed, OtherJob
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile, remove_journal
-from service.settings import SettingsError, load_settings
+from service.settings.settings import SettingsError, load_settings
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin, TextOutcome
 from tests.fuzz.target import TINY, Inputs, Target, World, seeded

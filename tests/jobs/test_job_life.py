@@ -13,7 +13,7 @@ import pytest
 
 from dragoman import Priority
 from service.formats.registry import open_format
-from service.settings import SettingsError
+from service.settings.settings import SettingsError
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
 from tests.jobs.conftest import (

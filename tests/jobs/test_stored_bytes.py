@@ -23,7 +23,7 @@ from service.jobs.job_storage import BlobStore, open_blobs
 from service.jobs.routes import RangeNotSatisfiable, requested_part
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_by_key, stored_bytes_of_key
-from service.settings import SettingsError
+from service.settings.settings import SettingsError
 from tests.jobs.conftest import ServeJobs, end_next, new_job, post, run_job, with_key
 from tests.service.conftest import ALL_APIS
 from tests.service.keys import Keys

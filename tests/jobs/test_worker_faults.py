@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from service.api.readiness import Readiness
 from service.http.errors import ApiError
 from service.jobs.job import Job, JobState
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import FolderBlobs, JobStorage
 from service.jobs.store import JobStore
 from service.jobs.worker import JobWorkers
-from service.readiness import Readiness
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
 from tests.jobs.conftest import ServeJobs, new_job
 from tests.routing.doubles import TIMEOUT_S

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 from fastapi import FastAPI
 
 from dragoman.routing.router import Router
-from service.app import create_app
-from service.settings import APIS, Settings
+from service.server.app import create_app
+from service.settings.settings import APIS, Settings
 
 
 def full_document() -> dict[str, Any]:

@@ -31,7 +31,7 @@ import export.__main__
 from dragoman.cpus import available_cpus
 from dragoman.graphs.process_memory import compacted_memory
 from export.memory import peak_bytes
-from service.server import _limit_arenas
+from service.server.server import _limit_arenas
 
 def open_library(name):
     raise TypeError(f"{name} is no name of a library")  # as on Windows

@@ -24,12 +24,12 @@ from dragoman.routing.bundle_runner import PairTranslator
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.options import RouterOptions
 from dragoman.routing.router import Router
-from service.app import create_app
 from service.cli import app as cli
-from service.engine import preloaded
-from service.server import create_server
-from service.server_telemetry import Telemetry
-from service.settings import load_settings
+from service.models.engine import preloaded
+from service.server.app import create_app
+from service.server.server import create_server
+from service.server.telemetry import Telemetry
+from service.settings.settings import load_settings
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.service.doubles import DoubleTranslator, open_double
 from tests.service.keys import Keys

@@ -13,10 +13,10 @@ from dragoman import bundled as bundled_models
 from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.scheduling.metrics import NoMetrics
-from service.engine import find_bundle, find_models, list_bundles, open_router, preloaded
-from service.model_folders import ModelFolders
-from service.model_watcher import ModelWatcher
-from service.settings import Settings, SettingsError, load_settings
+from service.models.engine import find_bundle, find_models, list_bundles, open_router, preloaded
+from service.models.watcher import ModelWatcher
+from service.settings.model_folders import ModelFolders
+from service.settings.settings import Settings, SettingsError, load_settings
 from tests.routing.doubles import write_bundle
 from tests.service.conftest import Run
 

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.bundle import file_sha256, open_bundle
-from service import model_index
-from service.model_errors import ModelBusy, ModelIndexError, ModelsNotWritable, NotEnoughModelSpace
-from service.model_index import IndexedModel, download, read_index
+from service.models import index
+from service.models.errors import ModelBusy, ModelIndexError, ModelsNotWritable, NotEnoughModelSpace
+from service.models.index import IndexedModel, download, read_index
 from tests.service.conftest import TINY_BUNDLE
 
 LARGEST = max(TINY_BUNDLE.iterdir(), key=lambda path: path.stat().st_size).name
@@ -192,7 +192,7 @@ def test_a_disk_that_fills_up_fails_the_download(tmp_path: Path, monkeypatch: py
 
     publish(tmp_path / "published")
     model = read_index(str(tmp_path / "published")).named("tiny")
-    monkeypatch.setattr(model_index, "_complete", fail)
+    monkeypatch.setattr(index, "_complete", fail)
 
     with pytest.raises(ModelsNotWritable, match="folder: No space left on device"):
         download(str(tmp_path / "published"), model, tmp_path / "models", lambda _: None)

@@ -30,7 +30,7 @@ def modules_after(statement: str) -> set[str]:
 @pytest.mark.parametrize(
     ("module", "needed", "others"),
     [
-        ("server", "service.app", ("torch", "export", "training", "ray", "pyarrow")),
+        ("server.server", "service.server.app", ("torch", "export", "training", "ray", "pyarrow")),
         ("cli.app", "typer", ("fastapi", "uvicorn", "torch")),
         ("cli.translate", "service.translation.request", ("fastapi", "sqlalchemy", "torch")),
         ("formats.isolated_reader", "service.formats.entries", ENGINE_AND_SERVER),

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from service.service_links import describe_ignored
-from service.settings import ENV_PREFIX, Settings, SettingsError, load_settings, split_names
+from service.settings.links import describe_ignored
+from service.settings.settings import ENV_PREFIX, Settings, SettingsError, load_settings, split_names
 
 NOT_OCTAL = ("999", "0o660", "66", "rw-")
 NO_PREFIXES = ("translator", "/translator/", "/", "/a b", "//a", "/a?b")

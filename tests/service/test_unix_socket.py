@@ -14,10 +14,10 @@ import pytest
 
 from service.accounts.database import Database
 from service.accounts.errors import RatesInvalid
-from service.app import create_app
-from service.server import create_server
-from service.settings import Settings, SettingsError, load_settings
-from service.sockets import open_sockets
+from service.server.app import create_app
+from service.server.server import create_server
+from service.server.sockets import open_sockets
+from service.settings.settings import Settings, SettingsError, load_settings
 from tests.service.conftest import router_of, running
 from tests.service.doubles import DoubleTranslator
 

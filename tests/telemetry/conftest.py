@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
-from service.server_telemetry import Telemetry, TelemetryOptions
+from service.server.telemetry import Telemetry, TelemetryOptions
 from tests.routing.doubles import until
 from tests.service.conftest import TINY_BUNDLE, client_of, is_ready, models_dir, router_of, translator
 from tests.service.doubles import DoubleTranslator

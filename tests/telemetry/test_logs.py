@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.http.telemetry_middleware import QUIET_ROUTES, RequestLogOptions, TelemetryMiddleware
-from service.server_telemetry import Telemetry, TelemetryOptions
+from service.server.telemetry import Telemetry, TelemetryOptions
 from service.telemetry.counters import RequestCounters
 from service.telemetry.logs import LogFormat, configure_logs, traceback_without_messages
 from service.telemetry.request_record import CURRENT_REQUEST, begin_request, record_texts

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
 from dragoman.types import FinishReason, Method, SearchKind
 from service.http.errors import ErrorKind
-from service.server_telemetry import Access, Telemetry, TelemetryOptions
+from service.server.telemetry import Access, Telemetry, TelemetryOptions
 from service.telemetry.counters import EngineMetricsCollector, Histogram, LabeledCounter
 from service.telemetry.logs import configure_logs
 from service.translation.inference import Inference

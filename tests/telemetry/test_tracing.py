@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanKind, StatusCode
 
-from service.server_telemetry import Telemetry, TelemetryOptions
+from service.server.telemetry import Telemetry, TelemetryOptions
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
 from service.telemetry.tracing import NO_TRACING
 from service.telemetry.tracing_setup import TracingError, open_tracing
@@ -156,7 +156,7 @@ def test_an_exception_raised_in_a_span_is_not_quoted_in_it(kept: Kept) -> None:
 
 def test_without_an_endpoint_nothing_of_opentelemetry_is_imported() -> None:
     script = (
-        "import sys, service.app, service.server_telemetry as o;"
+        "import sys, service.server.app, service.server.telemetry as o;"
         "o.Telemetry.open(o.TelemetryOptions());"
         "sys.exit(bool({'opentelemetry.sdk', 'opentelemetry.exporter'} & sys.modules.keys()))"
     )

@@ -12,10 +12,10 @@ from service.api.deepl.glossaries import GlossaryAccess, glossary_routes, multil
 from service.api.deepl.responses import FORM, NEXT_ROOT, ROOT, DeepLRoute, enter
 from service.api.deepl.schemas import errors_of
 from service.api.deepl.translation import translation_routes
+from service.api.services import ApiDefinition, Services
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind
 from service.http.openapi import operation_ids
-from service.services import ApiDefinition, Services
 
 WRITE_ROOT = f"{ROOT}/write"
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]

@@ -10,10 +10,10 @@ from dragoman.routing.routes import Routes
 from service.api.deepl.responses import DeepLRoute, enter
 from service.api.deepl.schemas import DeepLLanguage, DeepLLanguagesQuery, DeepLUsage, UsageQuery
 from service.api.languages import english_name
+from service.api.services import Services
 from service.http.errors import SafeJSONResponse
 from service.http.openapi import FORM, JSON, describe_route, query_parameters, request_of
 from service.http.threads import run_in_thread
-from service.services import Services
 
 REGIONAL_TARGETS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
 """Targets that clients offer instead of these languages; a model for `en` translates into either."""

@@ -14,6 +14,8 @@ from service.api.deepl.catalogue import are_variants
 from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLError, DeepLRoute, enter
 from service.api.deepl.translation import read_document_parameters
+from service.api.readiness import require_ready
+from service.api.services import Services
 from service.formats.entries import FileFormatError
 from service.formats.registry import output_name, requested_output
 from service.glossaries.terminology import RequestTerminology, RequestTerms
@@ -25,8 +27,6 @@ from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected, UnknownDocument
 from service.jobs.job import Job, JobRequest, JobState
 from service.jobs.job_service import JobService
-from service.readiness import require_ready
-from service.services import Services
 from service.translation.terms import find_terms
 
 EQUAL_LANGUAGES = "Source and target language are equal."

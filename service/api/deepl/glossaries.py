@@ -24,6 +24,7 @@ from service.api.deepl.glossary_fields import (
 from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter, unsupported_value_error
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
+from service.api.services import Services
 from service.glossaries.errors import UnknownGlossary
 from service.glossaries.store import Glossary
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
@@ -39,7 +40,6 @@ from service.http.openapi import (
     request_of,
 )
 from service.http.threads import run_in_thread
-from service.services import Services
 
 CREATED, NO_CONTENT = 201, 204
 ALL = "/glossaries"

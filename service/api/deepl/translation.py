@@ -14,14 +14,14 @@ from service.api.deepl import schemas
 from service.api.deepl.catalogue import are_variants, base_code
 from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLRoute, enter
+from service.api.readiness import require_ready
+from service.api.services import Services
 from service.glossaries.terminology import RequestTerms
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import FORM, JSON, query_parameters, request_of
 from service.jobs.job import JobRequest
 from service.jobs.request_fields import base_name
-from service.readiness import require_ready
-from service.services import Services
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.options import TranslationOptions
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult

@@ -13,9 +13,9 @@ from service.api.libretranslate.files import file_routes
 from service.api.libretranslate.languages import catalogue
 from service.api.libretranslate.responses import errors_of
 from service.api.libretranslate.texts import server_routes, text_routes
+from service.api.services import ApiDefinition, Services
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi import describe_route, operation_ids
-from service.services import ApiDefinition, Services
 from service.versions import installed_version
 
 CORS: Mapping[str, str] = {

@@ -12,6 +12,8 @@ from service.api.libretranslate import errors
 from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import LanguagePair, find_pair
 from service.api.libretranslate.responses import WITH_ANY_KEY, TranslatedFile, TranslateFileForm, errors_of
+from service.api.readiness import require_ready
+from service.api.services import Services
 from service.formats.registry import installed_suffixes, is_known
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
@@ -21,8 +23,6 @@ from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected
 from service.jobs.job import ID_LENGTH, SERVERS_FAULTS, Job, JobRequest, JobState
 from service.jobs.request_fields import base_name, strip_folders
-from service.readiness import require_ready
-from service.services import Services
 
 MAX_NAME_LENGTH = 150
 """Maximum characters of a file name, from its end, in URLs and downloads; quoting may make 12 of each."""

@@ -23,7 +23,7 @@ from service.http.openapi import (
     error_responses,
     examples,
 )
-from service.settings import Settings
+from service.settings.settings import Settings
 from service.translation.request import UNDETERMINED, DetectedSource, TranslationResult
 from service.translation.source_language import DetectionMode
 

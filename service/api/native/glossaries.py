@@ -11,6 +11,7 @@ from dragoman.types import Pair
 from service.api.native import glossary_fields as schemas
 from service.api.native.glossary_fields import GlossaryReader, present_glossary
 from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
+from service.api.services import Services
 from service.formats.isolation import RecordReader
 from service.glossaries.entries import Dictionary, EntriesFormat, write_entries
 from service.glossaries.glossary_service import GlossaryService
@@ -21,7 +22,6 @@ from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.openapi import DocumentedModel
 from service.http.threads import run_in_thread
-from service.services import Services
 
 ROOT = "/v1/glossaries"
 GLOSSARY_PATHS = frozenset({ROOT, f"{ROOT}/"})

@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 
 from service.api.native.responses import Status
+from service.api.readiness import Readiness
 from service.http.errors import ErrorKind
 from service.http.openapi import describe_route, error_responses, operation_id
-from service.readiness import Readiness
 
 
 def health_routes(readiness: Readiness) -> APIRouter:

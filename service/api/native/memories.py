@@ -6,6 +6,7 @@ from fastapi.responses import Response
 from service.accounts.keys import Scope
 from service.api.native import memory_fields as schemas
 from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
+from service.api.services import Services
 from service.formats.isolation import RecordReader
 from service.http import openapi
 from service.http.authentication import key_in_headers
@@ -14,7 +15,6 @@ from service.http.fields import Fields, read_fields
 from service.http.threads import run_in_thread
 from service.memories.memory_service import MemoryService
 from service.memories.store import Memory
-from service.services import Services
 
 ROOT = "/v1/memories"
 MEMORY_PATHS = frozenset({ROOT, f"{ROOT}/"})

@@ -14,6 +14,7 @@ from dragoman.routing.routes import Route, RouteKind, Routes
 from service.accounts.keys import Scope
 from service.api.languages import RoutesCache
 from service.api.model_list import ModelList, listed_models
+from service.api.services import Services
 from service.http.authentication import key_in_headers
 from service.http.errors import ErrorKind
 from service.http.fields import reject_query
@@ -25,7 +26,6 @@ from service.http.openapi import (
     equal_fields,
     error_responses,
 )
-from service.services import Services
 
 RouteKindName = Literal["direct", "multilingual", "pivot"]
 ROUTE_KIND_NAMES: dict[RouteKind, RouteKindName] = {

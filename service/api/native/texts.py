@@ -12,6 +12,8 @@ from dragoman import DecodingOptions, InputError
 from service.accounts.keys import Caller, Scope
 from service.api.native import responses
 from service.api.native.requests import DetectRequest, ScoreRequest, StreamRequest, TranslateRequest
+from service.api.readiness import require_ready
+from service.api.services import Services
 from service.http import openapi
 from service.http.errors import (
     ErrorKind,
@@ -22,8 +24,6 @@ from service.http.errors import (
     to_any_api_error,
 )
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.readiness import require_ready
-from service.services import Services
 from service.translation.memory import apply_memory
 from service.translation.request import TranslationRequest, TranslationResult
 from service.translation.streaming import Progress, StreamDetail

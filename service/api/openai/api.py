@@ -24,6 +24,8 @@ from service.api.openai.languages import (
     languages_of_text,
 )
 from service.api.openai.prompts import Prompt, is_for_chat_model, read_prompt
+from service.api.readiness import require_ready
+from service.api.services import ApiDefinition, Services
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, EventStream, SafeJSONResponse, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, JsonRoute
@@ -40,8 +42,6 @@ from service.http.openapi import (
     path_parameter,
     reference_to,
 )
-from service.readiness import require_ready
-from service.services import ApiDefinition, Services
 from service.translation.options import TranslationOptions
 from service.translation.planned_text import TextsRejectedError
 from service.translation.request import TranslationRequest

@@ -12,8 +12,8 @@ from service.http.file_work import FileWork
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
 from service.memories.memory_service import MemoryService
-from service.model_watcher import ModelWatcher
-from service.settings import Settings
+from service.models.watcher import ModelWatcher
+from service.settings.settings import Settings
 from service.translation.translation_service import TranslationService
 
 

@@ -13,12 +13,12 @@ import uvicorn
 from fastapi import FastAPI
 
 from dragoman.graphs.process_memory import c_function
-from service.app import create_app, telemetry_options
-from service.engine import open_router, preloaded
 from service.http.server_protocol import ConnectionLimits, DrainingServer, ShutdownOptions, bounded_protocol
-from service.server_telemetry import Telemetry
-from service.settings import Settings, log_ignored_variables
-from service.sockets import open_sockets
+from service.models.engine import open_router, preloaded
+from service.server.app import create_app, telemetry_options
+from service.server.sockets import open_sockets
+from service.server.telemetry import Telemetry
+from service.settings.settings import Settings, log_ignored_variables
 from service.telemetry.logs import configure_logs
 
 logger = logging.getLogger(__name__)

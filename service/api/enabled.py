@@ -7,8 +7,8 @@ from service.api.google.api import google_api
 from service.api.libretranslate.api import libretranslate_api
 from service.api.native.api import native_api
 from service.api.openai.api import openai_api
-from service.services import ApiDefinition, Services
-from service.settings import split_names
+from service.api.services import ApiDefinition, Services
+from service.settings.settings import split_names
 
 
 def enabled_apis(services: Services) -> list[ApiDefinition]:

@@ -13,10 +13,11 @@ from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
 from service.accounts.database import Database
 from service.accounts.rates import RateLimiter
+from service.api.enabled import enabled_apis
 from service.api.languages import english_name
 from service.api.native.health import health_routes
-from service.enabled_apis import enabled_apis
-from service.engine import client_file_limits
+from service.api.readiness import Readiness
+from service.api.services import ApiDefinition, Services
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.store import GlossaryLimits, GlossaryStore
 from service.http.authentication import Authenticator
@@ -34,12 +35,11 @@ from service.jobs.job_service import JobService, open_job_service
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_job_storage
 from service.memories.memory_service import MemoryService
 from service.memories.store import MemoryStore
-from service.model_watcher import ModelWatcher
+from service.models.engine import client_file_limits
+from service.models.watcher import ModelWatcher
 from service.page.routes import page_options, page_routes
-from service.readiness import Readiness
-from service.server_telemetry import Telemetry, TelemetryOptions
-from service.services import ApiDefinition, Services
-from service.settings import Settings, split_names
+from service.server.telemetry import Telemetry, TelemetryOptions
+from service.settings.settings import Settings, split_names
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.inference import Inference
 from service.translation.memory import keep_removing_leftovers

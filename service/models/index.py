@@ -31,7 +31,7 @@ from pydantic import BaseModel, Field, ValidationError
 from dragoman.bundle import MAX_MANIFEST_BYTES, file_sha256, open_bundle, read_bundle
 from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE, FileRecord
-from service.model_errors import (
+from service.models.errors import (
     ModelBusy,
     ModelIndexError,
     ModelsNotWritable,

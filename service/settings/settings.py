@@ -23,8 +23,8 @@ from dragoman import ProviderError
 from dragoman.providers import Kernels, parse_providers
 from service.accounts.errors import RatesInvalid
 from service.accounts.rates import RateLimits
-from service.model_folders import ModelFolders
-from service.service_links import describe_ignored, describe_misspelt, without_service_links
+from service.settings.links import describe_ignored, describe_misspelt, without_service_links
+from service.settings.model_folders import ModelFolders
 
 ENV_PREFIX = "DRAGOMAN_"
 MAX_TEXTS = 100_000

@@ -11,8 +11,8 @@ from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from service.formats.limits import FileLimits, can_limit_processes
-from service.model_folders import ModelFolders
-from service.settings import Settings, SettingsError, split_names
+from service.settings.model_folders import ModelFolders
+from service.settings.settings import Settings, SettingsError, split_names
 
 logger = logging.getLogger(__name__)
 MORE_MODELS = "`dragoman pull NAME` or `dragoman import MODEL` adds a model"

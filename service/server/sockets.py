@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from service.settings import Settings, SettingsError
+from service.settings.settings import Settings, SettingsError
 
 logger = logging.getLogger(__name__)
 
