@@ -8,13 +8,13 @@ from fastapi import APIRouter
 from service.glossaries.glossary_service import GlossaryService
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorForm
-from service.http.file_work import FileWork
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
 from service.memories.memory_service import MemoryService
 from service.models.watcher import ModelWatcher
 from service.settings.settings import Settings
 from service.translation.translation_service import TranslationService
+from service.work.file_work import FileWork
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from service.accounts.keys import ANONYMOUS, Caller, Scope
 from service.accounts.rates import RateLimiter, identity_of
 from service.http.errors import ApiError, field_error
 from service.http.fields import Fields, read_fields, read_query
-from service.http.shares import current_client
-from service.http.threads import run_in_thread
 from service.http.uploads import UPLOAD, TrackedUpload
+from service.work.shares import current_client
+from service.work.threads import run_in_thread
 
 BEARER = "bearer "
 KEY_HEADER = "x-api-key"

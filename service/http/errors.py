@@ -198,14 +198,16 @@ def to_api_error(error: Exception) -> ApiError:
             return _from_validation(error)
         case HTTPException():
             return _from_http(error)
+        case InputError():
+            return field_error(error.field, error.problem)
         case _:
             return _from_service(error)
 
 
 def _from_service(error: Exception) -> ApiError:
     match error:
-        case InputError() | FieldInvalid():
-            return field_error(error.field, error.problem)
+        case FieldInvalid(kind=ErrorKind() as kind):
+            return field_error(error.field, error.problem, kind)
         case RateLimited():
             retry_after = {"Retry-After": str(error.retry_after_s)}
             return ApiError(ErrorKind.RATE_LIMITED, str(error), headers=retry_after)

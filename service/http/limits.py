@@ -1,4 +1,4 @@
-"""Limits of texts, and of request bodies."""
+"""Limits of request bodies."""
 
 import asyncio
 import time
@@ -11,37 +11,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.accounts.keys import ANONYMOUS
 from service.accounts.rates import identity_of, network_of
-from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind, field_error
+from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind
 from service.http.request_bodies import SPOOLED_FILES
-from service.http.shares import ClientCounts, current_client, exceeds_share
 from service.http.uploads import UPLOAD, TrackedUpload, UploadLimits, Uploads, announced_bytes
+from service.work.shares import ClientCounts, current_client, exceeds_share
 
 MIN_BYTES_PER_S = 16 * 1024
 """Minimum bytes per second of a streamed body; slower ones occupy a connection and a file for too long."""
 CLOSE: Mapping[str, str] = {"Connection": "close"}
-
-
-@dataclass(frozen=True, slots=True)
-class TextLimits:
-    """Limits of the texts of one request."""
-
-    max_texts: int
-    max_characters: int
-    """Maximum characters of all texts together."""
-
-    def check(self, texts: Sequence[str], target_prefix: str = "") -> None:
-        """Raise an ApiError that names an exceeded limit; a prefix costs as much as a text of its length."""
-        if (count := len(texts)) > self.max_texts:
-            problem = f"{count} texts exceed the limit of {self.max_texts} per request; send several requests"
-        elif (characters := sum(map(len, texts)) + len(target_prefix)) > self.max_characters:
-            counted = " (with target_prefix)" if target_prefix else ""
-            problem = (
-                f"{characters} characters{counted} exceed the limit of {self.max_characters} per request; "
-                "send several requests"
-            )
-        else:
-            return
-        raise field_error("text", problem, ErrorKind.TOO_LARGE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from fastapi import Request
 
 from dragoman.pipeline.pacing import Pacer
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
-from service.http.fair_slots import SlotsOfLoop
-from service.http.shares import current_client
-from service.http.threads import run_in_thread
+from service.work.fair_slots import SlotsOfLoop
+from service.work.shares import current_client
+from service.work.threads import run_in_thread
 
 SPOOL_BYTES = 256 * 1024
 """Size in bytes from which a body is kept on disk until it is parsed."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,12 +9,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dragoman import Deadline, DeadlineExceeded
 from service.http.errors import ErrorForms, to_api_error
 from service.http.uploads import has_body
+from service.work.deadlines import current_deadline
 
 GRACE_S = 1.0
 """Seconds after a deadline in which the engine ends its work itself, with an error that says more."""
-
-current_deadline: ContextVar[Deadline | None] = ContextVar("current_deadline", default=None)
-"""Deadline of the request that runs; None before its body is complete, and for requests without one."""
 
 
 @dataclass(slots=True, eq=False)

@@ -21,7 +21,7 @@ from uvicorn.server import ServerState
 
 from service.accounts.rates import network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, error_response
-from service.http.shares import ClientCounts, exceeds_share
+from service.work.shares import ClientCounts, exceeds_share
 
 MAX_HEAD_BYTES = 16 * 1024
 """Maximum bytes of a request's line and headers; h11 checks this only if they arrive in several pieces."""

@@ -14,7 +14,7 @@ from starlette.types import Scope
 from service.accounts.keys import ANONYMOUS, Caller
 from service.accounts.rates import identity_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
-from service.http.shares import ClientCounts, exceeds_share
+from service.work.shares import ClientCounts, exceeds_share
 
 UPLOAD = "upload"
 """Key in a request's scope of its `TrackedUpload`, if its path accepts files."""

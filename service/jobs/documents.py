@@ -16,11 +16,11 @@ import anyio
 from service.accounts.keys import Caller
 from service.glossaries.terminology import RequestTerminology
 from service.http.errors import ApiError, ErrorKind
-from service.http.threads import run_in_thread
 from service.jobs.errors import UnknownDocument, UnknownJob
 from service.jobs.job import UNCHANGED, Job, JobOutcome, JobRequest, JobState, is_job_id
 from service.jobs.job_runner import remove_files
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
+from service.work.threads import run_in_thread
 
 UPLOAD_NAME = "sent"
 DOCUMENT_KEY_BYTES = 32

@@ -18,8 +18,6 @@ from service.formats.entries import FileFormatError
 from service.formats.limits import FileLimits
 from service.glossaries.terminology import RequestTerminology
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
-from service.http.file_work import FileWork, unreadable_now
-from service.http.threads import run_in_thread
 from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove, remove_files
@@ -31,6 +29,8 @@ from service.settings.settings import Settings
 from service.telemetry.counters import WorkerCounters
 from service.translation.request import AUTO
 from service.translation.translation_service import TranslationService
+from service.work.file_work import FileUnreadable, FileWork
+from service.work.threads import run_in_thread
 
 RESULT = "result"
 Result = TypeVar("Result")
@@ -161,7 +161,7 @@ class JobService:
         try:
             return await self.file_work.run(caller, upload.path.stat().st_size, run)
         except BatchStopped as error:
-            raise unreadable_now() from error
+            raise FileUnreadable from error
 
     def _store_job(
         self, upload: UploadedFile, caller: Caller, counts: EntryCounts, most_characters: int | None

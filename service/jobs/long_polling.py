@@ -10,12 +10,12 @@ from functools import partial
 from fastapi.sse import format_sse_event
 
 from service.accounts.errors import StoreError
-from service.http.threads import run_in_thread
 from service.jobs.errors import UnknownJob
 from service.jobs.job import Job
 from service.jobs.responses import job_response
 from service.jobs.store import JobStore
 from service.telemetry.counters import HEARTBEAT_S
+from service.work.threads import run_in_thread
 
 LOOK_S = 0.2
 """Seconds between two polls for jobs that other processes have ended; one poll serves all waiters."""

@@ -25,13 +25,13 @@ from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, 
 from service.http.fields import MULTIPART, Fields, media_type_of, read_query
 from service.http.forms import FormError, FormParser, PartLimits
 from service.http.request_bodies import require_no_encoding
-from service.http.threads import run_in_thread
 from service.jobs.job import JobRequest
 from service.jobs.responses import JobOptionsIn
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
 from service.translation.source_language import DetectionMode
 from service.translation.terms import check_route
+from service.work.threads import run_in_thread
 
 KNOWN = tuple(JobOptionsIn.model_fields)
 MAX_NAME_LENGTH = 255

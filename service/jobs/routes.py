@@ -19,7 +19,6 @@ from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
 from service.http.fields import Fields, reject_query
 from service.http.forms import FormError, read_urlencoded
-from service.http.shares import ClientCounts, exceeds_share
 from service.jobs import responses
 from service.jobs.errors import FileRejected, UnknownJob
 from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
@@ -29,6 +28,7 @@ from service.jobs.request_fields import JSON_LINES, read_job_request, read_own_t
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_of_key
 from service.translation.terms import find_terms
+from service.work.shares import ClientCounts, exceeds_share
 
 _ONE_RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})", re.ASCII)
 

@@ -23,12 +23,10 @@ from service.glossaries.store import GlossaryLimits, GlossaryStore
 from service.http.authentication import Authenticator
 from service.http.discovery import document_routes
 from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
-from service.http.file_work import FileWork
 from service.http.head_requests import HeadRequests
-from service.http.limits import BodyLimitMiddleware, BodyLimits, TextLimits
+from service.http.limits import BodyLimitMiddleware, BodyLimits
 from service.http.request_scope import RequestScopes
 from service.http.telemetry_middleware import RequestLogOptions
-from service.http.threads import run_in_thread
 from service.http.uploads import UploadLimits
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService, open_job_service
@@ -42,10 +40,13 @@ from service.server.telemetry import Telemetry, TelemetryOptions
 from service.settings.settings import Settings, split_names
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.inference import Inference
+from service.translation.limits import TextLimits
 from service.translation.memory import keep_removing_leftovers
 from service.translation.source_language import DetectionMode
 from service.translation.translation_service import TranslationService
 from service.versions import installed_version
+from service.work.file_work import FileWork
+from service.work.threads import run_in_thread
 
 DESCRIPTION = """Text in, text out. Every error has one form: a type for programs, a message for people,
 and the fields at fault. The same text gives the same translation, whatever else the server is doing."""

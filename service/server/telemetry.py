@@ -15,12 +15,12 @@ from service.http.authentication import Authenticator
 from service.http.errors import ErrorForm, ErrorForms
 from service.http.openapi import KEY_ERRORS, WITH_KEY, describe_route, error_responses
 from service.http.telemetry_middleware import RequestLogOptions, TelemetryMiddleware
-from service.http.threads import run_in_thread
 from service.telemetry.counters import EngineMetricsCollector, RequestCounters, WorkerCounters
 from service.telemetry.metrics import Metrics, ServerState
 from service.telemetry.tracing import NO_TRACING, Tracing
 from service.telemetry.tracing_setup import open_tracing
 from service.translation.inference import Inference
+from service.work.threads import run_in_thread
 
 Access = Literal["open", "key", "off"]
 """Who may read metrics: anybody, callers with a key of the scope `admin`, or nobody."""

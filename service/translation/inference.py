@@ -17,9 +17,9 @@ from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.translator import DEFAULT_REQUEST
 from dragoman.types import SegmentTranslation
-from service.http.fair_slots import FairSlots
-from service.http.request_scope import current_deadline
-from service.http.shares import current_client
+from service.work.deadlines import current_deadline
+from service.work.fair_slots import FairSlots
+from service.work.shares import current_client
 
 WARM_UP_TEXT = "Guten Morgen."
 """German, for models of any language: nobody reads its translation, and it passes through tokenizer, encoder

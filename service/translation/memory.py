@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from service.accounts.errors import StoreError
 from service.accounts.keys import Caller
-from service.http.fair_slots import SlotsOfLoop
-from service.http.limits import TextLimits
-from service.http.shares import current_client
-from service.http.threads import run_in_thread, run_stoppable
 from service.memories.memory_service import MemoryService
 from service.memories.store import IMPORT_S
+from service.translation.limits import TextLimits
 from service.translation.request import AUTO, TranslationRequest
+from service.work.fair_slots import SlotsOfLoop
+from service.work.shares import current_client
+from service.work.threads import run_in_thread, run_stoppable
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ async def apply_memory(
     """Return a request with its matches, and with the languages of the memory if it names none.
 
     Raises:
-        ApiError: there are more texts or characters than a request may carry.
+        TextsTooLong: there are more texts or characters than a request may carry.
         UnknownMemory: the caller has no such memory.
         MemoryInvalid: it is for other languages, or similar pairs are wanted for too many texts.
         StoreError: the database cannot be used.

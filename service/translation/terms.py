@@ -7,7 +7,7 @@ from dragoman.routing.routes import Route
 from service.accounts.keys import Caller
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.terminology import RequestTerminology, RequestTerms
-from service.http.threads import run_in_thread
+from service.work.threads import run_in_thread
 
 
 async def find_terms(

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,14 +18,12 @@ from service.accounts.accounts import Accounts
 from service.accounts.errors import StoreError
 from service.accounts.keys import Caller
 from service.accounts.usage import Charge
-from service.http.errors import FieldProblem, invalid_input
-from service.http.limits import TextLimits
-from service.http.threads import run_in_thread
 from service.telemetry.request_record import record_texts
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.coalescing import Coalescer
 from service.translation.detection import detect
 from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome
+from service.translation.limits import TextLimits
 from service.translation.named_source import doubt_sources, is_doubtful
 from service.translation.planned_text import PlannedText, TextsRejectedError, known_text, plan_one, results_of
 from service.translation.request import (
@@ -37,6 +35,7 @@ from service.translation.request import (
 )
 from service.translation.source_language import DetectionMode
 from service.translation.streaming import Delivery, Progress, SegmentDone, StreamDetail, with_callbacks
+from service.work.threads import run_in_thread
 
 BRIEF_TEXTS = 4
 BRIEF_CHARACTERS = 1000
@@ -45,16 +44,6 @@ LONG_CHARACTERS = 10_000
 """Translations of requests from this length on are judged and put together on a thread."""
 
 logger = logging.getLogger(__name__)
-
-
-@contextmanager
-def name_rejected_texts(field_name: Callable[[int], str]) -> Iterator[None]:
-    """Convert an error about texts to one that names them as in the client's request."""
-    try:
-        yield
-    except TextsRejectedError as error:
-        fields = [FieldProblem(field=field_name(item), problem=problem) for item, problem in error.problems]
-        raise invalid_input(fields, total=len(fields)) from error
 
 
 @dataclass(slots=True, eq=False)
@@ -87,7 +76,7 @@ class TranslationService:
 
         Raises:
             QuotaExceeded: the caller has too few characters left.
-            ApiError: there are more texts or characters than a request may carry.
+            TextsTooLong: there are more texts or characters than a request may carry.
             TextsRejectedError: texts cannot be translated; all such are named.
             DragomanError: see `Inference.run`.
         """
@@ -103,7 +92,7 @@ class TranslationService:
         They are charged, like texts whose detected language is the target language.
 
         Raises:
-            ApiError: there are more texts or characters than a request may carry.
+            TextsTooLong: there are more texts or characters than a request may carry.
             QuotaExceeded: the caller has too few characters left.
         """
         self._accept(request.texts)
@@ -141,7 +130,7 @@ class TranslationService:
         """Score each source and its given target; both are charged.
 
         Raises:
-            ApiError: there are more texts or characters than a request may carry.
+            TextsTooLong: there are more texts or characters than a request may carry.
             QuotaExceeded: the caller has too few characters left.
             InputError: naming the pair and which of its texts cannot be read.
             DragomanError: see `Inference.run`.
@@ -155,7 +144,7 @@ class TranslationService:
         """Return for each text the served languages that it may be in, the most likely first.
 
         Raises:
-            ApiError: there are more texts or characters than a request may carry.
+            TextsTooLong: there are more texts or characters than a request may carry.
             InputError: no language is detected here.
             QuotaExceeded: the caller has too few characters left.
         """

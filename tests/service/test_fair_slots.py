@@ -14,12 +14,12 @@ from dragoman.pipeline.pacing import LARGE_CHARACTERS
 from service.accounts.keys import ANONYMOUS
 from service.formats.isolation import ReaderSliceOverError
 from service.formats.limits import FileLimits
-from service.http.fair_slots import FairSlots, SlotsOfLoop
-from service.http.file_work import TURNS, FileWork
-from service.http.shares import current_client
-from service.http.threads import run_in_thread, run_stoppable
 from service.translation.coalescing import Coalescer
 from service.translation.inference import Inference
+from service.work.fair_slots import FairSlots, SlotsOfLoop
+from service.work.file_work import TURNS, FileWork
+from service.work.shares import current_client
+from service.work.threads import run_in_thread, run_stoppable
 from tests.routing.doubles import until
 from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator

@@ -13,11 +13,12 @@ from fastapi import FastAPI
 from starlette.types import Message
 
 from dragoman.bundle import open_bundle
-from service.http import request_scope, threads
+from service.http import request_scope
 from service.http.limits import BodyLimits
-from service.http.shares import current_client
 from service.server.app import create_app
 from service.settings.settings import load_settings
+from service.work import threads
+from service.work.shares import current_client
 from tests.openapi.documented import DOCUMENT, examples_of
 from tests.routing.doubles import write_bundle
 from tests.service.conftest import router_of

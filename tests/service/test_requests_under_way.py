@@ -17,14 +17,14 @@ from dragoman import Overloaded
 from service.accounts.accounts import Accounts
 from service.accounts.keys import ANONYMOUS
 from service.api.languages import english_name
-from service.http.limits import TextLimits
-from service.http.shares import current_client
 from service.translation import inference, translation_service
 from service.translation.inference import MAX_PREPARING, Inference
+from service.translation.limits import TextLimits
 from service.translation.request import TranslationRequest
 from service.translation.source_language import DetectionMode
 from service.translation.streaming import StreamDetail
 from service.translation.translation_service import TranslationService
+from service.work.shares import current_client
 from tests.routing.doubles import TIMEOUT_S, TOKENIZER, until
 from tests.service.conftest import Serve, double_server, router_of, translate
 from tests.service.doubles import DoubleTranslator

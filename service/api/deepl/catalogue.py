@@ -13,7 +13,7 @@ from service.api.languages import english_name
 from service.api.services import Services
 from service.http.errors import SafeJSONResponse
 from service.http.openapi import FORM, JSON, describe_route, query_parameters, request_of
-from service.http.threads import run_in_thread
+from service.work.threads import run_in_thread
 
 REGIONAL_TARGETS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
 """Targets that clients offer instead of these languages; a model for `en` translates into either."""

@@ -39,7 +39,7 @@ from service.http.openapi import (
     query_parameters,
     request_of,
 )
-from service.http.threads import run_in_thread
+from service.work.threads import run_in_thread
 
 CREATED, NO_CONTENT = 201, 204
 ALL = "/glossaries"

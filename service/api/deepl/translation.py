@@ -15,6 +15,7 @@ from service.api.deepl.catalogue import are_variants, base_code
 from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLRoute, enter
 from service.api.readiness import require_ready
+from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
 from service.glossaries.terminology import RequestTerms
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
@@ -26,7 +27,7 @@ from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.options import TranslationOptions
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
 from service.translation.terms import find_terms
-from service.translation.translation_service import TranslationService, name_rejected_texts
+from service.translation.translation_service import TranslationService
 
 LINGER_S = 15.0
 """Seconds for which work continues after its client has disconnected. DeepL's own clients time out after 10 s

@@ -15,15 +15,15 @@ from service.api.google.languages import google_code, list_languages, resolve
 from service.api.languages import RoutesCache
 from service.api.libretranslate.languages import Catalogue, CatalogueCache, catalogue
 from service.api.readiness import require_ready
+from service.api.rejected_texts import name_rejected_texts
 from service.api.services import ApiDefinition, Services
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import FORM as FORM_TYPE
 from service.http.openapi import JSON, WITH_KEY, operation_ids, query_parameters, request_of
-from service.http.threads import run_in_thread
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.request import AUTO, TranslationRequest, TranslationResult
-from service.translation.translation_service import name_rejected_texts
+from service.work.threads import run_in_thread
 
 HTML, TEXT = "html", "text"
 MODELS = ("nmt", "base")

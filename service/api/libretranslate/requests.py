@@ -10,8 +10,8 @@ from service.api.libretranslate import errors
 from service.api.libretranslate.languages import Catalogue, present_code
 from service.http.errors import ApiError, ErrorKind
 from service.http.fields import Fields
-from service.http.limits import TextLimits
 from service.text.options import MarkupLanguage, MarkupOptions
+from service.translation.limits import TextLimits
 from service.translation.options import TranslationOptions
 from service.translation.request import AUTO, TranslationRequest
 

@@ -17,15 +17,15 @@ from service.api.libretranslate.requests import (
     read_texts,
 )
 from service.api.readiness import require_ready
+from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi import MODEL_ERRORS, describe_route, request_of
-from service.http.threads import run_in_thread
 from service.memories.errors import MemoryInvalid
 from service.memories.pairs import SegmentPair
 from service.translation.detection import detectable
 from service.translation.request import AUTO
-from service.translation.translation_service import name_rejected_texts
+from service.work.threads import run_in_thread
 
 
 def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping[str, str]) -> APIRouter:

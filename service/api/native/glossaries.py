@@ -21,7 +21,7 @@ from service.http import openapi
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.openapi import DocumentedModel
-from service.http.threads import run_in_thread
+from service.work.threads import run_in_thread
 
 ROOT = "/v1/glossaries"
 GLOSSARY_PATHS = frozenset({ROOT, f"{ROOT}/"})

@@ -12,9 +12,9 @@ from service.http import openapi
 from service.http.authentication import key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, read_fields
-from service.http.threads import run_in_thread
 from service.memories.memory_service import MemoryService
 from service.memories.store import Memory
+from service.work.threads import run_in_thread
 
 ROOT = "/v1/memories"
 MEMORY_PATHS = frozenset({ROOT, f"{ROOT}/"})

@@ -11,8 +11,8 @@ from service.formats.isolation import RecordReader
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.fields import Fields, read_fields
-from service.http.file_work import FileWork
-from service.http.threads import run_in_thread
+from service.work.file_work import FileWork
+from service.work.threads import run_in_thread
 
 CREATED, NO_CONTENT = 201, 204
 WRITE_ERRORS = (*openapi.KEY_ERRORS, *openapi.BODY_ERRORS)

@@ -13,6 +13,7 @@ from service.accounts.keys import Caller, Scope
 from service.api.native import responses
 from service.api.native.requests import DetectRequest, ScoreRequest, StreamRequest, TranslateRequest
 from service.api.readiness import require_ready
+from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
 from service.http import openapi
 from service.http.errors import (
@@ -27,7 +28,6 @@ from service.http.json_route import AuthenticatedRequest, json_route_for
 from service.translation.memory import apply_memory
 from service.translation.request import TranslationRequest, TranslationResult
 from service.translation.streaming import Progress, StreamDetail
-from service.translation.translation_service import name_rejected_texts
 
 DESCRIPTION = """Server-sent events, each with a name and JSON data. `segment`: a finished segment, in the
 order of its text. `tokens`: the beginning of a segment; only with `stream_tokens`. `done`: all translations,

@@ -14,7 +14,7 @@ from service.api.languages import RoutesCache
 from service.api.model_list import ListedModel, ModelList, listed_models
 from service.api.openai import schemas
 from service.api.openai.completions import Envelope, SentText, chunks, complete, present
-from service.api.openai.errors import CHAT_PATH, FORM, OPENAI_STATUSES, ROOT, rejected, renamed
+from service.api.openai.errors import CHAT_PATH, FORM, OPENAI_STATUSES, ROOT, rejected
 from service.api.openai.language_names import LanguageNames
 from service.api.openai.languages import (
     agreed,
@@ -27,7 +27,14 @@ from service.api.openai.prompts import Prompt, is_for_chat_model, read_prompt
 from service.api.readiness import require_ready
 from service.api.services import ApiDefinition, Services
 from service.http.authentication import Authenticator, key_in_headers
-from service.http.errors import ApiError, ErrorKind, EventStream, SafeJSONResponse, to_any_api_error
+from service.http.errors import (
+    ApiError,
+    ErrorKind,
+    EventStream,
+    SafeJSONResponse,
+    field_error,
+    to_any_api_error,
+)
 from service.http.json_route import AuthenticatedRequest, JsonRoute
 from service.http.openapi import (
     EVENTS,
@@ -42,6 +49,7 @@ from service.http.openapi import (
     path_parameter,
     reference_to,
 )
+from service.translation.limits import TextsTooLong
 from service.translation.options import TranslationOptions
 from service.translation.planned_text import TextsRejectedError
 from service.translation.request import TranslationRequest
@@ -257,7 +265,7 @@ def _naming(parameter: str) -> Iterator[None]:
     """Convert errors about the text or its languages to errors about a parameter."""
     try:
         yield
-    except (TextsRejectedError, InputError, ApiError) as error:
+    except (TextsRejectedError, InputError, TextsTooLong) as error:
         raise _named(error, parameter) from error
 
 
@@ -267,8 +275,8 @@ def _named(error: Exception, parameter: str) -> Exception:
             return rejected(parameter, error.problems[0][1], "invalid_value")
         case InputError():
             return rejected(parameter, error.problem, "invalid_value")
-        case ApiError():
-            return renamed(error, parameter)
+        case TextsTooLong():
+            return field_error(parameter, error.problem, ErrorKind.TOO_LARGE)
         case _:
             return error
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from service.http.errors import ApiError, ErrorForm, ErrorKind, invalid_input
+from service.http.errors import ApiError, ErrorForm, ErrorKind
 from service.http.errors import FieldProblem as Problem
 
 ROOT = "/openai/v1"
@@ -51,12 +51,6 @@ def rejected(parameter: str, problem: str, code: str, kind: ErrorKind = ErrorKin
     """Return the error about one parameter."""
     fields = [Problem(field=parameter, problem=problem)]
     return OpenAIError(kind, f"{parameter}: {problem}", fields, code=code)
-
-
-def renamed(error: ApiError, parameter: str) -> ApiError:
-    """Return an error of another layer about the text or its languages, with the parameter that has these."""
-    problems = [Problem(field=parameter, problem=each.problem) for each in error.fields]
-    return invalid_input(problems, len(problems), error.kind) if problems else error
 
 
 def error_body(error: ApiError) -> dict[str, object]:

@@ -8,15 +8,23 @@ from threading import Event
 from typing import NamedTuple, TypeVar
 
 from service.accounts.keys import Caller
+from service.errors import RETRY_AFTER, ErrorKind, ServiceError
 from service.formats.isolation import ReaderSliceOverError, ReaderStoppedError, RecordReader
 from service.formats.limits import COSTLY_CPU_S, FileLimits
-from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
-from service.http.fair_slots import FairSlots
-from service.http.threads import run_stoppable
+from service.work.fair_slots import FairSlots
+from service.work.threads import run_stoppable
 
 COST_BYTES = 2**14
 """Bytes of a file that cost as much as the start of the process that reads it."""
 Result = TypeVar("Result")
+
+
+class FileUnreadable(ServiceError):  # noqa: N818 -- clear without the suffix
+    """A file cannot be read because a resource of the server is missing."""
+
+    MESSAGE = "the file cannot be read at the moment; try again later"
+    kind = ErrorKind.STORE_UNAVAILABLE
+    headers = RETRY_AFTER
 
 
 class FileTurn(NamedTuple):
@@ -58,7 +66,7 @@ class FileWork:
                 stop.
 
         Raises:
-            ApiError: the process that reads the file could not start.
+            FileUnreadable: the process that reads the file could not start.
         """
         for number, turn in enumerate(TURNS):
             limits = self.limits and replace(self.limits, slice_cpu_s=turn.cpu_s)
@@ -70,7 +78,7 @@ class FileWork:
                 except ReaderSliceOverError:
                     continue
                 except ReaderStoppedError as error:
-                    raise unreadable_now() from error
+                    raise FileUnreadable from error
         raise AssertionError("the last turn has no end")
 
     async def import_records(
@@ -78,9 +86,3 @@ class FileWork:
     ) -> Result:
         """Do the same for work that reads records, or that stores many."""
         return await self.run(caller, size_bytes, lambda limits, stop: work(RecordReader(limits, stop)))
-
-
-def unreadable_now() -> ApiError:
-    """Return the error for a file that cannot be read because a resource of the server is missing."""
-    problem = "the file cannot be read at the moment; try again later"
-    return ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER)

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from service.http.fair_slots import SlotsOfLoop
-from service.http.shares import current_client
+from service.work.fair_slots import SlotsOfLoop
+from service.work.shares import current_client
 
 Result = TypeVar("Result")
 _threads = SlotsOfLoop(40, 20)

@@ -1,0 +1,1 @@
+"""Who may run what when: threads, the shares of clients in them, and the work on clients' files."""
