@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import ClassVar, Self, dataclass_transform
 
 RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
+SERVER_FAILED = "the server failed; its log says where"
 
 
 class ErrorKind(StrEnum):

@@ -19,16 +19,14 @@ from dragoman import BundleError, DeadlineExceeded, InputError, KernelsError, Ov
 from dragoman.errors import DragomanError, MemoryBudgetExceeded
 from service.accounts.errors import RateLimited, StoreError
 from service.errors import RETRY_AFTER as RETRY_AFTER  # noqa: PLC0414 -- used with the classes below
+from service.errors import SERVER_FAILED, FieldInvalid, ServiceError
 from service.errors import ErrorKind as ErrorKind  # noqa: PLC0414 -- as above
-from service.errors import FieldInvalid, ServiceError
-from service.telemetry.logs import traceback_without_messages
+from service.telemetry.logs import log_unexpected
 
 MAX_LISTED_PROBLEMS = 100
 MAX_SHOWN_NAME_CHARACTERS = 80
 CLIENT_GONE = 499
 """Status for logs and metrics only, as in nginx."""
-
-SERVER_FAILED = "the server failed; its log says where"
 
 logger = logging.getLogger(__name__)
 
@@ -150,11 +148,6 @@ def to_any_api_error(error: Exception) -> ApiError:
     except Exception as unexpected:  # noqa: BLE001 -- the client must see no details
         log_unexpected(unexpected)
         return ApiError(ErrorKind.INTERNAL, SERVER_FAILED)
-
-
-def log_unexpected(error: Exception) -> None:
-    """Log the traceback without the exceptions' messages, since these may quote a client's text."""
-    logger.error("request failed\n%s", "".join(traceback_without_messages(error)))
 
 
 def invalid_input(

@@ -15,8 +15,7 @@ import anyio
 
 from service.accounts.keys import Caller
 from service.glossaries.terminology import RequestTerminology
-from service.http.errors import ApiError, ErrorKind
-from service.jobs.errors import UnknownDocument, UnknownJob
+from service.jobs.errors import DocumentNotReady, NoResult, UnknownDocument, UnknownJob
 from service.jobs.job import UNCHANGED, Job, JobOutcome, JobRequest, JobState, is_job_id
 from service.jobs.job_runner import remove_files
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
@@ -112,9 +111,9 @@ class DocumentService:
     async def read(self, job: Job) -> AsyncIterator[bytes]:
         """Return the translation in pieces. Errors are raised before the first piece."""
         if not job.has_ended:
-            raise ApiError(ErrorKind.NOT_READY, f"the job is {job.state}; retry when it has ended")
+            raise DocumentNotReady(job.state)
         if job.result is None:
-            raise ApiError(ErrorKind.NOT_FOUND, f"no result: {job.problem or job.state}")
+            raise NoResult(job.problem or job.state)
         pieces = self._blobs.read(job.result.blob, 0, job.result.size_bytes)
 
         async def rest(first: bytes) -> AsyncIterator[bytes]:
@@ -185,7 +184,7 @@ async def _copy_upload(
 
 
 async def _run_for_document(ask: Callable[[], Result]) -> Result:
-    """Run a storage call on a thread; if the job or its file is gone, the document is unknown (ApiError)."""
+    """Run a storage call on a thread; if the job or its file is gone, the document is unknown."""
 
     def ask_known() -> Result:
         try:

@@ -1,9 +1,12 @@
-"""Errors of jobs over HTTP, with the kind of error that a client sees.
+"""Errors of jobs, with the kind of error that a client sees.
 
 JobError
 ├─ UnknownJob       the caller has no such job
 ├─ UnknownDocument  there is no such document, or this is not its document key
+├─ DocumentNotReady the document has not ended
+├─ NoResult         the job has no result
 ├─ FileRejected     a file cannot be translated
+├─ FilesUnavailable files cannot be stored or read
 ├─ TooManyJobs      the caller has the maximum number of unfinished jobs
 ├─ JobsFull         the file would exceed the byte limit of all jobs
 ├─ TooManyBytes     the file would exceed the caller's byte limit
@@ -30,6 +33,29 @@ class UnknownDocument(JobError):  # noqa: N818 -- as above
     """No document has this id and this key, or it no longer exists."""
 
     MESSAGE = "document not found; it may have been downloaded already or have expired"
+
+
+class DocumentNotReady(JobError):  # noqa: N818 -- as above
+    """The document has not ended."""
+
+    MESSAGE = "the job is {state}; retry when it has ended"
+    kind = ErrorKind.NOT_READY
+    state: str
+
+
+class NoResult(JobError):  # noqa: N818 -- as above
+    """The job ended without a result."""
+
+    MESSAGE = "no result: {problem}"
+    problem: str
+
+
+class FilesUnavailable(JobError):  # noqa: N818 -- as above
+    """The files of jobs cannot be stored or read."""
+
+    MESSAGE = "files cannot be stored or read at the moment; try again later"
+    kind = ErrorKind.STORE_UNAVAILABLE
+    headers = RETRY_AFTER
 
 
 class FileRejected(JobError):  # noqa: N818 -- as above

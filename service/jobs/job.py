@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 
+from service.errors import SERVER_FAILED
 from service.formats.registry import output_name
-from service.http.errors import SERVER_FAILED
 from service.translation.options import BATCH, TranslationOptions
 
 MODEL_FAILED = "the model cannot be opened; the server's log says why"

@@ -11,23 +11,23 @@ from typing import TypeVar
 import anyio
 
 from dragoman.errors import InputError
-from dragoman.types import Pair
+from dragoman.pipeline.resolution import unknown_formality
+from dragoman.types import Formality, Pair
 from service.accounts.keys import Caller
 from service.batch.errors import BatchStopped, InputProblem
 from service.formats.entries import FileFormatError
 from service.formats.limits import FileLimits
 from service.glossaries.terminology import RequestTerminology
-from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
-from service.jobs.errors import FileRejected
+from service.jobs.errors import FileRejected, FilesUnavailable
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove, remove_files
 from service.jobs.job_storage import JobStorage
-from service.jobs.request_fields import require_pair
 from service.jobs.worker import INPUT, TERMS, JobWorkers
 from service.models.engine import translator_options
 from service.settings.settings import Settings
 from service.telemetry.counters import WorkerCounters
 from service.translation.request import AUTO
+from service.translation.terms import check_route
 from service.translation.translation_service import TranslationService
 from service.work.file_work import FileUnreadable, FileWork
 from service.work.threads import run_in_thread
@@ -50,7 +50,7 @@ class UploadedFile:
 
 @dataclass(slots=True, eq=False)
 class JobService:
-    """Adds, looks up, cancels and removes jobs, on one event loop. Unless stated, methods raise ApiError."""
+    """Adds, looks up, cancels and removes jobs, on one event loop. Methods raise ServiceError."""
 
     storage: JobStorage
     workers: JobWorkers
@@ -73,10 +73,20 @@ class JobService:
         """Reject a request that would fail for any file.
 
         Raises:
-            InputError: no model serves the pair, detection of the source is requested but not possible, or
-                the terms are not for the pair.
+            InputError: no model serves the pair, detection of the source is requested but not possible, no
+                model knows the requested forms of address, or the terms are not for the pair.
         """
-        require_pair(job_request, self.runner.router, self.runner.detection, terms)
+        router, options = self.runner.router, job_request.options
+        formality = options.decoding.formality
+        if self.runner.detection.is_wanted(job_request.source):
+            router.routes.sources_of(job_request.target, options.model)
+            if job_request.target is None and len(router.routes.targets()) > 1:
+                raise InputError("target", "name the language to translate into")
+        else:
+            route = router.route(job_request.source, job_request.target, options.model)
+            if formality in {Formality.FORMAL, Formality.INFORMAL} and not route.knows_formality:
+                raise unknown_formality(formality, route.pair.target)
+            check_route(terms, route)
 
     async def apply_memory(self, job_request: JobRequest, caller: Caller) -> JobRequest:
         """Return a request with the languages of its memory, unless it names its own.
@@ -244,9 +254,8 @@ def _fix_languages(job_request: JobRequest, pair: Pair | None) -> JobRequest:
 
 
 async def run_storage_call(ask: Callable[[], Result]) -> Result:
-    """Run a call to the database or the blob store on a thread, and convert its errors to ApiError."""
+    """Run a call to the database or the blob store on a thread; an OSError becomes FilesUnavailable."""
     try:
         return await run_in_thread(ask)
     except OSError as error:
-        problem = "files cannot be stored or read at the moment; try again later"
-        raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error
+        raise FilesUnavailable from error

@@ -29,17 +29,17 @@ from dragoman.errors import (
 )
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRejected, BatchStopped
+from service.errors import SERVER_FAILED
 from service.formats.entries import FileFormatError
 from service.glossaries.terminology import RequestTerminology
-from service.http.errors import SERVER_FAILED, log_unexpected
+from service.jobs.end_waiter import EndWaiter
 from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
 from service.jobs.job import FILE_GONE, MANY_SETBACKS, MODEL_FAILED, ClaimKind, Job, JobOutcome, JobState
 from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, TimeSlices, keep, sweep
 from service.jobs.job_storage import JobStorage
-from service.jobs.long_polling import EndWaiter
 from service.jobs.store import JobStore
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
-from service.telemetry.logs import traceback_without_messages
+from service.telemetry.logs import log_unexpected, traceback_without_messages
 from service.work.threads import run_in_thread, run_on_daemon_thread
 
 POLL_S = 1.0

@@ -20,6 +20,8 @@ OWN_LOGGERS = ("dragoman", "service", "uvicorn", "uvicorn.error", "uvicorn.acces
 """Loggers that may log at all levels."""
 VERBOSE_LOGGER = "asyncio"
 
+logger = logging.getLogger(__name__)
+
 _ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
@@ -106,3 +108,8 @@ def traceback_without_messages(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
         if error is not None:
             yield "caused by\n"
+
+
+def log_unexpected(error: Exception) -> None:
+    """Log the traceback without the exceptions' messages, since these may quote a client's text."""
+    logger.error("request failed\n%s", "".join(traceback_without_messages(error)))

@@ -174,7 +174,7 @@ def test_events_report_progress_and_the_end(serve_double: ServeJobs, double: Dou
 def test_a_key_leaves_as_many_event_streams_to_others_as_it_has(
     serve_double: ServeJobs, double: DoubleTranslator, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.jobs.routes.MAX_STREAMS", 4)
+    monkeypatch.setattr("service.api.native.jobs.routes.MAX_STREAMS", 4)
     client = serve_double()
     statuses, pieces = [], []
     with ExitStack() as streams:

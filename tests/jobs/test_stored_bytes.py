@@ -15,12 +15,12 @@ from starlette.datastructures import Headers
 
 from service.accounts.database import Database
 from service.accounts.keys import ANONYMOUS, DEFAULT_SCOPES, NO_LIMITS, Caller
+from service.api.native.jobs.routes import RangeNotSatisfiable, requested_part
 from service.http.errors import ApiError, ErrorKind
 from service.http.uploads import TrackedUpload, UploadLimits, Uploads
 from service.jobs.errors import JobsFull, TooManyBytes
 from service.jobs.job import JobLimits, StoredFile
 from service.jobs.job_storage import BlobStore, open_blobs
-from service.jobs.routes import RangeNotSatisfiable, requested_part
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_by_key, stored_bytes_of_key
 from service.settings.settings import SettingsError

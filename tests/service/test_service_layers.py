@@ -33,6 +33,8 @@ def modules_after(statement: str) -> set[str]:
         ("server.server", "service.server.app", ("torch", "export", "training", "ray", "pyarrow")),
         ("cli.app", "typer", ("fastapi", "uvicorn", "torch")),
         ("cli.translate", "service.translation.request", ("fastapi", "sqlalchemy", "torch")),
+        ("jobs.worker", "service.jobs.store", ("fastapi", "uvicorn", "torch")),
+        ("translation.translation_service", "service.work.threads", ("fastapi", "uvicorn", "torch")),
         ("formats.isolated_reader", "service.formats.entries", ENGINE_AND_SERVER),
         ("formats.registry", "service.formats.entries", FORMATS),
     ],

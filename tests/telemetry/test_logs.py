@@ -95,7 +95,7 @@ def test_lines_of_one_request_have_one_name_and_of_others_another(
 
     access_lines(logged, 2)
     by_name = [(line["request_id"], line["logger"]) for line in lines(logged) if "request_id" in line]
-    expected = ["service.http.errors", "service.access"]
+    expected = ["service.telemetry.logs", "service.access"]
     assert by_name == [(name, logger) for name in ("first", "second") for logger in expected]
 
 

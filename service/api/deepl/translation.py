@@ -20,9 +20,9 @@ from service.api.services import Services
 from service.glossaries.terminology import RequestTerms
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
+from service.http.file_names import base_name
 from service.http.openapi import FORM, JSON, query_parameters, request_of
 from service.jobs.job import JobRequest
-from service.jobs.request_fields import base_name
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.options import TranslationOptions
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult

@@ -17,12 +17,12 @@ from service.api.services import Services
 from service.formats.registry import installed_suffixes, is_known
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
+from service.http.file_names import base_name, strip_folders
 from service.http.forms import Upload
 from service.http.openapi import MULTIPART, OCTETS, describe_route, file_response, path_parameter, request_of
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected
 from service.jobs.job import ID_LENGTH, SERVERS_FAULTS, Job, JobRequest, JobState
-from service.jobs.request_fields import base_name, strip_folders
 
 MAX_NAME_LENGTH = 150
 """Maximum characters of a file name, from its end, in URLs and downloads; quoting may make 12 of each."""

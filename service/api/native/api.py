@@ -3,12 +3,12 @@
 from fastapi import APIRouter
 
 from service.api.native.glossaries import GLOSSARY_PATHS, glossary_routes
+from service.api.native.jobs.routes import FORM_BYTES, PATH, JobAuthenticator, job_routes
 from service.api.native.memories import MEMORY_PATHS, memory_routes
 from service.api.native.models import model_routes
 from service.api.native.texts import analysis_routes, text_routes
 from service.api.services import ApiDefinition, Services
 from service.http.openapi import operation_id
-from service.jobs.routes import FORM_BYTES, PATH, JobAuthenticator, job_routes
 
 PARTS = (text_routes, glossary_routes, memory_routes, analysis_routes, model_routes)
 

@@ -13,18 +13,18 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.datastructures import Headers
 
 from service.accounts.keys import Caller, Scope
+from service.api.native.jobs import responses
+from service.api.native.jobs.events import MAX_STREAMS, job_events
+from service.api.native.jobs.request_fields import JSON_LINES, read_job_request, read_own_terms, receive
 from service.glossaries.glossary_service import GlossaryService
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
 from service.http.fields import Fields, reject_query
 from service.http.forms import FormError, read_urlencoded
-from service.jobs import responses
-from service.jobs.errors import FileRejected, UnknownJob
+from service.jobs.errors import FileRejected, NoResult, UnknownJob
 from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
-from service.jobs.long_polling import MAX_STREAMS, job_events
-from service.jobs.request_fields import JSON_LINES, read_job_request, read_own_terms, receive
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_of_key
 from service.translation.terms import find_terms
@@ -341,7 +341,7 @@ def _result_of(job: Job) -> StoredFile:
         problem = (
             "the job was cancelled" if job.state is JobState.CANCELLED else f"the job failed: {job.problem}"
         )
-        raise ApiError(ErrorKind.NOT_FOUND, f"no result: {problem}")
+        raise NoResult(problem)
     return job.result
 
 

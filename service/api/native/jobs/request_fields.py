@@ -7,38 +7,28 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
-from unicodedata import category
 
 from fastapi import Request
 
 from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import InputError
-from dragoman.pipeline.resolution import unknown_formality
-from dragoman.routing.router import Router
 from dragoman.types import Formality
+from service.api.native.jobs.responses import JobOptionsIn
 from service.formats.entries import FileFormatError
 from service.formats.registry import requested_output
 from service.formats.review_marks import ReviewMarks
 from service.glossaries.json_terms import read_request_terms
-from service.glossaries.terminology import RequestTerminology, RequestTerms
+from service.glossaries.terminology import RequestTerms
 from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, invalid_input
 from service.http.fields import MULTIPART, Fields, media_type_of, read_query
+from service.http.file_names import base_name
 from service.http.forms import FormError, FormParser, PartLimits
 from service.http.request_bodies import require_no_encoding
 from service.jobs.job import JobRequest
-from service.jobs.responses import JobOptionsIn
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
-from service.translation.source_language import DetectionMode
-from service.translation.terms import check_route
 from service.work.threads import run_in_thread
 
 KNOWN = tuple(JobOptionsIn.model_fields)
-MAX_NAME_LENGTH = 255
-CONTROL = "Cc"
-"""Unicode category of characters that file names must not contain. Other invisible characters occur in real
-names, such as no-break spaces on macOS.
-"""
 MAX_COLUMNS = 64
 MAX_COLUMN_LENGTH = 200
 
@@ -93,31 +83,6 @@ def _output(output_format: str, file_name: str) -> str:
         raise field_error("output_format", error.problem) from error
 
 
-def require_pair(
-    job_request: JobRequest,
-    router: Router,
-    detection: DetectionMode,
-    terms: RequestTerminology | None = None,
-) -> None:
-    """Reject a request that would fail for any file.
-
-    Raises:
-        InputError: no model serves the pair, detection of the source is requested but not possible, no
-            model knows the requested forms of address, or the terms are not for the pair.
-    """
-    options = job_request.options
-    formality = options.decoding.formality
-    if detection.is_wanted(job_request.source):
-        router.routes.sources_of(job_request.target, options.model)
-        if job_request.target is None and len(router.routes.targets()) > 1:
-            raise InputError("target", "name the language to translate into")
-    else:
-        route = router.route(job_request.source, job_request.target, options.model)
-        if formality in {Formality.FORMAL, Formality.INFORMAL} and not route.knows_formality:
-            raise unknown_formality(formality, route.pair.target)
-        check_route(terms, route)
-
-
 def read_own_terms(fields: Fields) -> RequestTerms:
     """Return the terms in a request's own fields: `terms`, in JSON, and `forbidden`, which may be repeated.
 
@@ -131,26 +96,6 @@ def read_own_terms(fields: Fields) -> RequestTerms:
     except (ValueError, RecursionError) as error:
         raise field_error("terms", "is not JSON; send an array of objects with `source`") from error
     return read_request_terms(items, [phrase for phrase in fields.strings("forbidden") or () if phrase])
-
-
-def strip_folders(name: str) -> str:
-    """Return what follows the last path separator of any operating system."""
-    return name.replace("\\", "/").rpartition("/")[2]
-
-
-def base_name(name: str) -> str:
-    """Return a file's name without its folders.
-
-    Raises:
-        ApiError: the name is empty, is too long or has control characters.
-    """
-    last = strip_folders(name)
-    if not last or len(last) > MAX_NAME_LENGTH or any(category(each) == CONTROL for each in last):
-        raise field_error(
-            "file",
-            f"its name must have 1 to {MAX_NAME_LENGTH} characters and no control characters",
-        )
-    return last
 
 
 def _code(fields: Fields, name: str) -> str | None:

@@ -1,0 +1,1 @@
+"""Jobs over HTTP: their requests, their responses and their events."""
