@@ -28,8 +28,8 @@ NUM_NAMESPACES = 20_000
 NUM_NODES = 500_000
 NUM_ROWS, REPEATED_CHARACTERS = 20_000, 5_000
 ALIKE = "Das Kind spielt mit dem Hund im Garten. " * 5
-NUM_TERMS, NUM_PAIRS = 300_000, 99_000
-"""Numbers a little under the limits of a body and of a memory."""
+NUM_TERMS, NUM_IMPORTED_PAIRS, NUM_PAIRS = 300_000, 40_000, 99_000
+"""Numbers a little under the limits of a body, of one with a memory, and of a memory."""
 NUM_LINES, NUM_GZIP_LINES, NUM_LONG_LINES = 2_000, 500_000, 2_000_000
 DEPTH = 2000
 BOMB_BYTES = 64 * 2**20
@@ -126,9 +126,9 @@ def large_memory(random: Random, sentences: list[str]) -> Post:
     return _memory([f"{number} {random.choice(sentences)}" for number in range(NUM_LINES)])
 
 
-def alike_sources() -> list[str]:
-    """Return sources that are similar to each other, about as many as a memory may have."""
-    return [f"{number} {ALIKE}" for number in range(NUM_PAIRS)]
+def alike_sources(count: int) -> list[str]:
+    """Return sources that are similar to each other."""
+    return [f"{number} {ALIKE}" for number in range(count)]
 
 
 def _memory(sources: list[str]) -> Post:
@@ -177,7 +177,7 @@ _OTHERS: Mapping[str, Draw] = {
 def draw_posts(kind: str, sentences: list[str]) -> tuple[Post, ...]:
     """Build the requests of a kind: while clients build them, others would wait for the CPU."""
     if kind in MEMORY_KINDS:
-        return (_memory(alike_sources()),)
+        return (_memory(alike_sources(NUM_IMPORTED_PAIRS)),)
     random, draw = Random(SEED), {**ATTACKS, **_OTHERS}.get(kind)  # noqa: S311 -- a workload, no secret
     return () if draw is None else tuple(draw(random, sentences) for _ in range(NUM_POSTS))
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.hostile.attacks import MEMORY_KINDS, alike_sources
+from bench.hostile.attacks import MEMORY_KINDS, NUM_PAIRS, alike_sources
 from bench.hostile.clients import Site
 from bench.processes import memory
 from bench.server import CPUS, service_process
@@ -40,7 +40,7 @@ def make_site(address: str, url: str, kinds: Collection[str] = ()) -> Site:
         now = datetime.now(UTC)
         ordinary, hostile = (KeyStore(database).create(options, now) for _ in range(2))
         if not MEMORY_KINDS.isdisjoint(kinds):
-            pairs = [SegmentPair(source, "x") for source in alike_sources()]
+            pairs = [SegmentPair(source, "x") for source in alike_sources(NUM_PAIRS)]
             MemoryStore(database).add(hostile.key.id, "x", Pair("de", "en"), pairs, now)
     return Site(address, ordinary.presented, hostile.presented)
 

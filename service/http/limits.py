@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -18,6 +18,8 @@ from service.work.shares import ClientCounts, current_client, exceeds_share
 
 MIN_BYTES_PER_S = 16 * 1024
 """Minimum bytes per second of a streamed body; slower ones occupy a connection and a file for too long."""
+MAX_DISCARDED_BYTES, DISCARD_S = 32 * 2**20, 5.0
+"""Maximum size of a rejected body whose rest is received and discarded, and seconds for which it is."""
 CLOSE: Mapping[str, str] = {"Connection": "close"}
 
 
@@ -77,15 +79,16 @@ class BodyLimitMiddleware:
             return
         path = scope["path"]
         max_bytes = self.limits.max_bytes(path)
+        scope[UPLOAD] = None
         if announced_bytes(scope) > max_bytes:
-            await self.forms.respond(body_too_large_error(max_bytes), path)(scope, receive, send)
+            body = _BodyReceiver(self._bodies, scope, receive, send)
+            await self.forms.respond(body_too_large_error(max_bytes), path)(scope, receive, body.send)
             return
         current_client.set(identity_of(ANONYMOUS, client_address(scope)))
         with ExitStack() as stack:
             files: list[BinaryIO] = []
             stack.callback(_close, files)
             scope[SPOOLED_FILES] = files
-            scope[UPLOAD] = None
             if self.limits.has_files(path):
                 scope[UPLOAD] = stack.enter_context(self._uploads.track(scope))
             body = _BodyReceiver(self._bodies, scope, receive, send)
@@ -152,8 +155,20 @@ class _BodyReceiver:
             return {"type": "http.disconnect"}  # too late to respond with an error
 
     async def send(self, message: Message) -> None:
-        """Send a part of the response."""
+        """Send a part of the response, and before its end receive the rest of a rejected body.
+
+        To close a connection with bytes that were not read resets it, and then many clients, which still
+        send, never read their response.
+        """
         self._is_answered = True
+        is_end = message["type"] == "http.response.body" and not message.get("more_body", False)
+        if is_end and not self._has_ended and 0 < announced_bytes(self._scope) <= MAX_DISCARDED_BYTES:
+            await self._send({**message, "more_body": True})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DISCARD_S):
+                    while (await self._receive()).get("more_body", False):
+                        pass
+            message = {"type": "http.response.body"}
         await self._send(message)
 
     async def _next_piece(self) -> Message:
@@ -197,7 +212,7 @@ def client_address(scope: Scope) -> str:
 
 
 def body_too_large_error(max_bytes: int) -> ApiError:
-    """Return the error for a body that is too large. Its rest is not read, so its connection must close."""
+    """Return the error for a body that is too large. Its rest may not be read: its connection must close."""
     problem = f"the body has more than {max_bytes} bytes; send the texts in several requests"
     return ApiError(ErrorKind.TOO_LARGE, problem, headers=CLOSE)
 

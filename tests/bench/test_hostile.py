@@ -11,7 +11,7 @@ import pytest
 from bench.clients import NO_RESPONSE, RequestOutcome
 from bench.hostile import attacks, shares
 from bench.hostile.__main__ import has_failed, load, summarise, summarise_memory
-from bench.hostile.attacks import ATTACKS, with_key
+from bench.hostile.attacks import ATTACKS, MEMORY_KINDS, with_key
 from bench.hostile.clients import BEHAVIOURS, LEFT, Record, Site, record_expected
 from bench.hostile.service import SETTINGS, make_site
 from bench.hostile.shares import measure_kind
@@ -96,6 +96,12 @@ def test_memory_is_reported_after_a_minute() -> None:
     assert summarise_memory(seen)["one_minute_mib"] == 110.0
 
 
+@pytest.mark.parametrize("kind", sorted(MEMORY_KINDS))
+def test_the_memory_that_an_attack_imports_fits_the_default_limit_of_a_body(kind: str) -> None:
+    [post] = attacks.draw_posts(kind, TEXTS)
+    assert len(post.body) < 10 * MIB
+
+
 @pytest.mark.parametrize("kind", ATTACKS)
 def test_an_attack_is_the_same_for_the_same_seed_and_says_its_own_length(kind: str) -> None:
     first, second = (with_key(ATTACKS[kind](Random(3), TEXTS), "key") for _ in range(2))  # noqa: S311 -- no secret
@@ -108,7 +114,7 @@ def test_an_attack_is_the_same_for_the_same_seed_and_says_its_own_length(kind: s
 def test_ordinary_answers_are_right_among_all_kinds_of_clients(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attacks, "NUM_PAIRS", 1000)
+    monkeypatch.setattr(attacks, "NUM_IMPORTED_PAIRS", 1000)
     known = asyncio.run(record_expected(site, TEXTS))
     assert known["ein hund"] == ("EIN HUND", -0.5)
 

@@ -73,6 +73,21 @@ def test_a_body_over_the_limit_is_rejected_by_the_size_it_announces(client: http
         assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
 
 
+@pytest.mark.parametrize(("head", "status"), [("POST /v1/translate", b"413"), ("PUT /v2/document", b"405")])
+def test_a_client_that_first_sends_its_whole_body_reads_the_rejection(
+    client: httpx.Client, head: str, status: bytes
+) -> None:
+    body = b"a" * 2**23
+    headers = f"Host: test\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    address = client.base_url.host, client.base_url.port or 0
+    with socket.create_connection(address, timeout=10) as connection:
+        connection.sendall(f"{head} HTTP/1.1\r\n{headers}".encode() + body)
+        received = b"".join(iter(lambda: connection.recv(2**16), b""))
+
+    assert received.startswith(b"HTTP/1.1 " + status)
+    assert received.endswith(b"}")
+
+
 @pytest.mark.parametrize("are_chunks", [False, True], ids=["announced", "in chunks"])
 def test_a_body_may_have_just_the_limit_and_no_more(serve: Serve, *, are_chunks: bool) -> None:
     client = serve(max_body_bytes=1000)
