@@ -48,6 +48,7 @@ PERFORMANCE: Mapping[str, Table] = {
     "closed": ("online.json", partial(tables.online_table, is_open=False)),
     "open": ("online.json", partial(tables.online_table, is_open=True)),
     "memory": ("memory.json", tables.memory_table),
+    "throughput": ("throughput.json", tables.throughput_table),
 }
 ROBUSTNESS: Mapping[str, Table] = {
     f"{name}-{part}": (f"robustness-{name}.json", make)
@@ -57,11 +58,8 @@ ROBUSTNESS: Mapping[str, Table] = {
 QUALITY: Table = ("card-*.json", tables.card_quality_table)
 PAGES: Mapping[Path, Mapping[str, Table]] = {
     REPORTS / "performance.md": PERFORMANCE,
-    REPORTS / "serving.md": {
-        "throughput": ("throughput.json", tables.throughput_table),
-    },
     REPORTS / "robustness.md": ROBUSTNESS,
-    EXPLANATION / "gpu-kernels.md": {
+    EXPLANATION / "kernels.md": {
         "speed": ("gpu-kernels.json", tables.gpu_kernels_table),
         "bits": ("gpu-kernels.json", tables.gpu_bits_table),
         "origin": ("gpu-kernels.json", tables.gpu_origin_line),

@@ -1,6 +1,6 @@
 """Default attention for word alignment, for models that were not trained to align.
 
-docs/explanation/decisions/0012-alignment-from-attention.md has the measurements.
+docs/explanation/forced-decoding.md has the measurements.
 """
 
 from dragoman.manifest import AlignmentHeads

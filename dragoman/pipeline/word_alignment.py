@@ -2,7 +2,7 @@
 
 Every target word goes with the source word that it attends to most, all pieces of both added up: Garg et al.
 2019, "Jointly Learning to Align and Translate with Transformer Models", arXiv:1909.02074, take the maximum
-by piece. docs/explanation/decisions says which attention is used, and how often it is right.
+by piece. docs/explanation/forced-decoding.md says which attention is used, and how often it is right.
 """
 
 from collections.abc import Sequence

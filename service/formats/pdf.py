@@ -1,6 +1,6 @@
 """PDF files: read only. Their text is written as a Word document, or as plain text with a paragraph a line.
 
-Pages, columns, pictures and frames are not kept: see docs/reference/pdf.md.
+Pages, columns, pictures and frames are not kept: see docs/reference/document-formats.md.
 """
 
 import tempfile

@@ -1,6 +1,6 @@
 """An index of models to download, and the download of one.
 
-docs/reference/model-loading.md describes the file.
+docs/reference/models.md describes the file.
 """
 
 import hashlib

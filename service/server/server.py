@@ -93,7 +93,7 @@ def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
         log_config=None,
         access_log=False,
         ws="none",
-        loop="asyncio",  # never uvloop, even if it is installed: docs/explanation/decisions/0014
+        loop="asyncio",  # never uvloop, even if it is installed: docs/explanation/decisions/engine.md
         timeout_keep_alive=KEEP_ALIVE_S,
         http=bounded_protocol(limits),
         forwarded_allow_ips=settings.trusted_proxies,

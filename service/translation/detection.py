@@ -19,7 +19,7 @@ MAX_LOOKED_AT = 2000
 """Characters from the beginning of a text: more would not change the answer, and cost time."""
 MAX_DETAILED = 20
 """Languages up to which n-grams of all lengths are looked at. Those of all 75 languages take 900 MB and 7 s
-to read, where trigrams take 70 MB and 0.4 s but are wrong more often: docs/explanation/decisions/0013.
+to read, where trigrams take 70 MB and 0.4 s but are wrong more often: docs/explanation/decisions/text.md.
 """
 MAX_DETECTORS = 64
 """Sets of languages of which a detector is kept."""

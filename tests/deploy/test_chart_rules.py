@@ -362,7 +362,7 @@ def test_the_notes_warn_of_published_metrics_only() -> None:
 
 
 def test_the_page_names_every_section_of_values_and_every_example() -> None:
-    page = (ROOT / "docs" / "guides" / "kubernetes.md").read_text(encoding="utf8")
+    page = (ROOT / "docs" / "guides" / "proxies-and-kubernetes.md").read_text(encoding="utf8")
     values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf8"))
     sections = [name for name, value in values.items() if isinstance(value, dict) and "enabled" in value]
 

@@ -121,7 +121,7 @@ def test_a_container_of_the_release_has_limits_and_probes_and_gains_no_privilege
 
 
 NODES = ("ray head", "ray engines")
-GUIDE = ROOT / "docs" / "guides" / "batch-ray.md"
+GUIDE = ROOT / "docs" / "guides" / "batch.md"
 DOCKERFILE = (KUBERAY / "Dockerfile").read_text(encoding="utf8")
 
 

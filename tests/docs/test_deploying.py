@@ -12,7 +12,7 @@ from service.settings.settings import ENV_PREFIX, Settings, load_settings
 ROOT = Path(__file__).parents[2]
 GUIDES = {
     name: (ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf8")
-    for name in ("deploying", "kubernetes", "reverse-proxy", "running-job-workers")
+    for name in ("deploying", "proxies-and-kubernetes", "running-job-workers")
 }
 PAGE = GUIDES["deploying"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf8")
@@ -27,7 +27,7 @@ FILES_ON_THEIR_WAY = 4
 
 
 def _block(language: str) -> str:
-    (block,) = re.findall(rf"```{language}\n(.*?)```", GUIDES["reverse-proxy"], re.DOTALL)
+    (block,) = re.findall(rf"```{language}\n(.*?)```", GUIDES["proxies-and-kubernetes"], re.DOTALL)
     return str(block)
 
 
@@ -46,8 +46,8 @@ def _tmpfs_bytes(options: str) -> int:
 
 @pytest.mark.parametrize(
     "text",
-    [*(text for name, text in GUIDES.items() if name != "reverse-proxy"), DOCKERFILE, COMPOSE],
-    ids=[*(name for name in GUIDES if name != "reverse-proxy"), "Dockerfile", "compose"],
+    [*GUIDES.values(), DOCKERFILE, COMPOSE],
+    ids=[*GUIDES, "Dockerfile", "compose"],
 )
 def test_every_variable_that_is_shown_is_a_setting(text: str) -> None:
     variables = set(re.findall(rf"\b{ENV_PREFIX}[A-Z_]+\b", text))

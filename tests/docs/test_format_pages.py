@@ -1,4 +1,4 @@
-"""Pages about file formats and PDF name every format, and show what the bundled models write."""
+"""Pages about file formats name every format, and show what the bundled models write."""
 
 import re
 import subprocess
@@ -121,7 +121,7 @@ def test_most_formats_of_text_have_such_an_example() -> None:
     }
 
 
-PAGE = (ROOT / "docs" / "reference" / "pdf.md").read_text(encoding="utf8")
+PAGE = (ROOT / "docs" / "reference" / "document-formats.md").read_text(encoding="utf8")
 EXAMPLE = re.compile(
     r"\$ pdftotext -layout (\S+) -\n(.*?)\$ dragoman (batch [^\n]*)\n\$ cat (\S+)\n(.*?)```", re.DOTALL
 )

@@ -30,15 +30,10 @@ from tests.openapi.full_document import full_document
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-API, STREAMING, ANALYSIS = "http-api.md", "http-streaming.md", "http-scoring-and-detection.md"
+API, MORE, MODELS = "http-api.md", "http-endpoints.md", "models.md"
 ERRORS = "errors.md"
-ENDPOINTS = [
-    (API, "HTTP API"),
-    ("http-glossaries-and-memories.md", "Glossaries"),
-    ("http-glossaries-and-memories.md", "Translation memories"),
-]
+ENDPOINTS = [(API, "HTTP API"), (MORE, "Glossaries"), (MORE, "Translation memories")]
 """Pages that list endpoints, with the heading above the list."""
-PAGES = [API, STREAMING, ANALYSIS, ERRORS, "request-limits.md", "routing.md", "model-loading.md"]
 MAX_WORDS = 1200
 NAMES = re.compile(r"`([a-z_]+)`")
 FOREIGN = re.compile(r"libretranslate|deepl|google|openai")
@@ -93,9 +88,9 @@ def shown(field: FieldInfo) -> str:
 REQUESTS = [
     (API, "Translate", "field", TranslateRequest, ()),
     (API, "Sampling", "field of `sampling`", SamplingIn, ()),
-    (STREAMING, "Streaming translations", "field", StreamRequest, tuple(TranslateRequest.model_fields)),
-    (ANALYSIS, "Score", "field", ScoreRequest, ()),
-    (ANALYSIS, "Detect", "field", DetectRequest, ()),
+    (MORE, "Streaming translations", "field", StreamRequest, tuple(TranslateRequest.model_fields)),
+    (MORE, "Score", "field", ScoreRequest, ()),
+    (MORE, "Detect", "field", DetectRequest, ()),
 ]
 
 
@@ -119,13 +114,13 @@ def _events() -> set[str]:
 NAMED = [
     (API, "Response", "field", set(TranslationOut.model_fields)),
     (API, "Response", "`finish_reason`", {reason.value for reason in FinishReason}),
-    (STREAMING, "Events", "event", _events()),
-    (STREAMING, "Events", "field", set(SegmentEvent.model_fields)),
-    (ANALYSIS, "Score", "field of `scores`", set(ScoreOut.model_fields)),
-    (ANALYSIS, "Detect", "field of `detections`", set(DetectedOut.model_fields)),
-    (ANALYSIS, "List models", "field of `models`", set(ModelOut.model_fields)),
-    (ANALYSIS, "List languages", "field of `reaches`", set(ReachOut.model_fields)),
-    (ANALYSIS, "Reload models", "field of the response", set(ReloadResponse.model_fields)),
+    (MORE, "Events", "event", _events()),
+    (MORE, "Events", "field", set(SegmentEvent.model_fields)),
+    (MORE, "Score", "field of `scores`", set(ScoreOut.model_fields)),
+    (MORE, "Detect", "field of `detections`", set(DetectedOut.model_fields)),
+    (MODELS, "List models", "field of `models`", set(ModelOut.model_fields)),
+    (MODELS, "List languages", "field of `reaches`", set(ReachOut.model_fields)),
+    (MODELS, "Reload models", "field of the response", set(ReloadResponse.model_fields)),
     (ERRORS, "Errors", "field", set(ErrorBody.model_fields)),
 ]
 
@@ -139,7 +134,7 @@ def test_every_field_of_a_response_finish_reason_and_event_is_documented(
 
 @pytest.mark.parametrize(("name", "event"), [("segment", SegmentEvent), ("tokens", TokensEvent)])
 def test_every_field_of_an_event_is_documented(name: str, event: type[BaseModel]) -> None:
-    data = {cells[0].strip("`"): cells[1] for cells in rows(STREAMING, "Events", "event")}
+    data = {cells[0].strip("`"): cells[1] for cells in rows(MORE, "Events", "event")}
 
     assert set(NAMES.findall(data[name])) == set(event.model_fields)
 
