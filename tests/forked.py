@@ -13,10 +13,10 @@ import pytest
 
 from dragoman import Translator
 from service.cli import app as cli
+from tests.paths import ROOT
 from tests.routing.doubles import TIMEOUT_S
 from tests.service.doubles import open_double
 
-PROJECT = Path(__file__).resolve().parents[1]
 PRELOADED = [
     "service.server.server",
     "service.cli.serve",
@@ -37,7 +37,7 @@ class ForkedProcess:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
         with pytest.MonkeyPatch.context() as patch:  # for the process that all are forked from
-            patch.setenv("PYTHONPATH", str(PROJECT))
+            patch.setenv("PYTHONPATH", str(ROOT))
             forkserver.ensure_running()
         self._process = context.Process(target=run, args=arguments, daemon=True)
         self._process.start()

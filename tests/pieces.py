@@ -7,7 +7,7 @@ from typing import Any
 
 import sentencepiece
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
 
 
 def train_sentencepiece(text: Iterable[str], vocab_size: int, **more: Any) -> bytes:

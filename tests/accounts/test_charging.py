@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,8 +16,8 @@ from service.accounts.key_store import KeyStore
 from service.accounts.keys import ANONYMOUS, KeyLimits, KeyOptions
 from service.accounts.usage import Charge, Usage, UsageStore
 from tests.accounts.conftest import NOON, Times, new_key, open_accounts
+from tests.paths import ROOT
 
-PROJECT = Path(__file__).resolve().parents[2]
 MONTH = "2026-11"
 
 
@@ -113,7 +112,7 @@ def test_concurrent_processes_cannot_exceed_the_limit(url: str, database: Databa
     key_id = new_key(keys).key.id
     command = [sys.executable, "-m", "tests.accounts.charging", url, key_id, "400", "3"]
     processes = [
-        subprocess.Popen(command, cwd=PROJECT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         for _ in range(2)
     ]
     for process in processes:

@@ -34,9 +34,9 @@ from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
 from tests.accounts.conftest import NOON, new_key
 from tests.jobs.conftest import claimed, new_job
+from tests.paths import ROOT
 from tests.routing.doubles import until
 
-ROOT = Path(__file__).parents[2]
 NUM_STORED = 20 * MAX_ROWS
 MAX_STEPS_OF_ROW = 100
 """Maximum steps of SQLite's machine for a row that a statement changes, with its indexes."""

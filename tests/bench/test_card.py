@@ -19,10 +19,10 @@ from dragoman.shortlist import SHORTLIST_FILE
 from export.bundle import CARD_FILE, put_card, write_manifest
 from export.model_card import render_card
 from export.shortlist.install import write_shortlist
-from tests.bench.tiny_pairs import PAIRS, TINY, write_sides
+from tests.bench.tiny_pairs import PAIRS, write_sides
 from tests.engine.test_shortlists import shortlist_of_all
+from tests.paths import ROOT, TINY
 
-ROOT = Path(__file__).parents[2]
 CREDIT = "own work, CC0"
 LINES = 12
 

@@ -13,8 +13,8 @@ from bench.card_curve import CurveError, read_curve
 from bench.card_measure import Variant, draw_examples, score_lines, scores_of, variants
 from bench.card_page import examples
 from dragoman.bundle import read_bundle
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "tiny"
 RUNS = [{"steps": 40, "pairs_seen": 1000}, {"steps": 10, "pairs_seen": 200}]
 

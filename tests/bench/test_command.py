@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from bench.command import Command, Words, show
+from tests.paths import TINY
 
-BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+BUNDLE = TINY / "bundle-int8"
 DEFAULTS = {"bundle": Path, "--rounds": 5, "--fast": False, "--name": str}
 LISTS = {"--sizes of calls": (1, 8), "--kind": ("a", "b"), "--files": [Path]}
 WORDS = {"--set": Words(("NAME", "FILE")), "--pair": Words(("A", "B"), "once")}

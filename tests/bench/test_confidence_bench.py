@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.confidence import calibration, main, mean_ranks, reliability_curve, spearman
-from tests.bench.tiny_pairs import PAIRS, TINY, write_sides
+from tests.bench.tiny_pairs import PAIRS, write_sides
+from tests.paths import TINY
 
 
 def test_spearman_is_the_correlation_of_the_ranks_of_which_equal_values_have_the_mean() -> None:

@@ -17,8 +17,8 @@ from bench.peers.names import check_convertible
 from bench.workloads import forced, make_batches, read_lines, scaled_lengths
 from export.checkpoint import load_checkpoint
 from export.model import ModelConfig
+from tests.paths import TINY
 
-TINY = Path(__file__).parents[1] / "tiny"
 TOKENIZER = TINY / "checkpoint" / "source.spm"
 LINES = ["Ein Hund rennt.", "Zwei Kinder spielen im Garten.", "Guten Morgen!"]
 SHAPE = ModelConfig(

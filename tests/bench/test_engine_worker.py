@@ -1,13 +1,13 @@
 """Dragoman's own worker, as the coordinator starts it."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from bench.contenders import Contender, Worker, pin, running
+from tests.paths import TINY
 
-BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+BUNDLE = TINY / "bundle-int8"
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from bench.models import COMPLETE, has_origin, origin_of
+from tests.paths import TINY
 
-CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
+CHECKPOINT = TINY / "checkpoint"
 
 
 def test_a_folder_that_was_not_finished_or_has_other_weights_is_made_again(tmp_path: Path) -> None:

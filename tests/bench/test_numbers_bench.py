@@ -1,12 +1,12 @@
 """Random values, and what is reported of their translations."""
 
 import re
-from pathlib import Path
 from random import Random
 
 import pytest
 
 from bench.numbers import FRAMES, Outcome, Value, draw_value, judge, translate_values
+from tests.paths import MODELS
 
 
 @pytest.mark.parametrize(("source", "target"), [("de", "en"), ("en", "de")])
@@ -31,9 +31,6 @@ def test_a_value_that_is_gone_was_reported_or_changed_silently() -> None:
 
     assert judge(value, "It costs 264333 euros.", is_reported=True) is Outcome.FLAGGED
     assert judge(value, "It costs 264333 euros.", is_reported=False) is Outcome.CHANGED
-
-
-MODELS = Path(__file__).parents[2] / "models"
 
 
 @pytest.mark.timeout(1800)

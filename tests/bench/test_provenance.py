@@ -10,9 +10,9 @@ from bench.provenance import provenance
 from bench.tables import origin_line
 from dragoman.native.library import best_kernels
 from dragoman.providers import SessionOptions
-from tests.bench.tiny_pairs import TINY
+from tests.paths import TINY
 
-BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
+BUNDLE = TINY / "bundle-fp32"
 
 
 @pytest.mark.parametrize("name", ["numpy", "sentencepiece", "onnxruntime-gpu"])

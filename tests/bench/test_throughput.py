@@ -12,8 +12,9 @@ from bench import gpu
 from bench.throughput import main
 from dragoman import DecodingOptions, ProviderError, Translator
 from tests.cuda.half_bundles import write_half
+from tests.paths import TINY
 
-BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
+BUNDLE = TINY / "bundle-fp32"
 FEW = ["--provider", "cpu", "--lines", "9", "--rounds", "1", "--calls", "1", "4", "--callers", "2"]
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-TINY = Path(__file__).parents[1] / "tiny"
+from tests.paths import TINY
+
 Pairs = Sequence[tuple[str, str]]
 
 

@@ -9,7 +9,8 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.conftest import CHROMIUM, FLAGS, NO_CHROMIUM, WORD_WITH_OTHERS
-from tests.browser.servers import COMMAND, ROOT, Server
+from tests.browser.servers import COMMAND, Server
+from tests.paths import ROOT
 
 TEXT = """Guten Morgen! Wie geht es Ihnen?
 

@@ -11,7 +11,8 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 COMMAND = (sys.executable, "-m", "service")
 DOUBLE_COMMAND = (sys.executable, str(ROOT / "tests" / "service" / "doubles.py"))
 START_TIMEOUT_S = 120

@@ -19,6 +19,7 @@ from dragoman.providers import Kernels
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
 from tests.bundle.conftest import write_manifest
+from tests.paths import TINY
 
 
 def problems_of(folder: Path) -> tuple[str, ...]:
@@ -184,7 +185,7 @@ def test_sha256_is_of_the_whole_content(content: bytes, tmp_path: Path) -> None:
     assert file_sha256(tmp_path / "file") == hashlib.sha256(content).hexdigest()
 
 
-TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
+TINY_BUNDLE = TINY / "bundle-int8"
 GRAPH = "decoder.onnx"
 
 

@@ -16,7 +16,6 @@ from service.cluster.run import ClusterJob
 from tests.batch.doubles import FACTS, job_of, journal_in, lines_file
 from tests.cluster.doubles import replace_ray
 
-TINY = Path(__file__).parents[1] / "tiny"
 ONE_WORKER = ClusterOptions()
 TWO_WORKERS = ClusterOptions(workers=2, cpus=1)
 

@@ -22,10 +22,11 @@ from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
 from service.translation.options import BATCH
 from tests.batch.doubles import PAIR
-from tests.cluster.conftest import ONE_WORKER, TINY, Place
+from tests.cluster.conftest import ONE_WORKER, Place
 from tests.cluster.doubles import DoubleEngine
 from tests.cluster.killed import lines, run_slow_job
 from tests.forked import ForkedProcess
+from tests.paths import TINY
 from tests.routing.doubles import TIMEOUT_S, until
 
 pytestmark = pytest.mark.usefixtures("no_ray")

@@ -18,8 +18,9 @@ from service.cluster.engines import RoutedEngine
 from service.cluster.run import run_on_ray
 from service.translation.options import BATCH
 from tests.batch.doubles import PAIR, UpperCase
-from tests.cluster.conftest import TINY, Place
+from tests.cluster.conftest import Place
 from tests.cluster.doubles import DoubleEngine
+from tests.paths import TINY
 
 pytestmark = [
     pytest.mark.usefixtures("two_cpus"),

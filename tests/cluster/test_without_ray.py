@@ -3,19 +3,17 @@
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from service.batch.errors import ClusterFailed, ClusterMissing
 from service.cluster import ClusterOptions
 from service.cluster.engines import connect
-
-PROJECT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 def _run(code: str) -> None:
-    subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_a_local_job_does_not_import_ray() -> None:

@@ -13,8 +13,8 @@ from export.bundle import BundleMetadata, write_bundle
 from export.original import Original
 from export.sources import load_original
 from tests.export.rejections import GERMAN_TO_ENGLISH
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / PEERS_PYTHON
 LIMITS = ModelLimits(50, 50)
 MAX_TOKENS = 24

@@ -17,7 +17,7 @@ import pytest
 from bench.models import run_peer
 from export.checkpoint_folder import SOURCE_TOKENIZER_FILE
 from tests.ctranslate2_import.ct2_golden import GOLDEN_FILE, NUM_GOLDEN, said_by_ctranslate2
-from tests.ctranslate2_import.ct2_imported import PYTHON, ROOT, Ids, import_folder, our_targets, their_targets
+from tests.ctranslate2_import.ct2_imported import PYTHON, Ids, import_folder, our_targets, their_targets
 from tests.ctranslate2_import.ct2_written import (
     VARIANTS,
     Ct2Variant,
@@ -30,6 +30,7 @@ from tests.huggingface import make_models
 from tests.marian import written as marian_written
 from tests.marian.conftest import make_tokenizers, write_model
 from tests.marian.written import Variant
+from tests.paths import ROOT
 from tests.pieces import all_pieces, real_text
 
 NUM_SOURCES = 200

@@ -12,6 +12,7 @@ from dragoman.cuda.program import read_programs
 from dragoman.native.instructions import InstructionKind, NotSupported
 from dragoman.scheduling.policy import RESERVED_SHARE
 from tests.parity.random_bundles import SSRU, random_model, write
+from tests.paths import TINY
 
 SHAPE = {"d_model": 32, "heads": 2, "ffn": 64}
 
@@ -47,7 +48,7 @@ def test_a_bundle_without_a_program_says_why(shape: dict[str, Any], reason: str,
 
 
 def test_only_fp16_has_programs() -> None:
-    other = open_bundle(Path(__file__).parents[1] / "tiny" / "bundle-fp32")
+    other = open_bundle(TINY / "bundle-fp32")
 
     with pytest.raises(NotSupported, match="its precision is fp32, and CUDA kernels are for fp16"):
         read_programs(other)

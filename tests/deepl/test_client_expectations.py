@@ -13,9 +13,10 @@ import httpx
 import pytest
 from deepl import __main__ as deepl_command
 
-from tests.browser.servers import COMMAND, ROOT, Server
+from tests.browser.servers import COMMAND, Server
 from tests.deepl.conftest import auth_of, error_of, translate, upload
 from tests.page.node import TIMEOUT_S, install
+from tests.paths import ROOT
 from tests.routing.doubles import until, until_equal, write_bundle
 from tests.service.conftest import QUICK_FILES, models_client
 from tests.service.doubles import DoubleTranslator

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import deepl
@@ -11,10 +10,10 @@ import pytest
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
 from tests.deepl.conftest import fetch, upload
+from tests.paths import MODELS
 from tests.routing.doubles import until
 from tests.service.conftest import ready_client
 
-MODELS = Path(__file__).parents[2] / "models"
 TEXT = "Where do you live?"
 
 

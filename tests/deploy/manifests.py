@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 CHART = ROOT / "deploy" / "helm" / "dragoman"
 EXAMPLES = ROOT / "deploy" / "helm" / "examples"
 KUBERAY = ROOT / "deploy" / "kuberay"

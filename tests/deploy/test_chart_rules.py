@@ -17,7 +17,6 @@ from tests.deploy.manifests import (
     CHART,
     EXAMPLES,
     PROFILES,
-    ROOT,
     VERSION,
     Document,
     chart,
@@ -28,6 +27,7 @@ from tests.deploy.manifests import (
     render,
     size_bytes,
 )
+from tests.paths import ROOT
 
 FILES_IN_PROGRESS = 4
 """Two uploads, and of a running job its file and its result."""

@@ -21,7 +21,6 @@ from tests.deploy.manifests import (
     KUBERAY,
     PODS,
     PROFILES,
-    ROOT,
     VERSION,
     Document,
     chart,
@@ -30,6 +29,7 @@ from tests.deploy.manifests import (
     of_kind,
     pod_template,
 )
+from tests.paths import ROOT
 
 OLDEST = "1.29"
 RELEASES = (OLDEST, kubernetes_validate.latest_version())
@@ -196,7 +196,7 @@ def test_every_manifest_is_named_on_the_page() -> None:
     assert all(path.name in page for path in KUBERAY.glob("*.yaml"))
 
 
-UNIT = Path(__file__).parents[2] / "deploy" / "systemd" / "dragoman.service"
+UNIT = ROOT / "deploy" / "systemd" / "dragoman.service"
 PROGRAM = "/opt/dragoman/bin/dragoman"
 JOBS_STOP_S = 10
 """Seconds that a stopping server waits for jobs."""

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import httpx
 
+from tests.paths import ROOT
 from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import is_ready
 
-ROOT = Path(__file__).parents[2]
 SERVER_ON_PAGES = "http://127.0.0.1:8000"
 SERVE = "make serve"
 """How pages start the server."""

@@ -5,9 +5,9 @@ import io
 import re
 import tokenize
 from collections import defaultdict
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 PRODUCT = ("dragoman", "service", "export", "training")
 PACKAGES = (*PRODUCT, "bench")
 BANNED = frozenset(

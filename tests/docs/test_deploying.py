@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from service.settings.settings import ENV_PREFIX, Settings, load_settings
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 GUIDES = {
     name: (ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf8")
     for name in ("deploying", "proxies-and-kubernetes", "running-job-workers")

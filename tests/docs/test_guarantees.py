@@ -1,14 +1,13 @@
 """The pages of guarantees name tests and settings that exist."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from service.settings.settings import Settings
+from tests.paths import ROOT
 
-PROJECT = Path(__file__).parents[2]
-REFERENCE = PROJECT / "docs" / "reference"
+REFERENCE = ROOT / "docs" / "reference"
 
 
 def rows_of(name: str) -> list[str]:
@@ -27,7 +26,7 @@ def test_every_promise_names_a_test_that_exists(row: str) -> None:
 
     assert named
     for path, name in named:
-        content = (PROJECT / path).read_text(encoding="utf8")
+        content = (ROOT / path).read_text(encoding="utf8")
         assert f"def {name or 'test_'}" in content
 
 

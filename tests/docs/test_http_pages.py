@@ -27,8 +27,8 @@ from service.api.native.responses import (
 )
 from service.http.errors import ErrorBody, ErrorKind
 from tests.openapi.full_document import full_document
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 API, MORE, MODELS = "http-api.md", "http-endpoints.md", "models.md"
 ERRORS = "errors.md"

@@ -13,8 +13,8 @@ from service.cli import serve
 from service.cli.help import GROUPS, grouped_settings
 from service.settings.settings import ENV_PREFIX, Settings, load_settings
 from tests.docs.settings_page import PageError, update_tables
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = {
     path.name: path.read_text(encoding="utf8") for path in (ROOT / "docs" / "reference").glob("settings*.md")
 }

@@ -11,7 +11,6 @@ import pytest
 
 from tests.docs.shell_examples import (
     FILE_NAME,
-    ROOT,
     SERVE,
     SERVER_ON_PAGES,
     Page,
@@ -19,6 +18,7 @@ from tests.docs.shell_examples import (
     blocks,
     command_and_output,
 )
+from tests.paths import ROOT
 
 README = ROOT / "README.md"
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))

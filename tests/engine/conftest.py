@@ -11,10 +11,9 @@ import pytest
 from dragoman import DecodingOptions, Translation, Translator
 from dragoman.bundle import read_bundle
 from export.bundle import write_manifest
+from tests.paths import MODELS, TINY
 
-TINY = Path(__file__).parents[1] / "tiny"
 FP32, INT8 = TINY / "bundle-fp32", TINY / "bundle-int8"
-MODELS = Path(__file__).parents[2] / "models"
 TIMEOUT_S = 60
 
 

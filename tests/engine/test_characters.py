@@ -8,7 +8,8 @@ from dragoman.bundle import open_bundle
 from dragoman.decoding.options import Sampling
 from dragoman.loading import open_shortlist, open_tokenizers
 from dragoman.pipeline.assembly import joint_finish_reason
-from tests.engine.conftest import MODELS, TIMEOUT_S
+from tests.engine.conftest import TIMEOUT_S
+from tests.paths import MODELS
 
 OPTIONS = {
     "greedy": DecodingOptions(beam_size=1),

@@ -19,7 +19,8 @@ from dragoman.search_model import open_backend
 from dragoman.shortlist import Shortlist
 from dragoman.types import Method, SearchKind
 from tests.decoding.fake_lanes import run_to_end
-from tests.engine.conftest import FP32, INT8, MODELS
+from tests.engine.conftest import FP32, INT8
+from tests.paths import MODELS
 from tests.shortlist.random_shortlists import random_shortlist
 
 BUNDLES: list[tuple[Path, Kernels]] = [

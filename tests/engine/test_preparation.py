@@ -1,7 +1,5 @@
 """Texts are cut into segments, and these encoded, together."""
 
-from pathlib import Path
-
 import pytest
 
 from dragoman.bundle import open_bundle
@@ -9,12 +7,13 @@ from dragoman.errors import InputError
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
 from dragoman.types import Pair
+from tests.paths import TINY
 
-TINY = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
+BUNDLE = TINY / "bundle-fp32"
 
 
 def test_the_distinct_segments_of_all_texts_are_encoded_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    bundle = open_bundle(TINY)
+    bundle = open_bundle(BUNDLE)
     tokenizer, _ = open_tokenizers(bundle)
     preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, tokenizer)
     encode, calls = tokenizer.encode, list[list[str]]()

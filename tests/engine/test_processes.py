@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,9 @@ from dragoman.errors import ProviderError
 from dragoman.loading import open_tokenizers
 from dragoman.providers import SessionOptions
 from dragoman.search_model import SearchModel
-from tests.engine.conftest import FP32, MODELS, TIMEOUT_S
+from tests.engine.conftest import FP32, TIMEOUT_S
+from tests.paths import MODELS, ROOT
 
-PROJECT = Path(__file__).resolve().parents[2]
 BEGIN = """
 import os, signal, sys, threading, time
 import multiprocessing
@@ -109,7 +108,7 @@ def translate(line):
 
 
 def run(program: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "ignore::DeprecationWarning"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore::DeprecationWarning"}
     command = [sys.executable, "-c", BEGIN + program, str(MODELS / "de-en"), *arguments]
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=4 * TIMEOUT_S, check=False

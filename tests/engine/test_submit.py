@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,8 +31,8 @@ from dragoman.pipeline import pacing
 from dragoman.pipeline.pacing import PAUSE_PER_WORK, WORK_S, Pacer
 from dragoman.types import Pair
 from tests.engine.conftest import FP32, TIMEOUT_S
+from tests.paths import ROOT
 
-PROJECT = Path(__file__).resolve().parents[2]
 GREEDY = DecodingOptions(beam_size=1)
 DOCUMENT = "Guten Morgen! Das ist ein Haus.\n42\nDer Hund schläft. Ja."
 SEGMENTS = ["Good morning!", "This is a house.", "42", "The dog is sleeping.", "Yes."]
@@ -246,7 +245,7 @@ futures[0].result()
 print("main is done")
 """
     finished = subprocess.run(
-        [sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
 
     assert (finished.stdout, finished.stderr) == ("main is done\n", "")

@@ -13,7 +13,7 @@ from dragoman.decoding.options import Sampling
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.terms import Term, Terminology
 from export.bundle import write_manifest
-from tests.engine.conftest import MODELS
+from tests.paths import MODELS
 
 TERMS = Terminology(
     (

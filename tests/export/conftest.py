@@ -11,8 +11,8 @@ import pytest
 from export import checkpoint_import
 from export.original import Original
 from tests.export.rejections import ANY
+from tests.paths import TINY
 
-TINY = Path(__file__).parents[1] / "tiny"
 CHECKPOINT = TINY / "checkpoint"
 
 

@@ -12,7 +12,8 @@ from dragoman.bundle import open_bundle
 from export.bundle import ExportError
 from export.confidence import main, read_line_pairs
 from export.confidence_fit import ORIGIN_FIELD
-from tests.export.conftest import TINY, RunMain
+from tests.export.conftest import RunMain
+from tests.paths import TINY
 
 
 @pytest.fixture

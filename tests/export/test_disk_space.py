@@ -8,7 +8,8 @@ import pytest
 from export.disk_space import NotEnoughSpace, check_space, estimated_bytes
 from export.model_config import ModelConfig
 from export.run import ExportOptions, export_model
-from tests.export.conftest import CHECKPOINT, TINY, tiny_original
+from tests.export.conftest import CHECKPOINT, tiny_original
+from tests.paths import TINY
 
 
 def bundle_bytes(name: str) -> int:

@@ -45,10 +45,11 @@ from export.validation import (
     validate,
     validate_in_fresh_process,
 )
-from tests.export.conftest import CHECKPOINT, TINY, RunMain, tiny_original
+from tests.export.conftest import CHECKPOINT, RunMain, tiny_original
 from tests.export.rejections import ANY
+from tests.paths import ROOT, TINY
 
-SENTENCES = Path(__file__).parents[2] / "export" / "sentences" / "de.txt"
+SENTENCES = ROOT / "export" / "sentences" / "de.txt"
 LIMITS = ("--max-source-tokens", "60", "--max-target-tokens", "64")
 TEXTS = [SampleText(Pair("de", "en"), SENTENCES)]
 ORIGINAL = tiny_original()

@@ -20,9 +20,9 @@ from export.checkpoint_folder import read_checkpoint
 from export.original import ImportRejectedError, RequestedLanguages
 from tests.export.conftest import tiny_original
 from tests.export.rejections import GERMAN_TO_ENGLISH
+from tests.paths import ROOT
 from training.controls import CONTROLS, mark
 
-ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "tiny" / "checkpoint"
 VOCABULARY = ROOT / "training" / "checkpoints" / "both" / "source.spm"
 """A vocabulary with controls."""

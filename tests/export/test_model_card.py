@@ -17,8 +17,8 @@ from dragoman.bundle import read_bundle
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import Manifest
 from export.model_card import CardSection, architecture_line, read_known_limits, render_card
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "tiny"
 TINY_MANIFEST = read_bundle(TINY / "bundle-int8").manifest
 

@@ -11,8 +11,8 @@ from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.errors import BundleError
 from export.bundle import CARD_FILE, put_card
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 KILLING = Path(__file__).parent / "card_killing.py"
 FEWEST_KILLS = 15
 """Lines that writing a card runs through, or about: fewer, and the kills are not where they should be."""

@@ -17,7 +17,7 @@ from service.batch.journal_file import JournalFile, remove_journal
 from service.settings.settings import SettingsError, load_settings
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin, TextOutcome
-from tests.fuzz.target import TINY, Inputs, Target, World, seeded
+from tests.fuzz.target import BUNDLE, Inputs, Target, World, seeded
 
 JSON_TOKENS = (
     b"{",
@@ -51,7 +51,7 @@ def vocabulary(world: World, data: bytes) -> None:
     path = world.folder / "vocabulary.json"
     path.write_bytes(data)
     with suppress(BundleError):
-        Tokenizer.load(TINY / "source.spm", path)
+        Tokenizer.load(BUNDLE / "source.spm", path)
 
 
 def settings_file(world: World, data: bytes) -> None:

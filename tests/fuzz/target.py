@@ -9,9 +9,10 @@ import httpx
 from hypothesis import strategies as st
 
 from tests.formats.rewriting import pack
+from tests.paths import TINY
 from tests.service.conftest import double_server
 
-TINY = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
+BUNDLE = TINY / "bundle-fp32"
 MAX_EDITS = 6
 
 Inputs = st.SearchStrategy[bytes]

@@ -17,8 +17,8 @@ from dragoman.text.tokenizer import Tokenizer
 from export import checkpoint_import
 from export.bundle import BundleMetadata, write_bundle
 from export.original import RequestedLanguages
+from tests.paths import TINY
 
-TINY = Path(__file__).parents[1] / "tiny"
 FP32 = TINY / "bundle-fp32"
 SENTENCES = [line.split("\t")[0] for line in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()]
 NUM_STEPS = 40  # self K/V grow twice

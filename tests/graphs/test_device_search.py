@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ from dragoman.graphs.slots import SlottedSteps
 from dragoman.providers import SessionOptions
 from dragoman.types import Hypothesis, Method, SearchKind
 from tests.parity.random_bundles import random_model, write
+from tests.paths import TINY
 
-TINY = Path(__file__).parents[1] / "tiny"
 ON_DEVICE = SessionOptions(keeps_memory_on_device=True)
 NUM_SOURCES = 24
 GREEDY = SearchKind(1)

@@ -20,8 +20,7 @@ from dragoman.graphs.process_memory import HUGE_PAGE_BYTES, _new_ranges, compact
 from dragoman.graphs.session import caches_read_on_cpu, new_session, open_session
 from dragoman.providers import EXECUTION_PROVIDERS, Provider, SessionOptions, parse_providers
 from tests.parity.random_bundles import random_model, write
-
-TINY = Path(__file__).parents[1] / "tiny"
+from tests.paths import TINY
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Markup goes where the words went."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -9,6 +8,7 @@ from dragoman.types import Link, SegmentTranslation, Span
 from service.text.options import MarkupLanguage, MarkupOptions
 from tests.markup.marked import parse
 from tests.markup.translations import as_one, links, segment, translation
+from tests.paths import ROOT
 
 HTML = MarkupOptions(MarkupLanguage.HTML)
 XML = MarkupOptions(MarkupLanguage.XML, ignore_tags=frozenset(["x"]))
@@ -231,7 +231,7 @@ def test_elements_between_words_go_with_their_neighbour(
 
 
 def test_the_example_of_the_page_is_true() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "guides" / "markup.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guides" / "markup.md").read_text(encoding="utf-8")
     source, target = (line.strip() for line in page.splitlines() if line.startswith("    <p>"))
     pairs = "0-0 1-2 2-3 3-4 4-1 5-5"
 

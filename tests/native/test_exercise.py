@@ -14,9 +14,9 @@ from dragoman.native.library import best_kernels
 from tests.native.compiled import SOURCES, compile_program, require, run_program
 from tests.parity.conftest import Export
 from tests.parity.random_bundles import SSRU
+from tests.paths import ROOT
 from tests.processor import x86_kernels
 
-ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "tiny" / "bundle-int8"
 SANITIZERS = (
     "-O1",

@@ -1,7 +1,6 @@
 """Searches in the kernels' library against the Python strategies over the same kernels, to the last bit."""
 
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import NativeEncoder, NativeSteps
 from dragoman.types import Hypothesis, SearchKind
 from tests.decoding.random_joins import EOS, FIRST_WORD, START, Joins, RandomSources
+from tests.paths import TINY
 from tests.shortlist.random_shortlists import random_shortlist
 
-TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+BUNDLE = TINY / "bundle-int8"
 VOCABULARY = 360
 SOURCES = RandomSources(VOCABULARY, most_source=20, most_target=30, most_joins=4)
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 def model() -> NativeModel:
     always = np.array([EOS, *range(FIRST_WORD, VOCABULARY, 10)])
     shortlist = random_shortlist(np.random.default_rng(3), VOCABULARY, VOCABULARY, always, max_listed=20)
-    return NativeModel(open_bundle(TINY), shortlist=shortlist)
+    return NativeModel(open_bundle(BUNDLE), shortlist=shortlist)
 
 
 def random_target(rng: random.Random) -> TargetVocabulary:

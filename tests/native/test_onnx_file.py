@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from dragoman.native.onnx_file import Graph, OnnxFileError, read_graph
+from tests.paths import MODELS
 
-MODEL = Path(__file__).parents[2] / "models" / "de-en"
+MODEL = MODELS / "de-en"
 MANY = 1_000_000
 
 

@@ -3,22 +3,17 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
-from tests.openapi.documented import (
-    DOCUMENT,
-    assert_fits,
-    examples_of,
-    resolve,
-)
+from tests.openapi.documented import DOCUMENT, assert_fits, examples_of, resolve
 from tests.openapi.full_document import full_document, to_text
+from tests.paths import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
+PAGE = ROOT / "docs" / "reference" / "openapi.json"
 GENERATED = {"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
 """Types of bodies that openapi-python-client generates code for."""
 SCHEMA_KEYWORDS = {"type", "anyOf", "allOf", "enum", "$ref"}

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "setup.py", "MANIFEST.in")
 PACKAGES = ("dragoman", "service", "export", "training", "models")
 BYTECODE = shutil.ignore_patterns("__pycache__", "*.so")

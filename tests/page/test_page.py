@@ -13,9 +13,9 @@ import pytest
 from service.http.errors import ErrorKind
 from service.page.routes import STATIC
 from tests.page.node import install
+from tests.paths import ROOT
 from tests.service.conftest import Serve
 
-ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 BUILD = "`make page` builds them"
 
@@ -167,7 +167,7 @@ def test_files_are_not_in_the_openapi_document(client: httpx.Client) -> None:
     assert set(TYPES) & set(client.get("/openapi.json").json()["paths"]) == set()
 
 
-SOURCES = Path(__file__).parents[2] / "web" / "src"
+SOURCES = ROOT / "web" / "src"
 STRINGS = (SOURCES / "strings.ts").read_text(encoding="utf8")
 GERMAN = set(re.findall(r'^  "([^"]+)":', STRINGS, re.MULTILINE))
 ATTRIBUTES = {"aria-label", "title", "placeholder", "data-placeholder"}

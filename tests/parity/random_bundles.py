@@ -20,14 +20,13 @@ from export.calibration import Sample
 from export.model import ModelConfig, TranslationModel, model_class
 from export.model_config import BAHDANAU_CONSTANTS
 from export.original import Original, TokenizerSource
+from tests.paths import TINY
 
 VOCAB = 96
 SMALLEST_VOCAB = 80
 """Of a target that has its own."""
 EOS = 3
-TOKENIZER = TokenizerSource(
-    Path(__file__).parents[1] / "tiny" / "checkpoint" / "source.spm", vocabulary=None, normalises=True
-)
+TOKENIZER = TokenizerSource(TINY / "checkpoint" / "source.spm", vocabulary=None, normalises=True)
 LANGUAGES = Languages({"de": SourceLanguage((), (), (EOS,))}, {"en": TargetLanguage((), (), (2,))})
 SAMPLES = [Sample([*row, EOS], (2,)) for row in np.random.default_rng(2).integers(4, VOCAB, (6, 12)).tolist()]
 OWN_TARGET: dict[str, Any] = {"shared_vocab": False, "target_vocab_size": SMALLEST_VOCAB}

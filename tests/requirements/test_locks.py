@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from requirements.lock import IMAGE_EXTRAS
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "requirements"
 LOCKS = (
     *("build.txt", "serving.txt", "image.txt", "export.txt", "ray.txt", "sbom.txt", "helm.txt"),

@@ -6,11 +6,11 @@ database was closed; and until then its transaction stays open.
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 TRANSACTIONS = frozenset({"reading", "writing", "connect", "begin"})
 
 

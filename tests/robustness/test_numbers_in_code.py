@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 FOLDERS = ("service", "dragoman/text")
 BOUND = re.compile(r"# at most \d+ digits")
 """A comment beside a conversion: what the digits were checked for, or the pattern that found them."""

@@ -18,6 +18,7 @@ from bench.robustness.inputs import FOLDER, TARGETS, RequiredItem, Rule, read_in
 from bench.robustness.required_items import places
 from bench.robustness.verdicts import BEAM_SIZES, Rates, judge, listed_pairs, rates_of, translate_and_judge
 from dragoman import Pair, Router
+from tests.paths import MODELS, TINY
 
 LISTS = {language: read_inputs(language) for language in TARGETS}
 EVERY = [(Pair(source, TARGETS[source]), given) for source, inputs in LISTS.items() for given in inputs]
@@ -142,14 +143,14 @@ def test_lists_lie_where_the_documentation_says() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.tsv")) == ["de.tsv", "en.tsv"]
 
 
-TINY = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
+BUNDLE = TINY / "bundle-fp32"
 
 
 def test_the_result_has_every_beam_size_and_kind_and_says_where_it_comes_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "robustness.json"
-    monkeypatch.setattr(sys, "argv", ["robustness", str(TINY), "--output", str(output)])
+    monkeypatch.setattr(sys, "argv", ["robustness", str(BUNDLE), "--output", str(output)])
 
     main()
 
@@ -172,7 +173,6 @@ def test_references_are_counted_by_what_is_found_fault_with(tmp_path: Path) -> N
     assert found == {"test_set": "a", "pairs": 4, "invented": 1, "loop": 1, "empty": 1}
 
 
-MODELS = Path(__file__).parents[2] / "models"
 BUNDLES = sorted(path.parent for path in MODELS.glob("*/manifest.json"))
 SLACK_POINTS = 1
 """Tolerance in percentage points: int8 kernels of other processors may decide near ties differently."""

@@ -9,6 +9,7 @@ from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.options import RouterOptions
 from dragoman.routing.router import Router
 from tests.engine.conftest import copy_with
+from tests.paths import TINY
 from tests.routing.doubles import DoubleBundles, DoubleTranslator, languages, write_bundle
 from tests.routing.pools import PoolMaker
 
@@ -19,7 +20,7 @@ SCORES = {"de-en": -0.5, "en-fr": -0.25}
 
 only_one_fits = pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES)])
 
-TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
+TINY_BUNDLE = TINY / "bundle-int8"
 
 
 def relabel(folder: Path, name: str, source: str, target: str) -> Path:

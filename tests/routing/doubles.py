@@ -42,10 +42,11 @@ from dragoman.types import (
     Token,
     Translation,
 )
+from tests.paths import TINY
 
 Result = TypeVar("Result")
 TIMEOUT_S = 60
-TOKENIZER = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8" / "source.spm"
+TOKENIZER = TINY / "bundle-int8" / "source.spm"
 VOCAB_SIZE = 360
 
 

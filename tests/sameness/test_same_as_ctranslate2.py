@@ -6,9 +6,9 @@ import pytest
 
 from bench import sameness
 from bench.models import PEERS_PYTHON
+from tests.paths import ROOT
 from tests.sameness.exported import Both
 
-ROOT = Path(__file__).parents[2]
 READ = ("MarianMTModel", "NllbTokenizer")
 """Of the others CTranslate2 4.8 does not read the files that Transformers 5 writes."""
 

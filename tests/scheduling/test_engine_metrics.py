@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +14,7 @@ from dragoman.errors import Overloaded
 from dragoman.scheduling.metrics import NoMetrics, QueueState, SegmentOutcome, SegmentRecord, add_queues
 from dragoman.scheduling.scheduler import Scheduler
 from dragoman.types import Method, Pair, SearchKind
+from tests.paths import TINY
 from tests.routing.doubles import until
 from tests.scheduling.doubles import (
     CAPACITY_ROWS,
@@ -29,7 +29,7 @@ from tests.scheduling.doubles import (
     submit,
 )
 
-TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+BUNDLE = TINY / "bundle-int8"
 CALLER: ContextVar[str] = ContextVar("CALLER", default="nobody")
 
 
@@ -201,7 +201,7 @@ def test_a_source_has_the_mark_of_its_callers_context(notes: Notes) -> None:
 
 def test_a_translator_reports_to_its_metrics_with_its_queue(notes: Notes) -> None:
     with Translator.open(
-        TINY, replicas=1, queue_size=7, segment_cache_size=4, engine_metrics=notes
+        BUNDLE, replicas=1, queue_size=7, segment_cache_size=4, engine_metrics=notes
     ) as translator:
         (segment,) = translator.submit("ab cd").result(TIMEOUT_S).segments
         translator.submit("ab cd").result(TIMEOUT_S)
@@ -216,7 +216,7 @@ def test_a_translator_reports_to_its_metrics_with_its_queue(notes: Notes) -> Non
 
 def test_all_translators_of_a_router_notify_the_same_metrics_and_their_queues_add_up(notes: Notes) -> None:
     translators = TranslatorOptions(replicas=1, queue_size=7, engine_metrics=notes)
-    with Router.open({"a": TINY, "b": TINY}, translators=translators) as router:
+    with Router.open({"a": BUNDLE, "b": BUNDLE}, translators=translators) as router:
         assert router.queue() == QueueState(0, 0, 0)
         pair = Pair(*next(router.offers()[0].languages.pairs()))
         CALLER.set("me")

@@ -30,13 +30,13 @@ from service.server.app import create_app
 from service.server.server import create_server
 from service.server.telemetry import Telemetry
 from service.settings.settings import load_settings
+from tests.paths import ROOT
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.service.doubles import DoubleTranslator, open_double
 from tests.service.keys import Keys
 
-PROJECT = Path(__file__).resolve().parents[2]
-DOUBLE_COMMAND = PROJECT / "tests" / "service" / "doubles.py"
-TINY_BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
+DOUBLE_COMMAND = ROOT / "tests" / "service" / "doubles.py"
+TINY_BUNDLE = ROOT / "tests" / "tiny" / "bundle-int8"
 ALL_APIS = "native,libretranslate,deepl"
 QUICK_FILES = {"file_isolation": "off"}
 """For servers of tests that are not about what a file costs to read: no process is started for it."""
@@ -280,7 +280,7 @@ def fields_of(response: httpx.Response) -> list[str]:
 def environment(models_dir: Path) -> dict[str, str]:
     """For commands in processes of their own."""
     settings = {"DRAGOMAN_MODELS_DIR": str(models_dir), "DRAGOMAN_MODEL": "tiny"}
-    return {**os.environ, "PYTHONPATH": str(PROJECT), **settings}
+    return {**os.environ, "PYTHONPATH": str(ROOT), **settings}
 
 
 @pytest.fixture

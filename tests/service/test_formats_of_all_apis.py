@@ -19,8 +19,9 @@ from service.formats.registry import SUFFIXES, output_name
 from tests.formats.rewriting import unpack
 from tests.fuzz.seeds import FILES
 from tests.jobs.conftest import run_job
+from tests.paths import ROOT
 from tests.routing.doubles import until, write_bundle
-from tests.service.conftest import DOUBLE_COMMAND, PROJECT, double_server
+from tests.service.conftest import DOUBLE_COMMAND, double_server
 from tests.service.test_memories_over_http import TMX
 
 DEEPL_KEY = {"Authorization": "DeepL-Auth-Key any"}
@@ -46,7 +47,7 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for suffix in FILES.keys() & set(SUFFIXES):
         (folder / "in" / name_of(suffix)).write_bytes(content_of(suffix))
     command = [sys.executable, str(DOUBLE_COMMAND), "batch", "in", "-o", "out"]
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "DRAGOMAN_MODELS_DIR": str(folder / "models")}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DRAGOMAN_MODELS_DIR": str(folder / "models")}
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     return folder / "out"
 

@@ -2,13 +2,12 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from service.formats import registry
+from tests.paths import ROOT
 
-PROJECT = Path(__file__).resolve().parents[2]
 ENGINE_AND_SERVER = ("dragoman", "numpy", "onnxruntime", "fastapi", "pydantic", "sqlalchemy")
 FORMATS = (
     "pyarrow",
@@ -22,7 +21,7 @@ FORMATS = (
 def modules_after(statement: str) -> set[str]:
     program = f"import sys; {statement}; print(*sys.modules)"
     finished = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, cwd=PROJECT, text=True
+        [sys.executable, "-c", program], capture_output=True, check=True, cwd=ROOT, text=True
     )
     return set(finished.stdout.split())
 

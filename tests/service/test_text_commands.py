@@ -9,11 +9,10 @@ import httpx
 import pytest
 
 from dragoman.routing.router import Router
+from tests.paths import MODELS
 from tests.service import conftest
 from tests.service.conftest import Run, ready_client
 from tests.service.test_model_index import entry, publish
-
-MODELS = Path(__file__).parents[2] / "models"
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from export.shortlist.install import ORIGIN_FIELD, copy_without_shortlist, write
 from export.shortlist.vocabularies import read_vocabularies
 from export.validation import ValidationReport
 from tests.export.conftest import RunMain
+from tests.paths import TINY
 
-TINY = Path(__file__).parents[1] / "tiny"
 PAIRS = TINY / "pairs.tsv"
 
 

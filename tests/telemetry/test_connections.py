@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from tests.faults.conftest import free_port
+from tests.paths import ROOT
 from tests.routing.doubles import until
 from tests.service.conftest import TINY_BUNDLE, answers
 
-PROJECT = Path(__file__).parents[2]
 TIMEOUT_S = 60
 ELSEWHERE = "192.0.2.1"
 """Nobody's address: RFC 5737. Connecting a datagram socket to it sends nothing."""
@@ -64,7 +64,7 @@ def elsewhere(reported: Path) -> list[str]:
 
 
 def test_a_connection_would_be_seen(tmp_path: Path) -> None:
-    subprocess.run(watched(CONNECTING, tmp_path / "told"), cwd=PROJECT, check=True, timeout=TIMEOUT_S)
+    subprocess.run(watched(CONNECTING, tmp_path / "told"), cwd=ROOT, check=True, timeout=TIMEOUT_S)
 
     assert elsewhere(tmp_path / "told") == [ELSEWHERE] * (1 if STRACE is None else 2)
 
@@ -75,7 +75,7 @@ def test_nothing_leaves_the_machine_while_a_server_starts_and_translates(tmp_pat
     home.mkdir()
     command = watched(SERVING, tmp_path / "told", "serve", "--model", str(TINY_BUNDLE), "--port", str(port))
     settings = {"DRAGOMAN_APIS": "native", "DRAGOMAN_DRAIN_S": "0"}
-    environment = {**surroundings(), "HOME": str(home), "PYTHONPATH": str(PROJECT), **settings}
+    environment = {**surroundings(), "HOME": str(home), "PYTHONPATH": str(ROOT), **settings}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True) as server:
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT_S) as client:
@@ -111,9 +111,9 @@ for module in sys.argv[1:]:
     os.waitpid(process, 0)
 """
 IMPORTERS = sorted(
-    ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for package in ("dragoman", "service", "export", "bench")
-    for path in (PROJECT / package).rglob("*.py")
+    for path in (ROOT / package).rglob("*.py")
     if re.search(r"^(import|from) onnxruntime", path.read_text(encoding="utf8"), re.MULTILINE)
 )
 
@@ -121,7 +121,7 @@ IMPORTERS = sorted(
 @pytest.fixture(scope="module")
 def set_at_import(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What onnxruntime is told when a process imports one module alone, by module."""
-    environment = {**surroundings(), "PYTHONPATH": str(PROJECT)}
+    environment = {**surroundings(), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", IMPORTING, *IMPORTERS]
     folder = tmp_path_factory.mktemp("elsewhere")
     said = subprocess.check_output(command, cwd=folder, env=environment, text=True, timeout=TIMEOUT_S)

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,7 +12,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+from tests.paths import ROOT
+
+DEPLOY = ROOT / "deploy"
 DASHBOARD = DEPLOY / "grafana" / "dragoman.json"
 ALERTS = DEPLOY / "prometheus" / "alerts.yml"
 BY_PROMETHEUS = {"up"}

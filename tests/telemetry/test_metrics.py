@@ -20,6 +20,7 @@ from service.server.telemetry import Access, Telemetry, TelemetryOptions
 from service.telemetry.counters import EngineMetricsCollector, Histogram, LabeledCounter
 from service.telemetry.logs import configure_logs
 from service.translation.inference import Inference
+from tests.paths import ROOT
 from tests.routing.doubles import until
 from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator
@@ -265,7 +266,7 @@ def test_anybody_can_read_metrics_unless_they_are_off(observe: Observe, access: 
     assert plain is is_documented is (access == "open")
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "observing.md").read_text(encoding="utf8")
+PAGE = (ROOT / "docs" / "guides" / "observing.md").read_text(encoding="utf8")
 
 
 def documented() -> dict[str, tuple[str, set[str]]]:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,9 +17,9 @@ from service.server.telemetry import Telemetry, TelemetryOptions
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
 from service.telemetry.tracing import NO_TRACING
 from service.telemetry.tracing_setup import TracingError, open_tracing
+from tests.paths import ROOT
 from tests.telemetry.conftest import Observe, failing, observed_engine, serve_one
 
-PROJECT = Path(__file__).parents[2]
 WORD = "Zwiebelfisch"
 
 
@@ -161,7 +160,7 @@ def test_without_an_endpoint_nothing_of_opentelemetry_is_imported() -> None:
         "sys.exit(bool({'opentelemetry.sdk', 'opentelemetry.exporter'} & sys.modules.keys()))"
     )
 
-    assert subprocess.run([sys.executable, "-c", script], cwd=PROJECT, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
     assert open_tracing(None) is NO_TRACING
 
 

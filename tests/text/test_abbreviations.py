@@ -10,7 +10,7 @@ from dragoman.text.abbreviations import find_abbreviations
 from dragoman.text.rewording import reword
 from dragoman.text.segmentation import segment
 from dragoman.types import Pair
-from tests.engine.conftest import MODELS
+from tests.paths import MODELS
 
 TABLE = tomllib.loads(files("dragoman.text").joinpath("abbreviations.toml").read_text("utf-8"))
 FRAMES = {

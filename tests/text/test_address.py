@@ -5,7 +5,7 @@ import pytest
 from dragoman import DecodingOptions, Translator
 from dragoman.text.address import may_address
 from dragoman.types import Formality
-from tests.engine.conftest import MODELS
+from tests.paths import MODELS
 
 ADDRESSED = [
     "Where is your house?",

@@ -5,7 +5,7 @@ import pytest
 from dragoman import DecodingOptions, Translator
 from dragoman.text.rewording import reword
 from dragoman.types import Pair, Span
-from tests.engine.conftest import MODELS
+from tests.paths import MODELS
 
 EN_DE = Pair("en", "de")
 CHANGED = [

@@ -11,7 +11,7 @@ from dragoman import Translator
 from dragoman.text.numbers_in_words import find_numbers_in_words
 from dragoman.text.rewording import reword
 from dragoman.types import Pair
-from tests.engine.conftest import MODELS
+from tests.paths import MODELS
 
 GERMAN_STEMS = ("drei", "vier", "fünf", "sech", "sieb", "acht", "neun")
 ENGLISH_STEMS = ("thir", "for", "fif", "six", "seven", "eigh", "nine")

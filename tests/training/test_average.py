@@ -11,14 +11,15 @@ from safetensors.torch import load_file, save_file
 from export.checkpoint import load_checkpoint
 from export.checkpoint_folder import CheckpointError
 from tests.export.conftest import RunMain
+from tests.paths import TINY
 from training.average import average, main
 
-TINY = Path(__file__).parents[1] / "tiny" / "checkpoint"
+CHECKPOINT = TINY / "checkpoint"
 
 
 def moved(folder: Path, by: float) -> Path:
     """The tiny checkpoint with all weights moved."""
-    shutil.copytree(TINY, folder)
+    shutil.copytree(CHECKPOINT, folder)
     weights = load_file(str(folder / "model.safetensors"))
     save_file({name: weight + by for name, weight in weights.items()}, str(folder / "model.safetensors"))
     return folder
@@ -41,9 +42,9 @@ def test_the_average_is_the_mean_of_the_weights_with_the_last_record(tmp_path: P
 
 
 def test_averaging_one_checkpoint_converts_it_to_16_bits(tmp_path: Path) -> None:
-    average([TINY], tmp_path / "half")
+    average([CHECKPOINT], tmp_path / "half")
 
-    half, before = load_checkpoint(tmp_path / "half"), load_checkpoint(TINY)
+    half, before = load_checkpoint(tmp_path / "half"), load_checkpoint(CHECKPOINT)
     weights = load_file(str(tmp_path / "half" / "model.safetensors"))
     assert {weight.dtype for weight in weights.values()} == {torch.float16}
     for name, weight in half.model.state_dict().items():
@@ -57,12 +58,12 @@ def test_averaging_checkpoints_of_different_shape_or_vocabulary_is_rejected(tmp_
     (other / "model.json").write_text(json.dumps(config | {"dropout": 0.5}))
 
     with pytest.raises(CheckpointError, match="another shape or vocabulary"):
-        average([TINY, other], tmp_path / "mean")
+        average([CHECKPOINT, other], tmp_path / "mean")
     assert not (tmp_path / "mean").exists()
 
 
 def test_the_command_names_a_folder_that_is_no_checkpoint(tmp_path: Path, run_main: RunMain) -> None:
-    done = run_main(main, TINY, tmp_path, "-o", tmp_path / "x")
+    done = run_main(main, CHECKPOINT, tmp_path, "-o", tmp_path / "x")
 
     assert done.status == 2
     assert "model.safetensors" in done.errors

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from typing_extensions import override
 
+from tests.paths import ROOT
 from tests.training.conftest import Pairs, Recipe, WriteRecipe, make_recipe
 from tests.training.test_training_run import events, scores, train_in_process, weights, without_clock
 from training.config import TrainingConfig
@@ -24,7 +25,6 @@ from training.parallel import ProcessGroup, StepCounts, meet, start_workers
 from training.resume import ResumePointCallback, resume_points
 from training.run import train
 
-PROJECT = Path(__file__).parents[2]
 TIMEOUT_S = 120
 STEPS = 60
 KILLED_AT = 40
@@ -103,9 +103,7 @@ def stop_midway(recipe_path: Path, run_dir: Path) -> tuple[int, str]:
         Status and standard error.
     """
     command = [sys.executable, "-m", "training", str(recipe_path)]
-    process = subprocess.Popen(
-        command, cwd=PROJECT, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + TIMEOUT_S
     while not (resume_points(run_dir) and events(run_dir)):
         assert process.poll() is None, "the run ended before it could be interrupted"

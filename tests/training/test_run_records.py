@@ -11,6 +11,7 @@ import torch
 
 from export.checkpoint import load_checkpoint
 from tests.export.rejections import message_of
+from tests.paths import TINY
 from training.callbacks import snapshot_paths
 from training.config import Precision
 from training.errors import HeldOutError, TrainingStopped
@@ -20,7 +21,6 @@ from training.resume import resume_points
 from training.stopping import StopRequest
 from training.validation import HeldOut, validate
 
-TINY = Path(__file__).parents[1] / "tiny"
 EVENTS = [
     Event(20, 100, 1.5, loss=5.25),
     Event(30, 150, 2.5, bleu=11.5, chrf=30.0),

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.export.rejections import message_of
+from tests.paths import ROOT
 from tests.training.conftest import MADE, Recipe, WriteRecipe, change
 from training.config import TrainingConfig, load_config
 from training.errors import ConfigError
 
-PROJECT = Path(__file__).parents[2]
-RECIPES = sorted((PROJECT / "training/recipes").glob("*.toml"))
-DOCUMENTATION = PROJECT / "docs/guides/training.md"
+RECIPES = sorted((ROOT / "training/recipes").glob("*.toml"))
+DOCUMENTATION = ROOT / "docs/guides/training.md"
 
 ONE_ORIGIN = "data.corpora.0: give either files, generated_pairs or noun_readings"
 
