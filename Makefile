@@ -61,11 +61,11 @@ test-slow: $(VENV)/.development ## Run the tests that take minutes
 
 test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/guides/gpu.md tells what to install first
 	$(BIN)/python -m pytest -m gpu -rs
-	$(BIN)/python -m pytest tests/cuda -rs
+	$(BIN)/python -m pytest tests/engine/cuda -rs
 
 fuzz: $(VENV)/.development ## Fuzz parsers and routes with INPUTS each, then send what the OpenAPI document allows and forbids
-	$(BIN)/python -m pytest tests/fuzz --fuzz-inputs $(INPUTS) --timeout 0
-	$(BIN)/python -m pytest tests/openapi -m slow --timeout 0
+	$(BIN)/python -m pytest tests/formats/fuzz --fuzz-inputs $(INPUTS) --timeout 0
+	$(BIN)/python -m pytest tests/service/openapi -m slow --timeout 0
 
 lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
 	$(BIN)/ruff check
@@ -101,7 +101,7 @@ audit: $(VENV)/.development ## Look for known vulnerabilities in the versions of
 	.venv-bench/bin/python -m pip install --quiet --requirement requirements/peers.txt
 	@touch $@
 
-# The engine that tests/bergamot compares with. Its wheels are for Python 3.10 and older.
+# The engine that tests/imports/bergamot compares with. Its wheels are for Python 3.10 and older.
 .venv-bench/bergamot:
 	python3.10 -m venv $@
 	$@/bin/python -m pip install --quiet --no-deps bergamot==0.4.5

@@ -13,15 +13,15 @@ import pytest
 
 from dragoman import Translator
 from service.cli import app as cli
+from tests.engine.routing.doubles import TIMEOUT_S
 from tests.paths import ROOT
-from tests.routing.doubles import TIMEOUT_S
 from tests.service.doubles import open_double
 
 PRELOADED = [
     "service.server.server",
     "service.cli.serve",
     "pydantic.v1",
-    "tests.batch.killing",
+    "tests.jobs.batch.killing",
     "tests.jobs.working",
     "tests.service.doubles",
 ]

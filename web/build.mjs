@@ -24,7 +24,7 @@ buildSync({
 });
 for (const name of ["index.html", "docs.html", "icon.svg"]) copyFileSync(join(sources, name), join(output, name));
 
-// tests/page compares this hash with the sources, so that a stale build is noticed without npm.
+// tests/service/page compares this hash with the sources, so that a stale build is noticed without npm.
 const hash = createHash("sha256");
 for (const path of ["build.mjs", "package-lock.json", ...readdirSync(sources).sort().map((name) => `src/${name}`)]) {
   hash.update(path).update("\0").update(readFileSync(join(root, path))).update("\0");

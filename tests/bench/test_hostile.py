@@ -18,7 +18,7 @@ from bench.hostile.shares import measure_kind
 from bench.hostile.uploads import send, uploads
 from bench.processes import MIB, MemorySample
 from dragoman.bundle import open_bundle
-from tests.routing.doubles import write_bundle
+from tests.engine.routing.doubles import write_bundle
 from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator
 

@@ -11,7 +11,7 @@ import pytest
 from bench import gpu
 from bench.throughput import main
 from dragoman import DecodingOptions, ProviderError, Translator
-from tests.cuda.half_bundles import write_half
+from tests.engine.cuda.half_bundles import write_half
 from tests.paths import TINY
 
 BUNDLE = TINY / "bundle-fp32"

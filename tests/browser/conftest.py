@@ -21,8 +21,8 @@ from dragoman.bundle import open_bundle
 from service.models.engine import open_router
 from service.settings.settings import load_settings
 from tests.browser.servers import DOUBLE_COMMAND, Server
+from tests.engine.routing.doubles import write_bundle
 from tests.paths import ROOT
-from tests.routing.doubles import write_bundle
 from tests.service.conftest import QUICK_FILES, ready_client, router_of
 from tests.service.doubles import DoubleTranslator
 

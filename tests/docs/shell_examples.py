@@ -20,8 +20,8 @@ from pathlib import Path
 
 import httpx
 
+from tests.engine.routing.doubles import TIMEOUT_S, until
 from tests.paths import ROOT
-from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import is_ready
 
 SERVER_ON_PAGES = "http://127.0.0.1:8000"

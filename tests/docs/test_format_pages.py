@@ -13,9 +13,9 @@ from reportlab.pdfgen.canvas import Canvas
 from service.formats.pdf_pages import MAX_CHARACTERS, MAX_PAGES
 from service.formats.registry import SUFFIXES, open_format
 from tests.docs.shell_examples import OMISSION, blocks
+from tests.formats.fuzz.seeds import FILES
 from tests.formats.pdf_samples import PAGE_POINTS
 from tests.formats.rewriting import OPTIONS, entries
-from tests.fuzz.seeds import FILES
 from tests.paths import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"

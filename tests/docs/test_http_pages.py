@@ -26,8 +26,8 @@ from service.api.native.responses import (
     TranslationOut,
 )
 from service.http.errors import ErrorBody, ErrorKind
-from tests.openapi.full_document import full_document
 from tests.paths import ROOT
+from tests.service.openapi.full_document import full_document
 
 REFERENCE = ROOT / "docs" / "reference"
 API, MORE, MODELS = "http-api.md", "http-endpoints.md", "models.md"

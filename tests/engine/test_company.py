@@ -18,10 +18,10 @@ from dragoman.providers import Kernels, SessionOptions
 from dragoman.search_model import open_backend
 from dragoman.shortlist import Shortlist
 from dragoman.types import Method, SearchKind
-from tests.decoding.fake_lanes import run_to_end
 from tests.engine.conftest import FP32, INT8
+from tests.engine.decoding.fake_lanes import run_to_end
+from tests.imports.shortlist.random_shortlists import random_shortlist
 from tests.paths import MODELS
-from tests.shortlist.random_shortlists import random_shortlist
 
 BUNDLES: list[tuple[Path, Kernels]] = [
     *((path, "onnxruntime") for path in (FP32, INT8, MODELS / "de-en")),

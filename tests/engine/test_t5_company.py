@@ -18,7 +18,7 @@ from tests.engine.test_company import (
     Engine,
     test_a_source_gives_the_same_to_the_last_bit_in_any_company,
 )
-from tests.huggingface import make_t5
+from tests.imports.huggingface import make_t5
 
 LIMITS = ModelLimits(60, 70)
 """Targets are longer than the distance from which positions share a bucket."""

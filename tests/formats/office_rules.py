@@ -10,9 +10,9 @@ from service.formats.entries import FileFormat
 from service.formats.opendocument import OdsFormat, OdtFormat
 from service.formats.pptx import PptxFormat
 from service.formats.xlsx import XlsxFormat
+from tests.formats.fuzz.seeds import ODS_MEMBERS, ODT_MEMBERS, PPTX_MEMBERS, XLSX_MEMBERS
 from tests.formats.rewriting import OPTIONS, pack
 from tests.formats.test_docx import BOX, with_paragraph
-from tests.fuzz.seeds import ODS_MEMBERS, ODT_MEMBERS, PPTX_MEMBERS, XLSX_MEMBERS
 
 Maker = Callable[[str], bytes]
 Rules = Mapping[str, tuple[str, list[str], str | None]]

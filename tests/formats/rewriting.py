@@ -14,8 +14,8 @@ from service.formats.entries import Entry, FileFormat, FileOptions
 from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin, TextOutcome
-from tests.markup.marked import noted, outcome, unnoted
-from tests.markup.translations import any_translation
+from tests.text.markup.marked import noted, outcome, unnoted
+from tests.text.markup.translations import any_translation
 
 OPTIONS = FileOptions("de", "en")
 BILINGUAL = frozenset([".po", ".pot", ".xliff", ".xlf", ".tmx", ".ts", ".xcstrings"])

@@ -18,7 +18,7 @@ from tests.formats.rewriting import (  # fmt: skip
     shouted,
     unpack,
 )
-from tests.markup.translations import SEEDS
+from tests.text.markup.translations import SEEDS
 
 EPUB = EpubFormat(OPTIONS)
 _CONTAINER = (

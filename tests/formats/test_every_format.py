@@ -8,9 +8,9 @@ import pytest
 
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.registry import open_format
+from tests.formats.fuzz.seeds import FILES
 from tests.formats.rewriting import OPTIONS, rewritten, texts, written
 from tests.formats.string_samples import EXTENSION, STRINGSDICT
-from tests.fuzz.seeds import FILES
 
 
 @pytest.mark.parametrize("suffix", FILES)

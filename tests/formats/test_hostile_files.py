@@ -20,7 +20,7 @@ from service.text.xml_parser import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAM
 from tests.formats.hostile import HOSTILE, Hostile
 from tests.formats.rewriting import OPTIONS, entries, saved, texts
 from tests.linear import count_calls
-from tests.markup.marked import parse
+from tests.text.markup.marked import parse
 
 SMALL, LARGE = 200, 800
 MOST_GROWTH = 1.5

@@ -12,9 +12,9 @@ from service.formats.html import HtmlFormat, decode_page
 from service.text.html_lexemes import LexemeKind, lex
 from service.text.options import MarkupLanguage, MarkupOptions
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten
-from tests.markup.documents import GOOD_HTML, HTML
-from tests.markup.marked import parse
-from tests.markup.translations import SEEDS
+from tests.text.markup.documents import GOOD_HTML, HTML
+from tests.text.markup.marked import parse
+from tests.text.markup.translations import SEEDS
 
 PAGES = HtmlFormat(OPTIONS)
 

@@ -25,9 +25,9 @@ from service.formats.records import RecordKind
 from service.formats.registry import open_format
 from service.formats.review_marks import marked_of
 from service.text.outcome import TextOrigin
+from tests.formats.fuzz.seeds import FILES
 from tests.formats.rewriting import OPTIONS, saved, shouted, target_text
 from tests.formats.string_samples import SAMPLES
-from tests.fuzz.seeds import FILES
 
 ROOMY = FileLimits()
 LONG = b"x\n" * 200_000

@@ -13,7 +13,7 @@ from service.formats.entries import Entry
 from service.formats.markdown import MarkdownFormat
 from tests.formats.rewriting import OPTIONS, anything, own, rewritten
 from tests.linear import count_calls, is_linear
-from tests.markup.translations import SEEDS
+from tests.text.markup.translations import SEEDS
 
 MARKDOWN = MarkdownFormat(OPTIONS)
 

@@ -12,6 +12,7 @@ from service.formats.registry import open_format
 from service.formats.xlsx import MAX_CELL_CHARACTERS
 from service.text.marked_text import MarkedText
 from tests.formats import office_rules as rules
+from tests.formats.fuzz.seeds import FILES, PPTX_MEMBERS, XLSX_MEMBERS, content_types
 from tests.formats.office_rules import CONTENT, PPTX, SLIDE, STRINGS, XLSX
 from tests.formats.rewriting import (
     OPTIONS,
@@ -26,8 +27,7 @@ from tests.formats.rewriting import (
     texts,
     unpack,
 )  # fmt: skip
-from tests.fuzz.seeds import FILES, PPTX_MEMBERS, XLSX_MEMBERS, content_types
-from tests.markup.translations import SEEDS
+from tests.text.markup.translations import SEEDS
 
 SHEET = "xl/worksheets/sheet1.xml"
 

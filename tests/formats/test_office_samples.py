@@ -8,7 +8,7 @@ from lxml import etree
 from service.formats.registry import open_format
 from service.formats.review_marks import marked_of
 from tests.formats.rewriting import OPTIONS, entries, own, rewritten, shouted, texts, unpack
-from tests.markup.marked import noted
+from tests.text.markup.marked import noted
 
 FOLDER = Path(__file__).parent / "office"
 HOUSE = 'Ich habe ein <g i="0">kleines</g> Haus.'

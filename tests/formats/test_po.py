@@ -11,7 +11,7 @@ from service.formats.entries import FileFormatError
 from service.formats.po import PoFormat
 from service.text.marked_text import MarkedText
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, texts
-from tests.markup.translations import SEEDS
+from tests.text.markup.translations import SEEDS
 
 PO = PoFormat(OPTIONS)
 HEADER = r"""# Kopf

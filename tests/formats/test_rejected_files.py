@@ -7,9 +7,9 @@ import pytest
 
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.registry import open_format
+from tests.formats.fuzz import seeds
 from tests.formats.pdf_samples import SEED, drawn, one_page, stream, text_at
 from tests.formats.rewriting import entries, pack
-from tests.fuzz import seeds
 
 CODECS = ("undefined", "zlib", "rot13", "idna", "punycode", "utf-7", "base64", "unicode_escape", "hz", "mbcs")
 """Of Python, but none of text; or none that a reader may meet."""

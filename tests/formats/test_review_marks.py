@@ -9,8 +9,8 @@ from service.formats.registry import open_format
 from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin
+from tests.formats.fuzz.seeds import FILES
 from tests.formats.rewriting import BILINGUAL, OPTIONS, entries, target_text, written
-from tests.fuzz.seeds import FILES
 
 UNMARKED, MACHINE, SURE, MEMORY, SOURCE = (
     target_text(MarkedText("one"), origin, confidence)

@@ -10,7 +10,7 @@ from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.registry import open_format
 from service.text.tokens import InlineItem, TokenKind
 from tests.formats.rewriting import OPTIONS, own, rewritten, target_text, texts
-from tests.markup.marked import unnoted
+from tests.text.markup.marked import unnoted
 
 SRT, VTT = open_format("a.srt", OPTIONS), open_format("a.vtt", OPTIONS)
 

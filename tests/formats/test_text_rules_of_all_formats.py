@@ -11,12 +11,12 @@ from service.formats.entries import Entry
 from service.formats.registry import open_format
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText, MarkKind
+from tests.formats.fuzz.seeds import FILES
 from tests.formats.rewriting import BILINGUAL, OPTIONS, entries, own, rewritten, target_text, written
-from tests.fuzz.seeds import FILES
-from tests.markup.marked import outcome
-from tests.markup.translations import SEEDS
-from tests.protection.bad_model import translate_badly
-from tests.protection.test_text_rules import WORDS
+from tests.text.markup.marked import outcome
+from tests.text.markup.translations import SEEDS
+from tests.text.protection.bad_model import translate_badly
+from tests.text.protection.test_text_rules import WORDS
 
 MONOLINGUAL = sorted(FILES.keys() - BILINGUAL - {".pdf"})
 KEPT = ["{app}", "12345", "1990", "https://example.org/a", "3e69f4250ce0ef47"]

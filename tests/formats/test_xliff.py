@@ -10,7 +10,7 @@ from lxml import etree
 
 from service.formats.bilingual_xml import XliffFormat
 from tests.formats.rewriting import OPTIONS, anything, own, rewritten, texts
-from tests.markup.translations import SEEDS
+from tests.text.markup.translations import SEEDS
 
 XLIFF = XliffFormat(OPTIONS)
 V1 = "urn:oasis:names:tc:xliff:document:1.2"

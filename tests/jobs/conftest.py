@@ -17,8 +17,8 @@ from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_blobs
 from service.jobs.store import JobStore
 from service.translation.source_language import DetectionMode
-from tests.accounts.conftest import Times, database, times, url
-from tests.routing.doubles import until
+from tests.engine.routing.doubles import until
+from tests.service.accounts.conftest import Times, database, times, url
 from tests.service.conftest import (
     QUICK_FILES,
     TINY_BUNDLE,

@@ -14,6 +14,7 @@ import pytest
 from dragoman import Priority
 from service.formats.registry import open_format
 from service.settings.settings import SettingsError
+from tests.engine.routing.doubles import TIMEOUT_S, until
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
 from tests.jobs.conftest import (
@@ -28,12 +29,11 @@ from tests.jobs.conftest import (
     used,
     with_key,
 )
-from tests.openapi.documented import events_of
 from tests.postgres import Postgres
-from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import fields_of
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys, id_of
+from tests.service.openapi.documented import events_of
 
 CANCELLED_S = 4.0
 """Twice the time in which a job ends: the tests share their cores."""

@@ -33,8 +33,8 @@ from service.jobs.store import JobStore
 from service.schema.tables import JOBS
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
-from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, claimed, end_next, new_job, pass_s
+from tests.service.accounts.conftest import NOON, Times
 
 MONTH = "2026-11"
 OPTIONS = TranslationOptions(

@@ -12,10 +12,10 @@ import pytest
 from service.batch.journal import Journal
 from service.jobs.job import Job, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_storage import JobStorage
+from tests.engine.routing.doubles import until
 from tests.forked import ForkedProcess
 from tests.jobs import working
 from tests.jobs.working import LEASE, open_storage
-from tests.routing.doubles import until
 
 NUM_LINES = 150
 

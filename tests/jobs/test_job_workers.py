@@ -21,7 +21,7 @@ from service.jobs.job_storage import FolderBlobs, JobStorage, ScratchFolder
 from service.jobs.store import UPLOAD_S
 from service.jobs.worker import JobWorkers
 from service.translation.source_language import DetectionMode
-from tests.accounts.conftest import Times
+from tests.engine.routing.doubles import until
 from tests.forked import ForkedProcess
 from tests.jobs import working
 from tests.jobs.conftest import (
@@ -38,7 +38,7 @@ from tests.jobs.conftest import (
     with_key,
 )
 from tests.jobs.working import NotingTranslator, open_storage
-from tests.routing.doubles import until
+from tests.service.accounts.conftest import Times
 from tests.service.conftest import TINY_BUNDLE, ready_client, router_of
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys

@@ -17,8 +17,8 @@ from service.jobs.job_storage import FolderBlobs, JobStorage
 from service.jobs.store import JobStore
 from service.jobs.worker import JobWorkers
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
+from tests.engine.routing.doubles import TIMEOUT_S
 from tests.jobs.conftest import ServeJobs, new_job
-from tests.routing.doubles import TIMEOUT_S
 
 POLL_S = 0.01
 

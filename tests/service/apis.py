@@ -6,13 +6,13 @@ from typing import Any
 
 import httpx
 
-from tests.deepl.conftest import error_of as deepl_error
-from tests.google_translate.conftest import PATH as GOOGLE_PATH
-from tests.google_translate.conftest import error_of as google_error
-from tests.libretranslate.conftest import error_of as libretranslate_error
-from tests.openai_chat.conftest import PATH as CHAT
-from tests.openai_chat.conftest import body as chat
-from tests.openai_chat.conftest import error_of as openai_error
+from tests.service.deepl.conftest import error_of as deepl_error
+from tests.service.google_translate.conftest import PATH as GOOGLE_PATH
+from tests.service.google_translate.conftest import error_of as google_error
+from tests.service.libretranslate.conftest import error_of as libretranslate_error
+from tests.service.openai_chat.conftest import PATH as CHAT
+from tests.service.openai_chat.conftest import body as chat
+from tests.service.openai_chat.conftest import error_of as openai_error
 from tests.service.test_hostile_requests import native_error
 
 

@@ -30,8 +30,8 @@ from service.server.app import create_app
 from service.server.server import create_server
 from service.server.telemetry import Telemetry
 from service.settings.settings import load_settings
+from tests.engine.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.paths import ROOT
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.service.doubles import DoubleTranslator, open_double
 from tests.service.keys import Keys
 

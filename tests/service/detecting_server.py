@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.routing.doubles import DoubleBundles, write_bundle
+from tests.engine.routing.doubles import DoubleBundles, write_bundle
 from tests.service.conftest import QUICK_FILES, models_client
 
 Serve = Callable[..., httpx.Client]

@@ -17,9 +17,9 @@ from dragoman.pipeline.resolution import formality_ids
 from dragoman.scheduling.metrics import QueueState
 from dragoman.translator import DEFAULT_REQUEST
 from service.cli import app as cli
-from tests.protection.bad_model import translate_badly
-from tests.routing import doubles
-from tests.routing.doubles import line_segments
+from tests.engine.routing import doubles
+from tests.engine.routing.doubles import line_segments
+from tests.text.protection.bad_model import translate_badly
 
 
 class DoubleTranslator(doubles.DoubleTranslator):

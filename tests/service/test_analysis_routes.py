@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from dragoman import Translator
-from tests.routing.doubles import write_bundle
+from tests.engine.routing.doubles import write_bundle
 from tests.service import conftest
 from tests.service.conftest import events_of, fields_of, models_client
 

@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.engine.routing.doubles import TIMEOUT_S, until, write_bundle
 from tests.forked import ForkedProcess, run_double, run_to_end
-from tests.routing.doubles import TIMEOUT_S, until, write_bundle
 from tests.service.conftest import NO_TLS, Run, is_ready
 
 QUICK_SERVER = {"DRAGOMAN_DETECTION": "off", "DRAGOMAN_DRAIN_S": "0"}

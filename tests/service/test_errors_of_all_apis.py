@@ -9,11 +9,11 @@ import pytest
 
 from service.accounts.keys import Scope
 from service.translation import inference
-from tests.google_translate.conftest import PATH as GOOGLE_PATH
-from tests.routing.doubles import until
+from tests.engine.routing.doubles import until
 from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, NAMES, NATIVE, OPENAI, Api
 from tests.service.conftest import QUICK_FILES, Serve, double_server, fields_of
 from tests.service.doubles import DoubleTranslator
+from tests.service.google_translate.conftest import PATH as GOOGLE_PATH
 from tests.service.keys import Keys
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"

@@ -20,7 +20,7 @@ from service.work.fair_slots import FairSlots, SlotsOfLoop
 from service.work.file_work import TURNS, FileWork
 from service.work.shares import current_client
 from service.work.threads import run_in_thread, run_stoppable
-from tests.routing.doubles import until
+from tests.engine.routing.doubles import until
 from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator
 

@@ -16,11 +16,11 @@ import pytest
 from service.formats import isolation, records
 from service.formats.plain_text import PlainTextFormat
 from service.formats.registry import SUFFIXES, output_name
+from tests.engine.routing.doubles import until, write_bundle
+from tests.formats.fuzz.seeds import FILES
 from tests.formats.rewriting import unpack
-from tests.fuzz.seeds import FILES
 from tests.jobs.conftest import run_job
 from tests.paths import ROOT
-from tests.routing.doubles import until, write_bundle
 from tests.service.conftest import DOUBLE_COMMAND, double_server
 from tests.service.test_memories_over_http import TMX
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from dragoman.terms import Term, Terminology
-from tests.routing.doubles import until
+from tests.engine.routing.doubles import until
 from tests.service.conftest import Serve, fields_of, translate
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from service.http.errors import ErrorForms, install_error_handlers
 from service.http.json_route import JsonRoute
-from tests.openapi.full_document import full_app
+from tests.service.openapi.full_document import full_app
 
 
 class AwaitedSegment(BaseModel):

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from service.accounts.keys import Scope
-from tests.routing.doubles import until
+from tests.engine.routing.doubles import until
 from tests.service.conftest import ALL_APIS, QUICK_FILES, Serve, rejection
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys, id_of

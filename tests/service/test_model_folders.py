@@ -17,7 +17,7 @@ from service.models.engine import find_bundle, find_models, list_bundles, open_r
 from service.models.watcher import ModelWatcher
 from service.settings.model_folders import ModelFolders
 from service.settings.settings import Settings, SettingsError, load_settings
-from tests.routing.doubles import write_bundle
+from tests.engine.routing.doubles import write_bundle
 from tests.service.conftest import Run
 
 

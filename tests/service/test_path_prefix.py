@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from tests.engine.routing.doubles import TIMEOUT_S, until
 from tests.jobs.conftest import ServeJobs, double, keys, run_job, send, serve_double
-from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import ALL_APIS, QUICK_FILES, engine_server
 from tests.service.doubles import DoubleTranslator
 

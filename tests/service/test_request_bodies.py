@@ -33,7 +33,7 @@ from service.http.request_bodies import (
     parsed,
     read_body,
 )
-from tests.routing.doubles import TIMEOUT_S, until
+from tests.engine.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import ALL_APIS, Serve
 from tests.service.keys import Keys
 from tests.service.test_hostile_requests import JSON, assert_is_error

@@ -19,10 +19,10 @@ from service.server.app import create_app
 from service.settings.settings import load_settings
 from service.work import threads
 from service.work.shares import current_client
-from tests.openapi.documented import DOCUMENT, examples_of
-from tests.routing.doubles import write_bundle
+from tests.engine.routing.doubles import write_bundle
 from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator
+from tests.service.openapi.documented import DOCUMENT, examples_of
 
 JSON, LINES = "application/json", "application/x-ndjson"
 HOST = "http://test"

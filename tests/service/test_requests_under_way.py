@@ -25,7 +25,7 @@ from service.translation.source_language import DetectionMode
 from service.translation.streaming import StreamDetail
 from service.translation.translation_service import TranslationService
 from service.work.shares import current_client
-from tests.routing.doubles import TIMEOUT_S, TOKENIZER, until
+from tests.engine.routing.doubles import TIMEOUT_S, TOKENIZER, until
 from tests.service.conftest import Serve, double_server, router_of, translate
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys, id_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import BundleError, DragomanError, KernelsError
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, replace_bundle, until, write_bundle
+from tests.engine.routing.doubles import TIMEOUT_S, DoubleBundles, replace_bundle, until, write_bundle
 from tests.service.conftest import (
     SIZE_BYTES,
     Serve,

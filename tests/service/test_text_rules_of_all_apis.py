@@ -1,6 +1,6 @@
 """The rules for texts through each API, the commands and jobs, with a model that is bad at copying.
 
-`tests/protection/test_text_rules.py` has the same rules at the plan.
+`tests/text/protection/test_text_rules.py` has the same rules at the plan.
 """
 
 import html
@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.types import Splitting
+from tests.engine.routing.doubles import write_bundle
 from tests.jobs.conftest import run_job
-from tests.protection.test_text_rules import WORDS
-from tests.routing.doubles import write_bundle
 from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, NATIVE, OPENAI, Api
 from tests.service.conftest import QUICK_FILES, Run, events_of, ready_client, router_of
 from tests.service.doubles import BadTranslator, open_bad
+from tests.text.protection.test_text_rules import WORDS
 
 Texts = Sequence[str]
 PAIR = {"source": "de", "target": "en"}

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.decoding.options import Sampling
 from service.api.native.requests import TranslateRequest
-from tests.routing.doubles import until
+from tests.engine.routing.doubles import until
 from tests.service.conftest import Serve, events_of, fields_of, translate
 from tests.service.doubles import DoubleTranslator
 

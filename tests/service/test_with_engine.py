@@ -13,8 +13,8 @@ import pytest
 from dragoman import DecodingOptions, Translation, Translator
 from dragoman.native.library import best_kernels
 from dragoman.routing.router import Router
+from tests.engine.routing.conftest import relabel
 from tests.forked import run_command, run_to_end
-from tests.routing.conftest import relabel
 from tests.service.apis import APIS, LIBRETRANSLATE
 from tests.service.conftest import ALL_APIS, TINY_BUNDLE, Run, engine_server, fields_of, ready_client
 

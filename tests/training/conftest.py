@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.cases import read_cases
-from tests.export.conftest import run_main
+from tests.imports.export.conftest import run_main
 from training.config import Corpus, TrainingConfig
 from training.corpus import TextPair
 from training.run import train

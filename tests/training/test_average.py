@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from export.checkpoint import load_checkpoint
 from export.checkpoint_folder import CheckpointError
-from tests.export.conftest import RunMain
+from tests.imports.export.conftest import RunMain
 from tests.paths import TINY
 from training.average import average, main
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import sentencepiece
 
-from tests.export.conftest import RunMain
+from tests.imports.export.conftest import RunMain
 from tests.training.conftest import Recipe, run_main
 from training.back_translation import is_usable, main
 from training.config import TrainingConfig

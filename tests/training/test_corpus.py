@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.export.rejections import message_of
+from tests.imports.export.rejections import message_of
 from training.config import Corpus, DataSettings
 from training.corpus import TextPair, is_clean, read_pairs
 from training.errors import CorpusError

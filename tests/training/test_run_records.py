@@ -10,7 +10,7 @@ import sentencepiece
 import torch
 
 from export.checkpoint import load_checkpoint
-from tests.export.rejections import message_of
+from tests.imports.export.rejections import message_of
 from tests.paths import TINY
 from training.callbacks import snapshot_paths
 from training.config import Precision

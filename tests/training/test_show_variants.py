@@ -1,6 +1,6 @@
 """`python -m training.show_variants` shows the copies that a recipe makes of its corpora."""
 
-from tests.export.conftest import RunMain
+from tests.imports.export.conftest import RunMain
 from tests.training.conftest import MADE, Recipe, WriteRecipe, change
 from training.show_variants import main
 

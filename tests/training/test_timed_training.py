@@ -15,7 +15,7 @@ from torch import Tensor
 from export.checkpoint import load_checkpoint
 from export.model import TranslationModel, model_class
 from export.model_config import ModelConfig
-from tests.export.conftest import RunMain
+from tests.imports.export.conftest import RunMain
 from tests.training.conftest import Recipe, WriteRecipe, token_corpus
 from training.config import OptimisationSettings
 from training.loss import linear_cross_entropy

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.export.conftest import RunMain
+from tests.imports.export.conftest import RunMain
 from tests.training.conftest import Recipe, WriteRecipe, change
 from training.__main__ import main
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.export.rejections import message_of
+from tests.imports.export.rejections import message_of
 from tests.paths import ROOT
 from tests.training.conftest import MADE, Recipe, WriteRecipe, change
 from training.config import TrainingConfig, load_config

@@ -1,0 +1,120 @@
+"""Searches in the kernels' library against the Python strategies over the same kernels, to the last bit."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.bundle import open_bundle
+from dragoman.decoding.lanes import open_lane
+from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.native.library import library
+from dragoman.native.model import NativeModel
+from dragoman.native.search_lane import NativeSearchLane
+from dragoman.native.search_state import NativeEncoder, NativeSteps
+from dragoman.types import Hypothesis, SearchKind
+from tests.engine.decoding.random_joins import EOS, FIRST_WORD, START, Joins, RandomSources
+from tests.imports.shortlist.random_shortlists import random_shortlist
+from tests.paths import TINY
+
+BUNDLE = TINY / "bundle-int8"
+VOCABULARY = 360
+SOURCES = RandomSources(VOCABULARY, most_source=20, most_target=30, most_joins=4)
+
+pytestmark = pytest.mark.skipif(
+    library() is None, reason="the kernels were not built: there is no C++ compiler"
+)
+
+
+@pytest.fixture(scope="module")
+def model() -> NativeModel:
+    always = np.array([EOS, *range(FIRST_WORD, VOCABULARY, 10)])
+    shortlist = random_shortlist(np.random.default_rng(3), VOCABULARY, VOCABULARY, always, max_listed=20)
+    return NativeModel(open_bundle(BUNDLE), shortlist=shortlist)
+
+
+def random_target(rng: random.Random) -> TargetVocabulary:
+    """Return a vocabulary without byte pieces, or with many, so that they are often among the best."""
+    if rng.random() < 0.3:
+        return TargetVocabulary(EOS, VOCABULARY)
+    pieces = rng.sample(range(FIRST_WORD, VOCABULARY), VOCABULARY // 3)
+    return TargetVocabulary(EOS, VOCABULARY, {piece: rng.randrange(256) for piece in pieces})
+
+
+def run(
+    lane: AnyLane[Any], encoder: NativeEncoder, joins: Joins, max_steps: int = 1
+) -> tuple[dict[Source, list[Hypothesis]], dict[Source, list[list[int]]]]:
+    """Return each source's hypotheses, and its best target before each call of `step`."""
+    waiting, step = list(joins), 0
+    found: dict[Source, list[Hypothesis]] = {}
+    seen: dict[Source, list[list[int]]] = {}
+    while waiting or lane.sources:
+        while waiting and waiting[0][0] <= step:
+            sources = list(waiting.pop(0)[1])
+            lane.join(sources, encoder.run([source.ids for source in sources]))
+        for slot, source in enumerate(lane.sources):
+            seen.setdefault(source, []).append(lane.best_ids(slot))
+        if lane.sources:
+            found |= {one.source: one.hypotheses for one in lane.step(max_steps)}
+        step += 1
+    return found, seen
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_search_in_the_library_is_the_search_in_python_to_the_last_bit(
+    seed: int, model: NativeModel
+) -> None:
+    rng = random.Random(seed)  # noqa: S311 -- tests
+    kind = SearchKind(rng.choice([1, 1, 2, 3, 4, 5, 8]), is_shortlisted=rng.random() < 0.5)
+    joins = list(SOURCES.joins(rng, kind.beam_size))
+    target, encoder = random_target(rng), NativeEncoder(model)
+
+    expected = run(open_lane(kind, NativeSteps(model, kind), target), encoder, joins)
+
+    assert run(NativeSearchLane(model, kind, target), encoder, joins) == expected
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_several_steps_at_once_find_the_same(beam_size: int, model: NativeModel) -> None:
+    rng = random.Random(beam_size)  # noqa: S311 -- tests
+    kind, encoder = SearchKind(beam_size), NativeEncoder(model)
+    target = TargetVocabulary(EOS, VOCABULARY)
+    joins = [(0, [SOURCES.source(rng, beam_size) for _ in range(5)])]
+
+    expected, _ = run(NativeSearchLane(model, kind, target), encoder, joins)
+    lane = NativeSearchLane(model, kind, target)
+    found, seen = run(lane, encoder, joins, max_steps=7)
+
+    assert found == expected
+    assert max(map(len, seen.values())) <= max(one[0].num_tokens for one in expected.values())
+    assert 1 <= lane.num_steps <= 7
+
+
+def test_a_removed_source_leaves_the_others_as_they_were(model: NativeModel) -> None:
+    rng = random.Random(7)  # noqa: S311 -- tests
+    kind, encoder = SearchKind(3), NativeEncoder(model)
+    target = TargetVocabulary(EOS, VOCABULARY)
+    sources = [SOURCES.source(rng, 3) for _ in range(6)]
+    expected, _ = run(NativeSearchLane(model, kind, target), encoder, [(0, sources)])
+    lane = NativeSearchLane(model, kind, target)
+    lane.join(sources, encoder.run([source.ids for source in sources]))
+
+    found = {one.source: one.hypotheses for one in lane.step()}
+    leaving = [source for source in lane.sources if source not in found][:2]
+    lane.remove(leaving)
+    while lane.sources:
+        found |= {one.source: one.hypotheses for one in lane.step()}
+
+    assert found == {source: expected[source] for source in sources if source not in leaving}
+
+
+def test_an_end_of_sentence_cannot_be_forced(model: NativeModel) -> None:
+    lane = NativeSearchLane(model, SearchKind(1), TargetVocabulary(EOS, VOCABULARY))
+    source = Source([FIRST_WORD, EOS], TargetLimits(9, 0), (START,), prefix=(EOS,))
+
+    with pytest.raises(ValueError, match="end-of-sentence"):
+        lane.join([source], NativeEncoder(model).run([source.ids]))
+
+    assert not lane.sources

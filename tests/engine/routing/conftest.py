@@ -1,0 +1,86 @@
+"""A pool of doubles, a router over them, and real bundles with other languages than they were made for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.routing.bundle_scan import bundle_folders
+from dragoman.routing.options import RouterOptions
+from dragoman.routing.router import Router
+from tests.engine.conftest import copy_with
+from tests.engine.routing.doubles import DoubleBundles, DoubleTranslator, languages, write_bundle
+from tests.engine.routing.pools import PoolMaker
+from tests.paths import TINY
+
+SIZE_BYTES = 10
+"""Estimated memory of each bundle of the router."""
+SCORES = {"de-en": -0.5, "en-fr": -0.25}
+
+
+only_one_fits = pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES)])
+
+TINY_BUNDLE = TINY / "bundle-int8"
+
+
+def relabel(folder: Path, name: str, source: str, target: str) -> Path:
+    """A copy of the tiny model, which says that it is for other languages."""
+    return copy_with(folder, TINY_BUNDLE, name=name, languages=languages([source], [target]))
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model as `de-en` and as `en-fr`."""
+    folder = tmp_path_factory.mktemp("tiny-models")
+    relabel(folder / "de-en", "tiny-de-en", "de", "en")
+    relabel(folder / "en-fr", "tiny-en-fr", "en", "fr")
+    return folder
+
+
+@pytest.fixture
+def pool_maker(tmp_path: Path, bundles: DoubleBundles) -> Iterator[PoolMaker]:
+    pool_maker = PoolMaker(tmp_path, bundles)
+    yield pool_maker
+    bundles.may_open.set()
+    for pool in pool_maker.pools:
+        pool.close()
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    write_bundle(tmp_path / "models" / "de-en", "de-en")
+    write_bundle(tmp_path / "models" / "en-fr", "en-fr", ["en"], ["fr"])
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def bundles() -> DoubleBundles:
+    return DoubleBundles(SCORES)
+
+
+@pytest.fixture
+def options() -> RouterOptions:
+    return RouterOptions()
+
+
+@pytest.fixture
+def router(models: Path, bundles: DoubleBundles, options: RouterOptions) -> Iterator[Router]:
+    with Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES, options) as router:
+        yield router
+        bundles.may_open.set()
+        for double in bundles.opened:
+            double.released.set()
+
+
+@pytest.fixture
+def first(router: Router, bundles: DoubleBundles) -> DoubleTranslator:
+    """Of the pivot; open already."""
+    router.preload(["de-en"])
+    return bundles.named("de-en")
+
+
+@pytest.fixture
+def second(router: Router, bundles: DoubleBundles) -> DoubleTranslator:
+    """Of the pivot; open already."""
+    router.preload(["en-fr"])
+    return bundles.named("en-fr")

@@ -1,0 +1,137 @@
+"""One replica searches, samples and reads at the same time, each in a lane of its own."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from dragoman.decoding.lanes import open_lane
+from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.options import Sampling
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.loading import GPU_CAPACITY
+from dragoman.scheduling.policy import Capacity, Tier
+from dragoman.scheduling.replica import Replica
+from dragoman.scheduling.segment_request import Outcome, SegmentRequest
+from dragoman.types import Method, Priority, SearchKind
+from tests.engine.decoding.fake_lanes import facts
+from tests.engine.decoding.fake_stepper import BOS, EOS, FakeReadingStepper, Ids, Logprobs
+from tests.engine.scheduling.doubles import MODEL
+
+KINDS = [
+    SearchKind(1),
+    SearchKind(3),
+    SearchKind(2, method=Method.FILTERED),
+    SearchKind(2, method=Method.SAMPLE),
+    SearchKind(1, method=Method.SCORE),
+    SearchKind(1, method=Method.ALIGN),
+]
+NUM_SOURCES = 30
+CAPACITY = Capacity(max_rows=200, max_sources=NUM_SOURCES, budget_tokens=1000)
+
+
+class Stumbling(FakeReadingStepper):
+    """Its steps fail while source 17 is not alone."""
+
+    def read_on(self, last_ids: Ids) -> Logprobs:
+        numbers = {number for number, _ in self.rows}
+        if 17 in numbers and len(numbers) > 1:
+            raise RuntimeError("the step failed")
+        return super().read_on(last_ids)
+
+
+def encode(sources: Sequence[Sequence[int]]) -> list[int]:
+    return [source[0] for source in sources]
+
+
+def open_any(kind: SearchKind) -> AnyLane[list[int]]:
+    stepper = Stumbling(MODEL, [1] * NUM_SOURCES, kind.beam_size)
+    return open_lane(kind, stepper, TargetVocabulary(EOS, MODEL.vocab_size))
+
+
+def source_of(number: int, kind: SearchKind) -> Source:
+    return Source(
+        (number,),
+        TargetLimits(6 + number % 3, number % 3),
+        (BOS,),
+        num_hypotheses=kind.beam_size,
+        repetition_penalty=1.5,
+        sampling=Sampling(top_k=3),
+        seed=number,
+        target_ids=(3, 4, 5)[: number % 4],
+    )
+
+
+def outcomes_of(requests: list[tuple[int, SearchKind]]) -> list[Outcome]:
+    replica = Replica(encode, open_any, CAPACITY)
+    outcomes: dict[int, Outcome] = {}
+    replica.join(
+        [
+            SegmentRequest(source_of(number, kind), kind, Priority.JOB, partial(outcomes.__setitem__, number))
+            for number, kind in requests
+        ]
+    )
+    while replica.num_sources:
+        replica.step()
+    return [outcomes[number] for number, _ in requests]
+
+
+def reported(outcome: Outcome) -> list[tuple[object, ...]]:
+    assert not isinstance(outcome, Exception)
+    return facts(outcome)
+
+
+def test_sources_of_all_methods_get_what_they_get_alone_even_after_a_step_that_failed() -> None:
+    requests = [(number, KINDS[number % len(KINDS)]) for number in range(NUM_SOURCES)]
+
+    together = outcomes_of(requests)
+
+    for request, outcome in zip(requests, together, strict=True):
+        (alone,) = outcomes_of([request])
+        assert reported(outcome) == reported(alone)
+
+
+@pytest.mark.parametrize(("tier", "expected"), [(Tier.LIGHT, {1}), (Tier.BULK, {1, 9})])
+def test_bulk_segments_that_come_one_by_one_join_together_where_joins_take_long(
+    tier: Tier, expected: set[int]
+) -> None:
+    """Eight steps, and a turn of the encoder; light segments join at once."""
+    replica = Replica(encode, open_any, replace(CAPACITY, max_sources=100, bulk_join_steps=8))
+    waiting: list[SegmentRequest] = []
+    joined: list[int] = []
+    for number in range(46):
+        source = Source((number % 10,), TargetLimits(1000, 1000), (BOS,))
+        waiting.append(SegmentRequest(source, KINDS[0], Priority.INTERACTIVE, print, tier=tier))
+        if replica.wants_more(tier, len(waiting)):
+            replica.join(waiting)
+            joined.append(len(waiting))
+            waiting.clear()
+        replica.step()
+
+    assert joined[0] == 1
+    assert set(joined) == expected
+
+
+def test_a_gpu_encodes_bulk_in_one_batch_after_a_few_steps_of_light_segments() -> None:
+    """There, encoding many tokens, of whatever lengths, takes no longer than several steps of a few rows."""
+    encoded: list[int] = []
+
+    def count(sources: Sequence[Sequence[int]]) -> list[int]:
+        encoded.append(len(sources))
+        return encode(sources)
+
+    replica = Replica(count, open_any, GPU_CAPACITY)
+    widths = (GPU_CAPACITY.encoder_tokens // GPU_CAPACITY.max_sources, 8)
+    for tier, num_sources in ((Tier.LIGHT, 1), (Tier.BULK, GPU_CAPACITY.max_sources)):
+        sources = [
+            Source((5,) * widths[number % 2], TargetLimits(1000, 1000), (BOS,))
+            for number in range(num_sources)
+        ]
+        replica.join(
+            [SegmentRequest(one, KINDS[0], Priority.INTERACTIVE, print, tier=tier) for one in sources]
+        )
+    for _ in range(1 + 30):
+        replica.step()
+
+    assert encoded == [1, GPU_CAPACITY.max_sources]

@@ -1,0 +1,44 @@
+"""Folders of small models, made once; a test that changes files takes a copy."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.imports.huggingface.make_models import write_marian, write_mbart, write_nllb
+
+
+def made(factory: pytest.TempPathFactory, write: Callable[..., object], **how: str) -> Path:
+    folder = factory.mktemp("made")
+    write(folder, **how)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def marian_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory, write_marian)
+
+
+@pytest.fixture(scope="session")
+def nllb_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory, write_nllb)
+
+
+@pytest.fixture(scope="session")
+def mbart_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory, write_mbart)
+
+
+@pytest.fixture
+def copy_of(tmp_path: Path) -> Callable[[Path], Path]:
+    def copy(folder: Path) -> Path:
+        return Path(shutil.copytree(folder, tmp_path / folder.name))
+
+    return copy
+
+
+@pytest.fixture
+def folder(marian_folder: Path, copy_of: Callable[[Path], Path]) -> Path:
+    """A Marian folder whose files a test may change."""
+    return copy_of(marian_folder)

@@ -1,5 +1,0 @@
-"""Bundles of random models that the kernels can run."""
-
-from tests.parity.conftest import exported, split
-
-__all__ = ["exported", "split"]

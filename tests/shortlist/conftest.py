@@ -1,5 +1,0 @@
-"""Commands that run in the process of the tests."""
-
-from tests.export.conftest import run_main
-
-__all__ = ["run_main"]
