@@ -14,9 +14,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # A process that replaces one that died may wait for ever (pytest-xdist with loadfile).
 TESTS := -m "not slow" --numprocesses 2 --dist loadfile --max-worker-restart 0
+SUITES := test-engine test-text test-formats test-service test-jobs test-import test-training test-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test coverage test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock platforms audit bench bench-quick bench-page page clean
+.PHONY: help serve train test test-commands $(SUITES) coverage test-slow test-gpu fuzz lint format image image-export image-test sbom helm lock platforms audit bench bench-quick bench-page page clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,8 +51,15 @@ train: $(VENV)/.development ## Train, or resume training, the model that RECIPE 
 	MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_TOP_PAD_=268435456 \
 		OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m training $(RECIPE)
 
-test: $(VENV)/.development ## Set up everything and run the tests
-	$(BIN)/python -m pytest $(TESTS)
+test: $(VENV)/.development ## Set up everything and run all tests but test-commands; test-engine, -text, -formats, -service, -jobs, -import, -training and -bench run those of one folder
+	$(BIN)/python -m pytest $(TESTS) --ignore tests/commands
+
+test-commands: $(VENV)/.development ## Run the tests that start commands, compilers, browsers and clusters, and those that wait
+	$(BIN)/python -m pytest $(TESTS) tests/commands
+
+# A folder `import` could not be imported.
+$(SUITES): $(VENV)/.development
+	$(BIN)/python -m pytest $(TESTS) $(subst import,imports,$(@:test-%=tests/%))
 
 coverage: $(VENV)/.development ## Run the tests and report the lines and branches that none of them reaches; a third slower
 	$(BIN)/python -m pytest --cov --cov-report=term $(TESTS)

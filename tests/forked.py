@@ -21,7 +21,7 @@ PRELOADED = [
     "service.server.server",
     "service.cli.serve",
     "pydantic.v1",
-    "tests.jobs.batch.killing",
+    "tests.commands.jobs.killing",
     "tests.jobs.working",
     "tests.service.doubles",
 ]

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from deepl import __main__ as deepl_command
 
-from tests.browser.servers import COMMAND, Server
+from tests.commands.browser.servers import COMMAND, Server
 from tests.engine.routing.doubles import until, until_equal, write_bundle
 from tests.paths import ROOT
 from tests.service.conftest import QUICK_FILES, models_client

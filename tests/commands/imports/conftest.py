@@ -1,0 +1,5 @@
+"""Bundles whose cards change."""
+
+from tests.imports.export.conftest import bundle
+
+__all__ = ["bundle"]
