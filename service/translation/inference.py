@@ -4,18 +4,19 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from dragoman import Deadline, EngineRequest, InputError
+from dragoman import Deadline, DecodingOptions, EngineRequest, InputError, Priority
+from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import LARGE_CHARACTERS
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
-from dragoman.translator import DEFAULT_REQUEST
+from dragoman.scheduling.fair_queue import Flow
 from dragoman.types import SegmentTranslation
 from service.work.deadlines import current_deadline
 from service.work.fair_slots import FairSlots
@@ -36,12 +37,29 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
+class Sender:
+    """The caller of a request, as the engine's queue and cache see it."""
+
+    flow: Flow | None = None
+    cache_partition: str = ""
+    priority: Priority = Priority.INTERACTIVE
+
+
+NOBODY = Sender()
+
+
+@dataclass(frozen=True, slots=True)
 class EngineCall:
     """A text for the engine, the route it takes, and how to translate it."""
 
     route: Route
     text: str
-    request: EngineRequest = DEFAULT_REQUEST
+    options: DecodingOptions
+    sender: Sender
+    on_segmented: Callable[[Sequence[str]], object] | None = None
+    """This and the next two: see `EngineRequest`."""
+    on_segment: Callable[[SegmentTranslation], object] | None = None
+    on_token: Callable[[int, str], object] | None = None
 
 
 class Inference:
@@ -90,38 +108,33 @@ class Inference:
         return await self.run_planned(lambda: calls, sum(len(call.text) for call in calls))
 
     async def run_planned(
-        self, plan: Callable[[], Sequence[EngineCall]], num_characters: int
+        self, plan: Callable[[], Sequence[EngineCall]], num_characters: int | None
     ) -> list[Outcome]:
         """Do the same for calls that `plan` makes on the thread that submits them.
 
-        Each change of threads waits for the interpreter, which the engine's threads need as well.
+        Each change of threads waits for the interpreter, which the engine's threads need as well. Without
+        `num_characters` the event loop plans and submits; a full queue then raises without waiting.
         """
         submitted = _SubmittedCalls()
         try:
-            await self.run_in_thread(lambda: self._submit(submitted, plan()), num_characters)
-            return await submitted.outcomes()
-        finally:
-            submitted.cancel()
-
-    async def run_at_once(self, calls: Sequence[EngineCall]) -> list[Outcome]:
-        """Do the same, but prepare the texts on the event loop: for so few characters that it takes no longer
-        than changing threads. If the queue is full, this raises without waiting for other calls.
-        """
-        submitted = _SubmittedCalls()
-        try:
-            self._submit(submitted, calls)
+            if num_characters is None:
+                self._submit(submitted, plan())
+            else:
+                await self.run_in_thread(lambda: self._submit(submitted, plan()), num_characters)
             return await submitted.outcomes()
         finally:
             submitted.cancel()
 
     async def score(
-        self, route: Route, pairs: Sequence[tuple[str, str]], request: EngineRequest
+        self, route: Route, pairs: Sequence[tuple[str, str]], sender: Sender
     ) -> list[SegmentTranslation]:
         """Score each source and its given target; errors are those of `run`.
 
         If it is cancelled, or one pair fails, all are cancelled.
         """
-        request = replace(request, deadline=self._deadline())
+        request = EngineRequest(
+            deadline=self._deadline(), flow=sender.flow, cache_partition=sender.cache_partition
+        )
         futures: list[Future[SegmentTranslation]] = []
 
         def submit() -> None:
@@ -147,7 +160,16 @@ class Inference:
         deadline = self._deadline()  # of all texts together
         for call in calls:
             try:
-                request = replace(call.request, deadline=deadline)
+                request = EngineRequest(
+                    call.options,
+                    priority=call.sender.priority,
+                    deadline=deadline,
+                    flow=call.sender.flow,
+                    cache_partition=call.sender.cache_partition,
+                    on_segmented=call.on_segmented,
+                    on_segment=call.on_segment,
+                    on_token=call.on_token,
+                )
                 future = self.router.follow(call.route, call.text, request)
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts
@@ -167,8 +189,8 @@ class Inference:
         for name in self._preloaded:
             try:
                 pair, *_ = self.router.routes.named(name).languages.pairs()
-                route = self.router.route(*pair, name)
-                [outcome] = await self.run([EngineCall(route, WARM_UP_TEXT)])
+                call = EngineCall(self.router.route(*pair, name), WARM_UP_TEXT, DEFAULTS, NOBODY)
+                [outcome] = await self.run([call])
             except Exception:
                 logger.exception("%s failed to translate its warm-up sentence; the server is not ready", name)
                 return

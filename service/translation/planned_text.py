@@ -1,9 +1,10 @@
 """One text of a request: its language and route, its calls to the engine, and its result."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from dragoman import EngineRequest, InputError
+from dragoman import DecodingOptions, InputError
+from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import pause_of
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -18,7 +19,7 @@ from service.text.reading import ReadText, read_markup
 from service.text.text_plan import Plan, plan_text
 from service.text.tokens import InlineItem
 from service.text.writing import write_markup
-from service.translation.inference import EngineCall, Outcome
+from service.translation.inference import NOBODY, EngineCall, Outcome, Sender
 from service.translation.request import (
     UNDETERMINED,
     DetectedSource,
@@ -46,7 +47,8 @@ class PlannedText:
     route: Route | None = None
     detected: DetectedSource | None = None
     """None if the caller named the source language."""
-    request: EngineRequest = field(default_factory=EngineRequest)
+    options: DecodingOptions = DEFAULTS
+    sender: Sender = NOBODY
     markup: MarkupOptions | None = None
     parts: Sequence[ReadText | InlineItem] = ()
     """The markup; empty for plain text."""
@@ -64,8 +66,9 @@ class PlannedText:
         """Set the calls of the plans."""
         if self.route is None:
             return
+        aligned = replace(self.options, return_alignment=True)
         self.calls = [
-            EngineCall(self.route, shown.text, _aligned(self.request) if shown.is_aligned else self.request)
+            EngineCall(self.route, shown.text, aligned if shown.is_aligned else self.options, self.sender)
             for plan in self.plans
             for shown in plan.calls
         ]
@@ -116,31 +119,25 @@ class PlannedText:
         failed = tuple(failure for outcome in outcomes for failure in outcome.failed)
         pair = self.route.pair
         if self.markup is not None:
-            text = _write(self.parts, outcomes, self.markup)
-            return TranslationResult(
-                text, pair.source, pair.target, self.detected, self.route, (), (), failed, self.matches
-            )
-        [outcome] = outcomes
-        text, parts = outcome.marked.text, tuple[RoutedTranslation, ...]()
-        if self._routed is not None:
-            translation = _left(text) if outcome.is_source else outcome.translation
-            parts = (replace(self._routed, translation=translation or _left(text)),)
+            text, parts = _write(self.parts, outcomes, self.markup), tuple[RoutedTranslation, ...]()
+        else:
+            [outcome] = outcomes
+            text, parts = outcome.marked.text, ()
+            if self._routed is not None:
+                translation = _left(text) if outcome.is_source else outcome.translation
+                parts = (replace(self._routed, translation=translation or _left(text)),)
         alternatives = tuple(other.text for part in parts for other in part.translation.alternatives[1:])
         return TranslationResult(
             text,
-            pair.source,
-            pair.target,
-            self.detected,
-            self.route if parts else None,
-            parts,
-            alternatives,
-            failed,
-            self.matches,
+            source=pair.source,
+            target=pair.target,
+            detected=self.detected,
+            route=self.route if parts or self.markup is not None else None,
+            parts=parts,
+            alternatives=alternatives,
+            failed_checks=failed,
+            matches=self.matches,
         )
-
-
-def _aligned(request: EngineRequest) -> EngineRequest:
-    return replace(request, options=replace(request.options, return_alignment=True))
 
 
 def _left(text: str) -> Translation:
@@ -163,13 +160,13 @@ def known_text(matches: TextMatches, request: TranslationRequest) -> PlannedText
     if matches.target is None:
         return None
     target, source = request.target or UNDETERMINED, request.source or UNDETERMINED
-    return PlannedText(TranslationResult(matches.target, source, target, None, None, ()), matches=matches)
+    return PlannedText(TranslationResult(matches.target, source=source, target=target), matches=matches)
 
 
 def plan_one(
     text: str,
     request: TranslationRequest,
-    engine_request: EngineRequest,
+    sender: Sender,
     router: Router,
     detection: DetectionMode,
 ) -> PlannedText:
@@ -189,16 +186,25 @@ def plan_one(
         found = resolve_source(running, request.target, request.options.model, router.routes)
         source, detected = found.language, found.detected
         if source is None:
-            result = TranslationResult(text, found.detected.language, found.target, detected, None, ())
-            return PlannedText(result)
+            source = found.detected.language
+            return PlannedText(TranslationResult(text, source=source, target=found.target, detected=detected))
     route = router.route(source, request.target, request.options.model)
+    options = request.options.decoding
     if request.terminology is not None:
-        options = replace(engine_request.options, terminology=request.terminology.select(route.pair))
-        engine_request = replace(engine_request, options=options)
-    context = route_context(router, route, engine_request.options, request.options.placeholders)
+        options = replace(options, terminology=request.terminology.select(route.pair))
+    context = route_context(router, route, options, request.options.placeholders)
     context = replace(context, pause=pause_of(len(text)))
     plans = [plan_text(one, context) for one in marked]
-    planned = PlannedText(None, route, detected, engine_request, request.markup, parts, plans)
+    planned = PlannedText(
+        None,
+        route=route,
+        detected=detected,
+        options=options,
+        sender=sender,
+        markup=request.markup,
+        parts=parts,
+        plans=plans,
+    )
     planned.prepare()
     return planned
 

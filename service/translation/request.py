@@ -1,6 +1,6 @@
 """The request and the result of a translation, for all APIs."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from dragoman import Priority
 from dragoman.routing.results import RoutedTranslation
@@ -58,14 +58,15 @@ class TranslationResult:
     """What became of one text."""
 
     text: str
+    _: KW_ONLY
     source: str
     """The language translated from; `und` where the text has none."""
     target: str
-    detected: DetectedSource | None
+    detected: DetectedSource | None = None
     """None where the caller said which language it is."""
-    route: Route | None
+    route: Route | None = None
     """None where the text was left as it is: it was in the target language already, or in none."""
-    parts: tuple[RoutedTranslation, ...]
+    parts: tuple[RoutedTranslation, ...] = ()
     """The text's translation; of a text with markup, its blocks'. Empty where it was left as it is."""
     alternatives: tuple[str, ...] = ()
     """Other translations of the whole text, the most likely first; none of a text with markup."""

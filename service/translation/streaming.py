@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from dragoman import EngineRequest
 from dragoman.types import SegmentTranslation
+from service.translation.inference import EngineCall
 from service.translation.planned_text import PlannedText
 
 
@@ -63,16 +63,16 @@ class Delivery:
 
 
 def with_callbacks(
-    request: EngineRequest,
+    call: EngineCall,
     plan: PlannedText,
     item: int,
     detail: StreamDetail,
     notify: Callable[[Progress], None],
-) -> EngineRequest:
-    """Return the request of a text's only call, which reports its progress.
+) -> EngineCall:
+    """Return a text's only call, which reports its progress.
 
     Args:
-        request: the request of the call.
+        call: the call.
         plan: the text.
         item: position of the text in the client's request.
         detail: what to report.
@@ -90,4 +90,4 @@ def with_callbacks(
             notify(SegmentSoFar(item, number, shown, len(sources[number])))
 
     tokens = on_token if detail is StreamDetail.TOKENS else None
-    return replace(request, on_segmented=sources.extend, on_segment=on_segment, on_token=tokens)
+    return replace(call, on_segmented=sources.extend, on_segment=on_segment, on_token=tokens)

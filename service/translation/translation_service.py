@@ -9,7 +9,7 @@ from functools import partial
 
 import anyio
 
-from dragoman import EngineRequest, InputError
+from dragoman import InputError, Priority
 from dragoman.pipeline.pacing import pause_of
 from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
@@ -22,7 +22,7 @@ from service.telemetry.request_record import record_texts
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.coalescing import Coalescer
 from service.translation.detection import detect
-from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome
+from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome, Sender
 from service.translation.limits import TextLimits
 from service.translation.named_source import doubt_sources, is_doubtful
 from service.translation.planned_text import PlannedText, TextsRejectedError, known_text, plan_one, results_of
@@ -98,7 +98,7 @@ class TranslationService:
         self._accept(request.texts)
         source, target = request.source or UNDETERMINED, request.target or UNDETERMINED
         async with self.charged(request.num_characters, caller):
-            return [TranslationResult(text, source, target, None, None, ()) for text in request.texts]
+            return [TranslationResult(text, source=source, target=target) for text in request.texts]
 
     async def stream(
         self, request: TranslationRequest, caller: Caller, detail: StreamDetail
@@ -138,7 +138,7 @@ class TranslationService:
         texts = [text for pair in pairs for text in pair]
         self._accept(texts)
         async with self.charged(sum(map(len, texts)), caller):
-            return await self.inference.score(route, pairs, self._engine_request(caller))
+            return await self.inference.score(route, pairs, self._sender(caller, Priority.INTERACTIVE))
 
     async def detect(self, texts: Sequence[str], caller: Caller) -> list[list[DetectedSource]]:
         """Return for each text the served languages that it may be in, the most likely first.
@@ -176,9 +176,7 @@ class TranslationService:
             loop.call_soon_threadsafe(events.put_nowait, progress)
 
         calls = [
-            replace(call, request=with_callbacks(call.request, plan, item, detail, notify))
-            if len(plan.calls) == 1
-            else call
+            with_callbacks(call, plan, item, detail, notify) if len(plan.calls) == 1 else call
             for item, plan in enumerate(plans)
             for call in plan.calls
         ]
@@ -230,11 +228,9 @@ class TranslationService:
             plans.extend(self._plan_all(request, caller))
             return [call for plan in plans for call in plan.calls]
 
-        async def run_brief() -> list[Outcome]:
-            return await self.inference.run_at_once(plan())
-
         # Brief work begins while its charge waits for the disk, and ends if this is refused.
-        begun = asyncio.ensure_future(run_brief()) if self._is_brief(request) else None
+        is_brief = self._is_brief(request)
+        begun = asyncio.ensure_future(self.inference.run_planned(plan, None)) if is_brief else None
         try:
             async with self.charged(request.num_characters, caller):
                 outcomes = await (begun or self.inference.run_planned(plan, request.num_characters))
@@ -267,8 +263,7 @@ class TranslationService:
 
     def _plan_all(self, request: TranslationRequest, caller: Caller) -> list[PlannedText]:
         """Raise a TextsRejectedError that names all texts at fault."""
-        engine_request = self._engine_request(caller)
-        engine_request = replace(engine_request, options=request.options.decoding, priority=request.priority)
+        sender = self._sender(caller, request.priority)
         router, detection = self.inference.router, self.detection
         plans, problems, pause = [], [], pause_of(request.num_characters)
         if not request.texts and not detection.is_wanted(request.source):
@@ -279,7 +274,7 @@ class TranslationService:
             matches = request.matches[item] if request.matches else None
             known = matches and known_text(matches, request)
             try:
-                planned = known or plan_one(text, request, engine_request, router, detection)
+                planned = known or plan_one(text, request, sender, router, detection)
                 planned.matches = matches
                 plans.append(planned)
             except InputError as error:
@@ -290,10 +285,9 @@ class TranslationService:
             raise TextsRejectedError(problems)
         return plans
 
-    def _engine_request(self, caller: Caller) -> EngineRequest:
-        """Return a request that shares queue and cache with the caller's other requests only."""
-        partition = self.cache_sharing.partition_of(caller.key_id)
-        return EngineRequest(flow=Flow(caller.key_id), cache_partition=partition)
+    def _sender(self, caller: Caller, priority: Priority) -> Sender:
+        """Return a sender that shares queue and cache with the caller's other requests only."""
+        return Sender(Flow(caller.key_id), self.cache_sharing.partition_of(caller.key_id), priority)
 
     @asynccontextmanager
     async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[Delivery]:

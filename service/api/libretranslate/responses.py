@@ -144,7 +144,7 @@ def present_results(
 def present_unchanged(parameters: LibreTranslateParameters) -> dict[str, Any]:
     """Return unchanged texts in the form of translations."""
     return present_results(
-        [TranslationResult(text, "", "", None, None, ()) for text in parameters.texts], parameters
+        [TranslationResult(text, source="", target="") for text in parameters.texts], parameters
     )
 
 

@@ -135,7 +135,9 @@ def test_a_model_of_a_language_into_itself_is_used(tmp_path: Path) -> None:
 
 
 def test_equal_alternatives_are_returned_once() -> None:
-    answer = TranslationResult("best", "de", "en", None, None, (), ("other", "best", "other", "third"))
+    answer = TranslationResult(
+        "best", source="de", target="en", alternatives=("other", "best", "other", "third")
+    )
     job_request = LibreTranslateParameters(("x",), False, LanguagePair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
 
     assert present_results([answer], job_request)["alternatives"] == ["other", "third"]
