@@ -38,6 +38,7 @@ from service.batch.progress import BatchReport, OnProgress
 from service.formats.entries import Entry
 from service.formats.isolation import IsolatedFormat
 from service.formats.review_marks import ReviewMarks, TargetText
+from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
 from service.translation.options import BATCH, OnFailure, TranslationOptions
 from service.versions import installed_version
@@ -141,7 +142,7 @@ class _OutputTexts:
     problems: _ProblemsFile
     stop: Event
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[TargetText]:
         for window in look_up(self.journal, read_entries(self.file), self.file.pair):
             if self.stop.is_set():
                 raise JobCancelled
@@ -150,7 +151,7 @@ class _OutputTexts:
                     raise InputChanged(self.file.name)  # all entries of the surveyed file have an outcome
                 yield self._text(entry, outcome)
 
-    def _text(self, entry: Entry, outcome: TextOutcome) -> str:
+    def _text(self, entry: Entry, outcome: TextOutcome) -> TargetText:
         """Return a text with its review marks, unless these are off, or nothing was to be done."""
         check = outcome.failed[0].check if outcome.failed else None
         if outcome.is_cut:
@@ -161,15 +162,14 @@ class _OutputTexts:
             self.report.failed_characters += len(entry.text)
             self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem or "", check)
             if self.job.options.on_failure is OnFailure.EMPTY:
-                return ""
+                return TargetText(MarkedText(""))
         elif outcome.problem is not None:
             self.report.num_flagged += 1
             self.problems.add(self.file, entry, FLAGGED, outcome.problem, check)
         review, pair = self.job.options.review, self.file.pair
-        if review is not ReviewMarks.CONFIDENCE:
-            outcome = replace(outcome, confidence=None)
         is_marked = review is not ReviewMarks.OFF and pair.source != pair.target
-        return TargetText(outcome, has_marks=is_marked)
+        confidence = outcome.confidence if review is ReviewMarks.CONFIDENCE else None
+        return TargetText(outcome.marked, outcome.origin if is_marked else None, confidence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.parts import TextPart, TextUnit, Unit, end, entries_of, joined, written
+from service.formats.review_marks import TargetText
 from service.formats.xml_tree import Element, Name
 from service.formats.xml_units import with_units, xml_encoder, xml_units
 from service.text.tokens import InlineItem
@@ -61,7 +62,7 @@ class ArchiveFormat(ABC):
                 with archive.open(member.name) as content:
                     yield from entries_of(member.parts(content))
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`.
 
         Members keep their order, names, times and attributes; those without text keep their content. The
@@ -238,13 +239,13 @@ class ParagraphFormat:
         found = self.find(element, place, _raw)
         own = entries_in(found)
 
-        def spell(texts: Sequence[str]) -> str:
+        def spell(texts: Sequence[TargetText]) -> str:
             spelt: dict[int, str] = {}
             at = len(own)
             for other, passage in zip(nested, inner, strict=True):
                 spelt[id(other)] = passage.write(texts[at : at + len(passage.entries)])
                 at += len(passage.entries)
-            if list(texts[: len(own)]) == [entry.text for entry in own]:
+            if [text.text for text in texts[: len(own)]] == [entry.text for entry in own]:
                 return self._outer(element, lambda other: spelt[id(other)])
             inside = self.find(element, place, lambda other: spelt[id(other)])
             return self.spell(element, fill_runs(inside, texts[: len(own)]))

@@ -25,7 +25,7 @@ from service.formats.inline_runs import (
 )
 from service.formats.language_tags import matches_language
 from service.formats.parts import TextPart, TextUnit, Unit, joined
-from service.formats.review_marks import TOOL, confidence_of, origin_of
+from service.formats.review_marks import TOOL, TargetText, confidence_of, origin_of
 from service.formats.xml_tree import XML_NAMESPACE, Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.outcome import TextOrigin
@@ -54,13 +54,13 @@ _TMX: Mapping[TextOrigin | None, tuple[str, str]] = {
 _STATE = re.compile(r"\s(?:state|state-qualifier|subState)\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 
 
-def with_state(tag: str, version: int, texts: Sequence[str]) -> str:
+def with_state(tag: str, version: int, texts: Sequence[TargetText]) -> str:
     """Return a start tag of XLIFF with the state of texts in place of its own."""
     state = (_XLIFF_1 if version == 1 else _XLIFF_2)[origin_of(texts)]
     return f"{_STATE.sub('', tag)} {state}"
 
 
-def confidence_note(prefix: str, texts: Sequence[str]) -> str:
+def confidence_note(prefix: str, texts: Sequence[TargetText]) -> str:
     """Return a note of XLIFF 1.2 with the confidence of texts; empty if it is unknown.
 
     Args:
@@ -73,7 +73,7 @@ def confidence_note(prefix: str, texts: Sequence[str]) -> str:
     return f'<{prefix}note from="{TOOL}" annotates="target">confidence: {confidence}</{prefix}note>'
 
 
-def add_unit_note(unit: Element, written: str, texts: Sequence[str]) -> str:
+def add_unit_note(unit: Element, written: str, texts: Sequence[TargetText]) -> str:
     """Return a unit of XLIFF 2 with a note about the confidence of its texts, if that is known.
 
     Args:
@@ -98,7 +98,7 @@ def add_unit_note(unit: Element, written: str, texts: Sequence[str]) -> str:
     return f"{written[:at]}<{prefix}notes>{note}</{prefix}notes>{written[at:]}"
 
 
-def variant_marks(texts: Sequence[str]) -> tuple[str, str]:
+def variant_marks(texts: Sequence[TargetText]) -> tuple[str, str]:
     """Return the attributes and the properties of a variant of TMX."""
     attributes, properties = _TMX[origin_of(texts)]
     confidence = confidence_of(texts)
@@ -162,8 +162,8 @@ class TmxFormat(XmlFormat):
             return unit.raw
         attribute = "xml:lang" if Name(XML_NAMESPACE, "lang") in variant.attributes else "lang"
 
-        def spell(texts: Sequence[str]) -> str:
-            if not any(texts):
+        def spell(texts: Sequence[TargetText]) -> str:
+            if not any(text.text for text in texts):
                 return unit.raw
             attributes, properties = variant_marks(texts)
             inner = f"{properties}<seg>{write_segment(found, texts)}</seg>"
@@ -227,7 +227,7 @@ def has_text_between_segments(element: Element) -> bool:
     )
 
 
-def write_segment(found: Sequence[TextRun | InlineItem], texts: Sequence[str]) -> str:
+def write_segment(found: Sequence[TextRun | InlineItem], texts: Sequence[TargetText]) -> str:
     """Return the content of a `target` or `seg` with translations, one for each text of the source."""
     return xml_of(fill_runs(found, texts))
 
@@ -341,8 +341,8 @@ def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
         return None
     is_first = parent is unit
 
-    def spell(texts: Sequence[str]) -> str:
-        if not any(texts):
+    def spell(texts: Sequence[TargetText]) -> str:
+        if not any(text.text for text in texts):
             return parent.raw
         inner = write_segment(found, texts)
         start_tag = targets[0].bare_tag if targets else f"<{source.prefix}target"

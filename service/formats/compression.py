@@ -17,6 +17,7 @@ import zstandard
 
 from service.formats.entries import Entry, FileFormat, FileFormatError
 from service.formats.parts import ChunkReader
+from service.formats.review_marks import TargetText
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -51,7 +52,7 @@ class CompressedFormat:
         with self._open_decompressed(source) as plain:
             yield from self.inner.read(plain)
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
         with self._open_decompressed(source) as plain, _open_compressor(self.suffix, target) as packing:
             self.inner.write(plain, texts, packing)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from service.errors import ServiceError
+from service.formats.review_marks import TargetText
 from service.text.marked_text import Mark, MarkedText, Object
 
 
@@ -76,7 +77,7 @@ class FileFormat(Protocol):
         """
         ...
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """Write the file with texts in place of its entries.
 
         Args:

@@ -18,6 +18,7 @@ from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import collapse_space, token_blocks
 from service.formats.language_tags import matches_language, replace_language_tags
 from service.formats.parts import TextPart, Unit, decode, joined
+from service.formats.review_marks import TargetText
 from service.formats.xml_tree import Element, Name
 from service.formats.xml_units import encoding_of, xml_units
 from service.text.escaping import escape_xml
@@ -87,7 +88,7 @@ class _Book:
             raise FileFormatError(f"{before.removesuffix(', ')}: {error}") from error
         chapter = joined(token_blocks(tokens, MarkupLanguage.XML, before))
 
-        def spell(texts: Sequence[str]) -> str:
+        def spell(texts: Sequence[TargetText]) -> str:
             self.is_changed = True
             return self._in_target(chapter.spell(texts))
 
@@ -110,13 +111,13 @@ class _Book:
         if not text or title.elements:
             return title.raw
 
-        def spell(texts: Sequence[str]) -> str:
+        def spell(texts: Sequence[TargetText]) -> str:
             self.is_changed = True
-            return f"{self._in_target(title.open)}{escape_xml(collapse_space(texts[0]))}{title.close}"
+            return f"{self._in_target(title.open)}{escape_xml(collapse_space(texts[0].text))}{title.close}"
 
         return Unit((Entry(text, place),), spell, title.raw)
 
-    def _if_changed(self, original: str, replacement: str, _: Sequence[str]) -> str:
+    def _if_changed(self, original: str, replacement: str, _: Sequence[TargetText]) -> str:
         return replacement if self.is_changed else original
 
     def _in_target(self, markup: str) -> str:

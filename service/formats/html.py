@@ -14,6 +14,7 @@ from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import token_blocks
 from service.formats.language_tags import replace_language_tags
 from service.formats.parts import TextPart, end, entries_of, written
+from service.formats.review_marks import TargetText
 from service.text.html_tokens import html_tokens
 from service.text.options import MarkupLanguage, MarkupOptions
 
@@ -89,7 +90,7 @@ class HtmlFormat:
         """See `FileFormat`."""
         return entries_of(parse_html_parts(decode_page(source.read()).text))
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
         page = decode_page(source.read())
         text = "".join(written(parse_html_parts(page.text), texts))

@@ -10,7 +10,7 @@ from itertools import count
 
 from service.formats.entries import Entry, FileFormatError, entry_of
 from service.formats.parts import TextPart, TextUnit, Unit
-from service.formats.review_marks import marked_of
+from service.formats.review_marks import TargetText
 from service.text.escaping import escape, escape_xml
 from service.text.icu_parser import has_branches
 from service.text.marked_text import pair_nesting
@@ -28,23 +28,23 @@ class TextRun:
     read: ReadText
     entry: Entry
 
-    def with_text(self, text: str) -> list[InlineItem]:
+    def with_text(self, text: TargetText) -> list[InlineItem]:
         """Return all items, with a translation of the entry.
 
         Raises:
             FileFormatError: the inline elements of the translation are not those of the entry.
         """
         read = self.read
-        if text == self.entry.text:
+        if text.text == self.entry.text:
             return translated_items(read, read.marked)
-        if not text:
+        if not text.text:
             return [*read.before, *read.items, *read.after]
-        translated = marked_of(text)
+        translated = text.marked
         numbers = [mark.number for mark in translated.marks]
         numbers += (each.number for each in translated.objects if each.number is not None)
         is_whole = sorted(numbers) == list(range(len(read.items)))
         # In an ICU message, an element occurs in each branch made of its own.
-        if not is_whole and not (has_branches(text) and set(numbers) <= set(range(len(read.items)))):
+        if not is_whole and not (has_branches(text.text) and set(numbers) <= set(range(len(read.items)))):
             raise FileFormatError(
                 f"{self.entry.place}: the translation changed inline elements; each must occur once, "
                 "well nested"
@@ -76,7 +76,7 @@ def messages_in(found: Iterable[TextRun | InlineItem]) -> tuple[Entry, ...]:
     return tuple(replace(entry, is_message=True) for entry in entries_in(found))
 
 
-def fill_runs(found: Iterable[TextRun | InlineItem], texts: Iterable[str]) -> list[InlineItem]:
+def fill_runs(found: Iterable[TextRun | InlineItem], texts: Iterable[TargetText]) -> list[InlineItem]:
     """Return all items, with translations of the entries in place of these.
 
     Raises:
@@ -166,7 +166,7 @@ def _block_unit(read: ReadText, language: MarkupLanguage, place: str) -> TextUni
         # An empty line ends HTML in Markdown.
         return escape(item.text if keeps_space else collapse_space(item.text), language)
 
-    def spell(texts: Sequence[str]) -> str:
+    def spell(texts: Sequence[TargetText]) -> str:
         return "".join(map(written, running.with_text(texts[0])))
 
     return Unit((running.entry,), spell, "".join(item.raw for item in items))

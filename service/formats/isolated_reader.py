@@ -28,7 +28,7 @@ from service.formats.frames import (
 )
 from service.formats.limits import COSTLY_CPU_S, apply_limits
 from service.formats.registry import open_format
-from service.formats.review_marks import unpack_text
+from service.formats.review_marks import TargetText, unpack_text
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -173,7 +173,7 @@ def _entry_characters(entry: Entry) -> int:
     return len(entry.text)
 
 
-def _texts(requests: BinaryIO, replies: io.FileIO) -> Iterator[str]:
+def _texts(requests: BinaryIO, replies: io.FileIO) -> Iterator[TargetText]:
     for _ in count():
         replies.write(frame(FrameKind.WANTED, pack(_TEXTS_PER_REQUEST)))
         _, content = read_frame(requests.read)

@@ -33,7 +33,7 @@ from service.formats.frames import (
 )
 from service.formats.limits import COSTLY_CPU_S, FileLimitError, FileLimits
 from service.formats.records import Record, RecordKind, parse_records
-from service.formats.review_marks import pack_text
+from service.formats.review_marks import TargetText, pack_text
 
 _MODULE = "service.formats.isolated_reader"
 _PACKAGES = Path(__file__).parents[2]
@@ -91,7 +91,7 @@ class IsolatedFormat:
                     counts = num_entries, num_characters
         return counts
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
         with self._reader(TaskKind.WRITE, source, is_seekable=target.seekable()) as reader:
             for kind, content in reader.frames():

@@ -27,6 +27,7 @@ from service.formats.markdown_parser import (
     without_containers,
 )
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
+from service.formats.review_marks import TargetText
 from service.text.tokens import InlineItem, TokenKind
 
 DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
@@ -141,7 +142,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 def write_inline(
     parser: MarkdownParser,
     found: Sequence[TextRun | InlineItem],
-    texts: Sequence[str],
+    texts: Sequence[TargetText],
     *,
     is_cell: bool,
     begins_line: bool,
@@ -299,7 +300,7 @@ class _Document:
         if not entries:
             return None
 
-        def spell(texts: Sequence[str]) -> str:
+        def spell(texts: Sequence[TargetText]) -> str:
             begins_line = not is_cell and not token.meta.get("num_marks", 0)
             return write_inline(parser, found, texts, is_cell=is_cell, begins_line=begins_line)
 

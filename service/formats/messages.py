@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.parts import TextUnit, Unit
+from service.formats.review_marks import TargetText
 from service.text.icu_parser import has_branches
 from service.text.patterns import find_spans
 from service.text.tokens import InlineItem, TokenKind
@@ -64,8 +65,8 @@ def runs_unit(
         spell: returns the part of the file for other items.
     """
 
-    def write(texts: Sequence[str]) -> str:
-        if own is None and not any(texts):
+    def write(texts: Sequence[TargetText]) -> str:
+        if own is None and not any(text.text for text in texts):
             return ""
         items = fill_runs(found, texts)
         for item in items:

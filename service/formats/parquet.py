@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.parts import end, surrogate_error
+from service.formats.review_marks import TargetText
 
 DEFAULT_COLUMN = "text"
 BATCH_ROWS = 1000
@@ -50,7 +51,7 @@ class ParquetFormat:
                         if _is_entry(value):
                             yield Entry(value, _location(row, column))
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
         with _parquet_errors("it"):
             file = pq.ParquetFile(source)
@@ -114,7 +115,7 @@ def _batches(file: Any, group: int, columns: Sequence[str] | None = None) -> Ite
 
 
 def _translate_group(
-    file: Any, group: int, columns: Sequence[str], texts: Iterator[str], first_row: int
+    file: Any, group: int, columns: Sequence[str], texts: Iterator[TargetText], first_row: int
 ) -> Any:
     """Return a row group with texts in place of its entries."""
     batches = []
@@ -140,7 +141,9 @@ def _translate_group(
     return table.unify_dictionaries()
 
 
-def _fill_row(values: list[str | None], columns: Sequence[str], texts: Iterator[str], row: int) -> None:
+def _fill_row(
+    values: list[str | None], columns: Sequence[str], texts: Iterator[TargetText], row: int
+) -> None:
     """Replace the entries of a row by texts."""
     for i, column in enumerate(columns):
         if not _is_entry(values[i]):
@@ -149,10 +152,10 @@ def _fill_row(values: list[str | None], columns: Sequence[str], texts: Iterator[
         if text is None:
             raise ValueError(f"fewer texts than entries: none for {_location(row, column)}")
         try:
-            text.encode()
+            values[i] = text.text
+            text.text.encode()
         except UnicodeEncodeError as error:
             raise surrogate_error(_location(row, column), error) from error
-        values[i] = text
 
 
 def _open_writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:

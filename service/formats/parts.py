@@ -8,6 +8,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.review_marks import TargetText
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -20,20 +21,20 @@ class Unit(Generic[Content]):
     """A part of a file that holds entries; entries that depend on each other share a unit."""
 
     entries: tuple[Entry, ...]
-    spell: Callable[[Sequence[str]], Content]
+    spell: Callable[[Sequence[TargetText]], Content]
     """Returns the part as the file writes it with other texts, one for each entry."""
     own: Content | None = None
     """The part with the entries' own texts; None to call `spell` for these too, as in formats that store
     translations next to their sources."""
 
-    def write(self, texts: Sequence[str]) -> Content:
+    def write(self, texts: Sequence[TargetText]) -> Content:
         """Return the part with texts, one for each entry.
 
         Raises:
             FileFormatError: a text has a lone surrogate.
         """
         if self.own is not None and all(
-            text == entry.text for text, entry in zip(texts, self.entries, strict=True)
+            text.text == entry.text for text, entry in zip(texts, self.entries, strict=True)
         ):
             return self.own
         try:
@@ -49,7 +50,7 @@ TextPart = str | TextUnit
 
 def slot(entry: Entry, own: bytes, spell: Callable[[str], bytes]) -> Unit[bytes]:
     """Return the unit of a single entry."""
-    return Unit((entry,), lambda texts: spell(texts[0]), own)
+    return Unit((entry,), lambda texts: spell(texts[0].text), own)
 
 
 def surrogate_error(place: str, error: UnicodeEncodeError) -> FileFormatError:
@@ -67,7 +68,7 @@ def entries_of(parts: Iterable[Content | Unit[Content]]) -> Iterator[Entry]:
             yield from part.entries
 
 
-def written(parts: Iterable[Content | Unit[Content]], texts: Iterator[str]) -> Iterator[Content]:
+def written(parts: Iterable[Content | Unit[Content]], texts: Iterator[TargetText]) -> Iterator[Content]:
     """Yield all parts, with a text consumed for each entry.
 
     Raises:
@@ -84,7 +85,7 @@ def written(parts: Iterable[Content | Unit[Content]], texts: Iterator[str]) -> I
         yield part.write(found)
 
 
-def end(texts: Iterator[str]) -> None:
+def end(texts: Iterator[TargetText]) -> None:
     """Check that all texts were consumed.
 
     Raises:
@@ -120,7 +121,7 @@ class BytesFormat(ABC):
         """See `FileFormat`."""
         return entries_of(self.parts(source))
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
         _write_all(written(self.parts(source), texts), texts, target)
 
@@ -140,13 +141,13 @@ class TextFormat(ABC):
         """See `FileFormat`."""
         return entries_of(self.parse(source)[0])
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
         parts, encode = self.parse(source)
         _write_all(map(encode, written(parts, texts)), texts, target)
 
 
-def _write_all(pieces: Iterable[bytes], texts: Iterator[str], target: BinaryIO) -> None:
+def _write_all(pieces: Iterable[bytes], texts: Iterator[TargetText], target: BinaryIO) -> None:
     for piece in pieces:  # noqa: FURB122 -- compressing files lack `writelines`
         target.write(piece)
     end(texts)

@@ -16,6 +16,7 @@ from service.formats.lines import encode_line
 from service.formats.parts import BytesFormat, Part, slot
 from service.formats.pdf_pages import read_pages
 from service.formats.pdf_paragraphs import find_paragraphs
+from service.formats.review_marks import TargetText
 
 TEXT_OUTPUT = ".txt"
 
@@ -28,7 +29,7 @@ class _PdfDocxFormat(DocxFormat):
             write_docx(find_paragraphs(read_pages(source)), cast("BinaryIO", document))
             yield from super().read(cast("BinaryIO", document))
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         with tempfile.TemporaryFile() as document:
             write_docx(find_paragraphs(read_pages(source)), cast("BinaryIO", document))
             super().write(cast("BinaryIO", document), texts, target)

@@ -10,6 +10,7 @@ from service.formats.encodings import MAX_MARK_BYTES, UTF_8, FileEncoding, encod
 from service.formats.entries import Entry, FileFormatError
 from service.formats.lines import LinesFormat
 from service.formats.parts import ChunkReader
+from service.formats.review_marks import TargetText
 
 _CHUNK_BYTES = 2**14
 
@@ -21,7 +22,7 @@ class PlainTextFormat(LinesFormat):
         """See `FileFormat`."""
         return super().read(_open_lines(source)[0])
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
         lines, writing = _open_lines(source)
         if writing is None:

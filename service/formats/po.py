@@ -26,6 +26,7 @@ from service.formats.plural_forms import (
     set_plural_forms,
 )
 from service.formats.po_marks import entry_start, mark_entry
+from service.formats.review_marks import TargetText
 from service.text.tokens import InlineItem
 
 _CHARSET = re.compile(
@@ -189,8 +190,8 @@ def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
 def _translation_unit(found: Sequence[TextRun | InlineItem], tag: str, raw: str, line_end: str) -> TextUnit:
     """Return a translation; `raw` has its lines, and is empty if it is to be added."""
 
-    def spell(texts: Sequence[str]) -> str:
-        if texts and not any(texts):
+    def spell(texts: Sequence[TargetText]) -> str:
+        if texts and not any(text.text for text in texts):
             return raw
         translated = "".join(item.raw or item.text for item in fill_runs(found, texts))
         lines = _wrap_translation(translated, tag)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from service.formats.review_marks import TOOL, confidence_of, origin_of
+from service.formats.review_marks import TOOL, TargetText, confidence_of, origin_of
 from service.text.outcome import TextOrigin
 
 _FUZZY = "fuzzy"
@@ -21,9 +21,9 @@ def entry_start(lines: Sequence[str], first: int) -> int:
     return start
 
 
-def mark_entry(entry: str, texts: Sequence[str]) -> str:
+def mark_entry(entry: str, texts: Sequence[TargetText]) -> str:
     """Return an entry with the marks of the texts that were filled in; without any, it stays as it is."""
-    filled_in = [text for text in texts if text]
+    filled_in = [text for text in texts if text.text]
     origin, confidence = origin_of(filled_in), confidence_of(filled_in)
     if origin is None:
         return entry

@@ -16,7 +16,7 @@ from service.formats.language_tags import matches_language
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, Unit
 from service.formats.plural_forms import read_plural_forms
-from service.formats.review_marks import TOOL, confidence_of, origin_of
+from service.formats.review_marks import TOOL, TargetText, confidence_of, origin_of
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.escaping import escape_xml
@@ -85,8 +85,8 @@ def _message(message: Element, place: str, num_forms: int | None) -> TextPart:
     forms = translation.children("numerusform")
     is_numerus = message.attribute("numerus") == "yes"
 
-    def spell(texts: Sequence[str]) -> str:
-        if not any(texts):
+    def spell(texts: Sequence[TargetText]) -> str:
+        if not any(text.text for text in texts):
             return message.raw
         content = xml_of(fill_runs(found, texts))
         if is_numerus:
@@ -124,7 +124,9 @@ def _numerus_forms(translation: Element, forms: Sequence[Element], content: str,
     return "".join(f"{spaces[0]}{form}" for _ in range(number)) + spaces[-1]
 
 
-def _with_translation(message: Element, translation: Element, content: str, texts: Sequence[str]) -> str:
+def _with_translation(
+    message: Element, translation: Element, content: str, texts: Sequence[TargetText]
+) -> str:
     start_tag = _TYPE.sub("", translation.bare_tag)
     if origin_of(texts) not in _FINISHED:
         start_tag += ' type="unfinished"'

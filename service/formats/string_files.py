@@ -12,6 +12,7 @@ from typing import IO, BinaryIO
 from service.formats.encodings import UTF_8, FileEncoding, encoding_from_mark
 from service.formats.entries import FileFormatError
 from service.formats.parts import TextFormat, TextPart, TextUnit, decode, encode, end, entries_of, written
+from service.formats.review_marks import TargetText
 
 MAX_PATH_CHARACTERS = 1000
 """Maximum length of a key with those around it: each entry repeats it."""
@@ -65,14 +66,15 @@ class StringFormat(TextFormat):
         _, text, encode_text = self._decode(source.read())
         return _parts(text, self._slots(text), is_renamed=False), encode_text
 
-    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`. Tags of the language change only if a text did."""
         mark, text, encode_text = self._decode(source.read())
         slots = list(self._slots(text))
         own = [entry.text for entry in entries_of(_parts(text, slots, is_renamed=False))]
         given = list(texts)
         remaining = iter(given)
-        pieces = list(written(_parts(text, slots, is_renamed=given != own), remaining))
+        is_renamed = [each.text for each in given] != own
+        pieces = list(written(_parts(text, slots, is_renamed=is_renamed), remaining))
         end(remaining)
         target.write(mark + encode_text("".join(pieces)))
 

@@ -19,7 +19,8 @@ from service.formats.entries import FileFormatError
 from service.formats.inline_runs import entries_in, fill_runs
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.lines import Line, read_lines
-from service.formats.parts import BytesFormat, Part, Unit, slot
+from service.formats.parts import BytesFormat, Part, Unit
+from service.formats.review_marks import TargetText
 from service.text.tokens import InlineItem
 
 MAX_PARAGRAPH_CHARACTERS = 1_000_000
@@ -84,7 +85,7 @@ class VttFormat(BytesFormat):
         yield from parts
 
     def _with_header(self, header: bytes, cue: Unit[bytes]) -> Unit[bytes]:
-        def spell(texts: Sequence[str]) -> bytes:
+        def spell(texts: Sequence[TargetText]) -> bytes:
             lines = header.decode().splitlines(keepends=True)
             return "".join(map(self._renamed, lines)).encode() + cue.spell(texts)
 
@@ -196,10 +197,10 @@ def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
         own = own[len(lines[0].mark) :]
     endings = tuple(line.ending for line in lines)
 
-    def spell(translation: str) -> bytes:
-        return _encode_turn(fill_runs(found, [translation]), style, lines[0].text[:start], endings)
+    def spell(texts: Sequence[TargetText]) -> bytes:
+        return _encode_turn(fill_runs(found, texts), style, lines[0].text[:start], endings)
 
-    yield slot(entries[0], own, spell)
+    yield Unit(entries, spell, own)
 
 
 def _encode_turn(

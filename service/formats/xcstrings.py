@@ -18,7 +18,7 @@ from service.formats.language_tags import matches_language
 from service.formats.messages import has_words, message_unit
 from service.formats.parts import TextUnit, Unit
 from service.formats.plural_forms import missing_members
-from service.formats.review_marks import origin_of
+from service.formats.review_marks import TargetText, origin_of
 from service.formats.string_files import (
     LanguageTag,
     LineCounter,
@@ -180,8 +180,8 @@ class _Catalogue:
             return
         insertion, write = target
 
-        def spell(texts: Sequence[str]) -> str:
-            if not any(texts):
+        def spell(texts: Sequence[TargetText]) -> str:
+            if not any(text.text for text in texts):
                 return self._text[insertion.start : insertion.end]
             return insertion.around(write(_spelled(tree, iter(texts))))
 
@@ -250,7 +250,7 @@ def _entries(tree: _Tree) -> Iterator[Entry]:
         yield from _entries(branch)
 
 
-def _spelled(tree: _Tree, texts: Iterator[str]) -> dict[str, object]:
+def _spelled(tree: _Tree, texts: Iterator[TargetText]) -> dict[str, object]:
     """Return a localisation with translations."""
     if isinstance(tree, _Variations):
         return {"variations": {tree.kind: {name: _spelled(branch, texts) for name, branch in tree.branches}}}

@@ -21,6 +21,7 @@ from service.formats.entries import FileFormatError
 from service.formats.inline_runs import entries_in, fill_runs, text_runs
 from service.formats.office_packages import OfficePackage, read_package
 from service.formats.parts import TextPart, Unit
+from service.formats.review_marks import TargetText
 from service.formats.styled_runs import styled_items, text_items, wrap_styles, written_text
 from service.formats.xml_tree import Element, Miscellaneous, Name
 from service.formats.xml_units import encoding_of, xml_units
@@ -134,7 +135,7 @@ def _string(element: Element, kept: frozenset[str], place: str) -> TextPart:
         return element.raw
     found = list(text_runs(wrap_styles(items, _VISIBLE_ON_SPACE.search), place))
 
-    def spell(texts: Sequence[str]) -> str:
+    def spell(texts: Sequence[TargetText]) -> str:
         return _write_string(element, fill_runs(found, texts), place)
 
     return Unit(entries_in(found), spell, element.raw)

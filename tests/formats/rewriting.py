@@ -13,7 +13,7 @@ from lxml import etree
 from service.formats.entries import Entry, FileFormat, FileOptions
 from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
-from service.text.outcome import TextOrigin, TextOutcome
+from service.text.outcome import TextOrigin
 from tests.text.markup.marked import noted, outcome, unnoted
 from tests.text.markup.translations import any_translation
 
@@ -41,11 +41,10 @@ def target_text(
     marked: MarkedText, origin: TextOrigin | None = None, confidence: float | None = None
 ) -> TargetText:
     """A text for an entry; without an origin, without review marks."""
-    outcome = TextOutcome(marked, origin=origin or TextOrigin.MACHINE, confidence=confidence)
-    return TargetText(outcome, has_marks=origin is not None)
+    return TargetText(marked, origin, confidence)
 
 
-def written(file_format: FileFormat, content: bytes, *translations: str) -> bytes:
+def written(file_format: FileFormat, content: bytes, *translations: str | TargetText) -> bytes:
     """The file with translations, whose numbered tags are those of their texts."""
     target = BytesIO()
     texts = [
@@ -54,12 +53,15 @@ def written(file_format: FileFormat, content: bytes, *translations: str) -> byte
         else target_text(unnoted(translation, entry.marked))
         for translation, entry in zip(translations, entries(file_format, content), strict=False)
     ]
-    texts += (target_text(MarkedText(translation)) for translation in translations[len(texts) :])
+    texts += (
+        translation if isinstance(translation, TargetText) else target_text(MarkedText(translation))
+        for translation in translations[len(texts) :]
+    )
     file_format.write(BytesIO(content), iter(texts), target)
     return target.getvalue()
 
 
-def rewritten(file_format: FileFormat, content: bytes, says: Callable[[Entry], str]) -> bytes:
+def rewritten(file_format: FileFormat, content: bytes, says: Callable[[Entry], str | TargetText]) -> bytes:
     return written(file_format, content, *[says(entry) for entry in entries(file_format, content)])
 
 
@@ -98,23 +100,23 @@ def others(xml: bytes) -> list[str]:
     return sorted(found)
 
 
-def own(entry: Entry) -> str:
+def own(entry: Entry) -> TargetText:
     return target_text(entry.marked)
 
 
-def shouted(entry: Entry) -> str:
+def shouted(entry: Entry) -> TargetText:
     """In capitals, marks and objects aside."""
     if entry.marked.is_plain:
-        return entry.text.upper()
+        return target_text(MarkedText(entry.text.upper()))
     parts = _PARTS.split(noted(entry.marked))
     shout = "".join(part if i % 2 else part.upper() for i, part in enumerate(parts))
     return target_text(unnoted(shout, entry.marked))
 
 
-def anything(random: Random) -> Callable[[Entry], str]:
+def anything(random: Random) -> Callable[[Entry], TargetText]:
     """What a translator could say: the markup is kept, any text may be in it."""
 
-    def say(entry: Entry) -> str:
+    def say(entry: Entry) -> TargetText:
         return target_text(outcome(entry.marked, lambda text: any_translation(random, text)).marked)
 
     return say

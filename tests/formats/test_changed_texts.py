@@ -6,6 +6,7 @@ import pytest
 
 from service.formats.entries import Entry
 from service.formats.registry import open_format
+from service.formats.review_marks import TargetText
 from tests.formats.rewriting import OPTIONS, own, rewritten
 from tests.formats.string_samples import RESX
 
@@ -123,7 +124,7 @@ def test_a_translation_is_escaped_as_its_file_and_its_place_need_it(
     before, after = (FRAMES.get(name, "{}").replace("{}", each) for each in (content, result))
     translations = iter([said])
 
-    def say(entry: Entry) -> str:
+    def say(entry: Entry) -> str | TargetText:
         return next(translations, own(entry))
 
     found = rewritten(open_format(name, OPTIONS), before.encode(encoding), say)

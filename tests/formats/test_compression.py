@@ -15,6 +15,8 @@ from service.formats.compression import CompressedFormat
 from service.formats.entries import FileFormatError
 from service.formats.lines import LinesFormat
 from service.formats.registry import COMPRESSIONS
+from service.formats.review_marks import TargetText
+from service.text.marked_text import MarkedText
 from tests.formats.rewriting import OPTIONS, entries, rewritten, shouted, written
 
 LINES = LinesFormat(OPTIONS)
@@ -55,7 +57,8 @@ def test_compressed_output_depends_on_the_content_alone(suffix: str, tmp_path: P
     content = compressed(b"eins\nzwei\n", suffix)
     file_format = CompressedFormat(LINES, suffix, is_streamed=True)
     with (tmp_path / "name").open("wb") as target:
-        file_format.write(io.BytesIO(content), iter(["one", "two"]), target)
+        texts = [TargetText(MarkedText(text)) for text in ("one", "two")]
+        file_format.write(io.BytesIO(content), iter(texts), target)
     result = (tmp_path / "name").read_bytes()
 
     assert result == written(file_format, content, "one", "two")

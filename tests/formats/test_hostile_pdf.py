@@ -9,6 +9,8 @@ import pytest
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.limits import FileLimits
 from service.formats.registry import open_format
+from service.formats.review_marks import TargetText
+from service.text.marked_text import MarkedText
 from tests.formats.pdf_samples import deflated, one_page, stream, text_at
 from tests.formats.rewriting import OPTIONS, saved, texts
 from tests.linear import count_calls
@@ -70,7 +72,7 @@ READ = {
 def test_the_format_of_the_output_reaches_the_other_process(tmp_path: Path) -> None:
     options = FileOptions("de", "en", output=".txt")
     with saved(tmp_path, one_page(stream(TEXT))) as source, (tmp_path / "out").open("wb") as target:
-        open_format("a.pdf", options, LIMITS).write(source, iter(["Wort"]), target)
+        open_format("a.pdf", options, LIMITS).write(source, iter([TargetText(MarkedText("Wort"))]), target)
 
     assert (tmp_path / "out").read_bytes() == b"Wort\n"
 

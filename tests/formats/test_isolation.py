@@ -23,7 +23,6 @@ from service.formats.isolation import (
 from service.formats.limits import COSTLY_CPU_S, FileLimitError, FileLimits
 from service.formats.records import RecordKind
 from service.formats.registry import open_format
-from service.formats.review_marks import marked_of
 from service.text.outcome import TextOrigin
 from tests.formats.fuzz.seeds import FILES
 from tests.formats.rewriting import OPTIONS, saved, shouted, target_text
@@ -46,7 +45,7 @@ def _rewritten(file_format: FileFormat, folder: Path, content: bytes) -> tuple[l
         found = list(file_format.read(source))
     target = folder / "target"
     with saved(folder, content) as source, target.open("wb") as written:
-        marked = [target_text(marked_of(shouted(entry)), TextOrigin.MACHINE, 0.5) for entry in found]
+        marked = [target_text(shouted(entry).marked, TextOrigin.MACHINE, 0.5) for entry in found]
         file_format.write(source, iter(marked), written)
     return found, target.read_bytes()
 

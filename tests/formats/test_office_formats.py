@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from service.formats.entries import Entry, FileFormat, FileFormatError
 from service.formats.registry import open_format
+from service.formats.review_marks import TargetText
 from service.formats.xlsx import MAX_CELL_CHARACTERS
 from service.text.marked_text import MarkedText
 from tests.formats import office_rules as rules
@@ -175,9 +176,9 @@ def test_elements_that_reach_over_tab_stops_stay_nested() -> None:
         "<text:p><text:a>a<text:tab/>b</text:a> und <text:span>c<text:tab/>d</text:span></text:p>"
     )
 
-    def say(entry: Entry) -> str:
+    def say(entry: Entry) -> TargetText:
         if not entry.marks:
-            return entry.text
+            return own(entry)
         return target_text(MarkedText("c und b", tuple(replace(mark, at=7) for mark in entry.marks)))
 
     result = rewritten(rules.ODT, content, say)

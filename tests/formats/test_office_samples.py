@@ -6,7 +6,6 @@ import pytest
 from lxml import etree
 
 from service.formats.registry import open_format
-from service.formats.review_marks import marked_of
 from tests.formats.rewriting import OPTIONS, entries, own, rewritten, shouted, texts, unpack
 from tests.text.markup.marked import noted
 
@@ -63,7 +62,7 @@ def test_texts_of_real_files_are_read_and_the_same_texts_give_the_same_members(n
     result = rewritten(file_format, content, shouted)
 
     assert texts(file_format, result) == [
-        noted(marked_of(shouted(entry))) for entry in entries(file_format, content)
+        noted(shouted(entry).marked) for entry in entries(file_format, content)
     ]
     for member, xml in unpack(result).items():
         if member.endswith((".xml", ".rels")):

@@ -165,7 +165,7 @@ class Flow(io.BytesIO):
 def test_a_target_need_not_be_seekable_and_both_files_stay_open() -> None:
     flow, source = Flow(), io.BytesIO(stored(RICH))
 
-    of().write(source, iter([entry.text for entry in of().read(source)]), flow)
+    of().write(source, iter([own(entry) for entry in of().read(source)]), flow)
 
     gc.collect()
     assert not flow.closed
@@ -176,7 +176,7 @@ def test_a_target_need_not_be_seekable_and_both_files_stay_open() -> None:
 def test_a_full_disk_is_no_problem_of_the_file() -> None:
     content = stored(RICH)
     with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(OSError, match="No space left"):
-        of().write(io.BytesIO(content), iter(texts(of(), content)), full)
+        of().write(io.BytesIO(content), map(own, entries(of(), content)), full)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ TAGS = [
 def test_all_tags_come_back_from_what_the_translator_is_given(parts: list[str], style: TagStyle) -> None:
     running = " ".join("".join(parts).split())
     found = cue_runs(running, style, "")
-    items = fill_runs(found, [entry.text for entry in entries_in(found)])
+    items = fill_runs(found, map(own, entries_in(found)))
     lines = break_lines(items, style, 1)
 
     assert style is not TagStyle.SRT or not lines or lines == [running]

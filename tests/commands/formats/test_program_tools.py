@@ -10,6 +10,7 @@ import pytest
 from service.formats.android_xml import AndroidXmlFormat
 from service.formats.entries import Entry, FileOptions
 from service.formats.qt_ts import QtTsFormat
+from service.formats.review_marks import TargetText
 from service.text.outcome import TextOrigin
 from tests.formats.rewriting import OPTIONS, own, rewritten, target_text
 from tests.formats.string_samples import ANDROID, QT
@@ -44,7 +45,7 @@ def test_androids_own_tool_reads_translated_resources(tmp_path: Path) -> None:
     LRELEASE is None, reason="lrelease of Debian's package qttools5-dev-tools is not installed"
 )
 @pytest.mark.parametrize("mark", [own, lambda entry: target_text(entry.marked, TextOrigin.MACHINE, 0.5)])
-def test_qts_own_tools_read_translated_messages(tmp_path: Path, mark: Callable[[Entry], str]) -> None:
+def test_qts_own_tools_read_translated_messages(tmp_path: Path, mark: Callable[[Entry], TargetText]) -> None:
     file, catalogue = tmp_path / "a.ts", tmp_path / "a.po"
     file.write_bytes(rewritten(QtTsFormat(FileOptions("de", "pl")), QT, mark))
 

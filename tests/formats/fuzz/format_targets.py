@@ -13,6 +13,8 @@ import pytest
 
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.registry import SUFFIXES, open_format
+from service.formats.review_marks import TargetText
+from service.text.marked_text import MarkedText
 from tests.formats.fuzz.seeds import ARCHIVES, FILES, TOKENS
 from tests.formats.fuzz.target import Inputs, Target, World, archives, seeded
 from tests.formats.rewriting import anything, own, rewritten, unpack
@@ -42,7 +44,7 @@ def check_file(suffix: str, data: bytes) -> None:
         list(file_format.read(BytesIO(data)))
     except FileFormatError:
         with pytest.raises(FileFormatError):
-            file_format.write(BytesIO(data), repeat("x"), BytesIO())
+            file_format.write(BytesIO(data), repeat(TargetText(MarkedText("x"))), BytesIO())
         return
     try:
         same = rewritten(file_format, data, own)

@@ -238,7 +238,7 @@ def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal)
             del source
             return (Entry(EntryCounts(f"satz {number}"), "") for number in range(20_000))
 
-        def write(self, source: object, texts: Iterator[str], target: object) -> None:
+        def write(self, source: object, texts: Iterator[object], target: object) -> None:
             del source, target
             for _ in texts:
                 pass
